@@ -1,0 +1,3 @@
+"""Harvest: drivers, the runner, limits, and the command line."""
+
+__all__: list[str] = []

@@ -1,0 +1,3 @@
+"""Drivers: how systems under audit are reached."""
+
+__all__: list[str] = []

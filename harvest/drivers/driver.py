@@ -1,0 +1,173 @@
+"""The seam to systems under audit: a driver opens sessions, a session takes one user turn at a time.
+
+    DriverError                 something between us and the system failed
+    ├── NotSent                 the system never took the turn: the same turn may be sent again
+    ├── Unanswered              the turn was sent and no whole reply came back: this attempt is invalid,
+    │                           unless the system keeps no state and the turn can be sent again
+    └── Denied                  it will fail every time (wrong key, no such model, no such program):
+                                stop asking this system
+
+None of these ever depends on what the system said: a refusal, an empty text or an apology is a `Reply`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from protocols.answer import Exchange
+from recordings.conversation import SystemTurn
+from topics.errors import HarvestError, InputError
+from topics.topic import TopicSet
+
+__all__ = [
+    "Capabilities",
+    "Denied",
+    "Driver",
+    "DriverError",
+    "Exhibit",
+    "NotSent",
+    "Opening",
+    "Reply",
+    "Session",
+    "Surroundings",
+    "Unanswered",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a driver can do; what a protocol or session policy needs and a driver lacks is refused at once.
+
+    stateful: the system itself remembers the conversation, so a turn that was sent must not be sent again.
+    editable_history: a session can be opened on a given history of exchanges.
+    streaming: replies carry time stamps of their pieces. links: replies carry the `href` of every link.
+    """
+
+    stateful: bool
+    editable_history: bool = False
+    streaming: bool = False
+    links: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Exhibit:
+    """Raw evidence a driver hands over with a reply: stored under its content hash, after redaction.
+
+    name: what it is (`response`, `stream`, `stderr`, `screenshot`). media_type: as in HTTP (`application/json`).
+    """
+
+    name: str
+    media_type: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A whole system turn and the evidence for it."""
+
+    turn: SystemTurn
+    exhibits: tuple[Exhibit, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What a session is opened for. A driver of a live system has no use for topic and trial: they name
+    the recorded conversation for `replay`. seed: of the random stream an embedded system may draw from.
+    history: what was already said, for drivers with `editable_history`.
+    """
+
+    system: str
+    topic: str
+    trial: int
+    seed: int
+    history: tuple[Exchange, ...] = ()
+
+
+class Session(Protocol):
+    """One memory of the system. Turns are strictly one after the other."""
+
+    async def say(self, text: str) -> Reply:
+        """Send one user turn and wait for the whole reply. Raises DriverError; never retries by content."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of what the session holds. Never raises; may be called twice."""
+        ...
+
+
+class Driver(Protocol):
+    """A way to reach one system."""
+
+    @property
+    def capabilities(self) -> Capabilities: ...
+
+    async def open(self, opening: Opening) -> Session: ...
+
+    async def close(self) -> None: ...
+
+
+class DriverError(HarvestError):
+    """reason: a slug for counting (`timeout`, `http-503`); detail: a sentence; exhibits: what did come back.
+
+    partial: the text received before the fault, kept as evidence and never scored.
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        detail: str = "",
+        *,
+        partial: str = "",
+        exhibits: tuple[Exhibit, ...] = (),
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(f"{reason}: {detail}" if detail else reason)
+        self.reason, self.detail, self.partial = reason, detail, partial
+        self.exhibits, self.retry_after = exhibits, retry_after
+
+
+class NotSent(DriverError):
+    """The system never took the turn (no connection, or a 429 that says so): it may be sent again."""
+
+
+class Unanswered(DriverError):
+    """Sent, and no whole reply: time-out, broken stream, 5xx, bytes that are not text, over the size limit."""
+
+
+class Denied(DriverError):
+    """The same will happen every time: stop asking this system and tell the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a driver may need besides its own options, handed to `build(options, surroundings)`.
+
+    system: its name in the audit. folder: where the audit file stands; relative paths start there.
+    topics: the audit's topics (an embedded system may know them).
+    environment: where secrets come from, and the only place. secrets: every secret that was read, for the
+    writer to redact.
+    """
+
+    system: str
+    folder: Path
+    topics: TopicSet | None = None
+    environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    secrets: set[str] = field(default_factory=set)
+
+    def secret(self, variable: str) -> str:
+        """The value of an environment variable, registered for redaction.
+
+        Raises InputError, naming the system and the variable, where it is not set or empty.
+        """
+        value = self.environment.get(variable, "")
+        if not value:
+            raise InputError(
+                f"system {self.system!r} needs the environment variable {variable}, which is not set",
+                advice=f"export {variable}=… in the shell that runs harvest; secrets never stand in a file",
+            )
+        self.secrets.add(value)
+        return value

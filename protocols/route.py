@@ -1,0 +1,61 @@
+"""Which rule sent a conversation on, and why: the record of one routing decision."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["Evidence", "Route", "Say", "Stop"]
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A piece of the answer a rule relied on.
+
+    start, end: character span in `Answer.text` (end exclusive); both -1 where the evidence is an absence
+    or stands outside the text. quote: the span itself, or what was missed. note: what the rule saw in it.
+    """
+
+    start: int
+    end: int
+    quote: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One decision: in `state`, the answer to user turn `turn` (from 1) got `label` and led to `target`.
+
+    rule: name of the rule as written in the protocol, `otherwise`, or `no-match`. version: of the rule's code
+    and the protocol, so that a later run of `harvest replay-routes` can say what differs.
+    target: name of the next state, or `stop:<outcome>`.
+    """
+
+    turn: int
+    state: str
+    label: str
+    rule: str
+    version: str
+    evidence: tuple[Evidence, ...]
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    """The user's next words. route: the decision on the previous answer (None for the opening turn)."""
+
+    text: str
+    state: str
+    turn: int
+    route: Route | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """The user's side is done.
+
+    outcome: `completed`, `breakdown`, `no-match`, `turn-limit` or `user-stopped`. reason: why, for a person.
+    """
+
+    outcome: str
+    reason: str = ""
+    route: Route | None = None

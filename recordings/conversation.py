@@ -1,0 +1,128 @@
+"""A recorded conversation: one attempt at one trial, turn by turn.
+
+Values only; nothing here reads or writes. `recordings.events` turns them into lines and back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from protocols.answer import Answer, Exchange
+from protocols.route import Route
+
+__all__ = ["INVALID", "Conversation", "Outcome", "SystemTurn", "TrialKey", "Turn"]
+
+INVALID = "invalid"
+"""The outcome of an attempt that the infrastructure failed: not counted, tried again as a new attempt."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class TrialKey:
+    """What is played: the `trial`-th playing (from 1) of the run's protocol on `topic` with `system`."""
+
+    system: str
+    topic: str
+    trial: int
+
+
+@dataclass(frozen=True, slots=True)
+class SystemTurn:
+    """What came back for one user turn.
+
+    asked_at: UTC time of sending, ISO 8601 with microseconds ("" where an import does not know).
+    first_seconds / seconds: from sending to the first piece / to the last one; None where not known.
+    finish: why the system stopped writing, in its own word (`stop`, `length`, …); "" if it does not say.
+    tokens: counts the system reported (`prompt`, `completion`, …). pieces: for streams, (seconds since sending,
+    characters received so far). evidence: content addresses in the run's `evidence/` folder, by what they are.
+    ended: the system closed the conversation with this turn. sends: how often the turn was handed to the system;
+    more than 1 only where it never took the turn, or keeps no state.
+    """
+
+    answer: Answer
+    asked_at: str = ""
+    first_seconds: float | None = None
+    seconds: float | None = None
+    finish: str = ""
+    tokens: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    pieces: tuple[tuple[float, int], ...] = ()
+    evidence: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    ended: bool = False
+    sends: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One user turn (number from 1, said in protocol state `state`), its reply, and the route taken after it.
+
+    reply: None when the turn was asked and nothing whole came back. route: None when no decision was recorded.
+    """
+
+    number: int
+    state: str
+    said: str
+    reply: SystemTurn | None = None
+    route: Route | None = None
+
+    @property
+    def label(self) -> str | None:
+        """`o`, `x`, or None where no decision was recorded."""
+        return self.route.label if self.route else None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How an attempt ended.
+
+    kind, in the order in which they win: `invalid` (infrastructure), `system-ended`, `completed` or `breakdown`
+    or `no-match` (the protocol's end), `user-stopped`, `turn-limit`. reason: a short slug for counting
+    (`timeout`, `http-503`, `script-ended`); detail: a sentence for a person.
+    """
+
+    kind: str
+    reason: str = ""
+    detail: str = ""
+
+    @property
+    def valid(self) -> bool:
+        return self.kind != INVALID
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """One attempt (from 1) at one trial.
+
+    trial_id: content-derived identity of the trial; the same in every attempt and on every machine.
+    session: name of the system's memory this took place in; place: 1 for a fresh session, else the position
+    among the conversations of that session. outcome: None when the recording breaks off (interrupted).
+    """
+
+    key: TrialKey
+    trial_id: str
+    attempt: int
+    turns: tuple[Turn, ...]
+    outcome: Outcome | None
+    session: str = ""
+    place: int = 1
+    user: str = "scripted"
+    worker: str = ""
+    started_at: str = ""
+    ended_at: str = ""
+
+    @property
+    def valid(self) -> bool:
+        """Finished, and not by a fault of the infrastructure."""
+        return self.outcome is not None and self.outcome.valid
+
+    @property
+    def exchanges(self) -> tuple[Exchange, ...]:
+        """What was said and answered, as a user would have it before their eyes."""
+        return tuple(Exchange(turn.said, turn.reply.answer) for turn in self.turns if turn.reply is not None)
+
+    def label(self, turn_number: int) -> str:
+        """`o` or `x` for user turn `turn_number` (from 1); `-` where there was no such turn."""
+        for turn in self.turns:
+            if turn.number == turn_number and turn.label:
+                return turn.label
+        return "-"

@@ -1,0 +1,65 @@
+"""What can be wrong with what a person gave us.
+
+    HarvestError            the root of every error this project raises on purpose
+    └── InputError          a file or an argument is wrong: say what, where, what is allowed, what to do
+
+`InputError` is for a user's mistake: the command line prints it without a traceback and exits with 2.
+The errors of drivers (what went wrong on the way to a system) live in `harvest.drivers.driver`,
+those of a run folder in `recordings.errors`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from os import PathLike, fspath
+
+__all__ = ["HarvestError", "InputError", "Place"]
+
+
+class HarvestError(Exception):
+    """The root: anything this project says on purpose, in one message for a person."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in a file something stands; line and column count from 1, 0 means unknown."""
+
+    path: str
+    line: int = 0
+    column: int = 0
+
+    @classmethod
+    def of(cls, path: str | PathLike[str], line: int = 0, column: int = 0) -> Place:
+        return cls(fspath(path), line, column)
+
+    def __str__(self) -> str:
+        parts = [self.path]
+        if self.line:
+            parts.append(str(self.line))
+            if self.column:
+                parts.append(str(self.column))
+        return ":".join(parts)
+
+
+class InputError(HarvestError):
+    """A user's mistake in a file or an argument.
+
+    what: the fault in one clause. allowed: what would be accepted there. advice: what to do.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        place: Place | None = None,
+        allowed: str | None = None,
+        advice: str | None = None,
+    ) -> None:
+        self.what, self.place, self.allowed, self.advice = what, place, allowed, advice
+        head = f"{place}: {what}" if place else what
+        lines = [head]
+        if allowed:
+            lines.append(f"  allowed: {allowed}")
+        if advice:
+            lines.append(f"  do: {advice}")
+        super().__init__("\n".join(lines))

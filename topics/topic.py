@@ -1,0 +1,64 @@
+"""Topics: what a conversation is about, and what a useful answer must contain."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from topics.attributes import AttributeSet
+from topics.errors import InputError
+from topics.links import UrlKind
+
+__all__ = ["Topic", "TopicSet", "TopicType"]
+
+
+@dataclass(frozen=True, slots=True)
+class TopicType:
+    """A kind of topic, for example movies.
+
+    name: `movie`. asks_for: what each line of an answer is asked to hold (`movie title, IMDb URL`).
+    url: the kind of URL that names an entity of this type; None where answers hold none.
+    attributes: names of the attribute sets by which entities of this type are grouped.
+    """
+
+    name: str
+    asks_for: str = ""
+    url: UrlKind | None = None
+    attributes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """One topic.
+
+    id: unique in its set (`M002`). request: what the user wants, in the user's words, without the format.
+    turns: seed turns, for protocols that say the same fixed turns to every system.
+    fields: further words of the file's own, for protocol templates (`topic.fields.year`).
+    """
+
+    id: str
+    type: TopicType
+    request: str
+    subject: str = ""
+    turns: tuple[str, ...] = ()
+    fields: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+
+@dataclass(frozen=True, slots=True)
+class TopicSet:
+    """Topics in the order of their file, with the attribute sets they refer to."""
+
+    name: str
+    topics: tuple[Topic, ...]
+    attributes: Mapping[str, AttributeSet]
+    about: str = ""
+
+    def __getitem__(self, topic_id: str) -> Topic:
+        for topic in self.topics:
+            if topic.id == topic_id:
+                return topic
+        raise InputError(
+            f"topic {topic_id!r} is not in the topic set {self.name!r}",
+            allowed=", ".join(topic.id for topic in self.topics[:8]) + (", …" if len(self.topics) > 8 else ""),
+        )
