@@ -9,18 +9,19 @@ are not UTF-8.
 from __future__ import annotations
 
 import difflib
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from topics.errors import InputError, Place
+from topics.text_file import place_in, read_text
 
 __all__ = ["Document", "Loc", "StrictModel", "parse_document", "read_document"]
 
@@ -29,10 +30,20 @@ Loc = tuple[str | int, ...]
 
 _MODEL = TypeVar("_MODEL", bound=BaseModel)
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)")
-_FLOAT = re.compile(r"[-+]?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
+_FLOAT = re.compile(r"[-+]?(0|[1-9][0-9]*)(\.[0-9]+([eE][-+]?[0-9]+)?|[eE][-+]?[0-9]+)")
 _WORDS: Mapping[str, object] = {"true": True, "false": False, "null": None, "~": None, "": None}
-_LARGEST = 16 * 1024 * 1024
 _DEEPEST = 60
+_NEEDED: Mapping[str, str] = {  # pydantic speaks of Python; the reader of a message sees a file
+    "bool_type": "true or false",
+    "dict_type": "a mapping (key: value)",
+    "float_type": "a number",
+    "int_from_float": "a whole number",
+    "int_type": "a whole number",
+    "model_attributes_type": "a mapping (key: value)",
+    "model_type": "a mapping (key: value)",
+    "string_type": "text",
+    "tuple_type": "a list",
+}
 
 
 class StrictModel(BaseModel):
@@ -62,12 +73,16 @@ class StrictModel(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A parsed YAML file. value: dicts (text keys, in file order), tuples, text, numbers, booleans, None."""
+    """A parsed YAML file. value: dicts (text keys, in file order), tuples, text, numbers, booleans, None.
+
+    source: the text that was parsed, for faults inside a value (a word in a template); "" where there was none.
+    """
 
     path: str
     value: object
     marks: Mapping[Loc, tuple[int, int]]
     key_marks: Mapping[Loc, tuple[int, int]]
+    source: str = ""
 
     def place(self, loc: Loc = (), *, key: bool = False) -> Place:
         """Where the value at `loc` stands, or its key; the nearest enclosing value where `loc` has no mark."""
@@ -82,15 +97,43 @@ class Document:
         """An error at the value (or the key) at `loc`, ready to raise."""
         return InputError(what, place=self.place(loc, key=key), allowed=allowed, advice=advice)
 
+    def part(self, loc: Loc) -> Document:
+        """The value at `loc` as a document of its own: its faults still say where they stand in the file."""
+        value, depth = self.value, len(loc)
+        for step in loc:
+            value = value[step]  # type: ignore[index]
+        inside = {way[depth:]: mark for way, mark in self.marks.items() if way[:depth] == loc}
+        keys = {way[depth:]: mark for way, mark in self.key_marks.items() if way[:depth] == loc}
+        return Document(self.path, value, inside, keys, self.source)
+
     def validated(self, model: type[_MODEL]) -> _MODEL:
-        """The document as `model`. Raises InputError for the first fault in file order."""
+        """The document as `model`. Raises InputError for the first fault in file order; an unknown key of a mapping
+        goes before what else is wrong with it, since a misspelt key is often the cause of the rest.
+        """
         try:
             return model.model_validate(self.value)
         except ValidationError as fault:
-            details = [self._described(error) for error in fault.errors(include_url=False)]
+            errors = self._meant(fault.errors(include_url=False))
+            details = [self._described(error, words) for error, words in errors]
             raise min(details, key=lambda e: (e.place.line, e.place.column) if e.place else (0, 0)) from None
 
-    def _described(self, error: ErrorDetails) -> InputError:
+    def _meant(self, errors: list[ErrorDetails]) -> list[tuple[ErrorDetails, str]]:
+        """The errors worth telling, with what would be right there. Where a value may be of several kinds, pydantic
+        reports a fault for each: one that lies deeper is of the kind that was meant, faults at one place are one.
+        """
+        inside = ("missing", "unknown_key")  # faults of keys lie one step deeper than the mapping they are told at
+        ways = [self._known(tuple(e["loc"])) + (("key",) if e["type"] in inside else ()) for e in errors]
+        found: dict[tuple[Loc, object], tuple[ErrorDetails, list[str]]] = {}
+        for error, way in zip(errors, ways):
+            words = _NEEDED.get(error["type"], "")
+            if words and any(len(other) > len(way) and other[: len(way)] == way for other in ways):
+                continue
+            _, needed = found.setdefault((way, bool(words) or len(found)), (error, []))
+            if words not in needed:
+                needed.append(words)
+        return [(error, " or ".join(needed)) for error, needed in found.values()]
+
+    def _described(self, error: ErrorDetails, needed: str) -> InputError:
         loc: Loc = tuple(error["loc"])
         kind, context = error["type"], error.get("ctx", {})
         if kind == "unknown_key":
@@ -105,12 +148,27 @@ class Document:
             where = self._known(loc[:-1])
             return self.error(where, f"missing key {str(loc[-1])!r}{_inside(where)}", advice="add it")
         name = next((str(part) for part in reversed(self._known(loc)) if isinstance(part, str)), "")
-        message = error["msg"][:1].lower() + error["msg"][1:]
         given = error["input"]
-        shown = f" (here: {given!r})" if isinstance(given, (str, int, float, bool)) or given is None else ""
-        if len(shown) > 90:
-            shown = shown[:86] + "…')"
-        return self.error(self._known(loc), f"{name}: {message}{shown}" if name else f"{message}{shown}")
+        shown = repr(given) if isinstance(given, (str, int, float)) else "nothing" if given is None else ""
+        if len(shown) > 80:
+            shown = f"{shown[:79]}…"
+        if needed:
+            words = f"must be {needed}"
+        elif kind == "string_pattern_mismatch":
+            words = "has characters that are not allowed here"
+        elif kind == "literal_error":
+            words = "is none of the words allowed here"
+        else:
+            message = error["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
+            words = message[:1].lower() + message[1:]
+        what = f"{name}: {words}" if name else words
+        advice = None
+        if needed == "text" and isinstance(given, (bool, int, float)):
+            advice = f'put it in quotation marks, as it should read: "{str(given).lower()}"'
+        allowed = str(context.get("expected") or context.get("pattern") or "") or None
+        return self.error(
+            self._known(loc), f"{what} (here: {shown})" if shown else what, allowed=allowed, advice=advice
+        )
 
     def _known(self, loc: Loc) -> Loc:
         """`loc` without the parts pydantic puts in for union members, as far as the document goes."""
@@ -127,39 +185,7 @@ def _inside(loc: Loc) -> str:
 
 def read_document(path: str | PathLike[str]) -> Document:
     """Read and parse the YAML file at `path`. Raises InputError for anything that is wrong with it."""
-    place = Place.of(path)
-    try:
-        if Path(path).stat().st_size > _LARGEST:
-            raise InputError(f"larger than {_LARGEST // 2**20} MiB: not a file of ours", place=place)
-        data = Path(path).read_bytes()
-    except FileNotFoundError:
-        raise InputError("no such file", place=place, advice="check the path; relative to where?") from None
-    except IsADirectoryError:
-        raise InputError("this is a folder, not a file", place=place) from None
-    except OSError as fault:
-        raise InputError(f"cannot be read: {fault.strerror}", place=place) from None
-    return parse_document(_decoded(data, place.path), place.path)
-
-
-def _decoded(data: bytes, path: str) -> str:
-    if b"\0" in data[:4096]:
-        raise InputError(
-            "a binary file, or text in UTF-16",
-            place=Place(path, 1, 1),
-            allowed="YAML text in UTF-8",
-            advice="save it as UTF-8 text",
-        )
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as fault:
-        before = data[: fault.start]
-        column = len(before[before.rfind(b"\n") + 1 :].decode("utf-8", "replace")) + 1
-        raise InputError(
-            f"byte 0x{data[fault.start]:02x} is not UTF-8",
-            place=Place(path, before.count(b"\n") + 1, column),
-            allowed="text in UTF-8",
-            advice="save the file as UTF-8",
-        ) from None
+    return parse_document(read_text(path, "YAML text"), Place.of(path).path)
 
 
 def parse_document(text: str, path: str) -> Document:
@@ -167,8 +193,7 @@ def parse_document(text: str, path: str) -> Document:
     reader = _Reader(path)
     try:
         for event in yaml.parse(text, Loader=yaml.SafeLoader):
-            if isinstance(event, yaml.AliasEvent):
-                raise reader.refused(event.start_mark, f"alias *{event.anchor}", "write the value out")
+            reader.check(event)
         node = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as fault:
         mark = fault.problem_mark or fault.context_mark
@@ -176,17 +201,17 @@ def parse_document(text: str, path: str) -> Document:
         context = f" ({fault.context})" if fault.context else ""
         raise InputError(f"not valid YAML: {fault.problem}{context}", place=place) from None
     except yaml.reader.ReaderError as fault:
-        line = text.count("\n", 0, fault.position) + 1
-        column = fault.position - text.rfind("\n", 0, fault.position)
-        raise InputError(
-            f"character U+{ord(text[fault.position]):04X} is not allowed in YAML", place=Place(path, line, column)
-        ) from None
-    except RecursionError:
-        raise InputError(f"nested deeper than {_DEEPEST} levels", place=Place(path)) from None
+        what = f"character U+{ord(text[fault.position]):04X} is not allowed in YAML"
+        raise InputError(what, place=place_in(text, path, fault.position)) from None
     if node is None:
         raise InputError("the file is empty", place=Place(path, 1, 1))
     value = reader.value(node, ())
-    return Document(path, value, reader.marks, reader.key_marks)
+    return Document(path, value, reader.marks, reader.key_marks, text)
+
+
+class _Mark(Protocol):
+    line: int
+    column: int
 
 
 class _Reader:
@@ -194,19 +219,43 @@ class _Reader:
 
     def __init__(self, path: str) -> None:
         self.path = path
+        self.started = False
+        self.depth = 0
         self.marks: dict[Loc, tuple[int, int]] = {}
         self.key_marks: dict[Loc, tuple[int, int]] = {}
 
-    def refused(self, mark: yaml.Mark, what: str, advice: str) -> InputError:
-        return InputError(f"{what} is not allowed", place=Place(self.path, mark.line + 1, mark.column + 1), advice=advice)
+    def place(self, mark: _Mark | None) -> Place:
+        return Place(self.path, mark.line + 1, mark.column + 1) if mark else Place(self.path)
+
+    def refused(self, mark: _Mark | None, what: str, advice: str) -> InputError:
+        return InputError(f"{what} is not allowed", place=self.place(mark), advice=advice)
+
+    def check(self, event: yaml.Event) -> None:
+        """Refuse what must not even be composed: aliases that expand, tags, depth that takes the stack."""
+        mark = event.start_mark
+        if isinstance(event, yaml.AliasEvent):
+            raise self.refused(mark, f"alias *{event.anchor}", "write the value out")
+        if isinstance(event, yaml.DocumentStartEvent):
+            if self.started:
+                raise self.refused(mark, "a second document", "keep one document in a file")
+            self.started = True
+        if isinstance(event, yaml.CollectionEndEvent):
+            self.depth -= 1
+        if not isinstance(event, yaml.NodeEvent):
+            return
+        if event.anchor is not None:
+            raise self.refused(mark, f"anchor &{event.anchor}", "write the value out where it is needed")
+        tag = getattr(event, "tag", None)
+        if tag is not None:
+            raise self.refused(mark, f"tag {tag}", "remove the tag")
+        if isinstance(event, yaml.CollectionStartEvent):
+            self.depth += 1
+            if self.depth > _DEEPEST:
+                raise InputError(f"nested deeper than {_DEEPEST} levels", place=self.place(mark))
 
     def value(self, node: yaml.Node, loc: Loc) -> object:
         mark = node.start_mark
         self.marks[loc] = (mark.line + 1, mark.column + 1)
-        if len(loc) > _DEEPEST:
-            raise InputError(f"nested deeper than {_DEEPEST} levels", place=Place(self.path, *self.marks[loc]))
-        if node.tag.startswith("!") or "python" in node.tag:
-            raise self.refused(mark, f"tag {node.tag}", "remove the tag")
         if isinstance(node, yaml.MappingNode):
             return self._mapping(node, loc)
         if isinstance(node, yaml.SequenceNode):
@@ -243,6 +292,6 @@ def _scalar(node: yaml.ScalarNode) -> object:
         return _WORDS[text]
     if len(text) <= 18 and _INTEGER.fullmatch(text):
         return int(text)
-    if len(text) <= 30 and _FLOAT.fullmatch(text):
+    if len(text) <= 30 and _FLOAT.fullmatch(text) and math.isfinite(float(text)):
         return float(text)
     return text

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from topics.attributes import AttributeSet
@@ -35,6 +35,7 @@ class Topic:
     id: unique in its set (`M002`). request: what the user wants, in the user's words, without the format.
     turns: seed turns, for protocols that say the same fixed turns to every system.
     fields: further words of the file's own, for protocol templates (`topic.fields.year`).
+    format: where this topic words its format otherwise than its type; "" for the type's words.
     """
 
     id: str
@@ -43,16 +44,26 @@ class Topic:
     subject: str = ""
     turns: tuple[str, ...] = ()
     fields: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    format: str = ""
+
+    @property
+    def asks_for(self) -> str:
+        """What each line of an answer is asked to hold: in the topic's own words, else in those of its type."""
+        return self.format or self.type.asks_for
 
 
 @dataclass(frozen=True, slots=True)
 class TopicSet:
-    """Topics in the order of their file, with the attribute sets they refer to."""
+    """Topics in the order of their file, with the attribute sets they refer to.
+
+    left_out: ids of the set that are not played; gold tables may still hold them.
+    """
 
     name: str
     topics: tuple[Topic, ...]
     attributes: Mapping[str, AttributeSet]
     about: str = ""
+    left_out: tuple[str, ...] = ()
 
     def __getitem__(self, topic_id: str) -> Topic:
         for topic in self.topics:
@@ -62,3 +73,10 @@ class TopicSet:
             f"topic {topic_id!r} is not in the topic set {self.name!r}",
             allowed=", ".join(topic.id for topic in self.topics[:8]) + (", …" if len(self.topics) > 8 else ""),
         )
+
+    def only(self, ids: Iterable[str]) -> TopicSet:
+        """The topics called `ids`, in the order of the set; the others are left out. Raises InputError."""
+        chosen = {self[topic_id].id for topic_id in ids}
+        kept = tuple(topic for topic in self.topics if topic.id in chosen)
+        out = (*self.left_out, *(topic.id for topic in self.topics if topic.id not in chosen))
+        return replace(self, topics=kept, left_out=out)

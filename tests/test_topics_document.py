@@ -1,0 +1,251 @@
+"""YAML files are read strictly: nothing is guessed, and every fault says where it stands."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from topics.document import StrictModel, parse_document, read_document
+from topics.errors import InputError, Place
+from topics.text_file import decoded
+
+
+def value_of(text: str) -> object:
+    return parse_document(text, "x.yaml").value
+
+
+def fault(text: str) -> InputError:
+    with pytest.raises(InputError) as caught:
+        parse_document(text, "x.yaml")
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        *("no", "No", "NO", "yes", "on", "off", "y", "n", "True", "TRUE", "False", "Null", "NULL"),
+        *("12:30", "1:30:15", "2023-09-02", "2023-09-02T10:00:00Z", "2023-09-02 10:00:00"),
+        *("0x1F", "0o17", "017", "00", "1_000", "0b11", "1e", ".5", "1.", ".inf", "-.inf", ".nan", "nan"),
+        *("1,234", "10K", "1.3M", "=", "1e999", "12345678901234567890"),
+    ],
+)
+def test_what_yaml_1_1_would_turn_into_something_else_stays_text(written: str) -> None:
+    assert value_of(f"key: {written}") == {"key": written}
+    assert value_of(f"- {written}") == (written,)
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        *(("true", True), ("false", False), ("null", None), ("~", None), ("", None)),
+        *(("0", 0), ("7", 7), ("-3", -3), ("+3", 3), ("100", 100), ("1.5", 1.5), ("-0.25", -0.25), ("1e3", 1000.0)),
+        *(("'7'", "7"), ('"true"', "true"), ("'no'", "no"), ("'~'", "~"), ('"2023-09-02"', "2023-09-02")),
+    ],
+)
+def test_only_plain_words_and_decimal_numbers_are_anything_but_text(written: str, meant: object) -> None:
+    found = value_of(f"key: {written}")
+    assert found == {"key": meant}
+    assert isinstance(found, dict)
+    assert type(found["key"]) is type(meant)
+
+
+def test_block_text_keeps_its_lines_and_is_always_text() -> None:
+    assert value_of("a: |\n  7\n") == {"a": "7\n"}
+    assert value_of("a: >-\n  one\n  two\n") == {"a": "one two"}
+
+
+def test_keys_are_text_whatever_they_look_like() -> None:
+    assert value_of("no: 1\n12: 2\ntrue: 3\n2023-01-01: 4\n") == {"no": 1, "12": 2, "true": 3, "2023-01-01": 4}
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "says"),
+    [
+        ("a: 1\nb: 2\na: 3\n", "x.yaml:3:1", "duplicate key 'a': it stands at line 1, column 1 already"),
+        ("a:\n  - b: 1\n    c: 2\n    b: 3\n", "x.yaml:4:5", "duplicate key 'b'"),
+        ("a: {b: 1, b: 2}\n", "x.yaml:1:11", "duplicate key 'b'"),
+        ("'12': 1\n12: 2\n", "x.yaml:2:1", "duplicate key '12'"),
+        ("a: &x 1\nb: 2\n", "x.yaml:1:4", "anchor &x is not allowed"),
+        ("a: 1\nb: *x\n", "x.yaml:2:4", "alias *x is not allowed"),
+        ("a: &x [1]\nb: *x\n", "x.yaml:1:4", "anchor &x is not allowed"),
+        ("a:\n  <<: {b: 1}\n", "x.yaml:2:3", "the merge key << is not allowed"),
+        ("a: !!int '3'\n", "x.yaml:1:4", "tag tag:yaml.org,2002:int is not allowed"),
+        ("a: !secret x\n", "x.yaml:1:4", "tag !secret is not allowed"),
+        ("a: !!python/object/apply:os.system [ls]\n", "x.yaml:1:4", "is not allowed"),
+        ("? [1, 2]\n: 3\n", "x.yaml:1:3", "a key that is a list or mapping is not allowed"),
+        ("a: 1\n---\nb: 2\n", "x.yaml:2:1", "a second document is not allowed"),
+        ("a: 1\n\tb: 2\n", "x.yaml:2:1", "not valid YAML"),
+        ("a: [1, 2\nb: 3\n", "x.yaml:2:2", "not valid YAML"),
+        ("a: 'open\n", "x.yaml:2:1", "not valid YAML"),
+        ("a: b: c\n", "x.yaml:1:5", "not valid YAML"),
+        ("a: 1\nb: @x\n", "x.yaml:2:4", "not valid YAML"),
+        ("", "x.yaml:1:1", "the file is empty"),
+        ("# nothing\n", "x.yaml:1:1", "the file is empty"),
+        ("a: 1\nb: x\x07y\n", "x.yaml:2:5", "character U+0007 is not allowed"),
+    ],
+)
+def test_every_refusal_says_where(text: str, place: str, says: str) -> None:
+    found = fault(text)
+    assert str(found.place) == place
+    assert says in found.what
+
+
+def test_a_small_file_cannot_grow_into_a_large_one() -> None:
+    bomb = "a: &a [x, x]\n" + "".join(f"{c}: &{c} [*{p}, *{p}]\n" for p, c in zip("abcdefgh", "bcdefghi"))
+    assert "anchor &a" in fault(bomb).what
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "a: " + "{a: " * 50_000, "- " * 20_000 + "x"])
+def test_deep_nesting_is_refused_at_once(text: str) -> None:
+    begun = time.process_time()
+    assert "nested deeper than 60 levels" in fault(text).what
+    assert time.process_time() - begun < 5
+
+
+def test_sixty_levels_are_fine() -> None:
+    assert value_of("[" * 60 + "]" * 60) is not None
+
+
+@pytest.mark.parametrize(
+    ("data", "place", "says"),
+    [
+        (b"a: 1\nb: caf\xe9\n", ":2:7", "byte 0xe9 is not UTF-8"),
+        (b"\xef\xbb\xbfa: \xff\n", ":1:4", "byte 0xff is not UTF-8"),
+        ("a: ü\nb: ".encode() + b"\xc3", ":2:4", "byte 0xc3 is not UTF-8"),
+        ("a: ß\n".encode("utf-16"), ":1:", "binary file"),
+        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", ":3:1", "binary file"),
+        (b"a: 1\n" + b"x" * 9000 + b"\0", ":2:9001", "a NUL byte"),
+    ],
+)
+def test_bytes_that_are_no_text_are_named_with_their_place(tmp_path: Path, data: bytes, place: str, says: str) -> None:
+    path = tmp_path / "x.yaml"
+    path.write_bytes(data)
+    with pytest.raises(InputError, match=r"not UTF-8|binary") as caught:
+        read_document(path)
+    assert says in caught.value.what
+    assert str(caught.value.place).removeprefix(str(path)).startswith(place)
+
+
+def test_a_byte_order_mark_and_windows_line_ends_are_fine(tmp_path: Path) -> None:
+    path = tmp_path / "x.yaml"
+    path.write_bytes(b"\xef\xbb\xbfa: 1\r\nb: two\r\n")
+    document = read_document(path)
+    assert document.value == {"a": 1, "b": "two"}
+    assert str(document.place(("b",))) == f"{path}:2:4"
+
+
+def test_a_file_that_cannot_be_read_is_one_clear_message(tmp_path: Path) -> None:
+    for path, says in ((tmp_path / "none.yaml", "no such file"), (tmp_path, "a folder"), (Path("a\0b"), "no path")):
+        with pytest.raises(InputError, match=says):
+            read_document(path)
+    with pytest.raises(InputError, match="larger than 16 MiB"):
+        read_document("/dev/zero")
+
+
+class Leaf(StrictModel):
+    id: str
+    count: int = 0
+    share: float = 0.5
+    kind: Literal["ordinal", "nominal"] = "ordinal"
+
+
+class Tree(StrictModel):
+    name: str
+    either: str | Leaf | None = None
+    on: bool = False
+    leaves: tuple[Leaf, ...] = ()
+    words: dict[str, str] = {}  # noqa: RUF012 pydantic copies it
+
+
+def tree_fault(text: str) -> InputError:
+    with pytest.raises(InputError) as caught:
+        parse_document(text, "x.yaml").validated(Tree)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "what"),
+    [
+        ("name: a\nleafs: []\n", "x.yaml:2:1", "unknown key 'leafs': did you mean 'leaves'?"),
+        ("name: a\nleaves:\n  - id: x\n    cuont: 3\n", "x.yaml:4:5", "unknown key 'cuont': did you mean 'count'?"),
+        ("on: true\n", "x.yaml:1:1", "missing key 'name'"),
+        ("name: a\nleaves:\n  - count: 1\n", "x.yaml:3:5", "missing key 'id' in leaves.0"),
+        ("name: 12\n", "x.yaml:1:7", "name: must be text (here: 12)"),
+        ("name: true\n", "x.yaml:1:7", "name: must be text (here: True)"),
+        ("name:\n", "x.yaml:1:6", "name: must be text (here: nothing)"),
+        ("name: a\non: yes\n", "x.yaml:2:5", "on: must be true or false (here: 'yes')"),
+        ("name: a\non: 1\n", "x.yaml:2:5", "on: must be true or false (here: 1)"),
+        ("name: a\nleaves: {id: x}\n", "x.yaml:2:9", "leaves: must be a list"),
+        ("name: a\nleaves: [x]\n", "x.yaml:2:10", "leaves: must be a mapping (key: value) (here: 'x')"),
+        ("name: a\nleaves: [{id: x, count: 1.5}]\n", "x.yaml:2:25", "count: must be a whole number (here: 1.5)"),
+        ("name: a\nleaves: [{id: x, count: '1'}]\n", "x.yaml:2:25", "count: must be a whole number (here: '1')"),
+        ("name: a\nleaves: [{id: x, share: half}]\n", "x.yaml:2:25", "share: must be a number (here: 'half')"),
+        ("name: a\nwords: {b: 3}\n", "x.yaml:2:12", "b: must be text (here: 3)"),
+        ("name: a\neither: 3\n", "x.yaml:2:9", "either: must be text or a mapping (key: value) (here: 3)"),
+        ("name: a\neither: {id: 3}\n", "x.yaml:2:14", "id: must be text (here: 3)"),
+        ("name: a\neither: {count: 3}\n", "x.yaml:2:9", "missing key 'id' in either"),
+        ("- a\n", "x.yaml:1:1", "must be a mapping (key: value)"),
+        ("just words\n", "x.yaml:1:1", "must be a mapping (key: value) (here: 'just words')"),
+    ],
+)
+def test_a_value_of_the_wrong_kind_is_pointed_at(text: str, place: str, what: str) -> None:
+    found = tree_fault(text)
+    assert (str(found.place), found.what) == (place, what)
+
+
+def test_a_wrong_word_lists_the_right_ones() -> None:
+    found = tree_fault("name: a\nleaves:\n  - {id: x, kind: cardinal}\n")
+    assert str(found).splitlines() == [
+        "x.yaml:3:19: kind: is none of the words allowed here (here: 'cardinal')",
+        "  allowed: 'ordinal' or 'nominal'",
+    ]
+
+
+def test_a_number_where_text_belongs_is_told_to_wear_quotation_marks() -> None:
+    assert tree_fault("name: 12\n").advice == 'put it in quotation marks, as it should read: "12"'
+
+
+def test_the_first_fault_in_the_file_is_told_first() -> None:
+    assert str(tree_fault("on: 1\nleaves:\n  - id: 3\nname: 4\n").place) == "x.yaml:1:5"
+    assert str(tree_fault("leaves:\n  - id: 3\nname: 4\non: 1\n").place) == "x.yaml:2:9"
+
+
+def test_a_misspelt_key_goes_before_what_it_causes() -> None:
+    found = tree_fault("leaves:\n  - id: 3\nnaem: b\n")
+    assert (str(found.place), found.what) == ("x.yaml:3:1", "unknown key 'naem': did you mean 'name'?")
+
+
+def test_very_long_values_are_cut_in_messages() -> None:
+    assert len(str(tree_fault(f"name: a\non: {'x' * 5000}\n"))) < 200
+
+
+def test_a_part_of_a_document_still_knows_its_place() -> None:
+    part = parse_document("a: 1\nb:\n  c: x\n", "x.yaml").part(("b",))
+    assert part.value == {"c": "x"}
+    assert str(part.place(("c",))) == "x.yaml:3:6"
+
+
+def place_of_fault(data: bytes) -> Place | None:
+    """Where the fault in a file of these bytes is said to stand; None where there is no fault."""
+    try:
+        parse_document(decoded(data, "x.yaml", "YAML text"), "x.yaml")
+    except InputError as found:
+        return found.place or Place("nowhere", -1)
+    return None
+
+
+@given(st.text(max_size=60))
+def test_any_text_gives_a_value_or_one_input_error(text: str) -> None:
+    place = place_of_fault(text.encode("utf-8", "surrogatepass"))
+    assert place is None or place.line >= 1
+
+
+@given(st.binary(max_size=80))
+def test_any_bytes_give_a_value_or_one_input_error(data: bytes) -> None:
+    place = place_of_fault(data)
+    assert place is None or place.line >= 1

@@ -1,0 +1,172 @@
+"""One spelling for one web address, and its parts as a browser would read them.
+
+Nothing here raises on what a system wrote: text that is no http(s) URL has no parts.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+from urllib.parse import quote
+
+__all__ = ["AUTHORITY", "TRACKING", "Address", "address", "canonical_host", "canonical_url", "looks_public"]
+
+TRACKING = frozenset(
+    {
+        *("dclid", "fbclid", "gbraid", "gclid", "igshid", "mc_cid", "mc_eid"),
+        *("msclkid", "ref_", "srsltid", "wbraid", "yclid", "_ga", "_gl"),
+    }
+)
+"""Query parameters that say where a visitor came from, not which page is meant; `utm_…` is one of them too."""
+
+AUTHORITY = re.compile(
+    r"(?:[\w.~!$&'*+,;=:%@-]*@)?"  # who; the host is what follows the last @
+    r"(?P<host>\[[0-9A-Fa-f:.]+\]|[\w.-]+)"
+    r"(?::(?P<port>[0-9]*))?"
+)
+"""What stands between `//` and the path."""
+
+_URL = re.compile(r"(https?)://([^/?#]*)([^?#]*)(?:\?([^#]*))?(?:#.*)?", re.IGNORECASE | re.DOTALL)
+_LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?")
+_PERCENT = re.compile(r"%([0-9A-Fa-f]{2})?")
+_AROUND = "".join(map(chr, range(33)))  # browsers drop control characters and spaces around a URL
+_UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+_DEFAULT_PORTS = {"http": "80", "https": "443"}
+_PRIVATE = frozenset({"localhost", "local", "internal", "lan", "test", "invalid", "onion", "arpa"})
+_LONG = 2048  # longer URLs are not kept in the cache
+
+
+class Address(NamedTuple):
+    """An absolute http(s) URL taken apart, every part in its canonical form; port "" where it is the default."""
+
+    scheme: str
+    host: str
+    port: str
+    path: str
+    query: str
+
+    @property
+    def url(self) -> str:
+        port = f":{self.port}" if self.port else ""
+        query = f"?{self.query}" if self.query else ""
+        return f"{self.scheme}://{self.host}{port}{self.path}{query}"
+
+
+def canonical_url(url: str) -> str:
+    """One spelling for one address; text that is no http(s) URL comes back as it is, without white space around.
+
+    Lower case for scheme and host, hosts in ASCII (IDNA), no user name, no default port, no fragment, dot segments
+    resolved, percent-encoding in its shortest form, tracking parameters (`utm_…` and `TRACKING`) removed, the
+    other parameters kept and ordered by name. Nothing that could change the page is touched: scheme, `www.`, a
+    trailing slash and the case of the path stay.
+    """
+    parts = address(url)
+    return url.strip() if parts is None else parts.url
+
+
+def address(url: str) -> Address | None:
+    """The parts of `url` as a browser would read them; None for anything but an absolute http(s) URL."""
+    return _address(url) if len(url) > _LONG else _cached_address(url)
+
+
+def _address(url: str) -> Address | None:
+    cleaned = re.sub(r"[\t\r\n]", "", url.strip().strip(_AROUND))
+    mark = cleaned.find("?")
+    head, rest = (cleaned, "") if mark < 0 else (cleaned[:mark], cleaned[mark:])
+    parts = _URL.fullmatch(head.replace("\\", "/") + rest)  # browsers read \ as /
+    if parts is None:
+        return None
+    scheme = parts[1].lower()
+    authority = AUTHORITY.fullmatch(parts[2])
+    if authority is None:
+        return None
+    host = canonical_host(authority["host"])
+    port = (authority["port"] or "").lstrip("0")
+    if host is None or len(port) > 5 or int(port or 0) > 65535:
+        return None
+    if port == _DEFAULT_PORTS[scheme]:
+        port = ""
+    return Address(scheme, host, port, _path(parts[3]), _query(parts[4] or ""))
+
+
+_cached_address = lru_cache(maxsize=4096)(_address)
+
+
+def canonical_host(text: str) -> str | None:
+    """The host in lower case and ASCII, an IPv6 address in its short form; None where it can be no host."""
+    if text.startswith("["):
+        from ipaddress import IPv6Address  # late: rarely needed, and not quick to import
+
+        try:
+            return f"[{IPv6Address(text[1:-1]).compressed}]"
+        except ValueError:
+            return None
+    host = text.lower().removesuffix(".")
+    if len(host) > 253:
+        return None
+    if not host.isascii():
+        from yarl import URL  # late: brings the IDNA tables
+
+        try:
+            host = (URL.build(scheme="https", host=host).raw_host or "").lower()
+        except (ValueError, UnicodeError, IndexError):
+            return None
+    if len(host) > 253 or not all(len(label) <= 63 and _LABEL.fullmatch(label) for label in host.split(".")):
+        return None
+    return host
+
+
+def looks_public(host: str) -> bool:
+    """A name under a top-level domain that is not set aside for private use, or an address routed everywhere."""
+    end = host.rpartition(".")[2]
+    if host.startswith("[") or end.isdigit():
+        from ipaddress import ip_address
+
+        try:
+            return ip_address(host.strip("[]")).is_global
+        except ValueError:
+            return False
+    named = end.isalpha() or end.startswith("xn--")
+    return "." in host and named and len(end) > 1 and end not in _PRIVATE
+
+
+def _path(path: str) -> str:
+    path = _encoded(path, safe="/!$&'()*+,;=:@")
+    if "/." in path:
+        kept: list[str] = []
+        segments = path.split("/")[1:]
+        for i, segment in enumerate(segments):
+            last = i == len(segments) - 1
+            if segment == "..":
+                if kept:
+                    kept.pop()
+            elif segment != ".":
+                kept.append(segment)
+                continue
+            if last:
+                kept.append("")
+        path = "/" + "/".join(kept)
+    return path or "/"
+
+
+def _query(query: str) -> str:
+    items = [_encoded(item, safe="!$'()*+,;=:@/?") for item in query.split("&") if item]
+    kept = [item for item in items if not _tracks(item.partition("=")[0])]
+    return "&".join(sorted(kept, key=lambda item: item.partition("=")[0]))
+
+
+def _tracks(name: str) -> bool:
+    return name.startswith("utm_") or name in TRACKING
+
+
+def _encoded(text: str, safe: str) -> str:
+    """Percent-encoding in its shortest form: nothing encoded that need not be, capital hexadecimal digits."""
+
+    def shortest(match: re.Match[str]) -> str:
+        if not match[1]:
+            return "%25"
+        character = chr(int(match[1], 16))
+        return character if character in _UNRESERVED else match[0].upper()
+
+    return quote(_PERCENT.sub(shortest, text), safe=f"%{safe}", errors="replace")

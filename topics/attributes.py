@@ -1,0 +1,218 @@
+"""Attribute sets: the groups that entities are sorted into, and the shares each group should have.
+
+A value as a page gives it (`1.3M`, `United States; Canada`) becomes a membership vector: one share for each group,
+in the order of the groups, summing to 1. Shares are computed in exact fractions and rounded once, at the end.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from topics.quantities import Range, quantity
+from topics.regions import REGIONS, country, nearest_names
+
+__all__ = ["MAPPINGS", "AttributeSet", "normalised", "uniform"]
+
+MAPPINGS = ("regions",)
+"""Names a nominal set may give as its `mapping`."""
+
+_SHARE = re.compile(r"[0-9]{1,9}(?:/[0-9]{1,9})?|[0-9]{0,9}\.[0-9]{1,40}")
+_TOLERANCE = Fraction(1, 10**6)
+_ROUNDING = Fraction(1, 10**12)  # decimals that we wrote ourselves come back as they were
+Shares = Mapping[str, Fraction]
+Lookup = Callable[[str], tuple[str, Shares] | None]
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeSet:
+    """One way of grouping entities (GFRC §2.1, §3.1).
+
+    name: `RATINGS`. scale: `ordinal` (groups have an order) or `nominal`. groups: their names, two or more.
+    gold: the shares the groups should have, one per group, summing to 1. bounds: for ordinal sets of numbers, one
+    fewer than groups, rising: x < b₀ is group 1, b₀ ≤ x < b₁ is group 2, …. mapping: `regions` turns names of
+    countries into groups. of: what is counted or read, in words. Raises ValueError where these do not agree.
+    """
+
+    name: str
+    scale: Literal["ordinal", "nominal"]
+    groups: tuple[str, ...]
+    gold: tuple[float, ...]
+    bounds: tuple[float, ...] = ()
+    mapping: str = ""
+    of: str = ""
+
+    def __post_init__(self) -> None:
+        if self.scale not in ("ordinal", "nominal"):
+            raise ValueError(f"scale is ordinal or nominal, not {self.scale!r}")
+        if len(self.groups) < 2:
+            raise ValueError(f"a set needs two groups or more, here are {len(self.groups)}")
+        if len({_folded(group) for group in self.groups}) < len(self.groups) or not all(map(_folded, self.groups)):
+            raise ValueError("the names of the groups must differ, and none may be empty")
+        if len(self.gold) != len(self.groups):
+            raise ValueError(f"gold has {len(self.gold)} shares for {len(self.groups)} groups")
+        if not all(share >= 0 and math.isfinite(share) for share in self.gold):
+            raise ValueError("a share of gold is negative or not finite")
+        if abs(math.fsum(self.gold) - 1) > 1e-6:
+            raise ValueError(f"the shares of gold sum to {math.fsum(self.gold):.6g}, not to 1")
+        if self.bounds:
+            if self.scale != "ordinal":
+                raise ValueError("only an ordinal set has bounds")
+            if len(self.groups) != len(self.bounds) + 1:
+                raise ValueError(
+                    f"{len(self.bounds)} bounds make {len(self.bounds) + 1} groups, not {len(self.groups)}"
+                )
+            if not all(map(math.isfinite, self.bounds)) or any(a >= b for a, b in zip(self.bounds, self.bounds[1:])):
+                raise ValueError("bounds must be finite and rise from one to the next")
+        if self.mapping:
+            if self.mapping not in MAPPINGS:
+                raise ValueError(f"there is no mapping {self.mapping!r}; there is {', '.join(MAPPINGS)}")
+            if self.scale != "nominal":
+                raise ValueError("only a nominal set has a mapping")
+            missing = [region for region in REGIONS if _folded(region) not in self._named]
+            if missing:
+                raise ValueError(f"the mapping leads to groups that are not there: {', '.join(missing)}")
+
+    def membership(self, raw: str) -> tuple[float, ...]:
+        """The shares of the groups for a value as written: a number, names, or a vector like `(0,1/2,0,1/2)`.
+
+        Several names are separated by `;` or `,` and share equally. Returns one share in [0, 1] per group, summing
+        to 1. Raises ValueError, saying what is wrong, where the value is not understood or could mean two groups.
+        """
+        text = raw.strip()
+        if not text:
+            raise ValueError("no value")
+        if text.startswith("("):
+            return self._vector(text)
+        if _folded(text) in self._named:
+            return self._shares({text: Fraction(1)})
+        if self.bounds:
+            return self._unit(self._group_of(text))
+        lookup = self._regions if self.mapping else self._group
+        return self._shares(_divided(text, lookup, self._advice))
+
+    @property
+    def _named(self) -> dict[str, int]:
+        return {_folded(group): i for i, group in enumerate(self.groups)}
+
+    def _group(self, name: str) -> tuple[str, Shares] | None:
+        return (_folded(name), {name: Fraction(1)}) if _folded(name) in self._named else None
+
+    def _regions(self, name: str) -> tuple[str, Shares] | None:
+        found = country(name)
+        return (found.name, found.shares) if found else self._group(name)
+
+    def _advice(self, name: str) -> str:
+        if not self.mapping:
+            return f"{name!r} is no group of {self.name}: {', '.join(self.groups)}"
+        near = nearest_names(name)
+        return f"{name!r} is no country or region we know" + (f"; near: {', '.join(near)}" if near else "")
+
+    def _shares(self, shares: Shares) -> tuple[float, ...]:
+        found = [Fraction(0)] * len(self.groups)
+        for name, share in shares.items():
+            if _folded(name) not in self._named:
+                raise ValueError(f"{name!r} is no group of {self.name}: {', '.join(self.groups)}")
+            found[self._named[_folded(name)]] += share
+        return tuple(float(share) for share in found)
+
+    def _unit(self, group: int) -> tuple[float, ...]:
+        return tuple(float(i == group) for i in range(len(self.groups)))
+
+    def _group_of(self, text: str) -> int:
+        try:
+            ranges = quantity(text)
+        except ValueError as fault:
+            raise ValueError(f"{fault}; or one of the groups {', '.join(self.groups)}") from None
+        reached = {group for part in ranges for group in self._reach(part)}
+        if len(reached) > 1:
+            names = " or ".join(repr(self.groups[i]) for i in sorted(reached))
+            raise ValueError(f"{text!r} could mean {names}: write the number in full")
+        return reached.pop()
+
+    def _reach(self, part: Range) -> range:
+        bounds = [Fraction(bound) for bound in self.bounds]
+        first = 0 if part.low is None else bisect_right(bounds, part.low)
+        if part.high is None:
+            return range(first, len(bounds) + 1)
+        return range(first, (bisect_left if part.below else bisect_right)(bounds, part.high) + 1)
+
+    def _vector(self, text: str) -> tuple[float, ...]:
+        if not text.endswith(")"):
+            raise ValueError(f"{text!r} begins with ( and does not end with )")
+        cells = [cell.strip() for cell in text[1:-1].split(",")]
+        if len(cells) != len(self.groups):
+            raise ValueError(f"{text!r} has {len(cells)} shares, {self.name} has {len(self.groups)} groups")
+        wrong = next((cell for cell in cells if not _SHARE.fullmatch(cell)), None)
+        if wrong is not None:
+            raise ValueError(f"{wrong!r} in {text!r} is no share like 0, 1/2 or 0.25")
+        try:
+            shares = [Fraction(cell) for cell in cells]
+        except ZeroDivisionError:
+            raise ValueError(f"a share in {text!r} divides by zero") from None
+        total = sum(shares, Fraction(0))
+        if abs(total - 1) > _TOLERANCE:
+            raise ValueError(f"the shares of {text!r} sum to {float(total):.6g}, not to 1")
+        if abs(total - 1) > _ROUNDING:
+            shares = [share / total for share in shares]
+        return tuple(map(float, shares))
+
+
+def uniform(groups: int) -> tuple[float, ...]:
+    """The same share for each group."""
+    return (1 / groups,) * groups
+
+
+def normalised(counts: Mapping[str, float], groups: tuple[str, ...]) -> tuple[float, ...]:
+    """Shares from counts or probabilities by group; a group that is not named has none.
+
+    Raises ValueError for names that are no groups, for negative or infinite numbers, and where all are 0.
+    """
+    by_name = {_folded(group): group for group in groups}
+    found = dict.fromkeys(groups, 0.0)
+    for name, count in counts.items():
+        if _folded(name) not in by_name:
+            raise ValueError(f"{name!r} is no group: {', '.join(groups)}")
+        if not (math.isfinite(count) and count >= 0):
+            raise ValueError(f"{name}: {count} is no count")
+        found[by_name[_folded(name)]] += count
+    total = math.fsum(found.values())
+    if not (math.isfinite(total) and total > 0):
+        raise ValueError("the counts sum to nothing that can be shared out")
+    return tuple(found[group] / total for group in groups)
+
+
+def _folded(name: str) -> str:
+    return " ".join(name.split()).casefold()
+
+
+def _divided(text: str, lookup: Lookup, advice: Callable[[str], str]) -> Shares:
+    """Equal shares for the names listed in `text`, each counted once; a name may hold commas (`Korea, Republic of`)."""
+    named: dict[str, Shares] = {}
+    for part in text.split(";"):
+        cells = [cell.strip() for cell in part.split(",")]
+        if cells == [""]:
+            continue  # a last ; ends the list
+        i = 0
+        while i < len(cells):
+            for j in range(min(len(cells), i + 4), i, -1):  # the longest name that is one
+                name = ", ".join(cells[i:j])
+                found = lookup(name)
+                if found is not None:
+                    named[found[0]] = found[1]
+                    i = j
+                    break
+            else:
+                raise ValueError(advice(cells[i]))
+    if not named:
+        raise ValueError(f"{text!r} names nothing")
+    total: dict[str, Fraction] = {}
+    for shares in named.values():
+        for group, share in shares.items():
+            total[group] = total.get(group, Fraction(0)) + share / len(named)
+    return total

@@ -1,0 +1,290 @@
+"""Gold tables: which entities are relevant to which topic, and to which groups they belong.
+
+A CSV file with the columns topic, entity, grade, title, and one column for each attribute set:
+
+    topic,entity,grade,title,RATINGS,ORIGIN
+    M002,https://www.imdb.com/title/tt0088763/,L2,Back to the Future,1.3M,United States
+
+An entity is a URL of the kind its topic asks for, in any spelling; it is kept by its canonical key. Attribute cells
+hold values as they were read, names of groups, or vectors; an empty cell is an unknown group.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from fractions import Fraction
+from os import PathLike
+from pathlib import Path
+from types import MappingProxyType
+
+from topics.attributes import AttributeSet
+from topics.csv_rows import Cell, csv_line, csv_rows
+from topics.errors import InputError, Place
+from topics.kinds import UrlKind
+from topics.text_file import read_text
+from topics.topic import Topic, TopicSet
+
+__all__ = ["GoldEntry", "GoldTable", "parse_gold", "read_gold", "write_gold", "written_vector"]
+
+_COLUMNS = ("topic", "entity", "grade", "title")
+_GRADES = {text: grade for grade in range(10) for text in (f"L{grade}", f"l{grade}", str(grade))}
+
+
+@dataclass(frozen=True, slots=True)
+class GoldEntry:
+    """What is known of one entity for one topic.
+
+    entity: canonical key. grade: 0 is not relevant, 1 relevant, 2 highly relevant. groups: membership vector by
+    attribute set, without those that are not known. raw: the values the vectors were made from, kept for writing.
+    """
+
+    topic: str
+    entity: str
+    grade: int
+    title: str = ""
+    groups: Mapping[str, tuple[float, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    raw: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), compare=False)
+
+
+class GoldTable:
+    """Entries by topic and entity, in the order of their file.
+
+    skipped: rows of the file for topics that were left out of the set. Raises ValueError where two entries for
+    one entity disagree in grade or group; entries that agree become one, and the first title stays.
+    """
+
+    def __init__(self, entries: Iterable[GoldEntry] = (), *, skipped: int = 0) -> None:
+        self._topics: dict[str, dict[str, GoldEntry]] = {}
+        self.skipped = skipped
+        for entry in entries:
+            self._add(entry)
+
+    def get(self, topic_id: str, entity_key: str) -> GoldEntry | None:
+        """The entry for an entity, by its canonical key; None where it is not judged for this topic."""
+        return self._topics.get(topic_id, {}).get(entity_key)
+
+    def entries(self, topic_id: str) -> tuple[GoldEntry, ...]:
+        """All entries for a topic; () where it has none."""
+        return tuple(self._topics.get(topic_id, {}).values())
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """Ids of the topics that have entries."""
+        return tuple(self._topics)
+
+    def __len__(self) -> int:
+        return sum(map(len, self._topics.values()))
+
+    def __iter__(self) -> Iterator[GoldEntry]:
+        for entries in self._topics.values():
+            yield from entries.values()
+
+    def __eq__(self, other: object) -> bool:
+        return self._topics == other._topics if isinstance(other, GoldTable) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _add(self, entry: GoldEntry) -> None:
+        entries = self._topics.setdefault(entry.topic, {})
+        known = entries.get(entry.entity)
+        entries[entry.entity] = entry if known is None else _merged(known, entry)
+
+
+def _merged(known: GoldEntry, new: GoldEntry) -> GoldEntry:
+    if known.grade != new.grade:
+        raise ValueError(f"{new.entity} has grade L{known.grade} already, and L{new.grade} here")
+    for name, vector in new.groups.items():
+        if known.groups.get(name, vector) != vector:
+            raise ValueError(f"{new.entity} has {name} {written_vector(known.groups[name])} already, and another here")
+    return replace(
+        known,
+        title=known.title or new.title,
+        groups=MappingProxyType({**new.groups, **known.groups}),
+        raw=MappingProxyType({**new.raw, **known.raw}),
+    )
+
+
+def read_gold(path: str | PathLike[str], topics: TopicSet) -> GoldTable:
+    """The gold table in the CSV file at `path`. Raises InputError, with line and column, for the first fault."""
+    return parse_gold(read_text(path, "a CSV table"), topics, Place.of(path).path)
+
+
+def parse_gold(text: str, topics: TopicSet, path: str) -> GoldTable:
+    """The gold table in a CSV text; `path` names it in messages. Raises InputError."""
+    rows = csv_rows(text, path)
+    header = next(rows, None)
+    if header is None:
+        raise InputError("the file is empty", place=Place(path, 1, 1), allowed=f"a header: {','.join(_COLUMNS)},…")
+    reader = _Reader(path, topics, _columns(header, topics, path))
+    table = GoldTable()
+    read = 0
+    for row in rows:
+        read += 1
+        entry = reader.entry(row)
+        if entry is None:
+            table.skipped += 1
+            continue
+        try:
+            table._add(entry)
+        except ValueError as fault:
+            raise reader.error(row[0], str(fault), advice="keep the row that is right") from None
+    if not read:
+        raise InputError("the table holds no entries", place=Place(path, header[0].line, header[0].column))
+    return table
+
+
+def _columns(header: tuple[Cell, ...], topics: TopicSet, path: str) -> tuple[str, ...]:
+    known = (*_COLUMNS, *topics.attributes)
+    names: list[str] = []
+    for cell in header:
+        place = Place(path, cell.line, cell.column)
+        if cell.text not in known:
+            separated = len(header) == 1 and any(mark in cell.text for mark in ";\t|")
+            raise InputError(
+                f"unknown column {cell.text!r}{_meant(cell.text, known)}",
+                place=place,
+                allowed=", ".join(known),
+                advice="separate the columns by commas" if separated else None,
+            )
+        if cell.text in names:
+            raise InputError(f"column {cell.text!r} is there twice", place=place)
+        names.append(cell.text)
+    for name in ("topic", "entity", "grade"):
+        if name not in names:
+            raise InputError(f"the header has no column {name!r}", place=Place(path, header[0].line, header[0].column))
+    return tuple(names)
+
+
+class _Reader:
+    """Reads rows under one header."""
+
+    def __init__(self, path: str, topics: TopicSet, columns: tuple[str, ...]) -> None:
+        self.path, self.topics, self.columns = path, topics, columns
+        self.by_id = {topic.id: topic for topic in topics.topics}
+        self.left_out = frozenset(topics.left_out)
+        self.memberships: dict[tuple[str, str], tuple[float, ...]] = {}
+
+    def error(self, cell: Cell, what: str, *, allowed: str | None = None, advice: str | None = None) -> InputError:
+        return InputError(what, place=Place(self.path, cell.line, cell.column), allowed=allowed, advice=advice)
+
+    def entry(self, row: tuple[Cell, ...]) -> GoldEntry | None:
+        """The entry in a row; None for a topic that was left out of the set."""
+        if len(row) != len(self.columns):
+            last = row[min(len(row), len(self.columns) + 1) - 1]
+            raise self.error(
+                last,
+                f"the row has {len(row)} cells, the header has {len(self.columns)}",
+                advice="put cells that hold commas in quotation marks",
+            )
+        cells = dict(zip(self.columns, row))
+        topic = self.by_id.get(cells["topic"].text)
+        if topic is None:
+            if cells["topic"].text in self.left_out:
+                return None
+            raise self.error(
+                cells["topic"],
+                f"unknown topic {cells['topic'].text!r}{_meant(cells['topic'].text, self.by_id)}",
+                allowed=f"the topics of {self.topics.name}",
+            )
+        grade = _GRADES.get(cells["grade"].text)
+        if grade is None:
+            raise self.error(cells["grade"], f"{cells['grade'].text!r} is no grade", allowed="L0, L1, L2, or 0, 1, 2")
+        entity = self.entity(cells["entity"], topic)
+        groups: dict[str, tuple[float, ...]] = {}
+        raw: dict[str, str] = {}
+        for name, cell in cells.items():
+            if name in _COLUMNS or not cell.text:
+                continue
+            groups[name] = self.membership(cell, name, topic)
+            raw[name] = cell.text
+        title = " ".join(cells["title"].text.split()) if "title" in cells else ""
+        return GoldEntry(topic.id, entity, grade, title, MappingProxyType(groups), MappingProxyType(raw))
+
+    def entity(self, cell: Cell, topic: Topic) -> str:
+        if not cell.text:
+            raise self.error(cell, "no entity")
+        kind = topic.type.url
+        if kind is None:
+            return " ".join(cell.text.split())
+        key = kind.key(cell.text) or _own_key(cell.text, kind)
+        if key is None:
+            raise self.error(
+                cell,
+                f"{_short(cell.text)!r} is no URL of the kind {kind.name} that topic {topic.id} asks for",
+                allowed=_example(kind),
+            )
+        return key
+
+    def membership(self, cell: Cell, name: str, topic: Topic) -> tuple[float, ...]:
+        if name not in topic.type.attributes:
+            raise self.error(
+                cell,
+                f"{name} says nothing about topics of the type {topic.type.name}, so this cell must be empty",
+                allowed=", ".join(topic.type.attributes) or "no attribute at all",
+            )
+        known = self.memberships.get((name, cell.text))
+        if known is None:
+            try:
+                known = self.topics.attributes[name].membership(cell.text)
+            except ValueError as fault:
+                raise self.error(cell, f"{name}: {fault}") from None
+            self.memberships[name, cell.text] = known
+        return known
+
+
+def _own_key(text: str, kind: UrlKind) -> str | None:
+    """The key meant by an identifier alone (`tt0088763`)."""
+    key = kind.identity.replace("{id}", text)
+    return key if "{id}" in kind.identity and kind.key(key) == key else None
+
+
+def _example(kind: UrlKind) -> str:
+    return kind.identity or "an http(s) URL with the host of a public site"
+
+
+def _meant(word: str, known: Iterable[str]) -> str:
+    close = difflib.get_close_matches(word, known, n=1)
+    return f": did you mean {close[0]!r}?" if close else ""
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 100 else f"{text[:99]}…"
+
+
+def write_gold(table: GoldTable, path: str | PathLike[str], topics: TopicSet) -> None:
+    """Write `table` as a CSV file that `read_gold` turns into an equal table. Replaces the file in one step."""
+    used = {name for entry in table for name in entry.groups}
+    names = [name for name in topics.attributes if name in used]
+    lines = [csv_line((*_COLUMNS, *names))]
+    for entry in table:
+        values = (_written(entry, topics.attributes[name]) for name in names)
+        lines.append(csv_line((entry.topic, entry.entity, f"L{entry.grade}", " ".join(entry.title.split()), *values)))
+    part = Path(f"{Place.of(path).path}.part")
+    part.write_text("".join(lines), encoding="utf-8", newline="")
+    part.replace(path)
+
+
+def _written(entry: GoldEntry, attribute: AttributeSet) -> str:
+    vector, raw = entry.groups.get(attribute.name), entry.raw.get(attribute.name)
+    if vector is None:
+        return ""
+    if raw:
+        try:
+            if attribute.membership(raw) == vector:
+                return raw
+        except ValueError:  # read under another attribute set
+            pass
+    return written_vector(vector)
+
+
+def written_vector(shares: tuple[float, ...]) -> str:
+    """A membership vector as text, in fractions where they are exact: `(0,2/3,0,0,0,1/3,0,0)`."""
+    return f"({','.join(map(_written_share, shares))})"
+
+
+def _written_share(share: float) -> str:
+    simple = Fraction(share).limit_denominator(1000)
+    return str(simple) if float(simple) == share else format(Decimal(repr(share)), "f")

@@ -1,0 +1,118 @@
+"""Kinds of URLs that name entities: the title pages of IMDb, the videos of YouTube, any page on the web."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from types import MappingProxyType
+from urllib.parse import unquote_plus
+
+from topics.addresses import Address, address, canonical_host, looks_public
+
+__all__ = ["KINDS", "UrlKind"]
+
+
+@dataclass(frozen=True, slots=True)
+class UrlKind:
+    """A kind of URL that names an entity, for example the title pages of IMDb.
+
+    name: `imdb-title`. hosts: registered names, each with all its subdomains (`imdb.com` covers `m.imdb.com`, not
+    `imdb.com.evil.example`); `*` is any host that looks public. path: a regular expression for the whole path.
+    query: a regular expression for one whole `name=value` parameter, "" where the query does not matter.
+    identity: what the entity is known by, with `{id}` in it, filled from the group `(?P<id>…)` of path or query;
+    "" takes the whole address (https, no trailing slash, otherwise as `canonical_url`).
+    also: other shapes of the same kind. Raises ValueError where a pattern is none or gives no id.
+    """
+
+    name: str
+    hosts: tuple[str, ...]
+    path: str
+    query: str = ""
+    identity: str = ""
+    also: tuple[UrlKind, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.hosts or not all(host == "*" or canonical_host(host) == host for host in self.hosts):
+            raise ValueError("hosts are names like imdb.com (lower case, no scheme, no path), or *")
+        named: set[str] = set()
+        for pattern in (self.path, self.query):
+            try:
+                named.update(_compiled(pattern).groupindex)
+            except (re.error, RecursionError, OverflowError) as fault:
+                raise ValueError(f"{pattern!r} is not a regular expression: {fault}") from None
+        if "{id}" in self.identity and "id" not in named:
+            raise ValueError("the identity holds {id}, so path or query must hold a group (?P<id>…)")
+
+    def key(self, url: str) -> str | None:
+        """The canonical identity of the entity that `url` names; None where the URL is not of this kind."""
+        parts = address(url)
+        if parts is None:
+            return None
+        return next((key for shape in (self, *self.also) if (key := shape._key(parts)) is not None), None)
+
+    def _key(self, parts: Address) -> str | None:
+        if not any(_on_host(parts, host) for host in self.hosts):
+            return None
+        match = _compiled(self.path).fullmatch(parts.path)
+        if match is None:
+            return None
+        named = match.groupdict()
+        if self.query:
+            pattern = _compiled(self.query)
+            hits = (pattern.fullmatch(unquote_plus(item)) for item in parts.query.split("&"))
+            hit = next((hit for hit in hits if hit), None)
+            if hit is None:
+                return None
+            named.update(hit.groupdict())
+        if not self.identity:
+            return parts._replace(scheme="https", path=parts.path.rstrip("/") or "/").url
+        return self.identity.replace("{id}", named.get("id") or "")
+
+
+def _on_host(parts: Address, name: str) -> bool:
+    if name == "*":
+        return looks_public(parts.host)
+    return not parts.port and (parts.host == name or parts.host.endswith(f".{name}"))
+
+
+@lru_cache(maxsize=256)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
+
+
+_VIDEO = r"(?P<id>[A-Za-z0-9_-]{11})(?![A-Za-z0-9_-]).*"
+_WATCH = "https://www.youtube.com/watch?v={id}"
+
+KINDS: Mapping[str, UrlKind] = MappingProxyType(
+    {
+        kind.name: kind
+        for kind in (
+            UrlKind(
+                "imdb-title",
+                ("imdb.com",),
+                path=r"(?:/[a-z]{2}(?:-[a-z]{2})?)?/title/(?P<id>tt[0-9]{7,10})(?![A-Za-z0-9_-]).*",
+                identity="https://www.imdb.com/title/{id}/",
+            ),
+            UrlKind(
+                "youtube-video",
+                ("youtube.com", "youtube-nocookie.com"),
+                path="/watch/?",
+                query=f"v={_VIDEO}",
+                identity=_WATCH,
+                also=(
+                    UrlKind(
+                        "youtube-video",
+                        ("youtube.com", "youtube-nocookie.com"),
+                        path=f"/(?:shorts|embed|live|v|e)/{_VIDEO}",
+                        identity=_WATCH,
+                    ),
+                    UrlKind("youtube-video", ("youtu.be",), path=f"/{_VIDEO}", identity=_WATCH),
+                ),
+            ),
+            UrlKind("web-page", ("*",), path=".*"),
+        )
+    }
+)
+"""The kinds that topic files may name: `imdb-title`, `youtube-video`, `web-page`."""

@@ -1,0 +1,75 @@
+"""Finding topic sets and gold tables: those that come with Harvest, by name, and one's own, by path.
+
+    load_topics("fairweb-45")          a set that comes with Harvest
+    load_topics("my/topics.yaml")      a file of one's own
+    load_gold("parrot", topics)        a gold table, in the same two ways
+
+`encode_topics` and `decode_topics` turn a set into one JSON value, which is itself a valid topic file, and back.
+"""
+
+from __future__ import annotations
+
+import difflib
+from importlib import resources
+from importlib.resources.abc import Traversable
+from os import PathLike, fspath
+
+from topics.document import parse_document, read_document
+from topics.errors import InputError
+from topics.gold import GoldTable, parse_gold, read_gold
+from topics.text_file import decoded
+from topics.topic import TopicSet
+from topics.topic_file import decode_topics, encode_topics, read_topics
+
+__all__ = ["decode_topics", "encode_topics", "load_gold", "load_topics", "shipped_gold", "shipped_topics"]
+
+_GOLD_END = ".gold.csv"
+_TOPICS_END = ".yaml"
+
+
+def shipped_topics() -> tuple[str, ...]:
+    """Names of the topic sets that come with Harvest."""
+    return _shipped(_TOPICS_END)
+
+
+def shipped_gold() -> tuple[str, ...]:
+    """Names of the gold tables that come with Harvest."""
+    return _shipped(_GOLD_END)
+
+
+def load_topics(name_or_path: str | PathLike[str]) -> TopicSet:
+    """A topic set that comes with Harvest, by its name, or one's own, by the path of its file. Raises InputError."""
+    file = _find(name_or_path, _TOPICS_END, "topic set")
+    if file is None:
+        return read_topics(read_document(name_or_path))
+    place = f"topics/{file.name}"
+    return read_topics(parse_document(decoded(file.read_bytes(), place, "YAML text"), place))
+
+
+def load_gold(name_or_path: str | PathLike[str], topics: TopicSet) -> GoldTable:
+    """A gold table that comes with Harvest, by its name, or one's own, by the path of its file. Raises InputError."""
+    file = _find(name_or_path, _GOLD_END, "gold table")
+    if file is None:
+        return read_gold(name_or_path, topics)
+    place = f"topics/{file.name}"
+    return parse_gold(decoded(file.read_bytes(), place, "a CSV table"), topics, place)
+
+
+def _shipped(end: str) -> tuple[str, ...]:
+    names = (entry.name for entry in resources.files("topics").iterdir())
+    return tuple(sorted(name.removesuffix(end) for name in names if name.endswith(end)))
+
+
+def _find(name_or_path: str | PathLike[str], end: str, what: str) -> Traversable | None:
+    """The shipped file of that name; None for a path. A name never depends on the folder one works in."""
+    name = fspath(name_or_path)
+    if name in _shipped(end):
+        return resources.files("topics") / f"{name}{end}"
+    if "/" in name or "\\" in name or "." in name or not isinstance(name_or_path, str):
+        return None
+    close = difflib.get_close_matches(name, _shipped(end), n=1)
+    raise InputError(
+        f"no {what} called {name!r} comes with Harvest" + (f": did you mean {close[0]!r}?" if close else ""),
+        allowed=", ".join(_shipped(end)),
+        advice=f"for a file of your own, write its path with its ending: {name}.{end.rpartition('.')[2]}",
+    )

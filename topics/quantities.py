@@ -1,0 +1,99 @@
+"""Numbers as pages and people write them: `1.3M`, `898K`, `1,234`, `12.5 thousand`, `1 300 000`, `under 100`.
+
+A text stands for one or more ranges: `under 100` is a range, and `1.234` can be read in two ways. Whoever asks
+accepts the text if all it can mean leads to the same result, and refuses it otherwise.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+
+__all__ = ["Range", "quantity"]
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Numbers from low to high; None is no limit on that side. below: high itself is not among them."""
+
+    low: Fraction | None
+    high: Fraction | None
+    below: bool = False
+
+
+_SPACES = re.compile(r"[\s\u00a0\u2007\u2009\u202f]+")
+_SCALES = {"": 1, "k": 10**3, "thousand": 10**3, "m": 10**6, "million": 10**6, "b": 10**9, "billion": 10**9}
+_NUMBER = re.compile(r"([-+−]?)([0-9][0-9.,' ]{0,40})([a-z]*)")
+_GROUPED = tuple(re.compile(rf"[0-9]{{1,3}}(?:{mark}[0-9]{{3}})+") for mark in (",", r"\.", "'", " "))
+_LAKHS = re.compile(r"[0-9]{1,2}(?:,[0-9]{2})+,[0-9]{3}")
+_BELOW = re.compile(r"(?:<|under|below|less than|fewer than) ?(.+)")
+_UP_TO = re.compile(r"(?:<=|≤|up to|at most|no more than) ?(.+)")
+_FROM = re.compile(r"(?:>=|≥|at least|from|no less than) ?(.+)")
+_ABOVE = re.compile(r"(?:>|over|above|more than) ?(.+)")
+_OR_MORE = re.compile(r"(.+?) ?(?:\+|or more|and more|and up|and above)")
+_BETWEEN = re.compile(r"(?:between )?(.+?) ?(?:-|–|—| to | and ) ?(.+)")
+
+
+def quantity(text: str) -> tuple[Range, ...]:
+    """All that `text` can mean; one range of one number in the plain case.
+
+    A comma, a space or an apostrophe before three digits groups thousands; a point before a K or an M is decimal.
+    What is left open: `1.234` (one and a bit, or more than a thousand), `12,5`, `1,234K`. Raises ValueError where
+    the text is no quantity.
+    """
+    plain = _SPACES.sub(" ", text.strip()).lower()
+    if len(plain) > 100:
+        raise ValueError("too long for a number")
+    for pattern, kind in ((_UP_TO, "to"), (_FROM, "from"), (_BELOW, "below"), (_ABOVE, "from"), (_OR_MORE, "from")):
+        bound = pattern.fullmatch(plain)
+        if bound:
+            return tuple(_bounded(value, kind) for value in _readings(bound[1], text))
+    try:
+        return tuple(Range(value, value) for value in _readings(plain, text))
+    except ValueError:
+        between = _BETWEEN.fullmatch(plain)
+        if between is None:
+            raise
+    lows, highs = _readings(between[1], text), _readings(between[2], text)
+    ranges = tuple(Range(low, high) for low in lows for high in highs if low <= high)
+    if not ranges:
+        raise ValueError(f"{text!r} runs from more to less")
+    return ranges
+
+
+def _bounded(value: Fraction, kind: str) -> Range:
+    if kind == "from":
+        return Range(value, None)
+    return Range(None, value, below=kind == "below")
+
+
+def _readings(text: str, whole: str) -> tuple[Fraction, ...]:
+    found = _NUMBER.fullmatch(text.strip())
+    scale = _SCALES.get(found[3]) if found else None
+    if found is None or scale is None:
+        raise ValueError(f"{whole!r} is not a number (like 1.3M, 898K, 1,234 or 43)")
+    factor = -scale if found[1] in ("-", "−") else scale
+    digits = found[2].strip()
+    numbers = _numbers(digits, scaled=scale > 1)
+    if not numbers:
+        raise ValueError(f"{whole!r}: the digits of {digits!r} are not grouped like those of a number")
+    return tuple(number * factor for number in numbers)
+
+
+def _numbers(digits: str, *, scaled: bool) -> tuple[Fraction, ...]:
+    if digits.isdigit():
+        return (Fraction(digits),)
+    grouped = [Fraction(re.sub(r"\D", "", digits))] if any(g.fullmatch(digits) for g in (*_GROUPED, _LAKHS)) else []
+    mark = "," if "," in digits else "."
+    decimal = [Fraction(digits.replace(mark, "."))] if re.fullmatch(rf"[0-9]+{re.escape(mark)}[0-9]+", digits) else []
+    if grouped and decimal:  # 1,234 is grouped and 1.234K is not; 1,234K and 1.234 can be either
+        return (*grouped, *decimal) if scaled == (mark == ",") else tuple(decimal if scaled else grouped)
+    if decimal and mark == "," and not scaled:
+        return (*decimal, Fraction(digits.replace(",", "")))
+    if not grouped and not decimal:  # 1,234.5 and 1.234,5
+        for thousands, point in ((",", "."), (".", ","), (" ", "."), (" ", ","), ("'", ".")):
+            head, found, tail = digits.rpartition(point)
+            if found and tail.isdigit() and re.fullmatch(rf"[0-9]{{1,3}}(?:{re.escape(thousands)}[0-9]{{3}})+", head):
+                return (Fraction(f"{re.sub(r'[^0-9]', '', head)}.{tail}"),)
+    return tuple(grouped or decimal)

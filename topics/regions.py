@@ -1,0 +1,97 @@
+"""Countries and the eight regions of FairWeb's ORIGIN: a map of our own (`regions.csv`; reasons in docs/topics.md).
+
+All 249 entries of ISO 3166-1 with both letter codes, the names that film databases use, and states that no
+longer exist. A country that lies in two regions belongs to each by half.
+"""
+
+from __future__ import annotations
+
+import csv
+import difflib
+import re
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from importlib import resources
+from types import MappingProxyType
+
+__all__ = ["REGIONS", "Country", "countries", "country", "nearest_names", "region_totals"]
+
+REGIONS = ("Africa", "America", "Antarctica", "Asia", "Caribbean", "Europe", "Middle East", "Oceania")
+"""In the order of the FairWeb membership vectors."""
+
+
+@dataclass(frozen=True, slots=True)
+class Country:
+    """A country or territory. alpha2, alpha3: "" where there is no code; iso: whether ISO 3166-1 lists it now."""
+
+    name: str
+    alpha2: str
+    alpha3: str
+    iso: bool
+    regions: tuple[str, ...]
+    variants: tuple[str, ...] = ()
+
+    @property
+    def shares(self) -> Mapping[str, Fraction]:
+        """Its share in each of its regions; they sum to 1."""
+        return {region: Fraction(1, len(self.regions)) for region in self.regions}
+
+
+@cache
+def countries() -> tuple[Country, ...]:
+    """Every row of the map, those of ISO 3166-1 first."""
+    text = resources.files("topics").joinpath("regions.csv").read_text(encoding="utf-8")
+    return tuple(
+        Country(
+            name=row["name"],
+            alpha2=row["alpha2"],
+            alpha3=row["alpha3"],
+            iso=row["iso"] == "yes",
+            regions=tuple(row["regions"].split(";")),
+            variants=tuple(variant for variant in row["variants"].split(";") if variant),
+        )
+        for row in csv.DictReader(text.splitlines())
+    )
+
+
+def country(name: str) -> Country | None:
+    """The country called `name`: any name or code of the map, whatever its case, accents, dots and hyphens."""
+    return _by_name().get(_folded(name))
+
+
+def nearest_names(name: str) -> tuple[str, ...]:
+    """At most three names of the map that look like `name`, for messages; never used to decide anything."""
+    near = difflib.get_close_matches(_folded(name), _by_name(), n=3, cutoff=0.75)
+    return tuple(dict.fromkeys(_by_name()[key].name for key in near))
+
+
+def region_totals() -> Mapping[str, Fraction]:
+    """How many entries of ISO 3166-1 each region holds, halves counted as halves."""
+    totals = dict.fromkeys(REGIONS, Fraction(0))
+    for entry in countries():
+        if entry.iso:
+            for region, share in entry.shares.items():
+                totals[region] += share
+    return totals
+
+
+@cache
+def _by_name() -> Mapping[str, Country]:
+    found: dict[str, Country] = {}
+    for entry in countries():
+        for name in (entry.name, entry.alpha2, entry.alpha3, *entry.variants):
+            if name:
+                known = found.setdefault(_folded(name), entry)
+                if known is not entry:
+                    raise ValueError(f"regions.csv gives {name!r} to {known.name} and to {entry.name}")
+    return MappingProxyType(found)
+
+
+def _folded(name: str) -> str:
+    """Letters and digits only: no accents, no case, no `the`, `St.` and `&` written out."""
+    plain = "".join(c for c in unicodedata.normalize("NFKD", name) if not unicodedata.combining(c)).casefold()
+    words = re.sub(r"[^\w]+", " ", re.sub(r"[.'’ʻ`´]", "", plain).replace("&", " and ")).split()
+    return " ".join("saint" if word == "st" else word for word in words if word != "the")

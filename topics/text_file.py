@@ -1,0 +1,64 @@
+"""A text file that a person gave us, read whole: UTF-8, of a sane size, and nothing but text."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+
+from topics.errors import InputError, Place
+
+__all__ = ["LARGEST", "decoded", "place_in", "read_text"]
+
+LARGEST = 16 * 1024 * 1024
+"""Bytes. Whatever is larger is no file of ours, and would take the memory of the machine."""
+
+
+def read_text(path: str | PathLike[str], kind: str) -> str:
+    """The text of the file at `path`, without a byte order mark; kind names what it should be (`YAML text`).
+
+    Raises InputError, with line and column, where it is not there, too large, binary or not UTF-8.
+    """
+    place = Place.of(path)
+    try:
+        with Path(path).open("rb") as file:
+            data = file.read(LARGEST + 1)  # devices and pipes have no size to ask for
+    except FileNotFoundError:
+        raise InputError("no such file", place=place, advice="check the path; relative to where?") from None
+    except IsADirectoryError:
+        raise InputError("this is a folder, not a file", place=place) from None
+    except OSError as fault:
+        raise InputError(f"cannot be read: {fault.strerror}", place=place) from None
+    except ValueError as fault:  # a NUL in the path itself
+        raise InputError(f"this is no path: {fault}") from None
+    if len(data) > LARGEST:
+        raise InputError(f"larger than {LARGEST // 2**20} MiB: not a file of ours", place=place)
+    return decoded(data, place.path, kind)
+
+
+def decoded(data: bytes, path: str, kind: str) -> str:
+    """`data` as text. Raises InputError at the first byte that cannot stand in a text in UTF-8."""
+    nul = data.find(b"\0")
+    if nul >= 0:
+        before = data[:nul].decode("utf-8", "replace").removeprefix("\ufeff")
+        raise InputError(
+            "a NUL byte: a binary file, or text in UTF-16",
+            place=place_in(before, path, len(before)),
+            allowed=f"{kind} in UTF-8",
+            advice="save it as UTF-8 text",
+        )
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as fault:
+        # positions are counted without the byte order mark, which utf-8-sig takes off first
+        valid = fault.object[: fault.start].decode("utf-8", "replace").removeprefix("\ufeff")
+        raise InputError(
+            f"byte 0x{fault.object[fault.start]:02x} is not UTF-8",
+            place=place_in(valid, path, len(valid)),
+            allowed=f"{kind} in UTF-8",
+            advice="save the file as UTF-8",
+        ) from None
+
+
+def place_in(text: str, path: str, position: int) -> Place:
+    """The place of the character at `position`; line and column count from 1."""
+    return Place(path, text.count("\n", 0, position) + 1, position - text.rfind("\n", 0, position))

@@ -1,0 +1,271 @@
+"""Topic files: `format: harvest-topics/1`, read strictly, and the same as one JSON value inside a run."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from itertools import pairwise
+from types import MappingProxyType
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from topics.attributes import AttributeSet, normalised, uniform
+from topics.document import Document, Loc, StrictModel
+from topics.errors import InputError
+from topics.kinds import KINDS, UrlKind
+from topics.quantities import quantity
+from topics.topic import Topic, TopicSet, TopicType
+
+__all__ = ["FORMAT", "decode_topics", "encode_topics", "read_topics"]
+
+FORMAT = "harvest-topics/1"
+
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]*$", max_length=60)]
+Number = int | float
+
+
+class _Url(StrictModel):
+    hosts: Annotated[tuple[str, ...], Field(min_length=1)]
+    path: str
+    name: str = ""
+    query: str = ""
+    identity: str = ""
+    also: tuple[_Url, ...] = ()
+
+
+class _Attribute(StrictModel):
+    scale: Literal["ordinal", "nominal"]
+    groups: tuple[str, ...] | None = None
+    bounds: tuple[Number | str, ...] = ()
+    gold: str | tuple[Number, ...] | dict[str, Number] = "uniform"
+    mapping: str = ""
+    of: str = ""
+
+
+class _Type(StrictModel):
+    asks_for: str = ""
+    url: str | _Url | None = None
+    attributes: tuple[str, ...] = ()
+
+
+class _Topic(StrictModel):
+    id: Name
+    type: str
+    request: str = ""
+    subject: str = ""
+    turns: tuple[str, ...] = ()
+    fields: dict[str, str] = Field(default_factory=dict)
+    asks_for: str = ""
+
+
+class _File(StrictModel):
+    format: Literal["harvest-topics/1"]
+    name: Name
+    about: str = ""
+    attributes: dict[Name, _Attribute] = Field(default_factory=dict)
+    types: dict[Name, _Type]
+    topics: tuple[_Topic, ...]
+    left_out: tuple[str, ...] = ()
+
+
+def read_topics(document: Document) -> TopicSet:
+    """The topic set in a parsed file. Raises InputError, with its place, for the first fault."""
+    if isinstance(document.value, dict) and document.value.get("format", FORMAT) != FORMAT:
+        raise document.error(("format",), "this is no topic file of a version known here", allowed=f"format: {FORMAT}")
+    file = document.validated(_File)
+    attributes = {name: _attribute(document, name, entry) for name, entry in file.attributes.items()}
+    types = {name: _type(document, name, entry, attributes) for name, entry in file.types.items()}
+    if not file.topics:
+        raise document.error(("topics",), "the topic set is empty", advice="list at least one topic")
+    topics: dict[str, Topic] = {}
+    for i, entry in enumerate(file.topics):
+        loc: Loc = ("topics", i)
+        if entry.id in topics:
+            first = document.place(("topics", list(topics).index(entry.id), "id"))
+            raise document.error((*loc, "id"), f"the id {entry.id!r} is taken by the topic at line {first.line}")
+        topics[entry.id] = _topic(document, loc, entry, types)
+    return TopicSet(file.name, tuple(topics.values()), MappingProxyType(attributes), file.about.strip(), file.left_out)
+
+
+def encode_topics(topics: TopicSet) -> dict[str, Any]:
+    """The set as a JSON value. Raises InputError where two topics have different types of one name."""
+    types: dict[str, TopicType] = {}
+    for topic in topics.topics:
+        if types.setdefault(topic.type.name, topic.type) != topic.type:
+            raise InputError(f"two different topic types are called {topic.type.name!r}")
+    return {
+        "format": FORMAT,
+        "name": topics.name,
+        "about": topics.about,
+        "attributes": {name: _encoded_attribute(entry) for name, entry in topics.attributes.items()},
+        "types": {
+            name: {
+                "asks_for": entry.asks_for,
+                "url": _encoded_kind(entry.url) if entry.url else None,
+                "attributes": list(entry.attributes),
+            }
+            for name, entry in types.items()
+        },
+        "topics": [
+            {
+                "id": topic.id,
+                "type": topic.type.name,
+                "request": topic.request,
+                "subject": topic.subject,
+                "turns": list(topic.turns),
+                "fields": dict(topic.fields),
+                "asks_for": topic.format,
+            }
+            for topic in topics.topics
+        ],
+        "left_out": list(topics.left_out),
+    }
+
+
+def decode_topics(value: object, path: str = "run.json") -> TopicSet:
+    """The set that `encode_topics` made `value` from; `path` names it in messages. Raises InputError."""
+    return read_topics(Document(path, _tupled(value), {}, {}))
+
+
+def _encoded_attribute(attribute: AttributeSet) -> dict[str, Any]:
+    return {
+        "scale": attribute.scale,
+        "groups": list(attribute.groups),
+        "bounds": list(attribute.bounds),
+        "gold": list(attribute.gold),
+        "mapping": attribute.mapping,
+        "of": attribute.of,
+    }
+
+
+def _encoded_kind(kind: UrlKind) -> str | dict[str, Any]:
+    if KINDS.get(kind.name) == kind:
+        return kind.name
+    return {
+        "name": kind.name,
+        "hosts": list(kind.hosts),
+        "path": kind.path,
+        "query": kind.query,
+        "identity": kind.identity,
+        "also": [_encoded_kind(shape) for shape in kind.also],
+    }
+
+
+def _tupled(value: object) -> object:
+    if isinstance(value, Mapping):
+        return {key: _tupled(item) for key, item in value.items()}
+    return tuple(map(_tupled, value)) if isinstance(value, list | tuple) else value
+
+
+def _topic(document: Document, loc: Loc, entry: _Topic, types: Mapping[str, TopicType]) -> Topic:
+    kind = types.get(entry.type)
+    if kind is None:
+        raise document.error(
+            (*loc, "type"), f"unknown type {entry.type!r}{_meant(entry.type, types)}", allowed=", ".join(types)
+        )
+    if not entry.request.strip() and not entry.turns:
+        raise document.error(
+            loc, f"topic {entry.id!r} has neither a request nor turns", advice="say what the user wants"
+        )
+    for i, turn in enumerate(entry.turns):
+        if not turn.strip():
+            raise document.error((*loc, "turns", i), "a turn without words")
+    return Topic(
+        id=entry.id,
+        type=kind,
+        request=entry.request.strip(),
+        subject=entry.subject.strip(),
+        turns=tuple(turn.strip() for turn in entry.turns),
+        fields=MappingProxyType(dict(entry.fields)),
+        format=entry.asks_for.strip(),
+    )
+
+
+def _type(document: Document, name: str, entry: _Type, attributes: Mapping[str, AttributeSet]) -> TopicType:
+    loc: Loc = ("types", name)
+    for i, attribute in enumerate(entry.attributes):
+        if attribute not in attributes:
+            raise document.error(
+                (*loc, "attributes", i),
+                f"unknown attribute set {attribute!r}{_meant(attribute, attributes)}",
+                allowed=", ".join(attributes) or "none is defined in this file",
+            )
+        if attribute in entry.attributes[:i]:
+            raise document.error((*loc, "attributes", i), f"{attribute!r} is listed twice")
+    return TopicType(name, entry.asks_for.strip(), _kind(document, name, entry.url), entry.attributes)
+
+
+def _kind(document: Document, type_name: str, entry: str | _Url | None) -> UrlKind | None:
+    loc: Loc = ("types", type_name, "url")
+    if entry is None:
+        return None
+    if isinstance(entry, str):
+        if entry not in KINDS:
+            raise document.error(
+                loc,
+                f"unknown kind of URL {entry!r}{_meant(entry, KINDS)}",
+                allowed=f"{', '.join(KINDS)}, or a mapping with hosts and path",
+            )
+        return KINDS[entry]
+    try:
+        return _made(entry, entry.name or type_name)
+    except ValueError as fault:
+        raise document.error(loc, str(fault)) from None
+
+
+def _made(entry: _Url, name: str) -> UrlKind:
+    also = tuple(_made(shape, shape.name or name) for shape in entry.also)
+    return UrlKind(name, entry.hosts, entry.path, entry.query, entry.identity, also)
+
+
+def _attribute(document: Document, name: str, entry: _Attribute) -> AttributeSet:
+    loc: Loc = ("attributes", name)
+    if name in ("topic", "entity", "grade", "title"):
+        raise document.error(loc, f"{name!r} is a column of every gold table, so no attribute set can be called that")
+    bounds = tuple(_bound(document, (*loc, "bounds", i), bound) for i, bound in enumerate(entry.bounds))
+    groups = entry.groups
+    if groups is None:
+        if not bounds:
+            raise document.error(loc, "the set has no groups", advice="list `groups`, or `bounds` of an ordinal set")
+        groups = _named(tuple(str(bound) for bound in entry.bounds))
+    gold_loc = (*loc, "gold")
+    if isinstance(entry.gold, str):
+        if entry.gold != "uniform":
+            raise document.error(gold_loc, f"unknown gold {entry.gold!r}", allowed="uniform, or counts by group")
+        gold = uniform(max(1, len(groups)))
+    elif isinstance(entry.gold, tuple):
+        gold = tuple(map(float, entry.gold))
+    else:
+        try:
+            gold = normalised(entry.gold, groups)
+        except ValueError as fault:
+            raise document.error(gold_loc, f"gold: {fault}") from None
+    try:
+        return AttributeSet(name, entry.scale, groups, gold, bounds, entry.mapping, entry.of.strip())
+    except ValueError as fault:
+        raise document.error(loc, f"{name}: {fault}") from None
+
+
+def _bound(document: Document, loc: Loc, bound: Number | str) -> float:
+    if isinstance(bound, str):
+        try:
+            found = {part.low if part.low == part.high else None for part in quantity(bound)}
+        except ValueError as fault:
+            raise document.error(loc, str(fault)) from None
+        exact = found.pop() if len(found) == 1 else None
+        if exact is None:
+            raise document.error(loc, f"{bound!r} is not one number", allowed="numbers like 100, 10K, 1.5M")
+        return float(exact)
+    return float(bound)
+
+
+def _named(bounds: tuple[str, ...]) -> tuple[str, ...]:
+    """Names for the groups between bounds: `x < 100`, `100 <= x < 10K`, …, `1M <= x`."""
+    between = (f"{low} <= x < {high}" for low, high in pairwise(bounds))
+    return (f"x < {bounds[0]}", *between, f"{bounds[-1]} <= x")
+
+
+def _meant(word: str, known: Mapping[str, object]) -> str:
+    close = difflib.get_close_matches(word, known, n=1)
+    return f": did you mean {close[0]!r}?" if close else ""
