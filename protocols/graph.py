@@ -1,0 +1,143 @@
+"""The protocol as a graph: which states are reached, where it could go round for ever, how long it can get."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from protocols.states import State
+from topics.topic import Topic
+
+__all__ = ["endless", "most_turns", "reached", "silent", "with_way_out"]
+
+_Position = tuple[str, tuple[int, ...]]
+
+
+def reached(start: str, states: Mapping[str, State]) -> frozenset[str]:
+    """The states some conversation comes to."""
+    return _reached(start, {name: _targets(state) for name, state in states.items()})
+
+
+def _reached(start: str, ways: Mapping[str, tuple[str, ...]]) -> frozenset[str]:
+    found = {start}
+    waiting = [start]
+    while waiting:
+        fresh = [name for name in ways[waiting.pop()] if name not in found]
+        found.update(fresh)
+        waiting.extend(fresh)
+    return frozenset(found)
+
+
+def with_way_out(states: Mapping[str, State]) -> frozenset[str]:
+    """The states from which some path of edges leads to a stop. An edge that is missing (no-match) is a stop too."""
+    back: dict[str, list[str]] = {name: [] for name in states}
+    waiting = []
+    for name, state in states.items():
+        for target in _targets(state):
+            back[target].append(name)
+        if _can_stop(state):
+            waiting.append(name)
+    found = set(waiting)
+    while waiting:
+        fresh = [name for name in back[waiting.pop()] if name not in found]
+        found.update(fresh)
+        waiting.extend(fresh)
+    return frozenset(found)
+
+
+def endless(start: str, states: Mapping[str, State]) -> tuple[str, ...] | None:
+    """The states of a loop that nothing ends, in order; None where there is none.
+
+    A state that goes through the topic's turns runs dry and then only hands on. So loops are looked for among the
+    states a conversation comes to, in the graph as it is when every such state is dry: for topics with turns, and
+    for topics without.
+    """
+    for topic_has_turns in (True, False):
+        dry = {name: _dry(state, topic_has_turns) for name, state in states.items()}
+        ways = {name: (*_edges(state), *dry[name]) for name, state in states.items()} if topic_has_turns else dry
+        alive = _reached(start, ways)
+        loop = _loop({name: dry[name] for name in states if name in alive})
+        if loop:
+            return loop
+    return None
+
+
+def silent(states: Mapping[str, State], loop: Iterable[str]) -> bool:
+    """Whether nothing is said in the loop once the topic's turns are through: then no turn limit ends it either."""
+    return all(states[name].each for name in loop)
+
+
+def _dry(state: State, topic_has_turns: bool) -> tuple[str, ...]:
+    if state.then is None:
+        return _edges(state)
+    target = state.then if topic_has_turns else state.empty or state.then
+    return (target.state,) if target.state else ()
+
+
+def _edges(state: State) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(edge.target.state for edge in state.edges if edge.target.state))
+
+
+def _targets(state: State) -> tuple[str, ...]:
+    return (*_edges(state), *(target.state for target in (state.then, state.empty) if target and target.state))
+
+
+def _can_stop(state: State) -> bool:
+    """Whether an edge, or the lack of one that fits, ends the conversation right there."""
+    ends = [*(edge.target for edge in state.edges), *(target for target in (state.then, state.empty) if target)]
+    return any(target.outcome for target in ends) or not state.edges or state.edges[-1].rule != ""
+
+
+def _loop(ways: Mapping[str, tuple[str, ...]]) -> tuple[str, ...] | None:
+    """A cycle, found by walking in depth; the walk is kept on a list, so that long protocols need no deep stack."""
+    done: set[str] = set()
+    for first in ways:
+        if first in done:
+            continue
+        path = [first]
+        at = {first: 0}
+        ahead: list[Iterator[str]] = [iter(ways[first])]
+        while path:
+            following = next(ahead[-1], None)
+            if following is None:
+                ahead.pop()
+                done.add(path[-1])
+                del at[path.pop()]
+            elif following in at:
+                return tuple(path[at[following] :])
+            elif following not in done:
+                at[following] = len(path)
+                path.append(following)
+                ahead.append(iter(ways[following]))
+    return None
+
+
+def most_turns(start: str, states: Mapping[str, State], turn_limit: int | None, topic: Topic) -> int:
+    """The number of user turns on the longest way through the graph, or the turn limit where that is smaller.
+
+    Walks turn by turn over all positions (state, and how many of the topic's turns each state has used) at once.
+    """
+    each = tuple(name for name, state in states.items() if state.each)
+    place = {name: number for number, name in enumerate(each)}
+    items = len(topic.turns)
+
+    def landing(name: str, used: tuple[int, ...]) -> _Position | None:
+        while name:
+            state = states[name]
+            if not state.each:
+                return name, used
+            number = place[name]
+            if used[number] < items:
+                return name, (*used[:number], used[number] + 1, *used[number + 1 :])
+            target = state.after_last(topic)
+            name = target.state if target else ""
+        return None
+
+    turns = 0
+    positions = {landing(start, (0,) * len(each))}
+    while any(positions):
+        turns += 1
+        if turns == turn_limit:
+            break
+        said = [position for position in positions if position]
+        positions = {landing(way, used) for name, used in said for way in _edges(states[name])}
+    return turns

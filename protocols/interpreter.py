@@ -1,0 +1,155 @@
+"""Plays a protocol: a pure function from what was said and answered to what is said next.
+
+No I/O, no clock, no randomness. The position is a value that JSON can hold, so a conversation can be taken up
+at any turn, on any machine, and forked at any turn into several.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from protocols.answer import Exchange
+from protocols.protocol import Protocol
+from protocols.route import Evidence, Route, Say, Stop
+from protocols.rules.rule import Sight
+from protocols.states import Target
+from protocols.wording import rendered
+from topics.topic import Topic
+
+__all__ = ["Position", "advance", "begin", "decode_position", "encode_position", "retrace"]
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where a conversation stands.
+
+    state: the state that spoke last; "" once the conversation is over. turn: the number of user turns so far.
+    labels: one for each answer judged so far. used: for every state that goes through the topic's turns, how many
+    it has said, as (state, count) in the order of first use.
+    """
+
+    state: str
+    turn: int
+    labels: tuple[str, ...] = ()
+    used: tuple[tuple[str, int], ...] = ()
+
+
+def encode_position(position: Position) -> dict[str, object]:
+    """The position as JSON values."""
+    return {
+        "state": position.state,
+        "turn": position.turn,
+        "labels": list(position.labels),
+        "used": dict(position.used),
+    }
+
+
+def decode_position(value: Mapping[str, object]) -> Position:
+    """The position that `encode_position` wrote. Raises ValueError where the value is none."""
+    match value:
+        case {"state": str(state), "turn": int(turn), "labels": [*labels], "used": Mapping() as used}:
+            counts = tuple((str(name), int(count)) for name, count in used.items())
+            return Position(state, turn, tuple(str(label) for label in labels), counts)
+    raise ValueError(f"not the position of a conversation: {value!r}")
+
+
+def begin(protocol: Protocol, topic: Topic) -> tuple[Say | Stop, Position]:
+    """The opening turn. A Stop where the protocol says nothing at all on this topic (`check_topics` refuses that)."""
+    return _enter(protocol, topic, Target(state=protocol.start), Position("", 0), None)
+
+
+def advance(
+    protocol: Protocol, topic: Topic, position: Position, exchanges: Sequence[Exchange]
+) -> tuple[Say | Stop, Position]:
+    """What follows after the last of `exchanges`, with the Route that led there.
+
+    exchanges: everything said and answered so far, one for each user turn. Raises ValueError where their number
+    is not that of the position, or the conversation is over.
+    """
+    if not position.state:
+        raise ValueError("the conversation is over")
+    if len(exchanges) != position.turn:
+        raise ValueError(f"the position is after user turn {position.turn}, and there are {len(exchanges)} exchanges")
+    state = protocol.states[position.state]
+    sight = Sight(topic, tuple(exchanges), position.labels)
+    missed: list[Evidence] = []
+    tried: list[str] = []
+    for edge in state.edges:
+        if not edge.rule:
+            route = _route(position, edge.label, "otherwise", tried, missed)
+            return _enter(protocol, topic, edge.target, _labelled(position, edge.label), route)
+        rule = protocol.rules[edge.rule]
+        verdict = rule.judge(sight)
+        if verdict.holds:
+            route = _route(position, edge.label, edge.rule, [rule.version], verdict.evidence)
+            return _enter(protocol, topic, edge.target, _labelled(position, edge.label), route)
+        tried.append(rule.version)
+        missed.extend(replace(piece, note=f"{edge.rule}: {piece.note}") for piece in verdict.evidence)
+    label = protocol.no_match
+    if label is None:
+        raise ValueError(f"state {state.name!r} has no edge for this answer, and the protocol has no no_match")
+    route = replace(_route(position, label, "no-match", tried, missed), target="stop:no-match")
+    reason = f"no edge of state {state.name!r} fits the answer"
+    return Stop("no-match", reason, route), Position("", position.turn, (*position.labels, label), position.used)
+
+
+def retrace(protocol: Protocol, topic: Topic, exchanges: Sequence[Exchange]) -> tuple[Say | Stop, ...]:
+    """What the protocol would do today along a recorded conversation: the opening, and one action after each answer.
+
+    Ends at the first Stop, and where the words it would say are not those that were said: the answer to other words
+    tells nothing about these. So a recording is retraced to its end exactly if one more action than exchanges comes
+    back, or the last one is a Stop.
+    """
+    action, position = begin(protocol, topic)
+    actions: list[Say | Stop] = [action]
+    for number, exchange in enumerate(exchanges, 1):
+        if isinstance(action, Stop) or action.text != exchange.said:
+            break
+        action, position = advance(protocol, topic, position, exchanges[:number])
+        actions.append(action)
+    return tuple(actions)
+
+
+def _route(position: Position, label: str, rule: str, versions: Sequence[str], evidence: Sequence[Evidence]) -> Route:
+    """The decision, its target still open."""
+    return Route(position.turn, position.state, label, rule, " ".join(versions), tuple(evidence), "")
+
+
+def _labelled(position: Position, label: str) -> Position:
+    return replace(position, labels=(*position.labels, label))
+
+
+def _enter(
+    protocol: Protocol, topic: Topic, target: Target, position: Position, route: Route | None
+) -> tuple[Say | Stop, Position]:
+    """Go to `target`, through states whose list is used up, and say what is to be said there."""
+    while target.state:
+        state = protocol.states[target.state]
+        used = dict(position.used)
+        count = used.get(state.name, 0)
+        following = state.after_last(topic)
+        if following is not None and count >= len(topic.turns):
+            target = following
+            continue
+        if position.turn == protocol.turn_limit:
+            return _stop(
+                "turn-limit", f"{position.turn} user turns are the limit; {state.name!r} was next", position, route
+            )
+        item = ""
+        if following is not None:
+            item = topic.turns[count]
+            position = replace(position, used=tuple((used | {state.name: count + 1}).items()))
+        turn = position.turn + 1
+        text = rendered(state.say, topic, turn=turn, item=item)
+        if route is not None:
+            route = replace(route, target=state.name)
+        return Say(text, state.name, turn, route), replace(position, state=state.name, turn=turn)
+    because = f"{route.rule} in state {route.state!r}" if route else f"nothing to say on topic {topic.id!r}"
+    return _stop(target.outcome, because, position, route)
+
+
+def _stop(outcome: str, reason: str, position: Position, route: Route | None) -> tuple[Stop, Position]:
+    if route is not None:
+        route = replace(route, target=f"stop:{outcome}")
+    return Stop(outcome, reason, route), replace(position, state="")

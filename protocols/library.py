@@ -1,0 +1,138 @@
+"""Where protocols come from: shipped ones by name, a researcher's own by path, a run's by what it recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from os import PathLike, fspath
+from pathlib import Path
+
+from protocols.protocol import Protocol
+from protocols.reading import read_protocol
+from protocols.rules.registry import encode_rule
+from protocols.schema import FORMAT
+from protocols.states import State, Target
+from protocols.wording import rendered
+from topics.document import Document, read_document
+from topics.errors import InputError
+from topics.identity import content_hash
+from topics.topic import TopicSet
+
+__all__ = ["check_topics", "decode_protocol", "encode_protocol", "load_protocol", "protocol_hash", "shipped_protocols"]
+
+_HERE = Path(__file__).parent
+
+
+def shipped_protocols() -> tuple[str, ...]:
+    """The names of the protocols that come with Harvest."""
+    return tuple(sorted(path.stem for path in _HERE.glob("*.yaml")))
+
+
+def load_protocol(name_or_path: str | PathLike[str]) -> Protocol:
+    """A shipped protocol by its name, or the one in a file. Raises InputError, with file:line:column.
+
+    A text with a slash, or ending in .yaml or .yml, is a path; anything else is a name.
+    """
+    text = fspath(name_or_path)
+    if "/" in text or "\\" in text or text.endswith((".yaml", ".yml")):
+        return read_protocol(read_document(text))
+    if text not in shipped_protocols():
+        raise InputError(
+            f"unknown protocol {text!r}",
+            allowed=f"{', '.join(shipped_protocols())}, or the path of a .yaml file",
+        )
+    return read_protocol(read_document(_HERE / f"{text}.yaml"))
+
+
+def encode_protocol(protocol: Protocol) -> dict[str, object]:
+    """The protocol as JSON values, in the form of its file with every default written out."""
+    value: dict[str, object] = {
+        "format": FORMAT,
+        "name": protocol.name,
+        "version": protocol.version,
+        "about": protocol.about,
+        "rules": {name: encode_rule(rule) for name, rule in protocol.rules.items()},
+        "start": protocol.start,
+        "states": {name: _encode_state(state) for name, state in protocol.states.items()},
+    }
+    if protocol.turn_limit is not None:
+        value["turn_limit"] = protocol.turn_limit
+    if protocol.no_match is not None:
+        value["no_match"] = {"label": protocol.no_match}
+    return value
+
+
+def decode_protocol(value: object, path: str = "recorded protocol") -> Protocol:
+    """The protocol that `encode_protocol` wrote; `path` names it in messages. Raises InputError."""
+    return read_protocol(Document(path, _frozen(value), {}, {}))
+
+
+def protocol_hash(protocol: Protocol) -> str:
+    """Identity of the protocol: 32 hexadecimal digits over its normal form. `about` plays no part: words that
+    explain a protocol may be mended while a run is under way."""
+    return content_hash("protocol", {**encode_protocol(protocol), "about": ""})
+
+
+def check_topics(protocol: Protocol, topics: TopicSet) -> None:
+    """Refuse topics the protocol cannot be played on, before anything is sent.
+
+    Raises InputError for the first topic that lacks a word a template asks for, of which a rule cannot judge the
+    answers (no URL kind, no format), or on which nothing would be said.
+    """
+    used = {edge.rule: state.name for state in protocol.states.values() for edge in state.edges if edge.rule}
+    for topic in topics.topics:
+        for rule, state in used.items():
+            unfit = protocol.rules[rule].unfit(topic)
+            if unfit:
+                raise InputError(
+                    f"protocol {protocol.name!r} does not fit topic {topic.id!r}: "
+                    f"rule {rule!r} (in state {state!r}) {unfit}",
+                    advice="take another protocol, or give the topic type what the rule needs",
+                )
+        if protocol.most_turns(topic) == 0:
+            raise InputError(
+                f"protocol {protocol.name!r} says nothing on topic {topic.id!r}: it has no turns",
+                advice="give the topic turns, or the state an `empty: {go: …}`",
+            )
+        for state_ in protocol.states.values():
+            for number, item in enumerate(topic.turns if state_.each else ("",), 1):
+                try:
+                    rendered(state_.say, topic, turn=number, item=item)
+                except InputError as fault:
+                    raise InputError(
+                        f"protocol {protocol.name!r}, state {state_.name!r}: {fault.what}",
+                        allowed=fault.allowed,
+                        advice=fault.advice,
+                    ) from None
+
+
+def _encode_state(state: State) -> dict[str, object]:
+    value: dict[str, object] = {
+        "say": state.say.template,
+        "edges": [
+            {
+                **({"if": edge.rule} if edge.rule else {"otherwise": True}),
+                "label": edge.label,
+                **_encode_target(edge.target),
+            }
+            for edge in state.edges
+        ],
+    }
+    if state.then is not None:
+        value["each"] = "topic.turns"
+        value["then"] = _encode_target(state.then)
+    if state.empty is not None:
+        value["empty"] = _encode_target(state.empty)
+    return value
+
+
+def _encode_target(target: Target) -> dict[str, object]:
+    return {"go": target.state} if target.state else {"stop": target.outcome}
+
+
+def _frozen(value: object) -> object:
+    """Lists as tuples, as the reader of files gives them."""
+    if isinstance(value, Mapping):
+        return {str(key): _frozen(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return tuple(_frozen(part) for part in value)
+    return value

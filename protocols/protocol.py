@@ -1,0 +1,47 @@
+"""A protocol as a value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from protocols.graph import most_turns
+from protocols.rules.rule import Rule
+from protocols.states import State
+from topics.topic import Topic
+
+__all__ = ["Protocol"]
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """What a user says, and how the next turn depends on the answer.
+
+    version: the author's number. turn_limit: user turns at most; None where the graph itself ends.
+    no_match: the label of an answer that no edge fits; None where that cannot happen.
+    """
+
+    name: str
+    version: int
+    start: str
+    states: Mapping[str, State]
+    rules: Mapping[str, Rule] = field(default_factory=lambda: MappingProxyType({}))
+    turn_limit: int | None = None
+    no_match: str | None = None
+    about: str = ""
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """Capabilities a driver must have, such as `links`: those of every rule on an edge."""
+        used = {edge.rule for state in self.states.values() for edge in state.edges if edge.rule}
+        return frozenset[str]().union(*(self.rules[name].needs for name in used))
+
+    @property
+    def rule_versions(self) -> Mapping[str, str]:
+        """Name of each rule → version of the code behind it, for the record of a run."""
+        return {name: rule.version for name, rule in sorted(self.rules.items())}
+
+    def most_turns(self, topic: Topic) -> int:
+        """User turns a conversation on `topic` can take at most: reached if the rules can take every edge."""
+        return most_turns(self.start, self.states, self.turn_limit, topic)

@@ -1,0 +1,200 @@
+"""From a parsed file to a protocol: everything that would make a run go wrong is refused here, with its place."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable
+from types import MappingProxyType
+
+from protocols.graph import endless, reached, silent, with_way_out
+from protocols.protocol import Protocol
+from protocols.rules.registry import read_rule
+from protocols.rules.rule import Rule
+from protocols.schema import NAME, EdgeEntry, ProtocolEntry, StateEntry, TargetEntry
+from protocols.states import Edge, State, Target
+from protocols.wording import Fault, Wording, faults, occurrence
+from topics.document import Document, Loc
+from topics.errors import InputError, Place
+
+__all__ = ["read_protocol"]
+
+NEXT = "next"
+"""In a state that goes through a list: `go: next` says the next item."""
+
+_RESERVED = {"states": (NEXT,), "rules": ("otherwise", "no-match")}
+
+
+def read_protocol(document: Document) -> Protocol:
+    """The protocol in `document`. Raises InputError for the first fault, at its place."""
+    entry = document.validated(ProtocolEntry)
+    _check_names(document, entry)
+    rules = _Rules(document, entry).all()
+    if entry.start not in entry.states:
+        raise _unknown(document, ("start",), "state", entry.start, entry.states)
+    states = {name: _state(document, name, state, entry, rules) for name, state in entry.states.items()}
+    protocol = Protocol(
+        name=entry.name,
+        version=entry.version,
+        start=entry.start,
+        states=MappingProxyType(states),
+        rules=MappingProxyType(rules),
+        turn_limit=entry.turn_limit,
+        no_match=entry.no_match.label if entry.no_match else None,
+        about=entry.about,
+    )
+    _check_graph(document, protocol)
+    return protocol
+
+
+def _check_names(document: Document, entry: ProtocolEntry) -> None:
+    names: dict[str, Iterable[str]] = {"rules": entry.rules, "states": entry.states}
+    for key, given in names.items():
+        for name in given:
+            if name in _RESERVED[key]:
+                raise document.error((key, name), f"{name!r} has a meaning of its own", advice="rename it", key=True)
+            if not NAME.fullmatch(name):
+                raise document.error(
+                    (key, name),
+                    f"{name!r} cannot be a name",
+                    allowed="a letter, then letters, digits, - and _ (60 characters at most)",
+                    key=True,
+                )
+
+
+class _Rules:
+    """Reads the named rules of a file, each once, whatever their order."""
+
+    def __init__(self, document: Document, entry: ProtocolEntry) -> None:
+        self.document, self.entry = document, entry
+        self.read: dict[str, Rule] = {}
+        self.open: list[str] = []
+
+    def all(self) -> dict[str, Rule]:
+        for name in self.entry.rules:
+            self.named(name, ("rules", name))
+        return {name: self.read[name] for name in self.entry.rules}
+
+    def named(self, name: str, loc: Loc) -> Rule:
+        if name not in self.entry.rules:
+            raise _unknown(self.document, loc, "rule", name, self.entry.rules)
+        if name in self.open:
+            way = " → ".join((*self.open[self.open.index(name) :], name))
+            raise self.document.error(loc, f"rule {name!r} refers to itself: {way}")
+        if name not in self.read:
+            self.open.append(name)
+            self.read[name] = read_rule(self.document, ("rules", name), self.entry.rules[name], self.named)
+            self.open.pop()
+        return self.read[name]
+
+
+def _unknown(document: Document, loc: Loc, what: str, name: str, known: Iterable[str]) -> InputError:
+    close = difflib.get_close_matches(name, known, n=1)
+    hint = f": did you mean {close[0]!r}?" if close else ""
+    return document.error(loc, f"unknown {what} {name!r}{hint}", allowed=", ".join(known) or f"no {what}s in this file")
+
+
+def _state(document: Document, name: str, state: StateEntry, entry: ProtocolEntry, rules: dict[str, Rule]) -> State:
+    loc: Loc = ("states", name)
+    wording = Wording(state.say, each=state.each is not None)
+    fault = next(faults(wording), None)
+    if fault:
+        place = _place_in_template(document, (*loc, "say"), state.say, fault)
+        raise InputError(f"states.{name}.say: {fault.what}", place=place, allowed=fault.allowed)
+    edges = []
+    for number, edge in enumerate(state.edges):
+        here = (*loc, "edges", number)
+        if number and state.edges[number - 1].otherwise:
+            raise document.error(here, "this edge is never tried: it stands after otherwise", advice="move it up")
+        edges.append(_edge(document, here, edge, name, state, entry, rules))
+    if not state.edges[-1].otherwise and entry.no_match is None:
+        raise document.error(
+            (*loc, "edges"),
+            f"state {name!r} has no edge for an answer that fits none of its rules",
+            advice="end it with {otherwise: true, label: x, …}, or add no_match: {label: x} to the protocol",
+            key=True,
+        )
+    return State(
+        name,
+        wording,
+        tuple(edges),
+        then=_target(document, (*loc, "then"), state.then, name, entry) if state.then else None,
+        empty=_target(document, (*loc, "empty"), state.empty, name, entry) if state.empty else None,
+    )
+
+
+def _edge(
+    document: Document,
+    loc: Loc,
+    edge: EdgeEntry,
+    name: str,
+    state: StateEntry,
+    entry: ProtocolEntry,
+    rules: dict[str, Rule],
+) -> Edge:
+    if edge.if_ is not None and edge.if_ not in rules:
+        raise _unknown(document, (*loc, "if"), "rule", edge.if_, rules)
+    if edge.go == NEXT:
+        if state.each is None:
+            raise document.error(
+                (*loc, "go"), "next is for states with each: this one has no list", allowed=", ".join(entry.states)
+            )
+        return Edge(edge.if_ or "", edge.label, Target(state=name))
+    return Edge(edge.if_ or "", edge.label, _target(document, loc, edge, name, entry))
+
+
+def _target(document: Document, loc: Loc, target: TargetEntry, name: str, entry: ProtocolEntry) -> Target:
+    if target.go is not None and target.go not in entry.states:
+        raise _unknown(document, (*loc, "go"), "state", target.go, entry.states)
+    return Target(state=target.go or "", outcome=target.stop or "")
+
+
+def _check_graph(document: Document, protocol: Protocol) -> None:
+    alive = reached(protocol.start, protocol.states)
+    for name in protocol.states:
+        if name not in alive:
+            raise document.error(
+                ("states", name),
+                f"state {name!r} is never reached from {protocol.start!r}",
+                advice="add an edge to it, or remove it",
+                key=True,
+            )
+    if protocol.turn_limit is None:
+        ending = with_way_out(protocol.states)
+        for name in protocol.states:
+            if name not in ending:
+                raise document.error(
+                    ("states", name),
+                    f"state {name!r} has no way to a stop",
+                    advice="add an edge with stop: completed, or a turn_limit",
+                    key=True,
+                )
+    loop = endless(protocol.start, protocol.states)
+    if loop and (silent(protocol.states, loop) or protocol.turn_limit is None):
+        way = " → ".join((*loop, loop[0]))
+        silently = silent(protocol.states, loop)
+        raise document.error(
+            ("states", loop[0]),
+            f"an endless loop: {way}" + (" says nothing once the topic's turns are through" if silently else ""),
+            advice="lead `then` out of the loop" if silently else "add a turn_limit, or an edge that leaves the loop",
+            key=True,
+        )
+
+
+def _place_in_template(document: Document, loc: Loc, template: str, fault: Fault) -> Place:
+    """Where the words at fault stand in the file; the beginning of the template where they cannot be found."""
+    start = document.place(loc)
+    lines = document.source.splitlines(keepends=True)
+    if not lines or not start.line:
+        return start
+    offset = sum(len(line) for line in lines[: start.line - 1]) + start.column - 1
+    block = document.source[offset : offset + 1] in ("|", ">")
+    if not fault.words:
+        return Place(start.path, start.line + fault.line, 1) if block else start
+    expression, before = occurrence(fault, template)
+    for number, match in enumerate(re.finditer(expression, document.source[offset:])):
+        if number == before:
+            line = document.source.count("\n", 0, offset + match.start()) + 1
+            column = offset + match.start() - document.source.rfind("\n", 0, offset + match.start())
+            return Place(start.path, line, column)
+    return start

@@ -1,0 +1,108 @@
+"""Rules made of rules: `any`, `all` and `not`, and a rule referred to by its name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from protocols.rules.rule import Rule, Sight, Verdict
+from topics.topic import Topic
+
+__all__ = ["All", "Any", "Not", "Reference"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A named rule of the same protocol, standing inside another one."""
+
+    name: str
+    rule: Rule
+
+    @property
+    def version(self) -> str:
+        return self.rule.version
+
+    @property
+    def needs(self) -> frozenset[str]:
+        return self.rule.needs
+
+    def judge(self, sight: Sight) -> Verdict:
+        return self.rule.judge(sight)
+
+    def unfit(self, topic: Topic) -> str | None:
+        return self.rule.unfit(topic)
+
+
+@dataclass(frozen=True, slots=True)
+class Any:
+    """Holds when one of the rules does. Evidence: of the first that holds; where none does, what each missed."""
+
+    rules: tuple[Rule, ...]
+
+    @property
+    def version(self) -> str:
+        return f"any({' '.join(rule.version for rule in self.rules)})"
+
+    @property
+    def needs(self) -> frozenset[str]:
+        return frozenset[str]().union(*(rule.needs for rule in self.rules))
+
+    def judge(self, sight: Sight) -> Verdict:
+        verdicts = []
+        for rule in self.rules:
+            verdict = rule.judge(sight)
+            if verdict.holds:
+                return verdict
+            verdicts.append(verdict)
+        return Verdict(False, tuple(piece for verdict in verdicts for piece in verdict.evidence))
+
+    def unfit(self, topic: Topic) -> str | None:
+        return next(filter(None, (rule.unfit(topic) for rule in self.rules)), None)
+
+
+@dataclass(frozen=True, slots=True)
+class All:
+    """Holds when every rule does. Evidence: of all of them; where one does not hold, what the first such missed."""
+
+    rules: tuple[Rule, ...]
+
+    @property
+    def version(self) -> str:
+        return f"all({' '.join(rule.version for rule in self.rules)})"
+
+    @property
+    def needs(self) -> frozenset[str]:
+        return frozenset[str]().union(*(rule.needs for rule in self.rules))
+
+    def judge(self, sight: Sight) -> Verdict:
+        verdicts = []
+        for rule in self.rules:
+            verdict = rule.judge(sight)
+            if not verdict.holds:
+                return verdict
+            verdicts.append(verdict)
+        return Verdict(True, tuple(piece for verdict in verdicts for piece in verdict.evidence))
+
+    def unfit(self, topic: Topic) -> str | None:
+        return next(filter(None, (rule.unfit(topic) for rule in self.rules)), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """Holds when the rule does not. Evidence: that of the rule, which then says what it missed."""
+
+    rule: Rule
+
+    @property
+    def version(self) -> str:
+        return f"not({self.rule.version})"
+
+    @property
+    def needs(self) -> frozenset[str]:
+        return self.rule.needs
+
+    def judge(self, sight: Sight) -> Verdict:
+        verdict = self.rule.judge(sight)
+        return Verdict(not verdict.holds, verdict.evidence)
+
+    def unfit(self, topic: Topic) -> str | None:
+        return self.rule.unfit(topic)

@@ -1,0 +1,40 @@
+"""`empty`: the answer shows nothing."""
+
+from __future__ import annotations
+
+import re
+from typing import ClassVar
+
+from protocols.rules.rule import Sight, Verdict, absent, span
+from topics.document import StrictModel
+from topics.topic import Topic
+
+__all__ = ["INVISIBLE", "Empty"]
+
+INVISIBLE = (
+    r"\s\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
+    r"\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+)
+"""Characters that leave no mark on a page, as the inside of a regular expression's class: white space, controls,
+zero-width and direction marks, fillers, variation selectors, tags."""
+
+_VISIBLE = re.compile(f"[^{INVISIBLE}]")
+
+
+class Empty(StrictModel):
+    """Holds when the answer has no visible character and no link. Evidence: the absence, or the first visible piece."""
+
+    version: ClassVar[str] = "empty/1"
+    needs: ClassVar[frozenset[str]] = frozenset()
+
+    def judge(self, sight: Sight) -> Verdict:
+        answer = sight.answer
+        visible = _VISIBLE.search(answer.text)
+        if visible:
+            return Verdict(False, (span(answer.text, visible.start(), visible.end(), "the first visible character"),))
+        if answer.links:
+            return Verdict(False, (absent(answer.links[0].href, "no visible text, but a link"),))
+        return Verdict(True, (absent("a visible character", f"none in {len(answer.text)} characters"),))
+
+    def unfit(self, topic: Topic) -> str | None:
+        return None

@@ -1,0 +1,144 @@
+"""`error_page`: the answer is the text of an error, not an answer.
+
+It arrived as an answer, so nothing is known to have failed on the way; but what stands there was written by a
+server, not by the assistant. Recognised: an HTML page whose title or heading names an error, a JSON body that is an
+error, and a short text that opens with the words of an error, a rate limit or a request to try again. A film called
+"Error 404" in a list is none of these: a line that goes on to name something, or holds a URL, is no error message.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import ClassVar
+
+from protocols.route import Evidence
+from protocols.rules.rule import Sight, Verdict, absent, span
+from topics.document import StrictModel
+from topics.links import find_urls
+from topics.topic import Topic
+
+__all__ = ["ErrorPage"]
+
+_LONGEST_BODY = 50_000  # characters of a JSON body that is looked into
+_LONGEST_MESSAGE = 600  # characters of a text that can still be nothing but an error message
+_HEAD = 20_000
+
+_REASONS = (
+    r"bad\s+request|unauthori[sz]ed|payment\s+required|forbidden|not\s+found|method\s+not\s+allowed|request\s+time-?out"
+    r"|conflict|gone|payload\s+too\s+large|too\s+many\s+requests|internal\s+server\s+error|not\s+implemented"
+    r"|bad\s+gateway|service\s+(?:temporarily\s+)?unavailable|gateway\s+time-?out"
+)
+_PLAIN_REASONS = (  # those that are hardly ever a title
+    r"too\s+many\s+requests|internal\s+server\s+error|bad\s+gateway|service\s+(?:temporarily\s+)?unavailable"
+    r"|gateway\s+time-?out"
+)
+# What may follow an error's words: the end of the sentence, or a clause that goes on about the error. "Something went
+# wrong in the lab: that is the plot" goes on about something else.
+_ENDS = (
+    r"(?=\s*(?:[.!,;:<–—-]|\n|\Z|(?:and|or|while|when|whilst|during|please|try|trying|processing|generating|loading"
+    r"|right\s+now|at\s+(?:the|this)|currently|due|on\s+our|with\s+(?:your|the)|for\s+your|in\s+[0-9])\b))"
+)
+_STATUS = re.compile(
+    rf"(?:http(?:/[0-9.]+)?\s+|error\s*:?\s*|status\s*:?\s*|code\s*:?\s*)*\(?[45][0-9]{{2}}\)?\s*[:|–—-]?\s*"
+    rf"(?:error\s*:?\s*)?(?:{_REASONS})(?!\w){_ENDS}"
+    r"|(?:http\s+(?:error|status)(?:\s+code)?|error(?:\s+code)?|status\s+code)\s*:?\s*[45][0-9]{2}\s*(?=[.!]|\Z)"
+    rf"|(?:{_PLAIN_REASONS})\s*(?=[.!]|\Z)",
+    re.IGNORECASE,
+)
+_MESSAGE = re.compile(
+    r"(?:(?:oops|uh[- ]oh|whoops|hmm+|sorry|we're\s+sorry|error|apologies)\b\W{0,4}\s*(?:but\s+)?){0,4}"
+    r"(?:(?:something|an\s+error|a\s+(?:network|server|internal|technical)\s+error|an?\s+un\w+\s+error)\s+"
+    r"(?:\w+\s+){0,5}?(?:went\s+wrong|gone\s+wrong|occurred|happened)"
+    r"|(?:network|server|internal|connection|time-?out|unknown|unexpected)\s+error"
+    r"|(?:rate|usage|message|request|quota)\s+limits?\s+(?:\w+\s+){0,3}?(?:exceeded|reached|hit)"
+    r"|(?:you|you've|you\s+have|we|we've|we\s+have)\s+(?:\w+\s+){0,2}?(?:reached|hit|exceeded|used\s+up)\s+"
+    r"(?:your|the|our|a)\s+(?:\w+\s+){0,4}?(?:limit|quota|cap)"
+    r"|you(?:\s+are|'re|\s+have\s+been|'ve\s+been)\s+(?:being\s+)?rate[- ]limited"
+    r"|too\s+many\s+(?:requests|concurrent\s+requests|messages)"
+    r"|(?:the|our|this)\s+(?:server|service|system|model|site)s?\s+(?:is|are)\s+(?:\w+\s+){0,3}?"
+    r"(?:overloaded|unavailable|down|busy|at\s+capacity)"
+    r"|(?:we(?:'re|\s+are)|our\s+(?:servers|systems|services)\s+are)\s+(?:currently\s+)?experiencing\s+"
+    r"(?:\w+\s+){0,3}?(?:demand|load|traffic|difficulties|issues)"
+    r"|there\s+was\s+an?\s+(?:\w+\s+){0,2}?(?:error|problem)\s+"
+    r"(?:generating|processing|loading|with\s+(?:your|the)\s+request)(?:\s+\w+){0,4}?"
+    r"|(?:the\s+|your\s+)?request\s+(?:has\s+)?(?:timed\s+out|failed)"
+    r"|(?:please\s+)?try\s+again\s+(?:later|in\s+(?:a\s+few|[0-9]+)\s+\w+))"
+    rf"(?:\s+for\s+this\s+\w+)?(?!\w){_ENDS}",
+    re.IGNORECASE,
+)
+_PAGE = re.compile(r"\s*(?:<\?xml[^>]{0,200}>\s*)?<(?:!doctype\s+html|html|head)\b", re.IGNORECASE)
+_TITLE = re.compile(r"<(title|h1)\b[^>]{0,200}>([^<]{0,300})<", re.IGNORECASE)
+_PAGE_WORDS = re.compile(
+    rf"\b[45][0-9]{{2}}\b|\b(?:{_REASONS}|error|just\s+a\s+moment|attention\s+required|access\s+denied"
+    r"|temporarily\s+unavailable|maintenance)\b",
+    re.IGNORECASE,
+)
+_PLAIN = str.maketrans({"\u2019": "'", "\u02bc": "'", "\u00a0": " "})
+_QUIET = (None, False, 0, "", "null", "none", "None")
+
+
+class ErrorPage(StrictModel):
+    """Holds when the answer is an error message, page or body. Evidence: the words that say so. No options."""
+
+    version: ClassVar[str] = "error_page/1"
+    needs: ClassVar[frozenset[str]] = frozenset()
+
+    def judge(self, sight: Sight) -> Verdict:
+        text = sight.answer.text
+        found = _page(text) or _body(text) or _message(text)
+        return Verdict(True, (found,)) if found else Verdict(False, (absent("an error message", "none found"),))
+
+    def unfit(self, topic: Topic) -> str | None:
+        return None
+
+
+def _page(text: str) -> Evidence | None:
+    if not _PAGE.match(text):
+        return None
+    for title in _TITLE.finditer(text, 0, _HEAD):
+        if _PAGE_WORDS.search(title[2]):
+            return span(text, title.start(2), title.end(2), f"the {title[1].lower()} of an HTML page")
+    return None
+
+
+def _body(text: str) -> Evidence | None:
+    start, end = _stripped(text)
+    if end - start > _LONGEST_BODY or not (text.startswith("{", start) and text.endswith("}", start, end)):
+        return None
+    try:
+        value = json.loads(text[start:end])
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(value, dict):
+        return None
+    for key in ("error", "errors"):
+        if key in value and value[key] not in (*_QUIET, [], {}):
+            return span(text, start, end, f"a JSON body with {key!r}")
+    status = value.get("status", value.get("code", value.get("statusCode")))
+    explained = {"title", "detail", "message", "type"} & set(value)
+    if isinstance(status, int) and 400 <= status <= 599 and explained:
+        return span(text, start, end, f"a JSON body with status {status}")
+    return None
+
+
+def _message(text: str) -> Evidence | None:
+    start, end = _stripped(text)
+    if end - start > _LONGEST_MESSAGE:
+        return None
+    plain = text.translate(_PLAIN)
+    while start < end and plain[start] in "#*_>`⚠️!❌ \t":
+        start += 1
+    found = _STATUS.match(plain, start, end) or _MESSAGE.match(plain, start, end)
+    if found is None:
+        return None
+    line_end = plain.find("\n", found.start())
+    if find_urls(plain[start : end if line_end < 0 else line_end]):
+        return None  # "Error 404 (2011): https://…" names a film
+    return span(text, found.start(), found.end(), "opens with the words of an error")
+
+
+def _stripped(text: str) -> tuple[int, int]:
+    """Where the text stands without white space around it."""
+    start = len(text) - len(text.lstrip())
+    return start, start + len(text.strip())

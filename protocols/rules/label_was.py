@@ -1,0 +1,35 @@
+"""`label_was`: an earlier turn got this label."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from protocols.rules.rule import Sight, Verdict, absent
+from topics.document import StrictModel
+from topics.topic import Topic
+
+__all__ = ["LabelWas"]
+
+
+class LabelWas(StrictModel):
+    """Holds when the answer to user turn `turn` (from 1; without it: the turn before this one) was labelled `label`.
+
+    Does not hold where there was no such turn, or the turn is this one. Evidence: the label found.
+    """
+
+    version: ClassVar[str] = "label_was/1"
+    needs: ClassVar[frozenset[str]] = frozenset()
+
+    label: Literal["o", "x"]
+    turn: int | None = Field(default=None, ge=1)
+
+    def judge(self, sight: Sight) -> Verdict:
+        turn = self.turn if self.turn is not None else len(sight.exchanges) - 1
+        found = sight.labels[turn - 1] if 1 <= turn <= len(sight.labels) else None
+        note = f"turn {turn} was labelled {found}" if found else f"no turn {turn} before this one"
+        return Verdict(found == self.label, (absent(f"label {self.label} on turn {turn}", note),))
+
+    def unfit(self, topic: Topic) -> str | None:
+        return None

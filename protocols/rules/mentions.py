@@ -1,0 +1,102 @@
+"""Which URLs of a kind an answer names, and where.
+
+Looked at are the first million characters and the first 10,000 links: far more than a person reads, and little enough
+that an answer made of a hundred thousand URLs costs no more than a second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator
+from dataclasses import dataclass
+
+from protocols.answer import Answer
+from topics.links import KINDS, UrlKind, canonical_url, find_urls
+from topics.topic import Topic
+
+__all__ = ["ANY", "ASKED", "Named", "kind_trouble", "looked_at", "named", "url_kind"]
+
+ASKED = "asked"
+"""The kind of URL the topic's type asks for."""
+
+ANY = "any"
+"""Every URL, whatever it leads to."""
+
+_SEARCHED = 1_000_000
+_MOST_LINKS = 10_000
+_MOST_LOOKED_FOR = 200
+"""Anchors searched in the text at most: each search can cost a walk through the whole text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """One URL of an answer. key: canonical identity. start, end: where its URL or anchor stands; both -1 outside
+    the text. href: the URL. bare: the URL itself stands in the text (not only an anchor that leads to it)."""
+
+    key: str
+    start: int
+    end: int
+    href: str
+    bare: bool
+
+
+def url_kind(name: str, topic: Topic) -> UrlKind | None:
+    """The kind of URL called `name`: None for `any`, and for `asked` where the topic's type has no URL."""
+    if name == ASKED:
+        return topic.type.url
+    return None if name == ANY else KINDS[name]
+
+
+def kind_trouble(name: str, topic: Topic) -> str | None:
+    """Why `name` means nothing for this topic; None where it does."""
+    if name == ASKED and topic.type.url is None:
+        return f"looks for URLs of the asked kind, and the topic type {topic.type.name!r} asks for no URL (url: null)"
+    return None
+
+
+def looked_at(answer: Answer) -> str:
+    """How much of the answer was looked at, as the end of a sentence; "" where it was all of it."""
+    if len(answer.text) > _SEARCHED:
+        return f" in the first {_SEARCHED} of {len(answer.text)} characters"
+    return f" in the first {_MOST_LINKS} of {len(answer.links)} links" if len(answer.links) > _MOST_LINKS else ""
+
+
+def named(answer: Answer, name: str, topic: Topic) -> tuple[Named, ...]:
+    """The URLs of the kind `name` in the answer, in order of appearance: first those written in its text, then
+    those only its links lead to (a page shows an anchor, not the address)."""
+    kind = url_kind(name, topic)
+    if kind is None and name == ASKED:
+        return ()
+    written: dict[str, str | None] = {}
+    found = []
+    cut = len(answer.text) > _SEARCHED
+    for mention in find_urls(answer.text[:_SEARCHED]):
+        if cut and mention.end == _SEARCHED:
+            break  # it goes on where nobody looks
+        if mention.href not in written:
+            written[mention.href] = _key(mention.href, kind)
+        key = written[mention.href]
+        if key is not None:
+            found.append(Named(key, mention.start, mention.end, mention.href, True))
+    found.extend(_behind(answer, kind, written))
+    return tuple(found)
+
+
+def _behind(answer: Answer, kind: UrlKind | None, written: Container[str]) -> Iterator[Named]:
+    cursor, looked_for = 0, 0
+    for link in answer.links[:_MOST_LINKS]:
+        key = None if link.href in written else _key(link.href, kind)
+        if key is None:
+            continue
+        start = -1
+        if link.text and looked_for < _MOST_LOOKED_FOR:
+            looked_for += 1
+            start = answer.text.find(link.text, cursor)
+        if start < 0:
+            yield Named(key, -1, -1, link.href, False)
+        else:
+            cursor = start + len(link.text)
+            yield Named(key, start, cursor, link.href, False)
+
+
+def _key(href: str, kind: UrlKind | None) -> str | None:
+    return canonical_url(href) if kind is None else kind.key(href)

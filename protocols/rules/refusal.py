@@ -1,0 +1,192 @@
+"""`refusal`: the answer says that the system cannot or will not do what was asked, and does nothing else.
+
+Precision comes first: an answer that apologises and then delivers is no refusal, and neither is "you can't miss it"
+or "I can't recommend this film enough". So three things must come together:
+
+1. one of the first sentences states an inability or an unwillingness in the first person ("I'm unable to help",
+   "that is outside of my capabilities"), or presents itself as a language model together with a negation;
+2. the sentence is not a quotation, and does not turn round in itself (", but here are …");
+3. nothing is delivered: the answer is short, gives no URL of the asked kind, is no list, and no later sentence opens
+   with "Here are …".
+
+English and Japanese are known (the pilot study saw both, GFRC §5); refusals in other languages are not seen.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import ClassVar
+
+from protocols.rules.mentions import ASKED, named
+from protocols.rules.rule import Sight, Verdict, absent, span
+from topics.document import StrictModel
+from topics.topic import Topic
+
+__all__ = ["Refusal"]
+
+_OPENING = 1_500  # characters in which the first sentences are looked for
+_SENTENCES = 3
+_LONGEST = 2_000  # characters of an answer that can still be nothing but a refusal
+_LIST_LINES = 3
+
+# One character for one, so that spans stay those of the answer.
+_PLAIN = str.maketrans({"\u2019": "'", "\u2018": "'", "\u02bc": "'", "\u00b4": "'", "\uff07": "'", "\u00a0": " "})
+
+_SENTENCE = re.compile(r"[^\s.!?。！？…][^.!?。！？\n]*(?:\.(?=\w)[^.!?。！？\n]*)*")
+_CONDITION = re.compile(r"\b(?:if|when|where|why|what|how)\s+$", re.IGNORECASE)
+_QUOTED = re.compile(r"[\"“”«»「『]")
+
+_TASK = (
+    r"(?:help(?!\s+(?:but|myself|it)\b)|assist|do\s+(?:that|this|so)|provide|fulfil+|comply|answer|access|browse|search"
+    r"|generate|create|complete|process|perform|support|share|list|give|offer|supply|respond|engage|discuss|continue"
+    r"|recommend|suggest|retrieve|look\s+up|verify|carry\s+out|talk\s+about|be\s+of\s+(?:help|assistance))\b"
+)
+_NOT_ENOUGH = r"(?![^\n]{0,80}?\b(?:enough|all|every|everything)\b)"  # "recommend it enough", "list them all"
+_CANNOT = (
+    r"(?:can't|cannot|can\s+not|could\s+not|couldn't|won't|will\s+not|am\s+not\s+able\s+to|'m\s+not\s+able\s+to"
+    r"|am\s+unable\s+to|'m\s+unable\s+to|won't\s+be\s+able\s+to|will\s+not\s+be\s+able\s+to"
+    r"|am\s+not\s+(?:allowed|permitted|programmed|designed|equipped)\s+to"
+    r"|'m\s+not\s+(?:allowed|permitted|programmed|designed|equipped)\s+to)"
+)
+_INABILITY = re.compile(
+    rf"\b(?:I|we)\s*(?:(?:really|currently|simply|just|still|also|unfortunately)\s+)?{_CANNOT}\s+"
+    rf"(?:(?:really|currently|directly|actually|simply|just|even)\s+)?{_TASK}{_NOT_ENOUGH}"
+    # "I am an LLM and cannot help", "I'm still learning and can't help with that": the subject stands further back
+    rf"|\bI(?:'m|\s+am)\b[^\n\"]{{0,160}}?\b(?:and|so|thus|therefore|but)\s+(?:I\s+)?(?:also\s+)?{_CANNOT}\s+{_TASK}"
+    r"|\bI\s+(?:do\s+not|don't)\s+have\s+(?:the\s+|any\s+)?(?:(?:necessary|enough|sufficient)\s+)?"
+    r"(?:information|abilit(?:y|ies)|capabilit(?:y|ies)|capacity|access)\b"
+    r"|\b(?:that|this|it|(?:that|this|your)\s+request)(?:'s|\s+is)\s+(?:\w+\s+)?(?:outside|beyond)\s+(?:of\s+)?(?:my|the\s+scope\s+of\s+my)\s+\w+"
+    r"|\b(?:that|this|it)(?:'s|\s+is)\s+not\s+something\s+(?:that\s+)?I(?:'m|\s+am|\s+can)\b"
+    r"|\bI\s+(?:must|have\s+to)\s+decline\b"
+    r"|\bI(?:'d|\s+would)?\s+prefer\s+not\s+to\s+(?:continue|answer|discuss|talk|respond|help)\b",
+    re.IGNORECASE,
+)
+_MODEL = re.compile(
+    r"\b(?:as|I(?:'m|\s+am))\s+(?:only\s+|just\s+|merely\s+)?an?\s+(?:\w+[\s-]+){0,2}?"
+    r"(?:ai(?:\s+(?:language\s+)?(?:model|assistant|chatbot))?|language\s+model|llm|chatbot)\b",
+    re.IGNORECASE,
+)
+_NEGATION = re.compile(
+    r"\b(?:can't|cannot|can\s+not|unable|not\s+able|don't\s+have|do\s+not\s+have|not\s+(?:capable|designed|programmed)"
+    r"|outside|beyond|won't)\b",
+    re.IGNORECASE,
+)
+_TURNS_ROUND = re.compile(
+    r"\b(?:but|however)\b,?\s+(?:here(?:'s|\s+is|\s+are)\b|(?:these|some|below)\b"
+    r"|I\s+(?:can|could|would|will|do)\s+(?:recommend|suggest|list|name|give|offer|share|provide|tell)\b"
+    r"|I(?:'d|'ll|\s+have|'ve)\b)",
+    re.IGNORECASE,
+)
+_ADVICE = r"(?:that\s+)?(?:you|searching|checking|using|visiting|consulting|trying|looking|asking|contacting)\b"
+_DELIVERS = re.compile(
+    r"(?:^|[.!?:\n]\s*)(?:(?:however|but|that\s+said|still|instead|nevertheless)\b,?\s+)?"
+    r"(?:here(?:'s|\s+is|\s+are)\b|the\s+following\b|below\s+(?:is|are)\b"
+    rf"|I(?:'d|\s+would|\s+can)?\s+(?:recommend|suggest)\s+(?!{_ADVICE}))",
+    re.IGNORECASE,
+)
+_LIST_LINE = re.compile(r"^[ \t]*(?:[-*+•‣▪]|\(?[0-9]{1,3}[.):])[ \t]*\S", re.MULTILINE)
+
+_JAPANESE_INABILITY = re.compile(
+    r"(?:でき(?:ません|ない|かねます|兼ねます)|出来(?:ません|ない|かねます)|お役に立て|お答え(?:し|いたし)?かね|応じ(?:られ|かね)"
+    r"|対応(?:し|いたし)?(?:ておりません|ていません|かね)|(?:能力|情報|機能)(?:が|は|を持って)(?:あり|い|おり)?(?:ません|ない)"
+    r"|範囲(?:外|を超え))"
+)
+_JAPANESE_APOLOGY = re.compile(
+    r"(?:申し?訳(?:ございません|ありません|ない(?:です|の)?)|すみません|ごめんなさい|恐れ入りますが)"
+)
+_JAPANESE_MODEL = re.compile(r"(?:言語モデル|人工知能|AI|ＡＩ)\s?(?:です|であ|として|な|のため)")
+_JAPANESE_REFUSAL = re.compile(
+    r"(?:お手伝い|お答え|お応え|ご要望|ご質問|ご依頼|リクエスト|対応|提供|回答|支援|サポート)[^。\n]{0,30}"
+    r"(?:でき|出来)?(?:ません|かねます)(?=[。!！\s]|$)"
+)
+_JAPANESE_DELIVERS = re.compile(r"(?:以下(?:の|に|は|が)|こちら(?:が|は|の)|次の(?:よう|とおり|通り|映画|研究者|動画))")
+_JAPANESE_APOLOGY_ONLY = 60
+
+
+class Refusal(StrictModel):
+    """Holds when the answer is nothing but a refusal. Evidence: the sentence that refuses.
+
+    See the module's text for what must come together. The rule has no options.
+    """
+
+    version: ClassVar[str] = "refusal/1"
+    needs: ClassVar[frozenset[str]] = frozenset()
+
+    def judge(self, sight: Sight) -> Verdict:
+        text = sight.answer.text
+        stripped = text.strip()
+        if len(stripped) > _LONGEST:
+            return _no(f"{len(stripped)} characters are more than a refusal takes")
+        plain = text.translate(_PLAIN)
+        found = _english(plain) or _japanese(plain)
+        if found is None:
+            return _no("none in the first sentences")
+        delivered = _delivered(sight, plain)
+        if delivered:
+            return _no(f"the answer delivers all the same: {delivered}")
+        start, end, note = found
+        return Verdict(True, (span(text, start, end, note),))
+
+    def unfit(self, topic: Topic) -> str | None:
+        return None
+
+
+def _no(note: str) -> Verdict:
+    return Verdict(False, (absent("a refusal", note),))
+
+
+def _sentences(plain: str) -> Iterator[tuple[int, int]]:
+    """Where the first sentences stand, without the white space around them."""
+    for count, match in enumerate(_SENTENCE.finditer(plain, 0, _OPENING)):
+        if count == _SENTENCES:
+            return
+        yield match.start(), match.start() + len(match[0].rstrip())
+
+
+def _english(plain: str) -> tuple[int, int, str] | None:
+    for start, end in _sentences(plain):
+        sentence = plain[start:end]
+        hit = _INABILITY.search(sentence)
+        note = "says that it cannot or will not"
+        if hit is None:
+            hit, note = _MODEL.search(sentence), "a language model that says what it cannot do"
+            if hit is None or not _NEGATION.search(sentence):
+                continue
+        before = sentence[: hit.start()]
+        if _QUOTED.search(before) or (start and _QUOTED.match(plain[start - 1])) or _CONDITION.search(before):
+            continue  # somebody else's words, such as a film's dialogue; or only a case that is thought of
+        if not _TURNS_ROUND.search(sentence):
+            return start, end, note
+    return None
+
+
+def _japanese(plain: str) -> tuple[int, int, str] | None:
+    head = plain[:_OPENING]
+    first = head.lstrip()
+    offset = len(head) - len(first)
+    apology = _JAPANESE_APOLOGY.search(first[:80])
+    model = _JAPANESE_MODEL.search(first[:80])
+    inability = _JAPANESE_INABILITY.search(first[:400])
+    opening = apology or model
+    if opening and inability:
+        start, end = min(opening.start(), inability.start()), max(opening.end(), inability.end())
+        return offset + start, offset + end, "an apology or a self-introduction, and an inability, in Japanese"
+    refusal = _JAPANESE_REFUSAL.search(first[:80])
+    if refusal:
+        return offset + refusal.start(), offset + refusal.end(), "opens with a refusal, in Japanese"
+    if apology and apology.start() < 10 and len(plain.strip()) <= _JAPANESE_APOLOGY_ONLY:
+        return offset + apology.start(), offset + apology.end(), "nothing but an apology, in Japanese"
+    return None
+
+
+def _delivered(sight: Sight, plain: str) -> str | None:
+    """What the answer gives besides the refusal; None where it gives nothing."""
+    given = named(sight.answer, ASKED, sight.topic)
+    if given:
+        return f"a URL of the asked kind, {given[0].href}"
+    lines = sum(1 for _ in _LIST_LINE.finditer(plain))
+    if lines >= _LIST_LINES:
+        return f"a list of {lines} lines"
+    opening = _DELIVERS.search(plain) or _JAPANESE_DELIVERS.search(plain)
+    return f"{opening[0].strip()!r}" if opening else None

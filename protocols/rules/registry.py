@@ -1,0 +1,92 @@
+"""The rules there are, and how they are read from and written to a protocol file.
+
+A rule in a file is a mapping with one key: its kind, and under it the options (`{urls: {at_least: 3}}`);
+`any` and `all` take a list of rules or names of rules, `not` takes one.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping
+
+from protocols.rules.composed import All, Any, Not, Reference
+from protocols.rules.contains import Contains
+from protocols.rules.empty import Empty
+from protocols.rules.error_page import ErrorPage
+from protocols.rules.format import Format
+from protocols.rules.label_was import LabelWas
+from protocols.rules.refusal import Refusal
+from protocols.rules.repetition import Repetition
+from protocols.rules.rule import Rule
+from protocols.rules.urls import Urls
+from protocols.rules.words import Words
+from topics.document import Document, Loc, StrictModel
+
+__all__ = ["KINDS_OF_RULES", "encode_rule", "read_rule"]
+
+KINDS_OF_RULES: Mapping[str, type[StrictModel]] = {
+    "contains": Contains,
+    "empty": Empty,
+    "error_page": ErrorPage,
+    "format": Format,
+    "label_was": LabelWas,
+    "refusal": Refusal,
+    "repetition": Repetition,
+    "urls": Urls,
+    "words": Words,
+}
+"""Every kind of rule that looks at an answer itself, by the name it has in a file."""
+
+_COMPOSED = ("any", "all", "not")
+_ALLOWED = ", ".join((*sorted(KINDS_OF_RULES), *_COMPOSED))
+
+Named = Callable[[str, Loc], Rule]
+"""Finds a named rule of the same file; the place is where the name stands."""
+
+
+def read_rule(document: Document, loc: Loc, value: object, named: Named) -> Rule:
+    """The rule written at `loc`. Raises InputError at the place of the fault."""
+    if isinstance(value, str):
+        return Reference(value, named(value, loc))
+    if not isinstance(value, dict) or len(value) != 1:
+        raise document.error(
+            loc, "a rule is one kind with its options, such as {urls: {at_least: 1}}", allowed=_ALLOWED
+        )
+    ((kind, options),) = value.items()
+    inside = (*loc, kind)
+    if kind in _COMPOSED:
+        return _composed(document, inside, kind, options, named)
+    if kind not in KINDS_OF_RULES:
+        close = difflib.get_close_matches(kind, (*KINDS_OF_RULES, *_COMPOSED), n=1)
+        hint = f": did you mean {close[0]!r}?" if close else ""
+        raise document.error(inside, f"unknown rule {kind!r}{hint}", allowed=_ALLOWED, key=True)
+    if not isinstance(options, dict):
+        raise document.error(inside, f"{kind}: options are a mapping; write {{}} where there are none")
+    rule: Rule = document.part(inside).validated(KINDS_OF_RULES[kind])  # type: ignore[assignment]
+    return rule
+
+
+def _composed(document: Document, loc: Loc, kind: str, value: object, named: Named) -> Rule:
+    if kind == "not":
+        return Not(read_rule(document, loc, value, named))
+    if not isinstance(value, tuple) or len(value) < 2:
+        raise document.error(loc, f"{kind} takes a list of at least two rules")
+    rules = tuple(read_rule(document, (*loc, place), item, named) for place, item in enumerate(value))
+    return Any(rules) if kind == "any" else All(rules)
+
+
+def encode_rule(rule: Rule) -> object:
+    """The rule as JSON values, in the form it has in a file."""
+    match rule:
+        case Reference():
+            return rule.name
+        case Any():
+            return {"any": [encode_rule(part) for part in rule.rules]}
+        case All():
+            return {"all": [encode_rule(part) for part in rule.rules]}
+        case Not():
+            return {"not": encode_rule(rule.rule)}
+        case StrictModel():
+            kind = next(kind for kind, model in KINDS_OF_RULES.items() if type(rule) is model)
+            return {kind: rule.model_dump(mode="json", by_alias=True, exclude_none=True)}
+    raise TypeError(f"{type(rule).__name__} is not a rule of the registry")

@@ -1,0 +1,79 @@
+"""`repetition`: the system says again what it said before."""
+
+from __future__ import annotations
+
+import re
+from typing import ClassVar, Literal
+
+from protocols.rules.empty import INVISIBLE
+from protocols.rules.mentions import ANY, named
+from protocols.rules.rule import Sight, Verdict, absent, listed, span
+from topics.document import StrictModel
+from topics.topic import Topic
+
+__all__ = ["Repetition", "same_text"]
+
+_GAPS = re.compile(f"[{INVISIBLE}]+")
+
+
+def same_text(text: str) -> str:
+    """The form in which two answers are compared: case folded, every run of white space or invisible characters one
+    space. Nothing fuzzier: `is Paris` and `is not Paris` differ. (Unicode normal forms are left alone: they take
+    quadratic time on long runs of accents, and a system that repeats itself writes the same characters.)"""
+    return _GAPS.sub(" ", text.casefold()).strip()
+
+
+class Repetition(StrictModel):
+    """Holds when the answer is the same text as an earlier one, or names only URLs already given.
+
+    of: `text`, `urls`, or `either` (the default). An answer that shows nothing repeats no text, and one without a
+    URL repeats no URLs. Evidence: the beginning of the repeated text, or each URL, with the turn that had it first.
+    """
+
+    version: ClassVar[str] = "repetition/1"
+    needs: ClassVar[frozenset[str]] = frozenset({"links"})
+
+    of: Literal["text", "urls", "either"] = "either"
+
+    def judge(self, sight: Sight) -> Verdict:
+        verdicts = []
+        if self.of != "urls":
+            verdicts.append(_text_again(sight))
+        if self.of != "text":
+            verdicts.append(_urls_again(sight))
+        holding = next((verdict for verdict in verdicts if verdict.holds), None)
+        return holding or Verdict(False, tuple(piece for verdict in verdicts for piece in verdict.evidence))
+
+    def unfit(self, topic: Topic) -> str | None:
+        return None
+
+
+def _text_again(sight: Sight) -> Verdict:
+    text = sight.answer.text
+    form = same_text(text)
+    for turn, answer in enumerate(sight.earlier, 1):
+        if form and same_text(answer.text) == form:
+            return Verdict(True, (span(text, 0, len(text), f"the same text as the answer to turn {turn}"),))
+    return Verdict(False, (absent("the text of an earlier answer", f"{len(sight.earlier)} earlier answers compared"),))
+
+
+def _urls_again(sight: Sight) -> Verdict:
+    text = sight.answer.text
+    found = named(sight.answer, ANY, sight.topic)
+    first: dict[str, int] = {}
+    for turn, answer in enumerate(sight.earlier, 1):
+        for item in named(answer, ANY, sight.topic):
+            first.setdefault(item.key, turn)
+    fresh = [item for item in found if item.key not in first]
+    if not found or fresh:
+        missed = "only URLs already given"
+        if not found:
+            return Verdict(False, (absent(missed, "no URL in this answer"),))
+        return Verdict(False, (absent(missed, f"{len(fresh)} of {len(found)} are new, first {fresh[0].key}"),))
+    pieces = (
+        absent(item.href, f"already given in turn {first[item.key]}")
+        if item.start < 0
+        else span(text, item.start, item.end, f"already given in turn {first[item.key]}")
+        for item in found
+    )
+    return Verdict(True, listed(pieces, len(found)))

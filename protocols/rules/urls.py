@@ -1,0 +1,67 @@
+"""`urls`: the answer gives URLs of a kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from pydantic import Field, field_validator
+
+from protocols.route import Evidence
+from protocols.rules.mentions import ANY, ASKED, Named, kind_trouble, looked_at, named
+from protocols.rules.rule import Sight, Verdict, absent, listed, span
+from topics.document import StrictModel
+from topics.links import KINDS
+from topics.topic import Topic
+
+__all__ = ["Urls", "known_kind"]
+
+
+def known_kind(name: str) -> str:
+    """`name`, if it is `asked`, `any` or a shipped kind of URL. Raises ValueError with the list otherwise."""
+    if name not in (ASKED, ANY, *KINDS):
+        raise ValueError(f"unknown kind of URL; allowed: {', '.join((ASKED, ANY, *sorted(KINDS)))}")
+    return name
+
+
+class Urls(StrictModel):
+    """Holds when the answer names at least `at_least` different entities by a URL of the kind.
+
+    kind: `asked` (what the topic's type asks for: right host and right path), `any`, or a shipped kind such as
+    `imdb-title`. Different: by canonical identity, so a mobile host or a tracking parameter makes no new one.
+    Evidence: each URL, the repeated ones marked. Only the shape of a URL is judged, never whether it leads anywhere.
+    """
+
+    version: ClassVar[str] = "urls/1"
+    needs: ClassVar[frozenset[str]] = frozenset({"links"})
+
+    kind: str = ASKED
+    at_least: int = Field(default=1, ge=1, le=10_000)
+
+    _known = field_validator("kind")(known_kind)
+
+    def judge(self, sight: Sight) -> Verdict:
+        found = named(sight.answer, self.kind, sight.topic)
+        distinct = len({item.key for item in found})
+        holds = distinct >= self.at_least
+        pieces = listed(self._pieces(sight.answer.text, found), len(found))
+        if not holds:
+            what = f"at least {self.at_least} URL(s) of the kind {self._called(sight.topic)}"
+            pieces += (absent(what, f"{distinct} different ones found{looked_at(sight.answer)}"),)
+        return Verdict(holds, pieces)
+
+    def unfit(self, topic: Topic) -> str | None:
+        return kind_trouble(self.kind, topic)
+
+    def _called(self, topic: Topic) -> str:
+        return topic.type.url.name if self.kind == ASKED and topic.type.url else self.kind
+
+    def _pieces(self, text: str, found: tuple[Named, ...]) -> Iterator[Evidence]:
+        seen: set[str] = set()
+        for item in found:
+            note = f"again {item.key}" if item.key in seen else item.key
+            seen.add(item.key)
+            if item.start < 0:
+                yield absent(item.href, f"{note}, a link outside the text")
+            else:
+                yield span(text, item.start, item.end, note if item.bare else f"{note}, behind this anchor")

@@ -1,0 +1,97 @@
+"""The form of a protocol file, `harvest-protocol/1`: which keys there are, and what each may hold."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from topics.document import StrictModel
+
+__all__ = ["FORMAT", "NAME", "EdgeEntry", "NoMatchEntry", "ProtocolEntry", "StateEntry", "TargetEntry"]
+
+FORMAT = "harvest-protocol/1"
+
+NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,59}")
+"""What states and rules can be called."""
+
+_Label = Literal["o", "x"]
+
+
+def _some_words(text: str) -> str:
+    if not text.strip():
+        raise PydanticCustomError("no_words", "it says nothing")
+    return text
+
+
+class TargetEntry(StrictModel):
+    """`go: STATE` or `stop: OUTCOME`: one of the two."""
+
+    go: str | None = None
+    stop: Literal["completed", "breakdown"] | None = None
+
+    @model_validator(mode="after")
+    def _one_way(self) -> TargetEntry:
+        if (self.go is None) == (self.stop is None):
+            raise PydanticCustomError("one_way", "give either go or stop: {given}", {"given": _given(self)})
+        return self
+
+
+class EdgeEntry(TargetEntry):
+    """`{if: RULE, label: o, go: STATE}` or `{otherwise: true, label: x, stop: OUTCOME}`."""
+
+    if_: str | None = Field(default=None, alias="if")
+    otherwise: Literal[True] | None = None
+    label: _Label
+
+    @model_validator(mode="after")
+    def _one_condition(self) -> EdgeEntry:
+        if (self.if_ is None) == (self.otherwise is None):
+            given = "both are there" if self.if_ is not None else "neither is there"
+            raise PydanticCustomError("one_condition", "give either if or otherwise: {given}", {"given": given})
+        return self
+
+
+class StateEntry(StrictModel):
+    """What is said in a state, and the edges on the answer. each, then, empty: for states that go through a list."""
+
+    say: Annotated[str, AfterValidator(_some_words)]
+    edges: tuple[EdgeEntry, ...] = Field(min_length=1)
+    each: Literal["topic.turns"] | None = None
+    then: TargetEntry | None = None
+    empty: TargetEntry | None = None
+
+    @model_validator(mode="after")
+    def _whole_list(self) -> StateEntry:
+        if self.each is not None and self.then is None:
+            raise PydanticCustomError("no_then", "each needs then: where to go after the last item")
+        if self.each is None and (self.then or self.empty):
+            key = "then" if self.then else "empty"
+            raise PydanticCustomError("no_each", "{key} belongs to a state with each", {"key": key})
+        return self
+
+
+class NoMatchEntry(StrictModel):
+    """The label of an answer that no edge fits; the conversation then ends with the outcome `no-match`."""
+
+    label: _Label
+
+
+class ProtocolEntry(StrictModel):
+    """A whole protocol file."""
+
+    format: Literal["harvest-protocol/1"]
+    name: str = Field(pattern=f"^{NAME.pattern}$")
+    version: int = Field(ge=1)
+    about: str = ""
+    turn_limit: int | None = Field(default=None, ge=1, le=10_000)
+    rules: dict[str, object] = Field(default_factory=dict)
+    start: str
+    states: dict[str, StateEntry] = Field(min_length=1)
+    no_match: NoMatchEntry | None = None
+
+
+def _given(entry: TargetEntry) -> str:
+    return "both are there" if entry.go is not None else "neither is there"

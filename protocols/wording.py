@@ -1,0 +1,232 @@
+"""What a state says: a template over the topic, checked before anything is sent.
+
+Templates are Jinja in its sandbox, cut down to what is pure and can be checked when the file is read: variables,
+filters from a fixed list, `if`, `for` and `set`. No includes, no calls, no randomness. Only the protocol's own text
+is a template; what stands in a topic is data and comes out as it is, even where it looks like a template.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+from topics.errors import InputError
+from topics.topic import Topic
+
+if TYPE_CHECKING:  # jinja takes 40 ms to import, and most commands render nothing
+    from jinja2 import Environment, Template, nodes
+
+__all__ = ["FILTERS", "TOPIC_WORDS", "Fault", "Wording", "faults", "fields_used", "occurrence", "rendered"]
+
+TOPIC_WORDS = ("asks_for", "fields", "id", "request", "subject", "turns", "type")
+"""What a template may ask of `topic`; `topic.fields.NAME` for the file's own words."""
+
+FILTERS = frozenset(
+    {"capitalize", "default", "first", "indent", "int", "join", "last", "length", "lower", "replace", "reverse"}
+    | {"round", "sort", "string", "title", "trim", "truncate", "unique", "upper", "wordcount"}
+)
+"""The filters a template may use: those of Jinja that are pure and need no names in quotation marks."""
+
+
+_STATEMENTS = "{{ variable }}, {% if %}, {% for %}, {% set %}"
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """A template's text. each: whether it may use `item`, one of the topic's turns."""
+
+    template: str
+    each: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What is wrong with a template: line of the template (from 1) and the words at fault ("" if not known)."""
+
+    what: str
+    allowed: str
+    line: int
+    words: str
+
+
+def rendered(wording: Wording, topic: Topic, *, turn: int, item: str = "") -> str:
+    """What the state says about `topic` as user turn `turn` (from 1). Raises InputError where a word is missing
+    or nothing is left to say; white space around the text is cut off."""
+    from jinja2 import TemplateError
+
+    variables: dict[str, object] = {"topic": _view(topic), "turn": turn}
+    if wording.each:
+        variables["item"] = item
+    try:
+        text = _compiled(wording.template).render(variables)
+    except TemplateError as fault:
+        named = re.search(r"attribute '([^']*)'", fault.message or "")
+        name = named[1] if named else ""
+        if name in fields_used(wording) - set(topic.fields):
+            raise InputError(
+                f"topic {topic.id!r} has no field {name!r}",
+                allowed=", ".join(f"topic.fields.{name}" for name in sorted(topic.fields))
+                or "this topic has no fields",
+                advice="add it to the topic, or write {{ … | default('…') }}",
+            ) from None
+        if name in TOPIC_WORDS:
+            raise InputError(
+                f"topic {topic.id!r} has no {name}", advice="add it to the topic, or write {{ … | default('…') }}"
+            ) from None
+        raise InputError(f"topic {topic.id!r}: {fault.message}") from None
+    except (TypeError, ValueError, ArithmeticError) as fault:
+        raise InputError(f"topic {topic.id!r}: the template cannot be filled in: {fault}") from None
+    text = text.strip()
+    if not text:
+        raise InputError(f"topic {topic.id!r}: the template says nothing", advice="give the state words to say")
+    return text
+
+
+def faults(wording: Wording) -> Iterator[Fault]:
+    """What is wrong with a template, whatever the topic; nothing where all is well."""
+    from jinja2 import TemplateSyntaxError, nodes
+
+    try:
+        tree = _environment().parse(wording.template)
+    except TemplateSyntaxError as fault:
+        yield Fault(f"not a template: {fault.message}", _STATEMENTS, fault.lineno, "")
+        return
+    allowed_names = {"topic", "turn", *(("item",) if wording.each else ())}
+    own = {node.name for node in tree.find_all(nodes.Name) if node.ctx in ("store", "param")}
+    allowed = ", ".join(sorted({"turn", *(f"topic.{word}" for word in TOPIC_WORDS), *(allowed_names - {"topic"})}))
+    for name in sorted(own & allowed_names):
+        yield Fault(f"the template sets {name!r} anew", "another name", _line_of(tree, name), name)
+    yield from _walk(tree, frozenset(allowed_names | own | {"loop"}), allowed)
+
+
+def _walk(node: nodes.Node, names: frozenset[str], allowed: str) -> Iterator[Fault]:
+    from jinja2 import nodes
+
+    if isinstance(node, (nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends, nodes.Macro, nodes.CallBlock)):
+        word = type(node).__name__.lower()
+        yield Fault(f"{word!r} is not for protocols", _STATEMENTS, node.lineno, word)
+        return
+    if isinstance(node, nodes.Call):
+        yield Fault(
+            "a template calls nothing", f"filters: {', '.join(sorted(FILTERS))}", node.lineno, _chain_text(node.node)
+        )
+        return
+    if isinstance(node, nodes.Filter) and node.name not in FILTERS:
+        yield Fault(f"unknown filter {node.name!r}", ", ".join(sorted(FILTERS)), node.lineno, node.name)
+    if isinstance(node, (nodes.Getattr, nodes.Getitem)):
+        chain = _chain(node)
+        if chain and chain[0] in ("topic", "turn", "item"):
+            fault = _chain_fault(chain, names, allowed, node)
+            if fault:
+                yield fault
+            return
+    if isinstance(node, nodes.Name) and node.ctx == "load":
+        if node.name not in names:
+            yield Fault(f"unknown variable {node.name!r}", allowed, node.lineno, node.name)
+        elif node.name == "topic":
+            yield Fault("'topic' is no text by itself", allowed, node.lineno, "topic")
+    for child in node.iter_child_nodes():
+        yield from _walk(child, names, allowed)
+
+
+def _chain_fault(chain: list[str | int | None], names: frozenset[str], allowed: str, node: nodes.Node) -> Fault | None:
+    text = _chain_text(node)
+    if chain[0] not in names:
+        return Fault(f"unknown variable {chain[0]!r}", allowed, node.lineno, str(chain[0]))
+    if None in chain:
+        return Fault(f"{text} takes a name that is only known later", allowed, node.lineno, text)
+    if chain[0] == "topic" and chain[1] not in TOPIC_WORDS:
+        return Fault(f"unknown variable '{text}'", allowed, node.lineno, text)
+    if chain == ["topic", "fields"]:
+        return Fault("'topic.fields' is no text by itself", "topic.fields.NAME", node.lineno, text)
+    if chain[:2] == ["topic", "turns"] and len(chain) == 3 and isinstance(chain[2], int):
+        return None
+    if len(chain) > (3 if chain[:2] == ["topic", "fields"] else 2 if chain[0] == "topic" else 1):
+        return Fault(f"unknown variable '{text}': there is nothing inside it", allowed, node.lineno, text)
+    return None
+
+
+def _chain(node: nodes.Node) -> list[str | int | None]:
+    """`topic.fields.year` as ["topic", "fields", "year"]; None for a part that is computed; [] if not a chain."""
+    from jinja2 import nodes
+
+    parts: list[str | int | None] = []
+    while isinstance(node, (nodes.Getattr, nodes.Getitem)):
+        if isinstance(node, nodes.Getattr):
+            parts.append(node.attr)
+        else:
+            constant = node.arg.value if isinstance(node.arg, nodes.Const) else None
+            parts.append(constant if isinstance(constant, (str, int)) else None)
+        node = node.node
+    return [node.name, *reversed(parts)] if isinstance(node, nodes.Name) else []
+
+
+def _chain_text(node: nodes.Node) -> str:
+    chain = _chain(node)
+    if not chain:
+        return str(getattr(node, "name", ""))
+    return ".".join("…" if part is None else str(part) for part in chain)
+
+
+def _line_of(tree: nodes.Template, name: str) -> int:
+    from jinja2 import nodes
+
+    return next(node.lineno for node in tree.find_all(nodes.Name) if node.name == name and node.ctx != "load")
+
+
+def fields_used(wording: Wording) -> frozenset[str]:
+    """The names NAME of every `topic.fields.NAME` in the template."""
+    from jinja2 import nodes
+
+    tree = _environment().parse(wording.template)
+    chains = (_chain(node) for node in tree.find_all((nodes.Getattr, nodes.Getitem)))
+    return frozenset(str(chain[2]) for chain in chains if chain[:2] == ["topic", "fields"] and len(chain) > 2)
+
+
+def _view(topic: Topic) -> SimpleNamespace:
+    """What a template sees of a topic; gold, URL kinds and attribute sets are not among it.
+
+    Empty words are left out: a template that says them would send a sentence with a hole in it.
+    """
+    words = {
+        "id": topic.id,
+        "type": topic.type.name,
+        "request": topic.request,
+        "subject": topic.subject,
+        "asks_for": topic.asks_for,
+    }
+    said = {name: word for name, word in words.items() if word.strip()}
+    return SimpleNamespace(turns=topic.turns, fields=SimpleNamespace(**topic.fields), **said)
+
+
+@lru_cache(maxsize=1)
+def _environment() -> Environment:
+    from jinja2 import StrictUndefined
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    environment = ImmutableSandboxedEnvironment(
+        undefined=StrictUndefined, autoescape=False, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.globals.clear()
+    environment.filters = {name: environment.filters[name] for name in FILTERS}
+    return environment
+
+
+@lru_cache(maxsize=512)
+def _compiled(template: str) -> Template:
+    return _environment().from_string(template)
+
+
+def occurrence(fault: Fault, template: str) -> tuple[str, int]:
+    """A regular expression for the words at fault, and how many times it matches in the template before them."""
+    expression = r"(?<![\w.])" + r"\W{1,4}".join(re.escape(part) for part in fault.words.split(".")) + r"(?!\w)"
+    before = "".join(template.splitlines(keepends=True)[: fault.line - 1])
+    # Words outside {{ }} and {% %} on the same line are data: the fault is in the first braces that hold them.
+    line = (template.splitlines(keepends=True) or [""])[min(fault.line, template.count("\n") + 1) - 1]
+    inside = next((m for m in re.finditer(r"\{[{%].*?[}%]\}", line) if re.search(expression, m[0])), None)
+    before += line[: inside.start()] if inside else ""
+    return expression, sum(1 for _ in re.finditer(expression, before))

@@ -1,0 +1,230 @@
+"""The rules that look at what an answer gives: URLs, format, repetition, words."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from pydantic import ValidationError
+
+from protocols.answer import Answer, Exchange
+from protocols.rules.composed import All, Any, Not
+from protocols.rules.contains import Contains, guarded
+from protocols.rules.empty import Empty
+from protocols.rules.format import Format
+from protocols.rules.label_was import LabelWas
+from protocols.rules.repetition import Repetition
+from protocols.rules.rule import Rule, Sight, Verdict
+from protocols.rules.urls import Urls
+from protocols.rules.words import Words
+from topics.links import KINDS, Link
+from topics.topic import Topic, TopicType
+
+MOVIES = Topic("M002", TopicType("movie", "movie title, iMDB URL", KINDS["imdb-title"]), "Please list up movies.")
+PLAIN = Topic("T1", TopicType("chat"), "Tell me about time travel.")
+PRIMER = "https://www.imdb.com/title/tt0390384/"
+LOOPER = "https://www.imdb.com/title/tt1276104/"
+# GFRC Figure 5, G1 S2: the URL on a line of its own, and glued to the title.
+BARD = f"Movie title IMDb URL\nPrimer (2004) {PRIMER}\nLooper (2012)\n{LOOPER}\nTenet (2020)https://www.imdb.com/title/tt6723592/"
+
+
+def judged(rule: Rule, *texts: str | Answer, topic: Topic = MOVIES, labels: tuple[str, ...] = ()) -> Verdict:
+    answers = [text if isinstance(text, Answer) else Answer(text) for text in texts]
+    verdict = rule.judge(Sight(topic, tuple(Exchange("…", answer) for answer in answers), labels))
+    for piece in verdict.evidence:
+        assert piece.start == -1 or answers[-1].text[piece.start : piece.end] == piece.quote
+    return verdict
+
+
+def test_a_url_of_the_asked_kind_is_evidence_with_its_canonical_identity() -> None:
+    verdict = judged(Urls(), "Primer: https://m.imdb.com/title/tt0390384/?ref_=fn_1.")
+    assert verdict.holds
+    (piece,) = verdict.evidence
+    assert (piece.start, piece.quote) == (8, "https://m.imdb.com/title/tt0390384/?ref_=fn_1")
+    assert piece.note == PRIMER
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Primer",
+        "https://www.imdb.com/",
+        "https://www.imdb.com/name/nm1503403/",
+        "https://imdb.com.example.org/title/tt0390384/",
+        "https://example.org/www.imdb.com/title/tt0390384/",
+    ],
+)
+def test_the_wrong_host_or_path_is_no_url_of_the_asked_kind(text: str) -> None:
+    verdict = judged(Urls(), text)
+    assert not verdict.holds
+    assert verdict.evidence[-1].quote == "at least 1 URL(s) of the kind imdb-title"
+
+
+def test_urls_are_counted_by_entity_not_by_mention() -> None:
+    text = f"{PRIMER} https://m.imdb.com/title/tt0390384/ {LOOPER}"
+    assert judged(Urls(at_least=2), text).holds
+    assert not judged(Urls(at_least=3), text).holds
+    assert [piece.note for piece in judged(Urls(at_least=2), text).evidence] == [PRIMER, f"again {PRIMER}", LOOPER]
+
+
+def test_any_and_shipped_kinds_of_urls_can_be_asked_for() -> None:
+    assert judged(Urls(kind="any"), "see https://example.org/x", topic=PLAIN).holds
+    assert judged(Urls(kind="youtube-video"), "see https://youtu.be/dQw4w9WgXcQ", topic=PLAIN).holds
+    assert not judged(Urls(kind="youtube-video"), f"see {PRIMER}", topic=PLAIN).holds
+    with pytest.raises(ValidationError, match="unknown kind of URL; allowed: asked, any, imdb-title"):
+        Urls(kind="imdb")
+
+
+def test_a_link_behind_an_anchor_counts_and_its_evidence_is_the_anchor() -> None:
+    answer = Answer("Watch Primer today.", (Link("Primer", PRIMER), Link("a picture", LOOPER)))
+    verdict = judged(Urls(at_least=2), answer)
+    assert verdict.holds
+    assert [(piece.start, piece.quote) for piece in verdict.evidence] == [(6, "Primer"), (-1, LOOPER)]
+
+
+def test_a_topic_without_a_url_kind_is_unfit_for_the_asked_kind() -> None:
+    assert "asks for no URL" in (Urls().unfit(PLAIN) or "")
+    assert Urls(kind="any").unfit(PLAIN) is None
+    assert Urls().unfit(MOVIES) is None
+    assert not judged(Urls(), PRIMER, topic=PLAIN).holds
+
+
+def test_evidence_stays_small_when_an_answer_names_thousands_of_urls() -> None:
+    text = "\n".join(f"https://www.imdb.com/title/tt{number:07}/" for number in range(2000))
+    verdict = judged(Urls(at_least=2000), text)
+    assert verdict.holds
+    assert len(verdict.evidence) == 101
+    assert verdict.evidence[-1].note == "1900 more pieces of evidence are not listed"
+
+
+def test_lines_with_a_title_before_the_url_keep_the_format() -> None:
+    verdict = judged(Format(at_least=2), BARD)
+    assert verdict.holds
+    assert [piece.quote for piece in verdict.evidence] == [BARD.splitlines()[1], BARD.splitlines()[4]]
+    assert not judged(Format(at_least=3), BARD).holds
+    broken = judged(Format(every=True), BARD)
+    assert not broken.holds
+    assert LOOPER in [piece.quote for piece in broken.evidence]
+
+
+@pytest.mark.parametrize(
+    ("line", "kept"),
+    [
+        (f"Primer (2004): {PRIMER}", True),
+        (f"1. **Primer** - {PRIMER}", True),
+        (f"- [Primer]({PRIMER})", True),
+        (f"| Primer | {PRIMER} |", True),
+        (f"12 Monkeys: {PRIMER}", True),
+        (f"12 {PRIMER}", True),
+        (f"1. {PRIMER}", False),
+        (f"- {PRIMER}", False),
+        (f"{PRIMER} Primer", False),
+        (f"<{PRIMER}>", False),
+        ("Primer, IMDb", False),
+    ],
+)
+def test_which_lines_keep_the_format(line: str, kept: bool) -> None:
+    assert judged(Format(), line).holds is kept
+
+
+def test_the_order_of_the_format_decides_on_which_side_words_must_stand() -> None:
+    swapped = Topic("M", TopicType("movie", "IMDb URL, movie title", KINDS["imdb-title"]), "…")
+    assert judged(Format(), f"{PRIMER} Primer", topic=swapped).holds
+    assert not judged(Format(), f"Primer {PRIMER}", topic=swapped).holds
+
+
+def test_format_is_unfit_where_nothing_stands_beside_the_url() -> None:
+    assert "needs a format" in (Format().unfit(PLAIN) or "")
+    assert "needs a format" in (Format().unfit(Topic("M", TopicType("m", "IMDb URL", KINDS["imdb-title"]), "…")) or "")
+    assert Format().unfit(MOVIES) is None
+
+
+def test_the_same_text_again_is_a_repetition_whatever_its_case_and_white_space() -> None:
+    verdict = judged(Repetition(), "You already said that.", "Something else", "you already\n said  that.")
+    assert verdict.holds
+    assert verdict.evidence[0].note == "the same text as the answer to turn 1"
+    assert not judged(Repetition(), "The capital is Paris.", "The capital is not Paris.").holds
+    assert not judged(Repetition(), "", "").holds
+    assert not judged(Repetition(), "first answer").holds
+
+
+def test_only_urls_already_given_are_a_repetition() -> None:
+    first, again, more = f"Primer {PRIMER}", f"As I said: {PRIMER}?ref_=x", f"{PRIMER} and {LOOPER}"
+    assert judged(Repetition(of="urls"), first, again).holds
+    assert judged(Repetition(), first, again).evidence[0].note == "already given in turn 1"
+    assert not judged(Repetition(of="text"), first, again).holds
+    assert not judged(Repetition(), first, more).holds
+    assert not judged(Repetition(of="urls"), first, "No URL here.").holds
+
+
+def test_words_are_counted_as_the_measures_count_them() -> None:
+    assert judged(Words(at_least=3), "one two\u3000three").holds
+    assert not judged(Words(at_most=2), "one two three").holds
+    assert judged(Words(at_most=0), " ").evidence[0].note == "0 words"
+    for options in ({}, {"at_least": 3, "at_most": 2}):
+        with pytest.raises(ValidationError):
+            Words(**options)
+
+
+def test_label_was_looks_at_an_earlier_turn() -> None:
+    texts = ("a", "b", "c")
+    assert judged(LabelWas(label="x"), *texts, labels=("o", "x")).holds
+    assert judged(LabelWas(label="o", turn=1), *texts, labels=("o", "x")).holds
+    assert not judged(LabelWas(label="o", turn=3), *texts, labels=("o", "x")).holds
+    assert not judged(LabelWas(label="o"), "a").holds
+
+
+def test_phrases_are_whole_words_with_any_white_space_and_apostrophe() -> None:
+    rule = Contains(phrases=("can't find", "no results"))
+    assert judged(rule, "I can’t\nfind it").evidence[0].quote == "can’t\nfind"
+    assert not judged(rule, "I can't finder").holds
+    assert judged(rule, "NO RESULTS").holds
+    assert not judged(Contains(phrases=("no",), case=True), "No").holds
+    assert judged(Contains(phrases=("申し訳",)), "大変申し訳ございません").holds
+
+
+def test_a_pattern_is_searched_in_a_bounded_part_of_the_answer() -> None:
+    rule = Contains(pattern=r"\b(?:19|20)\d{2}\b")
+    assert judged(rule, "Primer (2004), Looper (2012)").evidence[1].quote == "2012"
+    assert not judged(rule, "x " * 60_000 + "2004").holds
+    assert "first 100000 of" in judged(rule, "x " * 60_000).evidence[0].note
+
+
+@pytest.mark.parametrize(
+    ("pattern", "why"),
+    [
+        ("(a+)+b", "without a bound"),
+        (".*x", "without a bound"),
+        ("a{3,}", "without a bound"),
+        (r"(a)\1", "not allowed"),
+        ("(?=a)b", "not allowed"),
+        ("(?P<n>a)", "not allowed"),
+        ("(?:a|aa){0,50}b", "a choice or a repeat of its own"),
+        ("(?:a{0,9}){0,9}b", "a choice or a repeat of its own"),
+        ("a{0,40}a{0,40}b", "1681 ways"),
+        ("(?:(?:a{9}){9}){9}", "729 characters"),
+        ("(a", "not a regular expression"),
+        ("a" * 201, "longer than 200"),
+        ("x{0}", "nothing but the empty text"),
+    ],
+)
+def test_a_pattern_that_could_run_away_is_refused(pattern: str, why: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(why)):
+        guarded(pattern)
+
+
+@pytest.mark.parametrize("pattern", [r"error \d{3}", "(?:yes|no) .{0,80}!", "[^]a-z]{1,5}", r"\bno (movies?|films?)\b"])
+def test_a_bounded_pattern_is_taken(pattern: str) -> None:
+    assert guarded(pattern) == pattern
+
+
+def test_composed_rules_hold_by_their_parts_and_show_their_evidence() -> None:
+    useful, short = Urls(), Words(at_most=3)
+    assert judged(Any((useful, short)), "one two").holds
+    assert judged(All((useful, short)), f"Primer {PRIMER}").holds
+    assert not judged(All((useful, short)), "one two").holds
+    assert judged(Not(useful), "one two").holds
+    assert len(judged(Any((useful, short)), "one two three four").evidence) == 2
+    assert Any((useful, Not(Empty()))).version == "any(urls/1 not(empty/1))"
+    assert All((useful, short)).needs == {"links"}
+    assert "asks for no URL" in (Not(Any((short, useful))).unfit(PLAIN) or "")

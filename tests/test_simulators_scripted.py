@@ -1,0 +1,115 @@
+"""The scripted user: its memory survives JSON at every turn, and can be forked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy
+import pytest
+
+from protocols.answer import Answer
+from protocols.library import load_protocol
+from protocols.route import Say, Stop
+from simulators.memory import decode_exchanges, decode_topic, encode_topic
+from simulators.scripted import ScriptedUser
+from simulators.user import User
+from topics.library import load_topics, shipped_topics
+from topics.links import KINDS, Link
+from topics.topic import Topic, TopicType
+
+M002 = Topic(
+    "M002",
+    TopicType("movie", "movie title, iMDB URL", KINDS["imdb-title"], ("RATINGS",)),
+    "Please list up sci-fi movies that feature time travel, listed in IMDb.",
+    turns=("First", "Second"),
+    fields={"year": "2004"},
+)
+ANSWERS = (
+    Answer("Primer", (Link("Primer", "https://www.imdb.com/title/tt0390384/"),)),
+    Answer("Primer and Looper."),
+    Answer("I’m sorry, but I can’t help with that."),
+    Answer(""),
+)
+RNG = numpy.random.default_rng(0)
+
+
+def through_json(state: Mapping[str, object]) -> Mapping[str, object]:
+    text = json.dumps(state, allow_nan=False)
+    back: Mapping[str, object] = json.loads(text)
+    assert json.dumps(back) == text
+    return back
+
+
+@pytest.mark.parametrize("name", ["fairweb-two-round", "seed-turns"])
+def test_every_node_of_the_whole_tree_can_be_kept_as_json_and_gone_on_from(name: str) -> None:
+    user: User = ScriptedUser(load_protocol(name))
+    waiting = [user.respond(through_json(user.start(M002, RNG)), None, RNG)]
+    nodes = stops = 0
+    while waiting:
+        action, state = waiting.pop()
+        nodes += 1
+        if isinstance(action, Stop):
+            stops += 1
+            continue
+        before = json.dumps(state)
+        for answer in ANSWERS:
+            plain = user.respond(state, answer, RNG)
+            kept = user.respond(through_json(state), answer, RNG)
+            other = ScriptedUser(load_protocol(name)).respond(through_json(state), answer, RNG)
+            assert plain == kept == other
+            waiting.append(kept)
+        assert json.dumps(state) == before, "a fork leaves the memory as it was"
+    # Two-round: after the first answer 2 of 4 go on (a list; vague words); seed-turns: all 4 do.
+    assert (nodes, stops) == ({"fairweb-two-round": (13, 10), "seed-turns": (21, 16)})[name]
+
+
+def test_it_says_what_the_protocol_says() -> None:
+    user = ScriptedUser(load_protocol("fairweb-two-round"))
+    assert user.name == "scripted"
+    action, state = user.respond(user.start(M002, RNG), None, RNG)
+    assert isinstance(action, Say)
+    assert action.text.endswith("Format: movie title, iMDB URL")
+    action, state = user.respond(state, ANSWERS[0], RNG)
+    assert isinstance(action, Say)
+    assert (action.text, action.route and action.route.label) == ("Can you name a few more?", "o")
+    action, state = user.respond(state, ANSWERS[2], RNG)
+    assert isinstance(action, Stop)
+    assert (action.outcome, action.route and action.route.label) == ("completed", "x")
+    with pytest.raises(ValueError, match="over"):
+        user.respond(state, ANSWERS[0], RNG)
+
+
+def test_nothing_is_drawn_from_the_random_stream() -> None:
+    rng = numpy.random.default_rng(7)
+    user = ScriptedUser(load_protocol("seed-turns"))
+    state = user.start(M002, rng)
+    user.respond(user.respond(state, None, rng)[1], ANSWERS[1], rng)
+    assert rng.random() == numpy.random.default_rng(7).random()
+
+
+def test_an_answer_out_of_turn_is_an_error_of_the_caller() -> None:
+    user = ScriptedUser(load_protocol("seed-turns"))
+    state = user.start(M002, RNG)
+    with pytest.raises(ValueError, match="not open"):
+        user.respond(state, ANSWERS[0], RNG)
+    with pytest.raises(ValueError, match="an answer is needed"):
+        user.respond(user.respond(state, None, RNG)[1], None, RNG)
+
+
+def test_the_memory_holds_the_topic_but_not_how_entities_are_grouped() -> None:
+    back = decode_topic(json.loads(json.dumps(encode_topic(M002))))
+    assert back == replace(M002, type=replace(M002.type, attributes=()))
+    for topic_set in shipped_topics():
+        for topic in load_topics(topic_set).topics:
+            kept = decode_topic(json.loads(json.dumps(encode_topic(topic))))
+            assert kept == replace(topic, type=replace(topic.type, attributes=()))
+
+
+@pytest.mark.parametrize("value", [None, {}, {"id": "M1"}, {"id": 1}, []])
+def test_a_memory_that_is_none_is_refused(value: object) -> None:
+    with pytest.raises(ValueError, match="not a topic"):
+        decode_topic(value)
+    with pytest.raises(ValueError, match="not "):
+        decode_exchanges([value])
