@@ -1,0 +1,131 @@
+"""From events to conversations: one attempt is built line by line, and checked as it grows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from protocols.route import Route
+from recordings.conversation import Conversation, Outcome, SystemTurn, Turn
+from recordings.errors import RunError
+from recordings.events import Answered, Asked, Event, Failed, Routed, TrialEnded, TrialStarted
+from topics.errors import Place
+
+__all__ = ["Attempt", "AttemptId", "Attempts"]
+
+AttemptId = tuple[str, int]
+"""Identity of a trial, and number of the attempt."""
+
+
+@dataclass(slots=True)
+class _OpenTurn:
+    state: str
+    said: str
+    reply: SystemTurn | None = None
+    route: Route | None = None
+
+
+@dataclass(slots=True)
+class Attempt:
+    """An attempt as far as its events go. rows: its lines as they stand in the file, for copying."""
+
+    started: TrialStarted
+    worker: str
+    place: Place
+    rows: list[dict[str, object]] = field(default_factory=list)
+    failures: list[Failed] = field(default_factory=list)
+    _turns: list[_OpenTurn] = field(default_factory=list)
+    _outcome: Outcome | None = None
+    _ended_at: str = ""
+
+    @property
+    def ended(self) -> bool:
+        return self._outcome is not None
+
+    def take(self, event: Event, place: Place) -> None:
+        """Add the next event. Raises RunError, with the place, where it cannot come here."""
+        if self.ended:
+            raise self._wrong(place, "an event after its trial-ended")
+        match event:
+            case Asked():
+                if self._turns and self._turns[-1].reply is None:
+                    raise self._wrong(place, f"turn {event.turn} is asked before turn {len(self._turns)} was answered")
+                if event.turn != len(self._turns) + 1:
+                    raise self._wrong(place, f"turn {event.turn} is asked where turn {len(self._turns) + 1} is next")
+                self._turns.append(_OpenTurn(event.state, event.text))
+            case Answered():
+                turn = self._turn(event.turn, "answer", place)
+                if turn.reply is not None:
+                    raise self._wrong(place, f"a second answer to turn {event.turn}")
+                turn.reply = event.reply
+            case Routed():
+                turn = self._turn(event.route.turn, "route", place)
+                if turn.reply is None:
+                    raise self._wrong(place, f"a route for turn {event.route.turn}, which has no answer")
+                if turn.route is not None:
+                    raise self._wrong(place, f"a second route for turn {event.route.turn}")
+                turn.route = event.route
+            case Failed():
+                if event.turn > len(self._turns):
+                    raise self._wrong(place, f"a failure at turn {event.turn}, which was not asked")
+                self.failures.append(event)
+            case TrialEnded():
+                self._outcome, self._ended_at = event.outcome, event.at
+            case TrialStarted():
+                raise self._wrong(place, "a second trial-started")
+
+    def _turn(self, number: int, what: str, place: Place) -> _OpenTurn:
+        if number != len(self._turns) or not self._turns:
+            raise self._wrong(place, f"{what} for turn {number}, where {len(self._turns)} turns were asked")
+        return self._turns[-1]
+
+    def _wrong(self, place: Place, what: str) -> RunError:
+        key = self.started.key
+        whose = f"attempt {self.started.attempt} at {key.system}, {key.topic}, trial {key.trial}"
+        return RunError(f"{what} ({whose}, begun at {self.place})", place=place)
+
+    def conversation(self) -> Conversation:
+        started = self.started
+        return Conversation(
+            key=started.key,
+            trial_id=started.trial_id,
+            attempt=started.attempt,
+            turns=tuple(
+                Turn(number, turn.state, turn.said, turn.reply, turn.route)
+                for number, turn in enumerate(self._turns, 1)
+            ),
+            outcome=self._outcome,
+            session=started.session,
+            place=started.place,
+            user=started.user,
+            worker=started.worker or self.worker,
+            started_at=started.at,
+            ended_at=self._ended_at,
+        )
+
+
+class Attempts:
+    """The attempts of a run, as its files are read one after the other."""
+
+    def __init__(self) -> None:
+        self.found: dict[AttemptId, Attempt] = {}
+
+    def take(self, event: Event, row: dict[str, object], worker: str, place: Place) -> None:
+        """Add an event of `worker`'s file. Raises RunError, with the place, where it does not fit."""
+        name = (event.trial_id, event.attempt)
+        attempt = self.found.get(name)
+        if isinstance(event, TrialStarted):
+            if attempt is not None:
+                raise RunError(
+                    f"attempt {event.attempt} at trial {event.trial_id} begins again (first at {attempt.place})",
+                    place=place,
+                    advice="files of several machines go into folders of their own; merge the folders",
+                )
+            attempt = self.found[name] = Attempt(event, worker, place)
+        elif attempt is None or attempt.worker != worker:
+            raise RunError(
+                f"an event of attempt {event.attempt} at trial {event.trial_id}, which was not started in this file",
+                place=place,
+            )
+        else:
+            attempt.take(event, place)
+        attempt.rows.append(row)

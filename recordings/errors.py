@@ -1,0 +1,48 @@
+"""What can go wrong with a run folder.
+
+    HarvestError
+    ├── StoreError              something could not be made safe on disk: stop asking systems, mend the disk, resume
+    └── InputError
+        └── RunError            a run folder, or a file in it, is not what it should be: says file and line
+
+A `StoreError` is never about what was acknowledged before it: what `append` returned from stays on disk.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+
+from topics.errors import HarvestError, InputError
+
+__all__ = ["RunError", "StoreError"]
+
+_ADVICE = {
+    errno.ENOSPC: "free some space on that disk, then give the same command again: it goes on where it stopped",
+    errno.EDQUOT: "your quota on that disk is used up: free some space, then give the same command again",
+    errno.EFBIG: "files may not grow further here (ulimit -f): raise the limit, then give the same command again",
+    errno.EROFS: "the disk is mounted read-only: mend that, then give the same command again",
+}
+_OTHER = "check the disk, then give the same command again: it goes on where it stopped"
+
+
+class StoreError(HarvestError):
+    """A write failed. path: the file. fault: the operating system's error.
+
+    Every event whose `append(…, sync=True)` returned is on disk; the event at hand may or may not be. The writer
+    takes nothing more: going on behind a half-written line would bury it in the middle of a file.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], fault: OSError, doing: str = "write") -> None:
+        self.path, self.fault = os.fspath(path), fault
+        reason = fault.strerror or str(fault)
+        advice = _ADVICE.get(fault.errno or 0, _OTHER)
+        super().__init__(
+            f"cannot {doing} {self.path}: {reason}\n"
+            f"  safe: every turn that was acknowledged before this is on disk; this run takes no further turns\n"
+            f"  do: {advice}"
+        )
+
+
+class RunError(InputError):
+    """A run folder that cannot be used as it is: damaged, of an unknown version, in use, or not a run at all."""

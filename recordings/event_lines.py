@@ -1,0 +1,299 @@
+"""Events as lines of `trials-<worker>.jsonl`, written and read.
+
+Each file begins with an `opened` line (format, worker, process, software, time), then one event a line. Readers take
+any 1.x, refuse other versions, and pass over keys they do not know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from protocols.answer import Answer
+from protocols.route import Evidence, Route
+from recordings.conversation import Outcome, SystemTurn, TrialKey
+from recordings.errors import RunError
+from recordings.events import Answered, Asked, Event, Failed, Routed, TrialEnded, TrialStarted
+from recordings.json_text import Json
+from topics.errors import Place
+from topics.links import Link
+
+__all__ = ["FORMAT", "check_format", "decode", "encode"]
+
+FORMAT = "harvest-events/1"
+
+
+def encode(event: Event) -> dict[str, Any]:
+    """The JSON object of `event`, keys in the order in which people read them."""
+    match event:
+        case TrialStarted():
+            row = {
+                "event": "trial-started",
+                "id": event.trial_id,
+                "system": event.key.system,
+                "topic": event.key.topic,
+                "trial": event.key.trial,
+                "attempt": event.attempt,
+                "session": event.session,
+                "place": event.place,
+                "user": event.user,
+                "at": event.at,
+                "hashes": dict(event.hashes),
+            }
+            if event.worker:
+                row["worker"] = event.worker
+            if event.original_attempt:
+                row["original_attempt"] = event.original_attempt
+            return row
+        case Asked():
+            return {
+                "event": "asked",
+                "id": event.trial_id,
+                "attempt": event.attempt,
+                "turn": event.turn,
+                "state": event.state,
+                "text": event.text,
+                "at": event.at,
+            }
+        case Answered():
+            return {
+                "event": "turn",
+                "id": event.trial_id,
+                "attempt": event.attempt,
+                "turn": event.turn,
+                **_encode_reply(event.reply),
+            }
+        case Routed():
+            return {
+                "event": "route",
+                "id": event.trial_id,
+                "attempt": event.attempt,
+                "turn": event.route.turn,
+                "state": event.route.state,
+                "label": event.route.label,
+                "rule": event.route.rule,
+                "version": event.route.version,
+                "evidence": [
+                    {"start": piece.start, "end": piece.end, "quote": piece.quote, "note": piece.note}
+                    for piece in event.route.evidence
+                ],
+                "target": event.route.target,
+            }
+        case Failed():
+            return {
+                "event": "failed",
+                "id": event.trial_id,
+                "attempt": event.attempt,
+                "turn": event.turn,
+                "reason": event.reason,
+                "detail": event.detail,
+                "partial": event.partial,
+                "evidence": dict(event.evidence),
+                "at": event.at,
+            }
+        case TrialEnded():
+            return {
+                "event": "trial-ended",
+                "id": event.trial_id,
+                "attempt": event.attempt,
+                "outcome": event.outcome.kind,
+                "reason": event.outcome.reason,
+                "detail": event.outcome.detail,
+                "at": event.at,
+                "redacted": event.redacted,
+            }
+
+
+def _encode_reply(reply: SystemTurn) -> dict[str, Any]:
+    return {
+        "text": reply.answer.text,
+        "links": [{"text": link.text, "href": link.href} for link in reply.answer.links],
+        "asked_at": reply.asked_at,
+        "first_seconds": reply.first_seconds,
+        "seconds": reply.seconds,
+        "finish": reply.finish,
+        "tokens": dict(reply.tokens),
+        "pieces": [[seconds, characters] for seconds, characters in reply.pieces],
+        "evidence": dict(reply.evidence),
+        "ended": reply.ended,
+        "sends": reply.sends,
+    }
+
+
+class _Row:
+    """The fields of one line, checked as they are taken."""
+
+    def __init__(self, values: Mapping[str, Json], place: Place) -> None:
+        self.values, self.place = values, place
+
+    def _take(self, key: str, kinds: tuple[type, ...], called: str, default: Any) -> Any:
+        value = self.values.get(key, default)
+        if value is _MISSING:
+            raise RunError(f"the event has no {key!r}", place=self.place)
+        if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+            raise RunError(f"{key!r} is not {called}", place=self.place)
+        return value
+
+    def text(self, key: str, default: Any = "") -> str:
+        return str(self._take(key, (str,), "text", default))
+
+    def count(self, key: str, default: Any = 0, *, least: int = 0) -> int:
+        value = int(self._take(key, (int,), "a whole number", default))
+        if value < least:
+            raise RunError(f"{key!r} is {value}, less than {least}", place=self.place)
+        return value
+
+    def flag(self, key: str) -> bool:
+        return bool(self._take(key, (bool,), "true or false", False))
+
+    def seconds(self, key: str) -> float | None:
+        value = self._take(key, (int, float, type(None)), "a number or null", None)
+        return None if value is None else float(value)
+
+    def rows(self, key: str) -> list[Any]:
+        return list(self._take(key, (list,), "a list", []))
+
+    def texts(self, key: str) -> Mapping[str, str]:
+        value: dict[str, str] = self._take(key, (dict,), "an object", {})
+        if not all(isinstance(item, str) for item in value.values()):
+            raise RunError(f"{key!r} holds something that is not text", place=self.place)
+        return value
+
+    def counts(self, key: str) -> Mapping[str, int]:
+        value: dict[str, int] = self._take(key, (dict,), "an object", {})
+        if not all(isinstance(item, int) and not isinstance(item, bool) for item in value.values()):
+            raise RunError(f"{key!r} holds something that is not a whole number", place=self.place)
+        return value
+
+
+_MISSING = object()
+
+
+def _started(row: _Row) -> TrialStarted:
+    return TrialStarted(
+        trial_id=row.text("id", _MISSING),
+        key=TrialKey(row.text("system", _MISSING), row.text("topic", _MISSING), row.count("trial", _MISSING, least=1)),
+        attempt=row.count("attempt", _MISSING, least=1),
+        session=row.text("session"),
+        place=row.count("place", 1),
+        user=row.text("user", "scripted"),
+        at=row.text("at"),
+        hashes=row.texts("hashes"),
+        worker=row.text("worker"),
+        original_attempt=row.count("original_attempt"),
+    )
+
+
+def _asked(row: _Row) -> Asked:
+    turn = row.count("turn", _MISSING, least=1)
+    return Asked(*_attempt(row), turn, row.text("state"), row.text("text", _MISSING), row.text("at"))
+
+
+def _answered(row: _Row) -> Answered:
+    pieces: list[tuple[float, int]] = []
+    for piece in row.rows("pieces"):
+        match piece:
+            case [int() | float() as seconds, int() as characters]:
+                pieces.append((float(seconds), characters))
+            case _:
+                raise RunError("'pieces' holds something that is not [seconds, characters]", place=row.place)
+    links = [_Row(_object(link, row.place), row.place) for link in row.rows("links")]
+    reply = SystemTurn(
+        answer=Answer(
+            row.text("text", _MISSING), tuple(Link(link.text("text"), link.text("href", _MISSING)) for link in links)
+        ),
+        asked_at=row.text("asked_at"),
+        first_seconds=row.seconds("first_seconds"),
+        seconds=row.seconds("seconds"),
+        finish=row.text("finish"),
+        tokens=row.counts("tokens"),
+        pieces=tuple(pieces),
+        evidence=row.texts("evidence"),
+        ended=row.flag("ended"),
+        sends=row.count("sends", 1),
+    )
+    return Answered(*_attempt(row), row.count("turn", _MISSING, least=1), reply)
+
+
+def _routed(row: _Row) -> Routed:
+    pieces = [_Row(_object(piece, row.place), row.place) for piece in row.rows("evidence")]
+    route = Route(
+        turn=row.count("turn", _MISSING, least=1),
+        state=row.text("state"),
+        label=row.text("label", _MISSING),
+        rule=row.text("rule"),
+        version=row.text("version"),
+        evidence=tuple(
+            Evidence(
+                start=piece.count("start", -1, least=-1),
+                end=piece.count("end", -1, least=-1),
+                quote=piece.text("quote"),
+                note=piece.text("note"),
+            )
+            for piece in pieces
+        ),
+        target=row.text("target"),
+    )
+    return Routed(*_attempt(row), route)
+
+
+def _failed(row: _Row) -> Failed:
+    return Failed(
+        *_attempt(row),
+        reason=row.text("reason", _MISSING),
+        detail=row.text("detail"),
+        partial=row.text("partial"),
+        evidence=row.texts("evidence"),
+        at=row.text("at"),
+        turn=row.count("turn"),
+    )
+
+
+def _ended(row: _Row) -> TrialEnded:
+    outcome = Outcome(row.text("outcome", _MISSING), row.text("reason"), row.text("detail"))
+    return TrialEnded(*_attempt(row), outcome, row.text("at"), row.count("redacted"))
+
+
+def _attempt(row: _Row) -> tuple[str, int]:
+    return row.text("id", _MISSING), row.count("attempt", _MISSING, least=1)
+
+
+def _object(value: Json, place: Place) -> dict[str, Json]:
+    if not isinstance(value, dict):
+        raise RunError("a list holds something that is not an object", place=place)
+    return value
+
+
+_DECODERS: Mapping[str, Callable[[_Row], Event]] = {
+    "trial-started": _started,
+    "asked": _asked,
+    "turn": _answered,
+    "route": _routed,
+    "failed": _failed,
+    "trial-ended": _ended,
+}
+
+
+def decode(row: Mapping[str, Json], place: Place) -> Event | None:
+    """The event of a line; None where its kind is not known here (a later 1.x). Raises RunError with the place."""
+    kind = row.get("event")
+    if not isinstance(kind, str):
+        raise RunError("a line that names no event", place=place, allowed=", ".join(_DECODERS))
+    decoder = _DECODERS.get(kind)
+    return decoder(_Row(row, place)) if decoder else None
+
+
+def check_format(found: Json, expected: str, place: Place) -> None:
+    """Refuse a format of another name or another major version than `expected` (`name/major`, minor ignored)."""
+    name, _, major = expected.partition("/")
+    text = found if isinstance(found, str) else ""
+    found_name, _, version = text.partition("/")
+    if found_name != name:
+        raise RunError(f"this is not {name} (format: {found!r})", place=place, allowed=f"format {expected}")
+    if version.partition(".")[0] != major:
+        raise RunError(
+            f"format version {version!r} is not known to this Harvest",
+            place=place,
+            allowed=f"{expected} and its minor versions",
+            advice="read it with the version of Harvest that wrote it, or a later one",
+        )

@@ -1,0 +1,99 @@
+"""JSON as it stands in our files: real UTF-8, no NaN, one object a line.
+
+A reply may hold halves of surrogate pairs, which UTF-8 cannot write. They are written as JSON's own `\\ud83d`, so
+that every file is valid UTF-8 and valid JSON and nothing is lost. Two halves that stand side by side and make a
+character come back as that character. NUL and other control characters are escaped by JSON; U+2028 and U+0085
+stand as themselves, because lines end at the byte 0x0A and nowhere else.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from os import PathLike
+from pathlib import Path
+
+from recordings.errors import RunError
+from topics.errors import InputError, Place
+
+__all__ = ["Json", "document", "line", "parsed", "read_bytes", "read_lines"]
+
+Json = object
+"""A JSON value: dict with text keys, list, text, number, true, false, null."""
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def line(value: Json) -> bytes:
+    """`value` as one line of UTF-8 with its line end. Raises ValueError for NaN, infinities and what is no JSON."""
+    return _encoded(json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))) + b"\n"
+
+
+def document(value: Json) -> bytes:
+    """`value` as an indented JSON file for people to read."""
+    return _encoded(json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2)) + b"\n"
+
+
+def _encoded(text: str) -> bytes:
+    if _SURROGATE.search(text):
+        text = _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return text.encode()
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is not a number in JSON")
+
+
+def parsed(data: bytes, place: Place) -> Json:
+    """The value in `data`. Raises RunError, naming the place, where it is no JSON."""
+    try:
+        return json.loads(data.decode(), parse_constant=_no_constant)
+    except UnicodeDecodeError as fault:
+        raise RunError(f"byte 0x{data[fault.start]:02x} is not UTF-8", place=place) from None
+    except json.JSONDecodeError as fault:
+        at = Place(place.path, place.line + fault.lineno - 1 if place.line else fault.lineno, fault.colno)
+        raise RunError(f"not valid JSON: {fault.msg}", place=at) from None
+    except (ValueError, RecursionError) as fault:
+        raise RunError(f"not valid JSON: {fault}", place=place) from None
+
+
+def read_bytes(path: str | PathLike[str]) -> bytes:
+    """The bytes of a file that a person named. Raises InputError where it cannot be read."""
+    place = Place.of(path)
+    try:
+        return Path(path).read_bytes()
+    except FileNotFoundError:
+        raise InputError("no such file", place=place, advice="check the path; relative to where?") from None
+    except IsADirectoryError:
+        raise InputError("this is a folder, not a file", place=place) from None
+    except OSError as fault:
+        raise InputError(f"cannot be read: {fault.strerror}", place=place) from None
+
+
+def read_lines(path: Path) -> tuple[list[tuple[Place, dict[str, Json]]], str]:
+    """The objects of a JSONL file with their places, and what is wrong with its last line ("" if nothing).
+
+    A last line without a line end is what a killed writer leaves: it is taken if it is whole, and left out and
+    described if it is not. Raises RunError for anything else that is no JSON object.
+    """
+    data = path.read_bytes()
+    rows: list[tuple[Place, dict[str, Json]]] = []
+    pieces = data.split(b"\n")
+    rest = pieces.pop()
+    for number, piece in enumerate(pieces, 1):
+        place = Place(str(path), number)
+        value = parsed(piece, place)
+        if not isinstance(value, dict):
+            raise RunError("a line that is not a JSON object", place=place)
+        rows.append((place, value))
+    if not rest:
+        return rows, ""
+    place = Place(str(path), len(pieces) + 1)
+    try:
+        value = parsed(rest, place)
+    except RunError:
+        value = None
+    if isinstance(value, dict):
+        rows.append((place, value))
+        return rows, ""
+    return rows, f"{place}: the last line is torn after {len(rest)} bytes (the writer was stopped while writing it)"

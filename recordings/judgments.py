@@ -1,0 +1,210 @@
+"""Layers of judgments in a run's `judgments/` folder: what somebody or something thought of a nugget or a turn.
+
+A layer is one file: a header line that names the kind (gold, human, rule, model), the author and its version, then
+one judgment a line. Layers are never changed and never overwritten; a new opinion is a new layer. The file's name
+ends in the hash of its content, so that merging runs keeps every layer once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from recordings.errors import RunError, StoreError
+from recordings.event_lines import check_format
+from recordings.evidence import write_safely
+from recordings.json_text import Json, line, read_lines
+from recordings.provenance import Clock, stamp, utc_now
+from recordings.redaction import Redactor
+from topics.errors import Place
+from topics.gold import GoldEntry, GoldTable
+from topics.topic import TopicSet
+
+__all__ = [
+    "FORMAT",
+    "KINDS",
+    "Judgment",
+    "Layer",
+    "gold_entries",
+    "gold_judgments",
+    "keep_gold",
+    "put_layer",
+    "read_gold_layers",
+    "read_layer",
+    "read_layers",
+    "write_layer",
+]
+
+FORMAT = "harvest-judgments/1"
+KINDS = ("gold", "human", "rule", "model")
+
+
+@dataclass(frozen=True, slots=True)
+class Judgment:
+    """One judgment. about: what is judged, by name: `topic` and `entity` for a nugget wherever it appears;
+    `trial` (identity), `attempt` and `turn` for a turn. criterion: what it is judged for. value: JSON.
+    note: in the judge's own words.
+    """
+
+    about: Mapping[str, str | int]
+    criterion: str
+    value: Json
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """Judgments of one author. kind: one of `KINDS`. version: of the rule, model or guideline. source: where they
+    come from (a file, a prompt's hash, a publication). made_at: UTC time, ISO 8601, "" where not known.
+    """
+
+    kind: str
+    author: str
+    version: str = ""
+    source: str = ""
+    made_at: str = ""
+    judgments: tuple[Judgment, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ValueError(f"{self.kind!r} is not a kind of layer: {', '.join(KINDS)}")
+
+
+def write_layer(run: str | PathLike[str], layer: Layer, redactor: Redactor | None = None) -> Path:
+    """Put `layer` into the run folder and return its file; the same layer twice is one file. Raises StoreError."""
+    cleaner = redactor or Redactor()
+    opening = {
+        "format": FORMAT,
+        "layer": layer.kind,
+        "author": layer.author,
+        "version": layer.version,
+        "source": layer.source,
+        "made_at": layer.made_at,
+    }
+    rows: list[Json] = [opening]
+    for judgment in layer.judgments:
+        row = {"about": dict(judgment.about), "criterion": judgment.criterion, "value": judgment.value}
+        rows.append({**row, "note": judgment.note} if judgment.note else row)
+    return put_layer(Path(run), b"".join(line(cleaner.value(row)) for row in rows), layer.kind, layer.author)
+
+
+def put_layer(run: Path, data: bytes, kind: str, author: str) -> Path:
+    """Keep the bytes of a layer under the name that belongs to them."""
+    slug = re.sub(r"[^a-z0-9]+", "-", author.lower()).strip("-")[:40] or "unknown"
+    digest = hashlib.blake2b(data, digest_size=8, person=b"harvest-layer").hexdigest()
+    path = run / "judgments" / f"{kind}-{slug}-{digest}.jsonl"
+    if not path.exists():
+        try:
+            path.parent.mkdir(exist_ok=True)
+            write_safely(path, data)
+        except OSError as fault:
+            raise StoreError(path, fault) from fault
+    return path
+
+
+def read_layers(run: str | PathLike[str]) -> tuple[Layer, ...]:
+    """Every layer of a run, the oldest first. Raises RunError with file and line."""
+    files = sorted((Path(run) / "judgments").glob("*.jsonl"))
+    return tuple(sorted((read_layer(file) for file in files), key=lambda layer: layer.made_at))
+
+
+def read_layer(path: Path) -> Layer:
+    """One layer. Unlike a file of events it was written whole, so a torn last line is an error here."""
+    rows, torn = read_lines(path)
+    if torn:
+        raise RunError(torn.partition(": ")[2], place=Place(str(path), len(rows) + 1))
+    if not rows:
+        raise RunError("the file is empty", place=Place(str(path), 1))
+    place, opening = rows[0]
+    check_format(opening.get("format"), FORMAT, place)
+    if opening.get("layer") not in KINDS:
+        raise RunError(f"{opening.get('layer')!r} is not a kind of layer", place=place, allowed=", ".join(KINDS))
+    names = {key: str(opening.get(key) or "") for key in ("author", "version", "source", "made_at")}
+    return Layer(str(opening["layer"]), **names, judgments=tuple(_judgment(row, at) for at, row in rows[1:]))
+
+
+def _judgment(row: Mapping[str, Any], place: Place) -> Judgment:
+    about, criterion = row.get("about"), row.get("criterion")
+    if not isinstance(about, dict) or not isinstance(criterion, str) or "value" not in row:
+        raise RunError("a judgment holds 'about' (an object), 'criterion' (text) and 'value'", place=place)
+    if not all(isinstance(item, (str, int)) and not isinstance(item, bool) for item in about.values()):
+        raise RunError("'about' holds something that is neither text nor a whole number", place=place)
+    return Judgment(about, criterion, row["value"], str(row.get("note") or ""))
+
+
+def gold_judgments(
+    entries: Iterable[GoldEntry], notes: Mapping[tuple[str, str], str] | None = None
+) -> tuple[Judgment, ...]:
+    """Gold entries as judgments with the criterion `gold`. notes: by (topic, entity)."""
+    found = []
+    for entry in entries:
+        value: dict[str, Json] = {"grade": entry.grade, "title": entry.title}
+        value["groups"] = {name: list(vector) for name, vector in entry.groups.items()}
+        if entry.raw:
+            value["raw"] = dict(entry.raw)
+        note = (notes or {}).get((entry.topic, entry.entity), "")
+        found.append(Judgment({"topic": entry.topic, "entity": entry.entity}, "gold", value, note))
+    return tuple(found)
+
+
+def gold_entries(layers: Iterable[Layer]) -> tuple[GoldEntry, ...]:
+    """The gold entries in the layers of kind `gold`; a later layer wins over an earlier one for the same entity."""
+    found: dict[tuple[str, str], GoldEntry] = {}
+    for layer in layers:
+        if layer.kind != "gold":
+            continue
+        for judgment in layer.judgments:
+            match judgment:
+                case Judgment(
+                    about={"topic": str(topic), "entity": str(entity)},
+                    criterion="gold",
+                    value={"grade": int(grade), **rest},
+                ):
+                    found[topic, entity] = GoldEntry(
+                        topic=topic,
+                        entity=entity,
+                        grade=grade,
+                        title=str(rest.get("title") or ""),
+                        groups={
+                            name: tuple(float(share) for share in vector)
+                            for name, vector in _object(rest.get("groups")).items()
+                        },
+                        raw={name: str(text) for name, text in _object(rest.get("raw")).items()},
+                    )
+    return tuple(found.values())
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def keep_gold(
+    run: str | PathLike[str],
+    table: GoldTable,
+    *,
+    source: str,
+    author: str = "gold table",
+    version: str = "",
+    notes: Mapping[tuple[str, str], str] | None = None,
+    clock: Clock = utc_now,
+) -> None:
+    """Keep `table` as a layer of the run, unless the newest layer from that author and source says the same."""
+    judgments = gold_judgments(table, notes)
+    same = [layer for layer in read_layers(run) if (layer.kind, layer.author, layer.source) == ("gold", author, source)]
+    if judgments and not (same and same[-1].judgments == judgments and same[-1].version == version):
+        write_layer(run, Layer("gold", author, version, source, stamp(clock()), judgments))
+
+
+def read_gold_layers(runs: Iterable[str | PathLike[str]], topics: TopicSet | None = None) -> GoldTable:
+    """The gold in the layers of several runs: of two opinions on one entity the newer one counts.
+
+    topics: only entries for these; None takes all.
+    """
+    layers = sorted((layer for run in runs for layer in read_layers(run)), key=lambda layer: layer.made_at)
+    known = None if topics is None else {topic.id for topic in topics.topics}
+    return GoldTable(entry for entry in gold_entries(layers) if known is None or entry.topic in known)

@@ -1,0 +1,227 @@
+"""Uniting the runs of several machines in a new folder.
+
+The result depends only on the set of attempts that went in: any order, any grouping, and merging the same run twice
+give the same files, byte for byte. Nothing is lost. Where two runs recorded the same attempt of the same trial with
+different content, both stay: the later one gets the next free number and remembers the one it had. An attempt that
+is the beginning of another (the run was copied while it was written) is that other one.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from recordings.attempts import Attempt
+from recordings.errors import RunError, StoreError
+from recordings.event_lines import FORMAT
+from recordings.evidence import evidence_fault, fsync_folder, write_safely
+from recordings.header import Header, differences, united_topics
+from recordings.json_text import Json, document, line
+from recordings.judgments import put_layer, read_layer
+from recordings.run_folder import Run, read
+from topics.errors import InputError, Place
+from topics.identity import canonical_json
+
+__all__ = ["Merged", "merge"]
+
+_Content = tuple[bytes, ...]
+"""The lines of an attempt under its first number and worker: its identity across runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """What a merge did. conflicts: attempts that were recorded differently, and the numbers they now have.
+    damage: of the runs that went in, and exhibits that are missing or are not what their name says.
+    """
+
+    path: Path
+    trials: int
+    attempts: int
+    conflicts: tuple[str, ...]
+    damage: tuple[str, ...]
+
+
+def merge(paths: Sequence[str | PathLike[str]], out: str | PathLike[str]) -> Merged:
+    """Unite the runs at `paths` in the new folder `out`, which appears whole or not at all.
+
+    Raises RunError where the runs were not made of the same protocol, seed, topics and systems (with a diff), where
+    one of them is damaged, or where `out` exists; StoreError where it cannot be written.
+    """
+    if not paths:
+        raise InputError("nothing to merge", allowed="one or more run folders")
+    target = Path(out)
+    if target.exists():
+        raise RunError("this exists already", place=Place(str(target)), advice="merge into a new folder")
+    runs = [read(path) for path in paths]
+    header = _united([run.header for run in runs], [run.path for run in runs])
+    rows, conflicts, trials = _numbered(_contents(runs))
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        building = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+        try:
+            building.chmod(0o755)
+            damage = [fault for run in runs for fault in (*run.damage, *_copied(run, building))]
+            opening = {"event": "opened", "format": FORMAT, "worker": "000001", "merged": True}
+            lines = [line(opening), *(line(row) for attempt in rows for row in attempt)]
+            write_safely(building / "trials-000001.jsonl", b"".join(lines))
+            write_safely(building / "run.json", document(header.as_json()))
+            building.rename(target)
+        except BaseException:
+            shutil.rmtree(building, ignore_errors=True)
+            raise
+        fsync_folder(target.parent)
+    except OSError as fault:
+        raise StoreError(target, fault) from fault
+    return Merged(target, trials, len(rows), tuple(conflicts), tuple(dict.fromkeys(damage)))
+
+
+def _contents(runs: Iterable[Run]) -> dict[str, set[_Content]]:
+    found: dict[str, set[_Content]] = defaultdict(set)
+    for run in runs:
+        for attempt in run.attempts:
+            found[attempt.started.trial_id].add(_content(attempt))
+    for trial_id, contents in found.items():
+        found[trial_id] = {
+            one for one in contents if not any(len(two) > len(one) and two[: len(one)] == one for two in contents)
+        }
+    return found
+
+
+def _content(attempt: Attempt) -> _Content:
+    started = attempt.started
+    rows = [{**row, "attempt": started.original_attempt or started.attempt} for row in attempt.rows]
+    rows[0]["worker"] = started.worker or attempt.worker
+    rows[0].pop("original_attempt", None)
+    return tuple(canonical_json(row).encode("utf-8", "surrogatepass") for row in rows)
+
+
+def _numbered(contents: dict[str, set[_Content]]) -> tuple[list[list[dict[str, Any]]], list[str], int]:
+    """Rows of every attempt in their final order, what had to be renumbered, and the number of trials."""
+    attempts: list[tuple[tuple[Any, ...], list[dict[str, Any]]]] = []
+    conflicts: list[str] = []
+    for trial_id, found in contents.items():
+        opened = [([json.loads(row.decode("utf-8", "surrogatepass")) for row in content], content) for content in found]
+        opened.sort(key=lambda item: (item[0][0]["attempt"], item[0][0].get("at", ""), item[1]))
+        number = 0
+        numbers: dict[int, list[int]] = defaultdict(list)
+        for rows, _ in opened:
+            original = rows[0]["attempt"]
+            number = max(number + 1, original)
+            numbers[original].append(number)
+            first = rows[0]
+            if number != original:
+                first["original_attempt"] = original
+            rank = (first["system"], first["topic"], first["trial"], number, trial_id)
+            attempts.append((rank, [_in_order({**row, "attempt": number}) for row in rows]))
+        for original, given in numbers.items():
+            if len(given) > 1:
+                conflicts.append(
+                    f"{first['system']}, {first['topic']}, trial {first['trial']}: attempt {original} was recorded "
+                    f"in {len(given)} different ways, kept as attempts {', '.join(map(str, given))}"
+                )
+    attempts.sort(key=lambda item: item[0])
+    return [rows for _, rows in attempts], sorted(conflicts), len(contents)
+
+
+_FIRST_KEYS = ("event", "id", "system", "topic", "trial", "attempt", "turn", "state", "label", "text")
+
+
+def _in_order(row: dict[str, Any]) -> dict[str, Any]:
+    """Keys in the order in which people look for them."""
+    return {key: row[key] for key in (*_FIRST_KEYS, *sorted(row)) if key in row}
+
+
+def _united(headers: Sequence[Header], paths: Sequence[Path]) -> Header:
+    for (one, first), (two, second) in combinations(zip(headers, paths), 2):
+        changed = differences(one, two)
+        if changed:
+            raise RunError(
+                f"{first} and {second} were recorded with different things:\n"
+                + "\n".join(f"  {row}" for row in changed),
+                place=Place(str(second)),
+                advice="merge only runs of the same protocol, seed, topics and systems",
+            )
+    parts = {canonical_json(part): part for header in headers for part in _parts(header)}
+    ordered = [parts[text] for text in sorted(parts, key=lambda text: (str(parts[text]["created_at"]), text))]
+    united = headers[0]
+    for header in headers[1:]:
+        united = replace(
+            united,
+            topics=united_topics(united, header, keep_order=False),
+            systems=_both(united.systems, header.systems),
+            hashes={
+                "protocol": united.hashes.get("protocol", ""),
+                "topics": _both(united.hashes.get("topics", {}), header.hashes.get("topics", {})),
+                "systems": _both(united.hashes.get("systems", {}), header.hashes.get("systems", {})),
+            },
+            extra=_both(united.extra, header.extra),
+        )
+    first_part = ordered[0]
+    return replace(
+        united,
+        audit=first_part["audit"],
+        created_at=str(first_part["created_at"]),
+        software=first_part["software"],
+        audit_commit=str(first_part["audit_commit"]),
+        source=first_part["source"],
+        redaction=first_part["redaction"],
+        changes=(),
+        parts=tuple(ordered),
+    )
+
+
+def _parts(header: Header) -> list[dict[str, Any]]:
+    """What a merged header remembers of each run that went in."""
+    if header.parts:
+        return [part for part in header.parts if isinstance(part, dict)]
+    value = header.as_json()
+    kept = ("audit", "created_at", "software", "audit_commit", "source", "redaction", "changes")
+    return [{key: value[key] for key in kept}]
+
+
+def _both(one: Any, two: Any) -> dict[str, Json]:
+    """Both mappings; in their own order where it is the same, else sorted, so that who comes first does not matter."""
+    if list(one) == list(two):
+        return {key: min(one[key], two[key], key=canonical_json) for key in one}
+    united = {**one, **{key: item for key, item in two.items() if key not in one}}
+    return {
+        key: min(one.get(key, united[key]), two.get(key, united[key]), key=canonical_json) for key in sorted(united)
+    }
+
+
+def _copied(run: Run, building: Path) -> list[str]:
+    """Copy exhibits and judgments; returns what is wrong with them."""
+    faults: list[str] = []
+    named = {
+        address
+        for attempt in run.attempts
+        for row in attempt.rows
+        if row.get("event") in ("turn", "failed") and isinstance(row.get("evidence"), dict)
+        for address in row["evidence"].values()  # type: ignore[attr-defined]  # an object, as just asked
+    }
+    for file in sorted((run.path / "evidence").glob("??/*")):
+        address = file.relative_to(run.path).as_posix()
+        if file.name.startswith("."):
+            continue  # what a killed writer left; no event names it
+        fault = evidence_fault(run.path, address)
+        if fault:
+            faults.append(f"{file}: {fault}")
+        copy = building / address
+        if not copy.exists():
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            write_safely(copy, file.read_bytes())
+    for address in sorted(named):
+        if not (run.path / address).is_file():
+            faults.append(f"{run.path / address}: named by an event, and not there")
+    for file in sorted((run.path / "judgments").glob("*.jsonl")):
+        layer = read_layer(file)
+        put_layer(building, file.read_bytes(), layer.kind, layer.author)
+    return faults

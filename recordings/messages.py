@@ -1,0 +1,242 @@
+"""Conversations as OpenAI-style messages: JSONL, one conversation a line.
+
+    {"messages": [{"role": "user", "content": "…"}, {"role": "assistant", "content": "…"}],
+     "metadata": {"system": "B1", "topic": "M002", "trial": 1, "labels": ["o"], "outcome": "completed"}}
+
+Texts come back exactly. What others write is taken as far as it can be told apart: contents in parts of text,
+system prompts (kept, as metadata of the import), a greeting before the first user turn (a turn in which nothing was
+said), several messages of one side in a row (joined by a line end), a refusal in place of a content.
+"""
+
+from __future__ import annotations
+
+import codecs
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from protocols.answer import Answer
+from recordings.conversation import INVALID, Conversation, Outcome, SystemTurn, TrialKey, Turn
+from recordings.errors import StoreError
+from recordings.evidence import write_safely
+from recordings.header import trial_identity
+from recordings.json_text import Json, line, parsed, read_bytes
+from recordings.transcript_turns import IMPORT_RULE, imported_route, state_name
+from topics.errors import InputError, Place
+from topics.links import links_in
+from topics.topic import TopicSet
+
+__all__ = ["Messages", "messages_line", "read_messages", "write_messages"]
+
+_USER, _ASSISTANT, _PROMPT = ("user",), ("assistant",), ("system", "developer")
+
+
+@dataclass(frozen=True, slots=True)
+class Messages:
+    """What a file holds. prompts: system prompts by (system, topic, trial)."""
+
+    conversations: tuple[Conversation, ...]
+    prompts: Mapping[TrialKey, tuple[str, ...]]
+
+
+def read_messages(
+    path: str | PathLike[str], *, system: str = "", topic: str = "", topics: TopicSet | None = None
+) -> Messages:
+    """The conversations in the file at `path`.
+
+    system, topic: of lines whose metadata does not say. A line without a trial gets the next number of its system
+    and topic. topics: names of topics that are allowed. Raises InputError with file:line.
+    """
+    data = read_bytes(path).removeprefix(codecs.BOM_UTF8)
+    conversations: list[Conversation] = []
+    prompts: dict[TrialKey, tuple[str, ...]] = {}
+    counted: Counter[tuple[str, str]] = Counter()
+    seen: dict[tuple[TrialKey, int], int] = {}
+    for number, row in enumerate(data.split(b"\n"), 1):
+        if not row.strip():
+            continue
+        place = Place.of(path, number)
+        reader = _Line(parsed(row, place), place)
+        conversation = reader.conversation(system, topic, topics, counted)
+        name = (conversation.key, conversation.attempt)
+        if name in seen:
+            key = conversation.key
+            what = f"{key.system}, {key.topic}, trial {key.trial} comes a second time (first in line {seen[name]})"
+            raise reader.error(what, advice="give the conversations different trial numbers in their metadata")
+        seen[name] = number
+        conversations.append(conversation)
+        if reader.prompts:
+            prompts[conversation.key] = tuple(reader.prompts)
+    if not conversations:
+        raise InputError("no conversation in this file", place=Place.of(path, 1))
+    return Messages(tuple(conversations), prompts)
+
+
+class _Line:
+    def __init__(self, value: Json, place: Place) -> None:
+        self.place = place
+        self.prompts: list[str] = []
+        if not isinstance(value, dict) or not isinstance(value.get("messages"), list):
+            raise self.error("a line that has no 'messages'", allowed='{"messages": [{"role": …, "content": …}, …]}')
+        metadata = value.get("metadata") or {}
+        if not isinstance(metadata, dict):
+            raise self.error("'metadata' is not an object")
+        self.messages: list[Any] = value["messages"]
+        self.metadata: dict[str, Any] = metadata
+
+    def error(self, what: str, *, allowed: str | None = None, advice: str | None = None) -> InputError:
+        return InputError(what, place=self.place, allowed=allowed, advice=advice)
+
+    def _text(self, key: str, default: str = "") -> str:
+        value = self.metadata.get(key, default)
+        if value is None:
+            return default
+        if not isinstance(value, str):
+            raise self.error(f"metadata.{key} is not text")
+        return value
+
+    def _count(self, key: str, default: int) -> int:
+        value = self.metadata.get(key, default)
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            raise self.error(f"metadata.{key} is not a number from 1")
+        return value
+
+    def _list(self, key: str) -> list[str]:
+        value = self.metadata.get(key) or []
+        if not isinstance(value, list) or not all(item is None or isinstance(item, str) for item in value):
+            raise self.error(f"metadata.{key} is not a list of texts")
+        return [item or "" for item in value]
+
+    def conversation(
+        self, system: str, topic: str, topics: TopicSet | None, counted: Counter[tuple[str, str]]
+    ) -> Conversation:
+        system, topic = self._text("system") or system, self._text("topic") or topic
+        if not system or not topic:
+            lacking = "system" if not system else "topic"
+            raise self.error(f"nobody says which {lacking} this is", advice=f"give --{lacking}, or metadata.{lacking}")
+        known = None
+        if topics is not None:
+            known = next((one for one in topics.topics if one.id == topic), None)
+            if known is None:
+                names = ", ".join(one.id for one in topics.topics[:8])
+                raise self.error(f"topic {topic!r} is not in the topic set {topics.name!r}", allowed=names)
+        counted[system, topic] += 1
+        key = TrialKey(system, topic, self._count("trial", counted[system, topic]))
+        said = self._sides()
+        labels, states = self._list("labels"), self._list("states")
+        outcome = self._outcome(said)
+        turns = []
+        for number, (question, answer) in enumerate(said, 1):
+            state = state_name(states, number)
+            label = labels[number - 1] if number <= len(labels) else ""
+            last = f"stop:{outcome.kind if outcome else 'interrupted'}"
+            target = last if number == len(said) else state_name(states, number + 1)
+            reply = None if answer is None else SystemTurn(Answer(answer, links_in(answer)))
+            routed = reply is not None and label not in ("", "-")
+            route = imported_route(number, state, label, target) if routed else None
+            turns.append(Turn(number, state, question, reply, route))
+        identity = trial_identity(None, known or topic, {"name": system}, key.trial)
+        return Conversation(
+            key=key,
+            trial_id=self._text("id") or identity,
+            attempt=self._count("attempt", 1),
+            turns=tuple(turns),
+            outcome=outcome,
+            session=self._text("session"),
+            place=self._count("place", 1),
+            user=self._text("user", "imported"),
+            worker=self._text("worker"),
+            started_at=self._text("started_at"),
+            ended_at=self._text("ended_at"),
+        )
+
+    def _outcome(self, said: list[tuple[str, str | None]]) -> Outcome | None:
+        kind = self._text("outcome")
+        if kind:
+            return None if kind == "interrupted" else Outcome(kind, self._text("reason"), self._text("detail"))
+        if not said or said[-1][1] is None:
+            return Outcome(INVALID, "no-reply", "the file holds no answer to the last user turn")
+        return Outcome("completed", IMPORT_RULE, "the file does not say how the conversation ended")
+
+    def _sides(self) -> list[tuple[str, str | None]]:
+        """(said, answered) for every turn."""
+        turns: list[tuple[str, str | None]] = []
+        for i, message in enumerate(self.messages):
+            role = message.get("role") if isinstance(message, dict) else None
+            where = f"message {i + 1}"
+            if role in _PROMPT:
+                self.prompts.append(self._content(message, where))
+            elif role in _USER:
+                text = self._content(message, where)
+                if turns and turns[-1][1] is None:
+                    turns[-1] = (f"{turns[-1][0]}\n{text}", None)
+                else:
+                    turns.append((text, None))
+            elif role in _ASSISTANT:
+                text = self._content(message, where)
+                question, answer = turns.pop() if turns else ("", None)
+                turns.append((question, text if answer is None else f"{answer}\n{text}"))
+            else:
+                allowed = ", ".join(_PROMPT + _USER + _ASSISTANT)
+                raise self.error(f"{where} has the role {role!r}", allowed=allowed, advice="leave such messages out")
+        return turns
+
+    def _content(self, message: Mapping[str, Any], where: str) -> str:
+        content = message.get("content")
+        if content is None and isinstance(message.get("refusal"), str):
+            return str(message["refusal"])
+        if isinstance(content, str):
+            return content
+        if isinstance(content, list):
+            texts: list[str] = []
+            for part in content:
+                match part:
+                    case str(text) | {"type": "text" | "input_text" | "output_text", "text": str(text)}:
+                        texts.append(text)
+                    case {"type": "refusal", "refusal": str(text)}:
+                        texts.append(text)
+                    case _:
+                        raise self.error(f"{where} has a part that is not text", allowed='{"type": "text", "text": …}')
+            return "".join(texts)
+        raise self.error(f"{where} has no content", allowed="text, or a list of parts of text")
+
+
+def write_messages(conversations: Iterable[Conversation], path: str | PathLike[str]) -> None:
+    """Write the conversations to `path`, whole or not at all. Raises StoreError."""
+    data = b"".join(map(messages_line, conversations))
+    try:
+        write_safely(Path(path), data)
+    except OSError as fault:
+        raise StoreError(path, fault) from fault
+
+
+def messages_line(conversation: Conversation) -> bytes:
+    """One conversation as a line. The metadata hold everything that `read_messages` needs to give it back."""
+    messages = []
+    for turn in conversation.turns:
+        messages.append({"role": "user", "content": turn.said})
+        if turn.reply is not None:
+            messages.append({"role": "assistant", "content": turn.reply.answer.text})
+    outcome = conversation.outcome
+    metadata = {
+        "system": conversation.key.system,
+        "topic": conversation.key.topic,
+        "trial": conversation.key.trial,
+        "attempt": conversation.attempt,
+        "id": conversation.trial_id,
+        "labels": [turn.label or "-" for turn in conversation.turns],
+        "states": [turn.state for turn in conversation.turns],
+        "outcome": outcome.kind if outcome else "interrupted",
+        "reason": outcome.reason if outcome else "",
+        "detail": outcome.detail if outcome else "",
+        "session": conversation.session,
+        "place": conversation.place,
+        "user": conversation.user,
+        "worker": conversation.worker,
+        "started_at": conversation.started_at,
+        "ended_at": conversation.ended_at,
+    }
+    return line({"messages": messages, "metadata": metadata})

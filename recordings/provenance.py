@@ -1,0 +1,61 @@
+"""What made a recording: software versions, the commit of the audit's folder, and the time in UTC."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime
+from importlib import metadata
+from os import PathLike
+from pathlib import Path
+
+__all__ = ["Clock", "git_commit", "software", "stamp", "utc_now"]
+
+Clock = Callable[[], datetime]
+"""Gives the time, with its time zone."""
+
+_DISTRIBUTION = "conversation-harvest"
+_NAMED = ("httpx", "jinja2", "numpy", "playwright", "pydantic", "pyyaml")
+"""Distributions whose version can change what a system is sent or how an answer is read."""
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+def stamp(time: datetime) -> str:
+    """`time` as ISO 8601 in UTC with microseconds. Raises ValueError for a time without a zone."""
+    if time.tzinfo is None:
+        raise ValueError("a time without a time zone")
+    return time.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+def software() -> dict[str, str]:
+    """Versions by name: our own, Python, the platform, and the libraries that matter; absent ones are left out."""
+    found = {"python": platform.python_version(), "platform": f"{sys.platform}-{platform.machine()}"}
+    for name in (_DISTRIBUTION, *_NAMED):
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def git_commit(folder: str | PathLike[str]) -> str:
+    """The commit checked out at `folder`, with `+changes` where the folder differs from it; "" without git."""
+    commit = _git(folder, "rev-parse", "HEAD")
+    if not commit:
+        return ""
+    return f"{commit}+changes" if _git(folder, "status", "--porcelain", "--", ".") else commit
+
+
+def _git(folder: str | PathLike[str], *arguments: str) -> str:
+    # No optional locks: looking at somebody's working tree must not write to it.
+    command = ["git", "--no-optional-locks", "-C", str(Path(folder)), *arguments]
+    try:
+        ran = subprocess.run(command, capture_output=True, timeout=10, check=False, stdin=subprocess.DEVNULL)
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return ran.stdout.decode(errors="replace").strip() if ran.returncode == 0 else ""

@@ -1,0 +1,309 @@
+"""Writing a run: the lock, the header, one new file of events for each process, and the evidence.
+
+A process that opens a run starts a file of its own and never touches another one. So a line that a killed process
+left half-written stays the last of its file for ever, nothing is ever cut off or mended in place, and the same
+folder can be written by one process after the other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import os
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from itertools import count
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeVar
+
+from recordings.errors import RunError, StoreError
+from recordings.event_lines import FORMAT, encode
+from recordings.events import Answered, Event, Failed, TrialEnded, TrialStarted
+from recordings.evidence import fsync_folder, keep_exhibit, write_safely
+from recordings.header import Header, differences, extended
+from recordings.journal import Journal
+from recordings.json_text import document, line, parsed
+from recordings.lock import Lock
+from recordings.provenance import Clock, software, stamp, utc_now
+from recordings.redaction import Redactor, marks_in
+from topics.errors import Place
+
+__all__ = ["RunWriter", "read_header"]
+
+_Value = TypeVar("_Value")
+_SEQUENCE = re.compile(r"trials-(?:.*-)?(\d{6,})\.jsonl")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,59}")
+
+
+def read_header(run: Path) -> Header:
+    """The header of the run folder `run`. Raises RunError where it is no run or of an unknown version."""
+    path = run / "run.json"
+    place = Place(str(path))
+    try:
+        data = path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        raise RunError(
+            "this is not a run folder: it has no run.json", place=Place(str(run)), advice="check the path"
+        ) from None
+    except OSError as fault:
+        raise RunError(f"cannot be read: {fault.strerror}", place=place) from None
+    return Header.from_json(parsed(data, Place(str(path), 1)), place)
+
+
+class RunWriter:
+    """Writes one run. Make one with `create`, `resume` or `open`; use it in one event loop; `await close()` it.
+
+    header: as it now stands in `run.json`. worker: the name of this process's file of events.
+    redactor: everything that is written goes through it; secrets read later can be added to it.
+    """
+
+    def __init__(
+        self, run: Path, header: Header, lock: Lock, journal: Journal, worker: str, redactor: Redactor
+    ) -> None:
+        self.run, self.header, self.worker, self.redactor = run, header, worker, redactor
+        self._lock, self._journal = lock, journal
+        self._marks: defaultdict[tuple[str, int], int] = defaultdict(int)
+        self._marks_at: dict[str, int] = {}
+
+    @classmethod
+    def create(
+        cls,
+        path: str | os.PathLike[str],
+        header: Header,
+        *,
+        secrets: Iterable[str] = (),
+        worker: str = "",
+        clock: Clock = utc_now,
+    ) -> RunWriter:
+        """Start a new run in the folder `path`, which must be absent or empty.
+
+        worker: put before the number in the name of the events' file, for runs on several machines.
+        Raises RunError where the folder holds something, StoreError where it cannot be written.
+        """
+        run = Path(path)
+        lock = _locked(run, make=True)
+        try:
+            if (run / "run.json").exists():
+                raise RunError(
+                    "there is a run in this folder already",
+                    place=Place(str(run)),
+                    advice="resume it, or take another folder",
+                )
+            others = sorted(entry.name for entry in run.iterdir() if not _left_over(entry.name))
+            if others:
+                raise RunError(
+                    f"the folder is not empty and holds no run (it holds {others[0]!r})",
+                    place=Place(str(run)),
+                    advice="take an empty or new folder",
+                )
+            redactor = Redactor(secrets)
+            header = _redacted(header, redactor)
+            _save(run, header)
+            return cls._opened(run, header, lock, worker, redactor, clock)
+        except BaseException:
+            lock.release()
+            raise
+
+    @classmethod
+    def resume(
+        cls,
+        path: str | os.PathLike[str],
+        header: Header | None = None,
+        *,
+        secrets: Iterable[str] = (),
+        worker: str = "",
+        clock: Clock = utc_now,
+    ) -> RunWriter:
+        """Go on with the run in `path`. header: of the audit as it is now; None keeps what is recorded.
+
+        Topics and systems it adds are merged into run.json. Raises RunError, with a diff, where seed, protocol, or
+        a topic or system that both have is not what was recorded.
+        """
+        run = Path(path)
+        if not run.is_dir():
+            raise RunError("there is no such run folder", place=Place(str(run)))
+        read_header(run)  # before anything is written: this may be somebody's folder and not a run
+        lock = _locked(run, make=False)
+        try:
+            recorded = read_header(run)
+            redactor = Redactor(secrets)
+            if header is not None:
+                header = _redacted(header, redactor)
+                changed = differences(recorded, header)
+                if changed:
+                    raise RunError(
+                        "this run was recorded with something else:\n" + "\n".join(f"  {entry}" for entry in changed),
+                        place=Place(str(run)),
+                        advice="undo the change, or record what is changed in another folder (--out)",
+                    )
+                now = extended(recorded, header, stamp(clock()))
+                if now is not recorded:
+                    _save(run, now)
+                    recorded = now
+            return cls._opened(run, recorded, lock, worker, redactor, clock)
+        except BaseException:
+            lock.release()
+            raise
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        header: Header,
+        *,
+        secrets: Iterable[str] = (),
+        worker: str = "",
+        clock: Clock = utc_now,
+    ) -> RunWriter:
+        """`resume` where there is a run in `path`, else `create`."""
+        make = cls.resume if (Path(path) / "run.json").exists() else cls.create
+        return make(path, header, secrets=secrets, worker=worker, clock=clock)
+
+    @classmethod
+    def _opened(cls, run: Path, header: Header, lock: Lock, name: str, redactor: Redactor, clock: Clock) -> RunWriter:
+        if name and not _NAME.fullmatch(name):
+            raise RunError(f"{name!r} cannot be a worker's name", allowed="letters, digits, _ . and -")
+        numbers = [int(found[1]) for entry in run.iterdir() if (found := _SEQUENCE.fullmatch(entry.name))]
+        for number in count(max(numbers, default=0) + 1):
+            worker = f"{name}-{number:06d}" if name else f"{number:06d}"
+            try:
+                journal = Journal.create(run / f"trials-{worker}.jsonl")
+                break
+            except FileExistsError:  # another machine on a shared disk was quicker
+                continue
+            except OSError as fault:
+                raise StoreError(run / f"trials-{worker}.jsonl", fault, "create") from fault
+        opening = {
+            "event": "opened",
+            "format": FORMAT,
+            "worker": worker,
+            "pid": os.getpid(),
+            "at": stamp(clock()),
+            "software": software(),
+        }
+        journal.write(line(opening))
+        return cls(run, header, lock, journal, worker, redactor)
+
+    @property
+    def syncs(self) -> int:
+        """How many fsyncs the file of events took so far."""
+        return self._journal.syncs
+
+    def redacted(self, value: _Value) -> _Value:
+        """A frozen dataclass (a `SystemTurn`, say) or JSON value as it will be stored.
+
+        Routing on what will be stored keeps the spans of a route true to the recording.
+        """
+        clean: _Value = _through(value, self.redactor)
+        return clean
+
+    async def append(self, *events: Event, sync: bool = False) -> None:
+        """Append events, in the order of the calls.
+
+        Returns when they survive the end of this process (`kill -9`); with `sync`, when they are on the disk and
+        survive a power cut too. Calls that wait at the same time share one fsync. Raises StoreError, after which
+        nothing more is taken; TypeError or ValueError for an event that is no JSON (a NaN), with nothing written.
+        """
+        lines = [self._line(event) for event in events]
+        self._journal.write(b"".join(lines))
+        if sync:
+            await self._journal.sync()
+
+    async def keep(self, exhibit_name: str, media_type: str, data: bytes) -> str:
+        """Make an exhibit safe, redacted, and return its address for the event that names it.
+
+        exhibit_name: what it is, for messages. Idempotent: the same content is kept once. Raises StoreError.
+        """
+
+        def kept() -> tuple[str, int]:
+            clean = self.redactor.data(data, media_type)
+            marks = 0 if clean == data else marks_in(clean.decode("utf-8", "replace")) or 1
+            return keep_exhibit(self.run, clean, media_type), marks
+
+        try:
+            address, marks = await asyncio.to_thread(kept)
+        except OSError as fault:
+            path = fault.filename or self.run / "evidence"
+            raise StoreError(path, fault, f"keep the evidence {exhibit_name!r} in") from fault
+        if marks:
+            self._marks_at[address] = marks
+        return address
+
+    async def close(self) -> None:
+        """Make everything safe, close the file, let go of the lock. Raises StoreError; may be called twice."""
+        try:
+            await self._journal.close()
+        finally:
+            self._lock.release()
+
+    async def __aenter__(self) -> RunWriter:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    def _line(self, event: Event) -> bytes:
+        if isinstance(event, TrialStarted) and not event.hashes:
+            event = dataclasses.replace(event, hashes=self.header.hashes_of(event.key.system, event.key.topic))
+        row = self.redactor.value(encode(event))
+        attempt = (event.trial_id, event.attempt)
+        if isinstance(event, TrialEnded):
+            row["redacted"] = event.redacted + self._marks.pop(attempt, 0) + marks_in(row["detail"])
+            return line(row)
+        data = line(row)
+        found = sum(self._marks_at.get(address, 0) for address in _evidence(event).values())
+        if b"[redacted:" in data:
+            found += marks_in(data.decode())
+        if found:
+            self._marks[attempt] += found
+        return data
+
+
+def _evidence(event: Event) -> Mapping[str, str]:
+    if isinstance(event, Answered):
+        return event.reply.evidence
+    return event.evidence if isinstance(event, Failed) else {}
+
+
+def _locked(run: Path, *, make: bool) -> Lock:
+    try:
+        if make and not run.is_dir():
+            run.mkdir(parents=True, exist_ok=True)
+            fsync_folder(run.parent)
+        return Lock(run)
+    except FileExistsError:
+        raise RunError("this is a file, not a folder", place=Place(str(run))) from None
+    except OSError as fault:
+        raise StoreError(run, fault, "write in") from fault
+
+
+def _left_over(name: str) -> bool:
+    """The lock, or a temporary file of a process that died before the run had its header."""
+    return name == "lock" or (name.startswith(".run.json.") and name.endswith(".tmp"))
+
+
+def _save(run: Path, header: Header) -> None:
+    try:
+        write_safely(run / "run.json", document(header.as_json()))
+    except OSError as fault:
+        raise StoreError(run / "run.json", fault) from fault
+
+
+def _redacted(header: Header, redactor: Redactor) -> Header:
+    value = redactor.value(header.as_json())
+    marks = marks_in(document(value).decode())
+    value["redaction"] = {"secrets": redactor.known, "too_short": redactor.ignored, "in_header": marks}
+    return Header.from_json(value, Place("run.json"))
+
+
+def _through(value: Any, redactor: Redactor) -> Any:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        names = (entry.name for entry in dataclasses.fields(value))
+        return dataclasses.replace(value, **{name: _through(getattr(value, name), redactor) for name in names})
+    if isinstance(value, tuple):
+        return tuple(_through(item, redactor) for item in value)
+    return redactor.value(value)

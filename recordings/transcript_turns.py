@@ -1,0 +1,155 @@
+"""A conversation as it is read from a transcript, and what may be concluded from what the file does not say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from protocols.answer import Answer
+from protocols.route import Route
+from recordings.conversation import INVALID, Conversation, Outcome, SystemTurn, TrialKey, Turn
+from topics.links import links_in
+from topics.topic import Topic
+
+__all__ = ["IMPORT_RULE", "Draft", "OpenTurn", "assembled", "imported_route", "state_name"]
+
+IMPORT_RULE = "imported"
+"""Name of the rule in the route of a label that somebody else gave."""
+
+
+@dataclass(slots=True)
+class OpenTurn:
+    """One side of a turn. lines: its text, without annotations."""
+
+    speaker: str
+    number: int
+    label: str
+    line: int
+    lines: list[str] = field(default_factory=list)
+
+    def text(self, *, exact: bool) -> str:
+        """The text. Not exact: without the blank lines that stand around it in the file for the eye."""
+        if exact:
+            return "\n".join(self.lines)
+        lines = list(self.lines)
+        while lines and not lines[-1].strip():
+            lines.pop()
+        while lines and not lines[0].strip():
+            lines.pop(0)
+        return "\n".join(lines)
+
+
+@dataclass(slots=True)
+class Draft:
+    """A conversation under way. own: what our own line above it says. exact: texts are escaped, nothing is trimmed."""
+
+    system: str
+    topic_id: str
+    trial: int
+    trial_id: str
+    own: dict[str, str]
+    exact: bool
+    line: int
+    topic: Topic | None = None
+    turns: list[OpenTurn] = field(default_factory=list)
+
+    @property
+    def attempt(self) -> int:
+        return int(self.own.get("attempt", 1))
+
+    @property
+    def open(self) -> OpenTurn | None:
+        return self.turns[-1] if self.turns else None
+
+    def fault(self, speaker: str, number: int) -> str:
+        """Why this turn cannot come next; "" if it can."""
+        wanted = ("U", 1)
+        if self.open is not None:
+            wanted = ("S", self.open.number) if self.open.speaker == "U" else ("U", self.open.number + 1)
+        if (speaker, number) == wanted:
+            return ""
+        return f"{speaker}{number} comes where {wanted[0]}{wanted[1]} is next"
+
+    def begin(self, speaker: str, number: int, label: str, line: int) -> None:
+        self.turns.append(OpenTurn(speaker, number, label, line))
+
+
+def state_name(states: list[str], number: int) -> str:
+    """The protocol state in which turn `number` was said; `turn-<number>` where nobody knows."""
+    return states[number - 1] if number <= len(states) and states[number - 1] else f"turn-{number}"
+
+
+def imported_route(number: int, state: str, label: str, target: str) -> Route:
+    """A decision somebody else took: the label, without the reasons."""
+    return Route(number, state, label, IMPORT_RULE, "1", (), target)
+
+
+def assembled(draft: Draft, path: str) -> tuple[Conversation, list[str]]:
+    """The conversation in a draft, and warnings, each with file:line."""
+    said = [turn for turn in draft.turns if turn.speaker == "U"]
+    replies = {turn.number: turn for turn in draft.turns if turn.speaker == "S"}
+    broke_down = any(turn.label == "-" for turn in replies.values())
+    warnings: list[str] = []
+    for turn in replies.values():
+        if turn.label == "-" and turn.text(exact=draft.exact).strip():
+            warnings.append(
+                f"{path}:{turn.line}: S{turn.number} is marked - (no such turn) and has a text: kept as a turn"
+            )
+            turn.label = ""
+            broke_down = False
+    never = {number for number, turn in replies.items() if turn.label == "-"}
+    said = [turn for turn in said if turn.number not in never or turn.text(exact=draft.exact).strip()]
+    silent = [turn for turn in said if turn.number not in replies]
+    outcome: Outcome | None
+    if "outcome" in draft.own:
+        outcome = Outcome(draft.own["outcome"], draft.own.get("reason", ""), draft.own.get("detail", ""))
+        outcome = None if outcome.kind == "interrupted" else outcome
+    elif broke_down:
+        outcome = Outcome("breakdown", IMPORT_RULE, "the transcript marks a turn that never came")
+    elif silent or not said:
+        outcome = Outcome(INVALID, "no-reply", "the transcript holds no answer to the last user turn")
+        line = silent[-1].line if silent else draft.line
+        warnings.append(f"{path}:{line}: no answer is recorded: this trial is invalid, neither useful nor not")
+    else:
+        outcome = Outcome("completed", IMPORT_RULE, "the transcript does not say how the conversation ended")
+    states = draft.own["states"].split(" ") if draft.own.get("states") else []
+    return _conversation(draft, said, replies, never, outcome, states), warnings
+
+
+def _conversation(
+    draft: Draft,
+    said: list[OpenTurn],
+    replies: dict[int, OpenTurn],
+    never: set[int],
+    outcome: Outcome | None,
+    states: list[str],
+) -> Conversation:
+    turns: list[Turn] = []
+    for turn in said:
+        state = state_name(states, turn.number)
+        text = turn.text(exact=draft.exact)
+        if turn.number not in replies or turn.number in never:
+            turns.append(Turn(turn.number, state, text))
+            continue
+        answer = replies[turn.number].text(exact=draft.exact)
+        label = replies[turn.number].label
+        last = turn is said[-1]
+        target = f"stop:{outcome.kind if outcome else 'interrupted'}" if last else state_name(states, turn.number + 1)
+        route = imported_route(turn.number, state, label, target) if label else None
+        turns.append(Turn(turn.number, state, text, SystemTurn(Answer(answer, links_in(answer))), route))
+    return Conversation(
+        key=_key(draft),
+        trial_id=draft.own.get("id") or draft.trial_id,
+        attempt=draft.attempt,
+        turns=tuple(turns),
+        outcome=outcome,
+        session=draft.own.get("session", ""),
+        place=int(draft.own.get("place", 1)),
+        user=draft.own.get("user", "imported"),
+        worker=draft.own.get("worker", ""),
+        started_at=draft.own.get("started_at", ""),
+        ended_at=draft.own.get("ended_at", ""),
+    )
+
+
+def _key(draft: Draft) -> TrialKey:
+    return TrialKey(draft.system, draft.topic_id, draft.trial)

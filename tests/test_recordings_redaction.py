@@ -1,0 +1,327 @@
+"""Redaction: no secret reaches the disk in any form, and nothing else is touched."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import html
+import json
+import string
+from pathlib import Path
+from urllib.parse import quote, quote_plus
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from protocols.answer import Answer
+from protocols.route import Evidence, Route
+from recordings.conversation import Outcome, SystemTurn, TrialKey
+from recordings.events import Answered, Asked, Failed, Routed, TrialEnded, TrialStarted
+from recordings.header import Header
+from recordings.redaction import Redactor, marks_in
+from recordings.run_folder import read
+from recordings.store import RunWriter
+from topics.links import Link
+
+CANARIES = ("Kanarie-41!geel/vogel+zang=", 'p"ass\\w0rd <ü> & more', "tok_3f9a8b7c6d5e4f3a2b1c")
+
+
+def encodings(secret: str) -> dict[str, str]:
+    data = secret.encode()
+    found = {
+        "raw": secret,
+        "json": json.dumps(secret)[1:-1],
+        "json, real characters": json.dumps(secret, ensure_ascii=False)[1:-1],
+        "json in json": json.dumps(json.dumps(secret))[3:-3],
+        "json, slash escaped": json.dumps(secret)[1:-1].replace("/", "\\/"),
+        "json, all escaped": "".join(f"\\u{ord(character):04x}" for character in secret),
+        "html": html.escape(secret),
+        "percent": quote(secret, safe=""),
+        "percent, path": quote(secret),
+        "percent, lower": quote(secret, safe="").lower() if secret.islower() else quote(secret, safe=""),
+        "percent, twice": quote(quote(secret, safe=""), safe=""),
+        "percent, all": "".join(f"%{byte:02X}" for byte in data),
+        "form": quote_plus(secret),
+        "hex": data.hex(),
+        "base64": base64.b64encode(data).decode(),
+        "base64, url": base64.urlsafe_b64encode(data).decode(),
+        "base64 in a URL": quote(base64.b64encode(data).decode(), safe=""),
+    }
+    for before in ("u", "us", "use", "user:"):
+        found[f"base64 after {before!r}"] = base64.b64encode(before.encode() + data + b"@host").decode()
+    return found
+
+
+def leaks(stored: bytes, secret: str) -> list[str]:
+    """Encodings of `secret` that stand in `stored`, whole or as the part that stands for it inside base64."""
+    found = [name for name, form in encodings(secret).items() if form.encode() in stored]
+    for offset in range(3):
+        inside = base64.b64encode(b"\0" * offset + secret.encode()).decode().rstrip("=")[4:-2]
+        if inside.encode() in stored:
+            found.append(f"base64 at offset {offset}")
+    return found
+
+
+PLANTED = {
+    "api-key": [
+        "sk-proj-Ab3dE5fGh1jKlMn0pQrStUvWxYz123456",
+        "sk-ant-api03-Zx9yW8vU7tS6rQ5pO4nM3lK2jI1hG0-fE",
+        "sk-4f3e2d1c0b9a8f7e6d5c4b3a29181716",
+        "gsk_" + "a1B2c3D4e5" * 5,
+    ],
+    "aws": ["AKIAIOSFODNN7EXAMPLE", "ASIAZ2XW4V6U8T0S1R3Q"],
+    "github": ["ghp_" + "aB3" * 12, "github_pat_11ABCDEFG0" + "x9Y" * 20],
+    "slack": ["xoxb-123456789012-abcdefGHIJKL", "xoxp-999-888-777-abcdef0123"],
+    "google": ["AIzaSyA1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q"],
+    "hugging-face": ["hf_" + "AbCdEfGhIj" * 3 + "KlMn"],
+    "jwt": ["eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9P"],
+}
+IN_CONTEXT = [
+    ("Authorization: Bearer abc.DEF-123_456", "abc.DEF-123_456", "bearer"),
+    ('{"authorization": "Bearer 0123456789abcdef"}', "0123456789abcdef", "bearer"),
+    ('{\\"Authorization\\": \\"Bearer 0123456789abcdef\\"}', "0123456789abcdef", "bearer"),
+    ("proxy-authorization: Basic dXNlcjpodW50ZXIy", "dXNlcjpodW50ZXIy", "basic"),
+    ('["Authorization", "Basic dXNlcjpodW50ZXIy"]', "dXNlcjpodW50ZXIy", "basic"),
+    ("X-Api-Key: 12345abcdeFGHIJ", "12345abcdeFGHIJ", "api-key"),
+    ("https://h.example/v1?api_key=hunter2&q=x", "hunter2", "parameter"),
+    ("https://h.example/v1?q=x&token=hunter2", "hunter2", "parameter"),
+    ("https://h.example/v1?q=x&amp;password=hunter2#top", "hunter2", "parameter"),
+    ('{"url": "https://h.example/v1?q=x\\u0026access_token=hunter2"}', "hunter2", "parameter"),
+    ("/login?next=%2Fa%3Ftoken%3Dhunter2%26x%3D1", "hunter2", "parameter"),
+    ("https://user:hunter2@h.example/", "hunter2", "password"),
+    ("Set-Cookie: sid=hunter2; Path=/; HttpOnly", "hunter2", "cookie"),
+    ("Cookie: a=hunter2; b=hunter3", "hunter", "cookie"),
+    ('{"set-cookie": "sid=hunter2; Path=/"}', "hunter2", "cookie"),
+    ('[["set-cookie", "sid=hunter2; Path=/"], ["date", "today"]]', "hunter2", "cookie"),
+    ('{"set-cookie": ["a=hunter2", "b=hunter3; Secure"]}', "hunter", "cookie"),
+    ("https://hooks.slack.com/services/T00000000/B00000000/abcdefABCDEF123456", "B00000000", "slack"),
+]
+PEM = (
+    "-----BEGIN RSA PRIVATE KEY-----\n"
+    + "\n".join(["MIIEpAIBAAKCAQEA7bq98Rz0aPo1"] * 6)
+    + "\n-----END RSA PRIVATE KEY-----"
+)
+
+ORDINARY = [
+    "https://www.imdb.com/title/tt0088763/?ref_=fn_al_tt_1",
+    "https://www.youtube.com/watch?v=dQw4w9WgXcQ&list=PLrAXtmErZgOeiKm4sgNOknGvNjby9efdf&t=42s",
+    "https://example.org/task-oriented-conversational-assistants-in-2023-and-beyond",
+    "https://example.org/sk-bratislava-hotels-2023-and-restaurants-list",
+    "https://www.example.org/search?q=token+economy&key=12&tokens=5&page_token_count=3",
+    "https://web.archive.org/web/20230902/https://www.imdb.com:443/@user",
+    "mailto:somebody@example.org and https://medium.com/@somebody/a-title-1a2b3c4d5e6f",
+    "5f0e1c52-6b7e-4b3f-9d2c-0a1b2c3d4e5f",
+    "d41d8cd98f00b204e9800998ecf8427e",
+    "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+    "evidence/ab/ab34cd56ef7890ab34cd56ef7890ab34cd56ef78.json",
+    "tt0088763 M002 R001 nm0000136 UCX6OQ3DkcsbYNE6H8uQQuVA 10.1145/3539618.3591629 978-3-16-148410-0",
+    "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft",
+    "Llanfairpwllgwyngyllgogerychwyrndrobwllllantysiliogogogoch",
+    "The Authorization: Basic understanding of bearer tokens is required.",
+    "Authorization: Bearer token goes here; use Bearer YOUR_API_KEY or Bearer <token>.",
+    "Bearer of bad news; basic instinct; the token of my love, password: none, and a secret garden.",
+    "The cookie: a small baked treat. Set-Cookie is a header, Cookie another one.",
+    "Here is an API key concept: keys open doors, api-key: required, x-api-key = the header's name.",
+    "ASIAPACIFIC CONFERENCES and ASIAPACIFICNETWORKED were in AKIA.",
+    "-----BEGIN PRIVATE KEY----- is how such a block begins, and then many words may follow it in prose.",
+    "-----BEGIN CERTIFICATE-----\nMIIDdzCCAl+gAwIBAgIEAgAAuTANBgkqhkiG9w0BAQUFADBaMQswCQYDVQQGEwJJ\n-----END CERTIFICATE-----",
+    "eyJ is how a JWT begins; eyJhbGciOiJIUzI1NiJ9 is only its header.",
+    "def token(x): return x['password'] if token else secret[0]  # ?x=1",
+    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+    "xoxo, hugs and kisses; hf_hub; ghp_ is a prefix; glpat- too; sk-learn; risk-adjusted-return-on-capital-2023",
+    "10:30:15 https://host.example:8080/path@v1.2.3 user@host:~/folder",
+    "東京 – 映画: https://www.imdb.com/ja/title/tt0816692/ (インターステラー) \u2028 \0 \ud83d",
+    "[redacted:nothing] [redacted] redacted:",
+]
+
+
+@pytest.mark.parametrize("text", ORDINARY)
+def test_ordinary_text_stays_as_it_is(text: str) -> None:
+    redactor = Redactor(CANARIES)
+    assert redactor.text(text) == text
+    assert redactor.data(text.encode("utf-8", "surrogatepass"), "text/plain") == text.encode("utf-8", "surrogatepass")
+
+
+@given(st.text(st.sampled_from(string.ascii_letters + string.digits + " .,:;/?=&-_\n\"'()[]{}"), max_size=300))
+@settings(max_examples=300)
+def test_text_of_letters_and_punctuation_keeps_its_words(text: str) -> None:
+    assert len(Redactor(CANARIES).text(text).split()) == len(text.split())
+
+
+@pytest.mark.parametrize("secret", CANARIES)
+def test_known_secrets_are_found_in_every_encoding(secret: str) -> None:
+    redactor = Redactor([secret])
+    for name, form in encodings(secret).items():
+        clean = redactor.text(f"before {form} after")
+        assert not leaks(clean.encode(), secret), name
+        assert clean.startswith("before ")
+        assert clean.endswith(" after")
+        assert marks_in(clean) >= 1, name
+
+
+@pytest.mark.parametrize(("kind", "secret"), [(kind, secret) for kind, found in PLANTED.items() for secret in found])
+@pytest.mark.parametrize("around", ["{}", "key={}.", '"{}"', "({})", "use {}, please", "https://h.example/{}/x"])
+def test_well_known_secrets_are_found_by_their_shape(kind: str, secret: str, around: str) -> None:
+    assert Redactor().text(around.format(secret)) == around.format(f"[redacted:{kind}]")
+
+
+@pytest.mark.parametrize(("text", "secret", "kind"), IN_CONTEXT)
+def test_secrets_are_found_by_where_they_stand(text: str, secret: str, kind: str) -> None:
+    clean = Redactor().text(text)
+    assert secret not in clean
+    assert f"[redacted:{kind}]" in clean
+    if text.startswith(("{", "[")) and '\\"' not in text:
+        json.loads(clean)
+
+
+@pytest.mark.parametrize("text", [PEM, json.dumps(PEM)[1:-1], PEM.replace("\n", "\r\n"), PEM[:-40]])
+def test_private_keys_are_taken_out_whole(text: str) -> None:
+    clean = Redactor().text(f"a key: {text} and more words")
+    assert "MIIEpAIB" not in clean
+    assert "[redacted:private-key]" in clean
+    assert clean.endswith(" and more words")
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.text(max_size=20),
+            st.sampled_from([*CANARIES, PEM, *(text for text, _, _ in IN_CONTEXT), *sum(PLANTED.values(), [])]),
+        ),
+        max_size=6,
+    ).map("".join)
+)
+@settings(max_examples=300)
+def test_redacting_twice_is_redacting_once(text: str) -> None:
+    redactor = Redactor(CANARIES)
+    once = redactor.text(text)
+    assert redactor.text(once) == once
+
+
+@given(
+    st.recursive(st.text() | st.integers() | st.sampled_from(CANARIES), lambda inner: st.dictionaries(st.text(), inner))
+)
+def test_json_stays_json(value: object) -> None:
+    redactor = Redactor(CANARIES)
+    text = json.dumps(value)
+    assert json.loads(redactor.data(text.encode(), "application/json")) == redactor.value(json.loads(text))
+
+
+def test_short_secrets_are_left_to_the_patterns() -> None:
+    redactor = Redactor(["none", "ollama", ""])
+    assert redactor.ignored == 2
+    assert redactor.text("ollama has none") == "ollama has none"
+
+
+def test_a_secret_that_stands_in_our_own_marks_does_not_nest() -> None:
+    redactor = Redactor(["redacted", "redacted:secret"])
+    assert redactor.text("[redacted:secret]") == "[redacted:secret]"
+
+
+def test_secrets_may_come_later() -> None:
+    redactor = Redactor()
+    redactor.add(CANARIES[2])
+    assert redactor.text(CANARIES[2]) == "[redacted:secret]"
+
+
+def test_bytes_that_are_no_text_keep_their_length() -> None:
+    secret = CANARIES[2].encode()
+    picture = b"\x89PNG\r\n\x1a\n\0\0\0" + secret + b"\0\xff"
+    assert Redactor(CANARIES).data(picture, "image/png") == picture.replace(secret, b"*" * len(secret))
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "latin-1"])
+def test_text_keeps_its_encoding(encoding: str) -> None:
+    text = f"café {CANARIES[2]} thé"
+    clean = Redactor(CANARIES).data(text.encode(encoding), f"text/html; charset={encoding}")
+    assert clean.decode(encoding) == "café [redacted:secret] thé"
+
+
+def test_bytes_that_are_not_valid_in_a_text_stay() -> None:
+    data = b"\xff\xfe broken " + CANARIES[2].encode() + b" \xe9"
+    assert Redactor(CANARIES).data(data, "text/plain") == b"\xff\xfe broken [redacted:secret] \xe9"
+
+
+def test_the_first_parameter_of_a_form_is_found() -> None:
+    clean = Redactor().data(b"password=hunter2&user=a", "application/x-www-form-urlencoded")
+    assert clean == b"password=[redacted:parameter]&user=a"
+
+
+def plant(run: Path) -> None:
+    """A run in which every text a system, a user or an audit can bring along holds every canary in every form."""
+    forms = [form for secret in CANARIES for form in encodings(secret).values()]
+    everything = " ".join(forms)
+
+    async def write() -> None:
+        header = Header(
+            audit={"name": everything, everything: [everything]},
+            protocol={"say": everything},
+            topics=None,
+            systems={"B": {"options": {"note": everything}}},
+            seed=1,
+            hashes={"topics": {"M001": ""}, "systems": {"B": ""}},
+            source=everything,
+        )
+        async with RunWriter.create(run, header, secrets=CANARIES) as writer:
+            exhibits = {
+                f"exhibit-{i}": await writer.keep(f"exhibit-{i}", media_type, everything.encode())
+                for i, media_type in enumerate(["text/plain", "application/json", "application/octet-stream", ""])
+            }
+            half = len(CANARIES[2]) // 2
+            pieces = [f"so {CANARIES[2][:half]}", f"{CANARIES[2][half:]} it is "]  # split over two pieces of a stream
+            reply = SystemTurn(
+                Answer("".join(pieces) + everything, (Link(everything, f"https://h.example/?x={everything}"),)),
+                finish=everything,
+                evidence={**exhibits, everything: everything},
+            )
+            route = Route(1, everything, "o", everything, "1", (Evidence(0, 1, everything, everything),), everything)
+            await writer.append(
+                TrialStarted("id", TrialKey("B", "M001", 1), 1, session=everything, user=everything),
+                Asked("id", 1, 1, everything, everything),
+                Failed("id", 1, everything, everything, everything, {everything: everything}, turn=1),
+                Answered("id", 1, 1, reply),
+                Routed("id", 1, route),
+                TrialEnded("id", 1, Outcome("completed", everything, everything)),
+                sync=True,
+            )
+
+    asyncio.run(write())
+
+
+def test_canaries_appear_nowhere_in_the_run_folder(tmp_path: Path) -> None:
+    plant(tmp_path / "run")
+    files = [file for file in (tmp_path / "run").rglob("*") if file.is_file()]
+    assert len(files) >= 5
+    for file in files:
+        for secret in CANARIES:
+            assert not leaks(file.read_bytes(), secret), file
+    run = read(tmp_path / "run")
+    assert len(run.finished) == 1
+    assert run.header.redaction["secrets"] == 3
+    assert run.header.redaction["in_header"] > 50
+
+
+def test_the_grep_itself_finds_canaries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Redactor, "value", lambda self, value: value)
+    plant(tmp_path / "run")
+    stored = b"".join(file.read_bytes() for file in (tmp_path / "run").glob("*.json*"))
+    assert all(leaks(stored, secret) for secret in CANARIES)
+
+
+async def test_how_much_was_redacted_is_recorded_with_the_attempt(tmp_path: Path) -> None:
+    header = Header(audit=None, protocol=None, topics=None, systems={}, seed=1, hashes={})
+    secret = CANARIES[2]
+    async with RunWriter.create(tmp_path / "run", header, secrets=[secret]) as writer:
+        page = await writer.keep("page", "text/html", f"<p>{secret} {secret}</p>".encode())
+        turn = writer.redacted(SystemTurn(Answer(f"it is {secret}"), evidence={"page": page}))
+        assert turn.answer.text == "it is [redacted:secret]"
+        for number, reply in ((1, turn), (2, SystemTurn(Answer("nothing")))):
+            await writer.append(
+                TrialStarted(f"t{number}", TrialKey("B", "M001", number), 1),
+                Asked(f"t{number}", 1, 1, "ask", "x"),
+                Answered(f"t{number}", 1, 1, reply),
+                TrialEnded(f"t{number}", 1, Outcome("completed")),
+            )
+    run = read(tmp_path / "run")
+    assert [attempt.rows[-1]["redacted"] for attempt in run.attempts] == [3, 0]
