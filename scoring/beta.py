@@ -1,0 +1,139 @@
+"""The regularised incomplete beta function and what is inverted from it: beta and Student t quantiles.
+
+Here so that exact intervals need nothing beyond numpy. The continued fraction (modified Lentz) converges fast for
+x < (a + 1)/(a + b + 2); past that the symmetry I_x(a, b) = 1 - I_{1-x}(b, a) is used. Quantiles come from Newton's
+steps inside a bracket that is halved at every third step, so that they cannot go astray. Both agree with SciPy to
+1e-10 over the range the tests name.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from statistics import NormalDist
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["beta_cdf", "beta_quantile", "normal_cdf", "normal_quantile", "student_quantile"]
+
+Floats = npt.NDArray[np.float64]
+
+_TINY = 1e-300
+_HALVINGS = 60  # of [0, 1]: past every double
+_STEPS = 20_000  # the fraction needs about 5·sqrt(max(a, b)) of them
+_lgamma = np.vectorize(math.lgamma, otypes=[np.float64])
+
+
+def beta_cdf(x: npt.ArrayLike, a: npt.ArrayLike, b: npt.ArrayLike) -> Floats:
+    """I_x(a, b): probability that a Beta(a, b) variable is at most x.
+
+    x: (...) in [0, 1]; a, b: (...) above 0; they broadcast. Returns (...) in [0, 1].
+    """
+    x, a, b = np.broadcast_arrays(*(np.asarray(value, dtype=np.float64) for value in (x, a, b)))
+    if not (np.all((x >= 0) & (x <= 1)) and np.all(a > 0) and np.all(b > 0)):
+        raise ValueError("beta_cdf needs x from 0 to 1 and a, b above 0")
+    return _cdf(x, a, b, _log_beta(a, b))
+
+
+def beta_quantile(probability: npt.ArrayLike, a: npt.ArrayLike, b: npt.ArrayLike) -> Floats:
+    """The x with I_x(a, b) = probability, to 1e-15 where the function is that exact.
+
+    probability: (...) in [0, 1]; a, b: (...) above 0; they broadcast. Returns (...) in [0, 1].
+    """
+    wanted, a, b = np.broadcast_arrays(*(np.asarray(value, dtype=np.float64) for value in (probability, a, b)))
+    if not (np.all((wanted >= 0) & (wanted <= 1)) and np.all(a > 0) and np.all(b > 0)):
+        raise ValueError("beta_quantile needs a probability from 0 to 1 and a, b above 0")
+    found = np.where(wanted == 1, 1.0, 0.0)
+    open_ones = (wanted > 0) & (wanted < 1)
+    found[open_ones] = _inverted(wanted[open_ones], a[open_ones], b[open_ones])
+    return found
+
+
+def _inverted(wanted: Floats, a: Floats, b: Floats) -> Floats:
+    """(k,) quantiles for probabilities inside (0, 1)."""
+    log_beta = _log_beta(a, b)
+    noise = 1e-16 * (8 + np.abs(_lgamma(a)) + np.abs(_lgamma(b)) + np.abs(_lgamma(a + b)))  # what rounding leaves of it
+    low, high, at = np.zeros(wanted.shape), np.ones(wanted.shape), a / (a + b)
+    going = np.arange(wanted.size)
+    for step in range(_HALVINGS * 3):
+        here, goal = at[going], wanted[going]
+        first, second, log_b = a[going], b[going], log_beta[going]
+        reached = _cdf(here, first, second, log_b)
+        below = reached < goal
+        bottom = low[going] = np.where(below, here, low[going])
+        top = high[going] = np.where(below, high[going], here)
+        with np.errstate(all="ignore"):
+            density = np.exp((first - 1) * np.log(here) + (second - 1) * np.log1p(-here) - log_b)
+            newton = here - (reached - goal) / density
+        settled = (np.abs(newton - here) <= 1e-13 * here) | (np.abs(reached - goal) <= noise[going] * goal)
+        inside = (newton > bottom) & (newton < top)
+        at[going] = np.where(inside & (settled | (step % 3 != 2)), newton, np.where(settled, here, (bottom + top) / 2))
+        going = going[~settled & (top - bottom > 1e-16)]
+        if not going.size:
+            break
+    return at
+
+
+@lru_cache(maxsize=4096)
+def student_quantile(probability: float, degrees: int) -> float:
+    """Quantile of Student's t. probability: in (0, 1). degrees: of freedom, at least 1."""
+    if not 0 < probability < 1 or degrees < 1:
+        raise ValueError("student_quantile needs a probability inside (0, 1) and at least one degree of freedom")
+    tail = min(probability, 1 - probability)
+    if tail == 0.5:
+        return 0.0
+    # With x ~ Beta(degrees/2, 1/2), P(|T| > t) = P(x < degrees/(degrees + t²)).
+    x = float(beta_quantile(2 * tail, degrees / 2, 0.5))
+    size = math.sqrt(degrees * (1 - x) / x)
+    return size if probability > 0.5 else -size
+
+
+def normal_cdf(value: float) -> float:
+    """Probability that a standard normal variable is at most `value`."""
+    return 0.5 * math.erfc(-value / math.sqrt(2))
+
+
+def normal_quantile(probability: float) -> float:
+    """Quantile of the standard normal distribution. probability: in (0, 1)."""
+    return NormalDist().inv_cdf(probability)
+
+
+def _log_beta(a: Floats, b: Floats) -> Floats:
+    result: Floats = _lgamma(a) + _lgamma(b) - _lgamma(a + b)
+    return result
+
+
+def _cdf(x: Floats, a: Floats, b: Floats, log_beta: Floats) -> Floats:
+    mirrored = x > (a + 1) / (a + b + 2)
+    at = np.where(mirrored, 1 - x, x)
+    first, second = np.where(mirrored, b, a), np.where(mirrored, a, b)
+    inside = (x > 0) & (x < 1)
+    safe = np.where(inside, at, 0.25)
+    front = np.exp(first * np.log(safe) + second * np.log1p(-safe) - log_beta) / first
+    part = front * _fraction(safe, first, second)
+    result = np.where(mirrored, 1 - part, part)
+    return np.clip(np.where(x <= 0, 0.0, np.where(x >= 1, 1.0, result)), 0.0, 1.0)
+
+
+def _fraction(x: Floats, a: Floats, b: Floats) -> Floats:
+    """The continued fraction of I_x(a, b), by Lentz's method; (...) like its arguments."""
+    c = np.ones(x.shape)
+    d = 1 / _away_from_zero(1 - (a + b) * x / (a + 1))
+    total = d.copy()
+    for m in range(1, _STEPS):
+        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        change = np.ones(x.shape)
+        for term in (even, odd):
+            d = 1 / _away_from_zero(1 + term * d)
+            c = _away_from_zero(1 + term / c)
+            change = c * d
+            total = total * change
+        if np.all(np.abs(change - 1) < 1e-15):
+            break
+    return total
+
+
+def _away_from_zero(value: Floats) -> Floats:
+    return np.where(np.abs(value) < _TINY, _TINY, value)

@@ -1,0 +1,127 @@
+"""GF: group fairness of a conversation, and GFR(C), its summary with R ([GFRC] Eq. 4, 5, 9, 10).
+
+Each system turn that holds a relevant entity has an achieved distribution over the groups of an attribute set: the
+mean membership of the turn's relevant nuggets (*independent*) or of all relevant nuggets so far (*cumulative*, GF_cum).
+Its similarity to the gold distribution is DistrSim; GF of the set is the mean of DistrSim over those turns.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from scoring.divergences import DIVERGENCES, distr_sim
+from scoring.nuggets import Nugget
+from scoring.relevance import position_weight
+from scoring.settings import Settings
+from topics.attributes import AttributeSet
+
+__all__ = ["GroupFairness", "TurnFairness", "combined", "divergence_names", "group_fairness", "summary"]
+
+
+@dataclass(frozen=True, slots=True)
+class TurnFairness:
+    """One turn that counts. achieved: (C,) distribution over the groups. similarity: DistrSim in [0, 1].
+
+    weight: PW(S). nuggets: how many relevant nuggets the distribution is the mean of; 0 where uniform stands in.
+    """
+
+    turn: int
+    achieved: tuple[float, ...]
+    similarity: float
+    weight: float
+    nuggets: int
+
+
+@dataclass(frozen=True, slots=True)
+class GroupFairness:
+    """GF of one attribute set. value: in [0, 1]; 0 where no turn counts ([GFRC] under Eq. 10), see `turns`."""
+
+    attribute: str
+    divergence: str
+    value: float
+    turns: tuple[TurnFairness, ...]
+
+
+def divergence_names(attribute: AttributeSet, settings: Settings) -> tuple[str, ...]:
+    """The divergences a set is measured by, the one that enters GF first: JSD for nominal groups; RNOD and NMD."""
+    if attribute.scale == "nominal":
+        return ("JSD",)
+    return (settings.ordinal, "NMD" if settings.ordinal == "RNOD" else "RNOD")
+
+
+def group_fairness(
+    nuggets: Sequence[Nugget],
+    turns: Mapping[int, int],
+    attribute: AttributeSet,
+    settings: Settings,
+    *,
+    cumulative: bool = False,
+) -> tuple[GroupFairness, ...]:
+    """GF^m, Eq. 10 with turn weights: one value for each of `divergence_names`.
+
+    nuggets: of one conversation, in reading order. turns: the system turns, number -> position of the first word.
+    A turn without relevant nuggets is left out, or with `irrelevant="uniform"` counts as a uniform distribution
+    under both methods; with `turn_weight="largest-pw"` its weight is then that of its first word, the largest any
+    nugget in it could have had. Value 0 where no turn counts, or where every turn that counts weighs 0.
+    """
+    names = divergence_names(attribute, settings)
+    size = len(attribute.groups)
+    numbers: list[int] = []
+    rows: list[np.ndarray] = []
+    weights: list[float] = []
+    counts: list[int] = []
+    so_far = np.zeros(size)
+    total = 0
+    for number, first_position in turns.items():
+        relevant = [nugget for nugget in nuggets if nugget.turn == number and nugget.relevant]
+        if relevant:
+            here = np.array([nugget.memberships[attribute.name] for nugget in relevant], dtype=np.float64)
+            so_far, total = so_far + here.sum(axis=0), total + len(relevant)
+            rows.append(so_far / total if cumulative else here.mean(axis=0))
+            positions = [nugget.position for nugget in relevant]
+            counts.append(total if cumulative else len(relevant))
+        elif settings.irrelevant == "uniform":
+            rows.append(np.full(size, 1.0 / size))
+            positions = [first_position]
+            counts.append(0)
+        else:
+            continue
+        numbers.append(number)
+        if settings.turn_weight == "largest-pw":
+            weights.append(float(position_weight(positions, settings.patience).max()))
+        else:
+            weights.append(1.0)
+    if not rows:
+        return tuple(GroupFairness(attribute.name, name, 0.0, ()) for name in names)
+    achieved, gold = np.stack(rows), np.asarray(attribute.gold, dtype=np.float64)
+    found = []
+    for name in names:
+        similar = distr_sim(achieved, gold, DIVERGENCES[name])
+        value = float(np.dot(similar, weights) / math.fsum(weights)) if math.fsum(weights) > 0 else 0.0
+        each = tuple(
+            TurnFairness(number, tuple(row.tolist()), float(one), weight, count)
+            for number, row, one, weight, count in zip(numbers, achieved, similar, weights, counts, strict=True)
+        )
+        found.append(GroupFairness(attribute.name, name, value, each))
+    return tuple(found)
+
+
+def combined(values: Mapping[str, float], weights: Mapping[str, float]) -> float:
+    """GF(C) = sum of w_m·GF^m over the M attribute sets, weights scaled to sum 1; Eq. 9, where 1/m is read as 1/M.
+
+    values: GF^m by set, each in [0, 1]. weights: by set, 1 where a set is not named. NaN where M is 0 or all
+    weights are 0: there is nothing to be fair about.
+    """
+    scale = [weights.get(name, 1.0) for name in values]
+    if math.fsum(scale) <= 0:
+        return math.nan
+    return math.fsum(weight * value for weight, value in zip(scale, values.values(), strict=True)) / math.fsum(scale)
+
+
+def summary(relevance: float, fairness: float, alpha: float) -> float:
+    """GFR(C) = alpha·R + (1 - alpha)·GF, Eq. 5: a quick summary, in [0, 1]; NaN where either part is."""
+    return alpha * relevance + (1 - alpha) * fairness

@@ -1,0 +1,154 @@
+"""Entity nuggets of a conversation: the URLs of the topic's kind in the system's answers, with what is known of them.
+
+    find_nuggets(conversation, topic, ...)   one Nugget for each link to an entity, in the order of reading
+
+An entity is known by its canonical URL, never by its title. From its second occurrence on, within and across turns,
+it still costs words and earns nothing ([GFRC] §5). A link whose anchor is its own address is one occurrence, not two.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from protocols.answer import Answer
+from recordings.conversation import Conversation
+from scoring.settings import Settings
+from scoring.words import Passage, passages
+from topics.attributes import AttributeSet
+from topics.gold import GoldTable
+from topics.links import UrlKind, find_urls
+from topics.topic import Topic
+
+__all__ = ["Nugget", "find_nuggets"]
+
+# What stands between the two addresses of one link: `[https://a.org](https://a.org)`, `<a href="…">https://a.org</a>`.
+_SAME_LINK = re.compile(r"[^\[\]\n]{0,999}\]\(\s{0,9}<?|[\"'][^<>\n]{0,999}>[^<\n]{0,999}")
+# A picture's address names no entity.
+_IMAGE = re.compile(r"!\[[^\[\]\n]{0,999}\]\(\s{0,9}<?(?=https?://)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Nugget:
+    """One link to an entity in a system turn.
+
+    turn: number from 1. start, end: characters of the answer's text (end exclusive); both -1 where the link stands
+    outside the text, on a card or a footnote; it then has the position of the turn's last word.
+    position: WC(n), from 1, of its last word in the whole conversation. entity: canonical key. url: as written.
+    grade: relevance in the gold table; None where the entity is not judged. gain: g(n) in [0, 1]; 0 for unjudged
+    entities and for duplicates. memberships: group distribution by attribute set, for relevant nuggets only.
+    unknown: attribute sets whose group the gold table does not know; uniform stands in for it.
+    """
+
+    turn: int
+    start: int
+    end: int
+    position: int
+    entity: str
+    url: str
+    grade: int | None
+    gain: float
+    duplicate: bool
+    title: str = ""
+    memberships: Mapping[str, tuple[float, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    unknown: tuple[str, ...] = ()
+
+    @property
+    def relevant(self) -> bool:
+        """Whether it earns anything: judged, of a grade with a gain, and not a repetition."""
+        return self.gain > 0
+
+    @property
+    def unjudged(self) -> bool:
+        """Whether the gold table says nothing of the entity; counted once for each entity of a conversation."""
+        return self.grade is None and not self.duplicate
+
+    @property
+    def in_text(self) -> bool:
+        return self.start >= 0
+
+
+def find_nuggets(
+    conversation: Conversation,
+    topic: Topic,
+    gold: GoldTable | None,
+    attributes: Mapping[str, AttributeSet],
+    settings: Settings,
+) -> tuple[Nugget, ...]:
+    """Every link to an entity of the topic's kind, in reading order; () where the topic names no kind of URL.
+
+    gold: None scores nothing: every nugget is unjudged. Raises InputError for a grade that has no gain.
+    """
+    kind = topic.type.url
+    if kind is None:
+        return ()
+    sets = [attributes[name] for name in topic.type.attributes]
+    replies = {turn.number: turn.reply.answer for turn in conversation.turns if turn.reply is not None}
+    found: list[Nugget] = []
+    seen: set[str] = set()
+    for passage in passages(conversation):
+        if passage.speaker != "system":
+            continue
+        for entity, url, start, end, position in _occurrences(replies[passage.turn], passage, kind):
+            repeated = entity in seen
+            seen.add(entity)
+            entry = gold.get(topic.id, entity) if gold is not None else None
+            gain = settings.gain(entry.grade) if entry is not None and not repeated else 0.0
+            memberships, unknown = _memberships(entry.groups, sets) if entry is not None and gain > 0 else ({}, ())
+            found.append(
+                Nugget(
+                    turn=passage.turn,
+                    start=start,
+                    end=end,
+                    position=position,
+                    entity=entity,
+                    url=url,
+                    grade=None if entry is None else entry.grade,
+                    gain=gain,
+                    duplicate=repeated,
+                    title="" if entry is None else entry.title,
+                    memberships=MappingProxyType(memberships),
+                    unknown=unknown,
+                )
+            )
+    return tuple(found)
+
+
+def _memberships(
+    groups: Mapping[str, tuple[float, ...]], sets: Sequence[AttributeSet]
+) -> tuple[dict[str, tuple[float, ...]], tuple[str, ...]]:
+    known: dict[str, tuple[float, ...]] = {}
+    unknown: list[str] = []
+    for attribute in sets:
+        size = len(attribute.groups)
+        if attribute.name in groups:
+            known[attribute.name] = groups[attribute.name]
+        else:
+            known[attribute.name] = (1.0 / size,) * size
+            unknown.append(attribute.name)
+    return known, tuple(unknown)
+
+
+def _occurrences(answer: Answer, passage: Passage, kind: UrlKind) -> Iterator[tuple[str, str, int, int, int]]:
+    """(entity, url, start, end, position) for each link of one answer: those in the text, then those outside it."""
+    spans: list[tuple[str, str, int, int]] = []
+    pictures = {image.end() for image in _IMAGE.finditer(answer.text)} if "![" in answer.text else frozenset()
+    for mention in find_urls(answer.text):
+        entity = kind.key(mention.href) if mention.start not in pictures else None
+        if entity is None:
+            continue
+        if spans and spans[-1][0] == entity and _SAME_LINK.fullmatch(answer.text, spans[-1][3], mention.start):
+            spans[-1] = (entity, mention.href, spans[-1][2], mention.end)
+        else:
+            spans.append((entity, mention.href, mention.start, mention.end))
+    positions = passage.positions([end for *_, end in spans]) if spans else ()
+    for (entity, url, start, end), position in zip(spans, positions, strict=True):
+        yield entity, url, start, end, int(position)
+    inside = {entity for entity, *_ in spans}
+    for link in answer.links:
+        entity = kind.key(link.href)
+        if entity is not None and entity not in inside:
+            inside.add(entity)
+            yield entity, link.href, -1, -1, passage.last_position

@@ -1,0 +1,77 @@
+"""Intervals for k successes in n independent trials: Wilson, Jeffreys and exact (Clopper-Pearson).
+
+Each function takes successes: (...) from 0 to n, n: (...) at least 0 (they broadcast; fractions are allowed, for an
+average over unequal parts), level: confidence in (0, 1); it returns (low, high), each (...) in [0, 1]. Where n is 0
+both are NaN: nothing was observed, so nothing is known. Anything else raises ValueError.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from scoring.beta import beta_quantile, normal_quantile
+
+__all__ = ["clopper_pearson", "highest_rate_after_none", "jeffreys", "wilson"]
+
+Floats = npt.NDArray[np.float64]
+
+
+def wilson(successes: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95) -> tuple[Floats, Floats]:
+    """Wilson's score interval: the rates p with |k/n - p| <= z·sqrt(p(1-p)/n).
+
+    Covers its level on average over p; for p close to 0 or 1 it can dip some points below.
+    """
+    k, n = _counts(successes, n, level)
+    z = normal_quantile(0.5 + level / 2)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        rate = k / n
+        centre = (rate + z * z / (2 * n)) / (1 + z * z / n)
+        half = z / (1 + z * z / n) * np.sqrt(rate * (1 - rate) / n + z * z / (4 * n * n))
+    # The formula gives exactly 0 and 1 at the ends; rounding does not.
+    return _closed(k, n, np.clip(centre - half, 0, 1), np.clip(centre + half, 0, 1))
+
+
+def jeffreys(successes: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95) -> tuple[Floats, Floats]:
+    """Jeffreys' interval: the middle `level` of Beta(k + 1/2, n - k + 1/2), closed at 0 or 1 for k = 0 or n."""
+    k, n = _counts(successes, n, level)
+    tail = (1 - level) / 2
+    return _closed(k, n, beta_quantile(tail, k + 0.5, n - k + 0.5), beta_quantile(1 - tail, k + 0.5, n - k + 0.5))
+
+
+def clopper_pearson(successes: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95) -> tuple[Floats, Floats]:
+    """The exact interval: covers at least `level` for every rate, at the price of width."""
+    k, n = _counts(successes, n, level)
+    tail = (1 - level) / 2
+    some, rest = np.maximum(k, _ALMOST_NONE), np.maximum(n - k, _ALMOST_NONE)
+    return _closed(k, n, beta_quantile(tail, some, rest + 1), beta_quantile(1 - tail, some + 1, rest))
+
+
+def highest_rate_after_none(n: int, level: float = 0.95) -> float:
+    """Upper one-sided bound on a rate of which `n` trials showed no case: 1 - (1 - level)^(1/n).
+
+    59 clean trials exclude a rate of 5% at level .95. NaN for n = 0.
+    """
+    if n < 0 or not 0 < level < 1:
+        raise ValueError("needs n of at least 0 and a level inside (0, 1)")
+    return -math.expm1(math.log1p(-level) / n) if n else math.nan
+
+
+_ALMOST_NONE = 1e-9  # a beta parameter must be above 0; the end it would give is closed by `_closed`
+
+
+def _counts(successes: npt.ArrayLike, n: npt.ArrayLike, level: float) -> tuple[Floats, Floats]:
+    k, total = np.broadcast_arrays(np.asarray(successes, dtype=np.float64), np.asarray(n, dtype=np.float64))
+    if not 0 < level < 1:
+        raise ValueError(f"level must be inside (0, 1), not {level}")
+    if not (np.all(np.isfinite(total)) and np.all((k >= 0) & (k <= total))):
+        raise ValueError("successes must lie between 0 and n, and n must be finite")
+    return k, total
+
+
+def _closed(k: Floats, n: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    low = np.where(k == 0, 0.0, low)
+    high = np.where(k == n, 1.0, high)
+    return np.where(n > 0, low, np.nan), np.where(n > 0, high, np.nan)

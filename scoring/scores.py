@@ -1,0 +1,127 @@
+"""`score`: from recorded conversations to the table of all figures, offline, again and again with the same result."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+
+import numpy as np
+
+from recordings.conversation import Conversation, TrialKey
+from scoring.bootstrap import Resampler
+from scoring.conversations import figures
+from scoring.conversations import rows as conversation_rows
+from scoring.settings import Settings
+from scoring.summaries import SystemScores
+from scoring.table import FORMAT, ScoreRow, ScoreTable
+from topics.errors import InputError
+from topics.gold import GoldTable
+from topics.topic import TopicSet
+
+__all__ = ["FORMAT", "ScoreRow", "ScoreTable", "score"]
+
+
+def score(
+    conversations: Iterable[Conversation],
+    topics: TopicSet,
+    gold: GoldTable | None,
+    settings: Settings,
+    rng: np.random.Generator,
+    *,
+    turns: int | Mapping[str, int] | None = None,
+    invalid: Collection[TrialKey] = (),
+    planned: Collection[TrialKey] = (),
+) -> ScoreTable:
+    """Score finished conversations.
+
+    conversations: one valid conversation for each finished trial, in any order. gold: None scores usefulness alone,
+    and a note says so. turns: how many user turns the protocol can take, for all topics or by topic id; None takes
+    the most that were recorded. invalid: trials whose every attempt the infrastructure failed. planned: all trials
+    of the run; those neither finished nor invalid are named in a note and in no figure.
+    rng: one number is drawn from it, so the same recording and seed give the same table.
+
+    Raises InputError for a conversation that is not valid, a trial given twice, a topic that is not in `topics`, a
+    grade without a gain, and weights for attribute sets that do not exist.
+    """
+    known = {topic.id: place for place, topic in enumerate(topics.topics)}
+    found = _by_trial(conversations, known, topics)
+    lost = sorted(set(invalid) - found.keys())
+    for key in (*lost, *planned):
+        if key.topic not in known:
+            topics[key.topic]  # raises, naming the topics there are
+    _check_weights(settings, topics)
+    by_topic = _turns(turns, found, topics)
+    resampler = Resampler(rng, replications=settings.replications, level=settings.level, resample=settings.resample)
+
+    table: list[ScoreRow] = []
+    unlabelled = unjudged = 0
+    for system in sorted({key.system for key in (*found, *lost)}):
+        keys = [key for key in found if key.system == system]
+        gone = [key for key in lost if key.system == system]
+        asked = sorted({key.topic for key in (*keys, *gone)}, key=known.__getitem__)
+        scores = SystemScores(
+            system,
+            [topics.topics[known[name]] for name in asked],
+            sorted({key.trial for key in (*keys, *gone)}),
+            by_topic,
+            settings,
+        )
+        for key in keys:
+            topic = topics.topics[known[key.topic]]
+            own = figures(found[key], topic, gold, topics.attributes, settings) if gold is not None else ()
+            unjudged += sum(figure.unjudged for figure in own if figure.nugget is not None)
+            scores.add(found[key], own)
+            table.extend(conversation_rows(found[key], topic, own))
+        for key in gone:
+            scores.lose(key.topic, key.trial)
+        unlabelled += scores.unlabelled
+        table.extend(scores.rows(resampler))
+    missing = len(set(planned) - found.keys() - set(lost))
+    return ScoreTable(tuple(table), settings, _notes(gold, unlabelled, unjudged, len(lost), missing))
+
+
+def _by_trial(
+    conversations: Iterable[Conversation], known: Mapping[str, int], topics: TopicSet
+) -> dict[TrialKey, Conversation]:
+    """The conversations by trial: by system, then in the order of the topic set, then by trial."""
+    found: dict[TrialKey, Conversation] = {}
+    for conversation in conversations:
+        key = conversation.key
+        name = f"trial {key.trial} of topic {key.topic!r} with system {key.system!r}"
+        if not conversation.valid:
+            raise InputError(f"{name} did not end validly and cannot be scored", advice="hand it over as invalid")
+        if key in found:
+            raise InputError(f"{name} is there twice", advice="score one valid attempt of each trial")
+        if key.topic not in known:
+            topics[key.topic]  # raises, naming the topics there are
+        found[key] = conversation
+    return {key: found[key] for key in sorted(found, key=lambda key: (key.system, known[key.topic], key.trial))}
+
+
+def _turns(
+    turns: int | Mapping[str, int] | None, found: Mapping[TrialKey, Conversation], topics: TopicSet
+) -> dict[str, int]:
+    if isinstance(turns, Mapping):
+        return {topic.id: turns.get(topic.id, 0) for topic in topics.topics}
+    if turns is None:
+        turns = max((turn.number for conversation in found.values() for turn in conversation.turns), default=0)
+    return {topic.id: turns for topic in topics.topics}
+
+
+def _check_weights(settings: Settings, topics: TopicSet) -> None:
+    for name in settings.weights:
+        if name not in topics.attributes:
+            raise InputError(
+                f"scoring setting weights: the topic set has no attribute set {name!r}",
+                allowed=", ".join(topics.attributes) or "none: the topic set has no attribute sets",
+            )
+
+
+def _notes(gold: GoldTable | None, unlabelled: int, unjudged: int, invalid: int, missing: int) -> tuple[str, ...]:
+    found = (
+        (gold is None, "No gold table: only usefulness is scored; R, GF and GFR need one."),
+        (unjudged, f"{unjudged} links lead to entities that the gold table does not judge; they count as nonrelevant."),
+        (unlabelled, f"{unlabelled} replies carry no label; they are in no %useful and no %recovery."),
+        (invalid, f"{invalid} trials are invalid: the infrastructure failed in every attempt; they are in no figure."),
+        (missing, f"{missing} planned trials are not played yet; they are in no figure."),
+    )
+    return tuple(note for applies, note in found if applies)

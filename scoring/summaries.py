@@ -1,0 +1,230 @@
+"""Figures over many conversations of one system: by topic, by trial, by topic type, and over everything.
+
+A mean over trials is first taken within each topic, then over topics, so that a topic with an invalid trial weighs
+what the others weigh. Every interval has the topic as its unit, except within a single topic, where it is the trial.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from recordings.conversation import Conversation
+from scoring.bootstrap import Resampler, no_interval
+from scoring.conversations import Figure
+from scoring.settings import Settings
+from scoring.table import ScoreRow
+from scoring.usefulness import Share, labels, recovery_cells, share, useful_cells
+from topics.topic import Topic
+
+__all__ = ["SystemScores"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class _Cells:
+    """A measure over (topics, trials): NaN where there is no value, and the counts that go with it."""
+
+    values: Floats
+    unjudged: npt.NDArray[np.int64]
+    unknown: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Some topics and trials of the system, and what the rows over them are of."""
+
+    topics: Sequence[int]
+    trials: Sequence[int]
+    topic: str | None = None
+    topic_type: str | None = None
+    trial: int | None = None
+
+
+class SystemScores:
+    """Collects the conversations of one system and yields the rows over them.
+
+    topics: in the order of the topic set. trials: numbers, ascending. turns: by topic, how many user turns the
+    protocol can take. `add` once for each valid conversation, `lose` once for each trial that never became valid.
+    """
+
+    def __init__(
+        self,
+        system: str,
+        topics: Sequence[Topic],
+        trials: Sequence[int],
+        turns: Mapping[str, int],
+        settings: Settings,
+    ) -> None:
+        self.system, self.topics, self.trials, self.turns, self.settings = system, topics, trials, turns, settings
+        self._row = {topic.id: row for row, topic in enumerate(topics)}
+        self._column = {trial: column for column, trial in enumerate(trials)}
+        self._shape = (len(topics), len(trials))
+        self._useful = np.full((*self._shape, max((turns[topic.id] for topic in topics), default=0)), np.nan)
+        self._recovered = np.full(self._shape, np.nan)
+        self._failed = np.full(self._shape, np.nan)
+        self._valid = np.zeros(self._shape, dtype=bool)
+        self._invalid = np.zeros(self._shape, dtype=bool)
+        self._cells: dict[str, _Cells] = {}
+        self._measured: set[tuple[int, str]] = set()
+
+    def add(self, conversation: Conversation, figures: Sequence[Figure]) -> None:
+        """A finished, valid conversation and its figures (none without gold)."""
+        key = conversation.key
+        at = self._row[key.topic], self._column[key.trial]
+        row = labels(conversation, self.turns[key.topic])
+        self._valid[at] = True
+        self._useful[at][: len(row)] = useful_cells(row)
+        self._recovered[at], self._failed[at] = recovery_cells(row)
+        for figure in figures:
+            if figure.whole:
+                cells = self._cells.get(figure.measure)
+                if cells is None:
+                    counts = np.zeros((2, *self._shape), dtype=np.int64)
+                    cells = self._cells[figure.measure] = _Cells(np.full(self._shape, np.nan), counts[0], counts[1])
+                self._measured.add((at[0], figure.measure))
+                cells.values[at] = figure.value
+                cells.unjudged[at] = figure.unjudged
+                cells.unknown[at] = figure.unknown
+
+    def lose(self, topic: str, trial: int) -> None:
+        """A trial the infrastructure failed in every attempt."""
+        self._invalid[self._row[topic], self._column[trial]] = True
+
+    @property
+    def unlabelled(self) -> int:
+        """Replies without a label: they are in no share."""
+        within = np.zeros(self._useful.shape, dtype=bool)
+        for row, topic in enumerate(self.topics):
+            within[row, :, : self.turns[topic.id]] = self._valid[row][:, None]
+        return int((np.isnan(self._useful) & within).sum())
+
+    def rows(self, resampler: Resampler) -> Iterator[ScoreRow]:
+        """Rows by topic, by trial, by trial and topic type, by topic type, and over everything."""
+        everything, all_trials = range(len(self.topics)), range(len(self.trials))
+        types: dict[str, list[int]] = {}
+        for row, topic in enumerate(self.topics):
+            types.setdefault(topic.type.name, []).append(row)
+        parts = [_Part([row], all_trials, topic.id, topic.type.name) for row, topic in enumerate(self.topics)]
+        for column, trial in enumerate(self.trials):
+            parts += [_Part(members, [column], None, name, trial) for name, members in types.items()]
+            parts.append(_Part(everything, [column], None, None, trial))
+        parts += [_Part(members, all_trials, None, name) for name, members in types.items()]
+        parts.append(_Part(everything, all_trials))
+        for part in parts:
+            if (self._valid | self._invalid)[np.ix_(part.topics, part.trials)].any():
+                yield from self._shares(part, resampler)
+                yield from self._means(part, resampler)
+
+    def _shares(self, part: _Part, resampler: Resampler) -> Iterator[ScoreRow]:
+        grid = np.ix_(part.topics, part.trials)
+        invalid = self._invalid[grid]
+        useful = self._useful[grid]
+        turns = max(self.turns[self.topics[row].id] for row in part.topics)
+        for turn in range(turns):
+            here = useful[:, :, turn]
+            lost = invalid & np.array([[self.turns[self.topics[row].id] > turn] for row in part.topics])
+            found = self._share(part, here, np.where(np.isnan(here), np.nan, 1.0), lost, resampler)
+            yield self._share_row("%useful", found, part, lost, turn + 1)
+        seen = ~np.isnan(useful)
+        above, below = np.where(seen, useful, 0.0).sum(axis=2), seen.sum(axis=2).astype(np.float64)
+        below = np.where(below > 0, below, np.nan)
+        found = self._share(part, above, below, invalid, resampler, whole=float(turns))
+        yield self._share_row("ave%useful", found, part, invalid)
+        found = self._share(part, self._recovered[grid], self._failed[grid], invalid, resampler, pooled=True)
+        yield self._share_row("%recovery", found, part, invalid)
+
+    def _share(
+        self,
+        part: _Part,
+        above: Floats,
+        below: Floats,
+        invalid: npt.NDArray[np.bool_],
+        resampler: Resampler,
+        *,
+        whole: float = 1.0,
+        pooled: bool = False,
+    ) -> Share:
+        if part.topic is not None:  # within one topic the trials are the units
+            above, below, invalid = above.T, below.T, invalid.T
+        return share(
+            [self.topics[row].id for row in part.topics],
+            above,
+            below,
+            invalid,
+            level=self.settings.level,
+            pooled=pooled,
+            whole=whole,
+            resampler=resampler if self.settings.shares == "bootstrap" and part.topic is None else None,
+        )
+
+    def _share_row(
+        self, measure: str, found: Share, part: _Part, invalid: npt.NDArray[np.bool_], turn: int | None = None
+    ) -> ScoreRow:
+        return ScoreRow(
+            measure=measure,
+            system=self.system,
+            topic=part.topic,
+            topic_type=part.topic_type,
+            trial=part.trial,
+            value=found.value,
+            n=found.n,
+            turn=turn,
+            topics=None if part.topic is not None else found.topics,
+            low=found.interval.low,
+            high=found.interval.high,
+            level=self.settings.level if found.interval.method else None,
+            interval=found.interval.method or None,
+            resampled=found.interval.resampled or None,
+            invalid=int(invalid.sum()),
+            worst=found.worst,
+            best=found.best,
+            note=found.interval.note,
+        )
+
+    def _means(self, part: _Part, resampler: Resampler) -> Iterator[ScoreRow]:
+        grid = np.ix_(part.topics, part.trials)
+        present = {measure: cells for measure, cells in self._cells.items() if self._belongs(measure, part)}
+        if not present:
+            return
+        stacked = np.stack([cells.values[grid] for cells in present.values()], axis=-1)
+        if part.topic is None:
+            intervals = resampler.means([self.topics[row].id for row in part.topics], stacked)
+        else:
+            intervals = [no_interval()] * len(present)
+        for place, (measure, cells) in enumerate(present.items()):
+            values = stacked[:, :, place]
+            seen = ~np.isnan(values)
+            per_topic = seen.sum(axis=1)
+            rows = per_topic > 0
+            sums = np.where(seen, values, 0.0).sum(axis=1)
+            value = float((sums[rows] / per_topic[rows]).mean()) if rows.any() else math.nan
+            interval = intervals[place]
+            yield ScoreRow(
+                measure=measure,
+                system=self.system,
+                topic=part.topic,
+                topic_type=part.topic_type,
+                trial=part.trial,
+                value=value,
+                n=int(seen.sum()),
+                topics=None if part.topic is not None else int(rows.sum()),
+                low=interval.low,
+                high=interval.high,
+                level=self.settings.level if interval.method else None,
+                interval=interval.method or None,
+                resampled=interval.resampled or None,
+                invalid=int(self._invalid[grid].sum()),
+                unjudged=int(cells.unjudged[grid].sum()),
+                unknown=int(cells.unknown[grid].sum()),
+                note=interval.note,
+            )
+
+    def _belongs(self, measure: str, part: _Part) -> bool:
+        """Whether any topic of the part can have the measure: GF(HINDEX) is none of a movie's."""
+        return any((row, measure) in self._measured for row in part.topics)

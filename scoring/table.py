@@ -1,0 +1,100 @@
+"""The figures of a scoring run in long form: one value a row, readable by every table tool."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from scoring.settings import Settings
+
+__all__ = ["FORMAT", "ScoreRow", "ScoreTable"]
+
+FORMAT = "harvest-scores/1"
+
+_DIGITS = 12  # decimals in JSON: the last bits of a sum differ between processors, and files are compared
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreRow:
+    """One value and what explains it. A key that does not apply is None (for numbers that may be undefined, NaN).
+
+    measure: its name as written, for example `R`, `GF(RATINGS, by=NMD)`, `%useful`, `DistrSim(ORIGIN)`, `pw`.
+    system, topic, topic_type, trial, turn, entity: what the value is of; None means over all of them.
+    value: NaN where undefined; `%…` measures are shares in [0, 1].
+    n: how many things the value is taken over: relevant nuggets for R, turns that count for GF, answers in the
+    denominator for `%…` measures, conversations for means. topics: over how many topics, for figures over several.
+    low, high, level: the interval, NaN where there is none. interval: its method. resampled: what was drawn anew
+    for it: `topics`, `topics+trials` or `nothing`.
+    invalid: trials the infrastructure failed and that are in no number here; worst, best: for `%…` measures, the
+    value if all of them had been useless, or useful.
+    unjudged: entities the gold table says nothing of, taken as nonrelevant. unknown: relevant nuggets whose group is
+    not known, taken as uniform. position, grade, gain: of one nugget. note: what else a reader must know.
+    """
+
+    measure: str
+    system: str
+    topic: str | None
+    topic_type: str | None
+    trial: int | None
+    value: float
+    n: int
+    turn: int | None = None
+    entity: str | None = None
+    topics: int | None = None
+    low: float = math.nan
+    high: float = math.nan
+    level: float | None = None
+    interval: str | None = None
+    resampled: str | None = None
+    invalid: int = 0
+    worst: float = math.nan
+    best: float = math.nan
+    unjudged: int = 0
+    unknown: int = 0
+    position: int | None = None
+    grade: int | None = None
+    gain: float | None = None
+    note: str = ""
+
+    def as_json(self) -> dict[str, object]:
+        """A JSON value with every key; NaN as null, floats to 12 decimals."""
+        return {name: _plain(getattr(self, name)) for name in _NAMES}
+
+
+_NAMES = tuple(entry.name for entry in fields(ScoreRow))
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreTable:
+    """All rows of one scoring run, in a fixed order: by system; conversations, then topics, trials, types, all.
+
+    notes: what is missing or was left out, in sentences.
+    """
+
+    rows: tuple[ScoreRow, ...]
+    settings: Settings = field(default_factory=Settings)
+    notes: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, object]:
+        """The `harvest-scores/1` document: format, settings, notes and rows. The same scores give the same value."""
+        return {
+            "format": FORMAT,
+            "settings": self.settings.as_json(),
+            "notes": list(self.notes),
+            "rows": [row.as_json() for row in self.rows],
+        }
+
+    def select(self, **wanted: Any) -> Iterator[ScoreRow]:
+        """Rows whose fields equal what is asked for: `select(measure="R", system="B1", trial=None)`."""
+        for name in wanted:
+            if name not in _NAMES:
+                raise TypeError(f"a score row has no {name!r}; it has {', '.join(_NAMES)}")
+        return (row for row in self.rows if all(getattr(row, name) == value for name, value in wanted.items()))
+
+
+def _plain(value: object) -> object:
+    if type(value) is float:
+        return round(value, _DIGITS) + 0.0 if math.isfinite(value) else None
+    return value

@@ -1,0 +1,171 @@
+"""%useful, ave%useful and %recovery ([GFRC] §5), from the o/x/- grid.
+
+    %useful of turn t   turns with `o` / topics asked; a `-` (the conversation ended before) is in the denominator
+    ave%useful          mean of %useful over the turns
+    %recovery           topics with `x` in turn 1 and `o` in turn 2 / topics with `x` in turn 1
+
+All are shares in [0, 1]; people see percents. A trial that the infrastructure failed is invalid: it is in no numerator
+and no denominator, it is counted beside the value, and `Share.worst` and `Share.best` say what the value would be had
+every invalid trial been useless, or useful. NaN with n = 0 where nothing was observed.
+
+Units: within one trial, topics are independent and the interval is Wilson's. Over trials, trials of one topic are
+alike, and n is cut to the number of independent answers that the spread between topics speaks for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from recordings.conversation import Conversation
+from scoring.beta import normal_quantile, student_quantile
+from scoring.bootstrap import Interval, Resampler, no_interval
+from scoring.proportions import wilson
+
+__all__ = ["UNLABELLED", "Share", "labels", "recovery_cells", "share", "useful_cells"]
+
+Floats = npt.NDArray[np.float64]
+
+UNLABELLED = "?"
+"""A reply nobody classified, for example of an imported conversation: neither useful nor useless."""
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """value: in [0, 1], NaN for n = 0. n: answers in the denominator. topics: how many topics they come from.
+
+    worst, best: the value if all invalid trials were useless / useful (for %recovery: `x` then not `o` / `x` then `o`).
+    """
+
+    value: float
+    n: int
+    topics: int
+    interval: Interval
+    worst: float
+    best: float
+
+
+def labels(conversation: Conversation, turns: int) -> tuple[str, ...]:
+    """(turns,) `o`, `x`, `-` for a turn that did not take place, `?` for a reply without a label."""
+    found = ["-"] * turns
+    for turn in conversation.turns:
+        if turn.number <= turns and turn.reply is not None:
+            found[turn.number - 1] = turn.label or UNLABELLED
+    return tuple(found)
+
+
+def useful_cells(row: Sequence[str]) -> tuple[float, ...]:
+    """(turns,) of labels -> 1.0 for `o`, NaN for `?`, else 0.0."""
+    return tuple(1.0 if label == "o" else math.nan if label == UNLABELLED else 0.0 for label in row)
+
+
+def recovery_cells(row: Sequence[str]) -> tuple[float, float]:
+    """(recovered, failed first) of one conversation's labels, each 0.0 or 1.0; both NaN where a label is missing.
+
+    Any first label but `o` is a failure. A conversation that ended after it did not recover.
+    """
+    useful = useful_cells(row[:2])
+    if math.isnan(useful[0]) or (len(useful) == 2 and useful[0] == 0 and math.isnan(useful[1])):
+        return math.nan, math.nan
+    failed = 1.0 - useful[0]
+    return (useful[1] if failed and len(useful) == 2 else 0.0), failed
+
+
+def share(
+    topics: Sequence[str],
+    above: npt.ArrayLike,
+    below: npt.ArrayLike,
+    invalid: npt.ArrayLike,
+    *,
+    level: float,
+    pooled: bool,
+    whole: float = 1.0,
+    resampler: Resampler | None = None,
+) -> Share:
+    """A share over topics and trials, with its interval and its bounds.
+
+    topics: (topics,) names. above, below: (topics, trials) useful answers and answers, NaN where no valid trial
+    or no label is. invalid: (topics, trials) bool, trials that never became valid; `whole` answers were lost in each.
+    pooled: the ratio of the sums (%recovery); else the mean over topics of each topic's mean (%useful), so that a
+    topic with fewer valid trials weighs no less. resampler: bootstrap instead of the formula.
+    """
+    top, bottom = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
+    lost = np.asarray(invalid, dtype=bool)
+    seen = ~(np.isnan(top) | np.isnan(bottom))
+    top, bottom = np.where(seen, top, 0.0), np.where(seen, bottom, 0.0)
+    value = _value(top, bottom, pooled)
+    filled = np.where(lost & ~seen, whole, bottom)
+    worst, best = _value(top, filled, pooled), _value(np.where(lost & ~seen, whole, top), filled, pooled)
+    counted = int((bottom.sum(axis=1) > 0).sum())
+    n = round(float(bottom.sum()))
+    if n == 0:
+        interval = no_interval("no value")
+    elif resampler is not None and top.shape[1] > 1:
+        interval = _resampled(topics, top, bottom, seen, pooled, resampler, value, counted, level)
+    else:
+        interval = _by_formula(top, bottom, value, pooled, level)
+    return Share(value, n, counted, interval, worst, best)
+
+
+def _value(top: Floats, bottom: Floats, pooled: bool) -> float:
+    above, below = top.sum(axis=1), bottom.sum(axis=1)
+    rows = below > 0
+    if not rows.any():
+        return math.nan
+    if pooled:
+        return float(above.sum() / below.sum())
+    return float((above[rows] / below[rows]).mean())
+
+
+def _by_formula(top: Floats, bottom: Floats, value: float, pooled: bool, level: float) -> Interval:
+    """Wilson's interval; where topics gave several answers, with n_eff = p(1-p)/Var in place of n.
+
+    Var is estimated from the spread between topics. It is at most p(1-p)/topics, so n_eff is at least the number of
+    topics, which is also what is left where every answer is the same; and n_eff is at most the number of answers. The
+    factor (z/t)² pays for a variance estimated from few topics.
+    """
+    above, below = top.sum(axis=1), bottom.sum(axis=1)
+    units, answers = int((below > 0).sum()), float(below.sum())
+    if answers == units:  # one answer a topic: nothing is nested
+        low, high = wilson(value * answers, answers, level)
+        return Interval(float(low), float(high), "Wilson", "nothing")
+    effective = float(units)
+    asked = len(below) if pooled else units
+    if asked > 1:
+        part = below if pooled else np.where(below > 0, 1.0, 0.0)
+        parts = above if pooled else np.divide(above, below, out=np.zeros_like(above), where=below > 0)
+        leverage = (parts - value * part) / part.sum()
+        variance = float(np.square(leverage).sum()) * asked / (asked - 1)
+        if 0 < value < 1:
+            effective = min(max(value * (1 - value) / variance, float(units)), answers) if variance > 0 else answers
+        effective *= (normal_quantile(0.5 + level / 2) / student_quantile(0.5 + level / 2, asked - 1)) ** 2
+    low, high = wilson(value * effective, effective, level)
+    return Interval(float(low), float(high), "Wilson, effective n", "nothing", f"effective n = {effective:.1f}")
+
+
+def _resampled(
+    topics: Sequence[str],
+    top: Floats,
+    bottom: Floats,
+    seen: npt.NDArray[np.bool_],
+    pooled: bool,
+    resampler: Resampler,
+    value: float,
+    units: int,
+    level: float,
+) -> Interval:
+    nothing = np.where(seen, 0.0, np.nan)
+    if pooled:
+        found = resampler.ratio(topics, top + nothing, bottom + nothing)
+    else:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            found = resampler.means(topics, np.where(bottom > 0, top / bottom, np.nan)[:, :, None])[0]
+    if not math.isnan(found.low):
+        return found
+    # [1, 1] after five topics that all went well would claim knowledge of every other topic.
+    low, high = wilson(value * units, units, level)
+    return Interval(float(low), float(high), "Wilson, n=topics", "nothing", found.note)

@@ -1,0 +1,78 @@
+"""Words and their positions in a conversation.
+
+A word is what `str.split()` gives: a run of characters between whitespace. Positions count from 1 over everything
+that was exchanged, user turns included, because what a user types costs the user time too ([GFRC] §3.2).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from recordings.conversation import Conversation
+
+__all__ = ["Passage", "passages", "word_count", "word_starts"]
+
+_WORD = re.compile(r"\S+")  # `\s` and `str.split()` share one definition of whitespace; a test holds them together
+
+
+def word_count(text: str) -> int:
+    """Number of words in `text`; 0 for an empty text."""
+    return len(text.split())
+
+
+def word_starts(text: str) -> npt.NDArray[np.int64]:
+    """(words,) character offset at which each word of `text` begins, ascending."""
+    return np.fromiter((match.start() for match in _WORD.finditer(text)), dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """One side of one turn, and where its words stand in the conversation.
+
+    turn: number from 1. speaker: `user` or `system`. before: words of the conversation ahead of it.
+    words: its own words.
+    """
+
+    turn: int
+    speaker: str
+    text: str
+    before: int
+    words: int
+
+    @property
+    def first_position(self) -> int:
+        """Position (from 1) of its first word; of the word ahead of it where it has none, and at least 1."""
+        return self.before + 1 if self.words else max(1, self.before)
+
+    @property
+    def last_position(self) -> int:
+        """Position (from 1) of its last word; of the word ahead of it where it has none, and at least 1."""
+        return max(1, self.before + self.words)
+
+    def positions(self, ends: npt.ArrayLike) -> npt.NDArray[np.int64]:
+        """Positions in the conversation of the last word that each character span touches.
+
+        ends: (spans,) where each span ends in `text`, exclusive. Returns (spans,), each at least 1. A span of
+        whitespace alone touches no word and takes the position of the word ahead of it.
+        """
+        touched = np.searchsorted(word_starts(self.text), np.asarray(ends, dtype=np.int64), side="left")
+        return np.maximum(1, self.before + touched.astype(np.int64))
+
+
+def passages(conversation: Conversation) -> tuple[Passage, ...]:
+    """What was exchanged, in order: each user turn and, where one came, its reply."""
+    found: list[Passage] = []
+    before = 0
+    for turn in conversation.turns:
+        sides = [("user", turn.said)]
+        if turn.reply is not None:
+            sides.append(("system", turn.reply.answer.text))
+        for speaker, text in sides:
+            words = word_count(text)
+            found.append(Passage(turn.number, speaker, text, before, words))
+            before += words
+    return tuple(found)
