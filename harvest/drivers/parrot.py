@@ -1,0 +1,142 @@
+"""The embedded parrot as a driver: no key, no network, and a truth to check every estimate against."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+import numpy
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from harvest.drivers.driver import Capabilities, Opening, Reply, Surroundings
+from harvest.parrot.catalogue import Catalogue, load_catalogue
+from harvest.parrot.parrot import Parrot, ParrotSession
+from harvest.parrot.profiles import PROFILES, Behaviour, Profile
+from recordings.conversation import SystemTurn
+from topics.document import StrictModel
+from topics.errors import InputError
+from topics.identity import generator
+
+__all__ = ["Options", "ParrotDriver", "build"]
+
+Sleep = Callable[[float], Awaitable[None]]
+Row = dict[Behaviour, Annotated[float, Field(ge=0, le=1)]]
+
+
+class Options(StrictModel):
+    """profile: the name of a shipped profile. Any other option replaces that property of it (see `Profile`).
+
+    delay: seconds before each answer, `[shortest, longest]`. catalogue: a gold table with titles to answer from, over
+    the audit's topics; the default is the shipped catalogue of the `fairweb-45` topics.
+    """
+
+    profile: str = "steady"
+    first: Row | None = None
+    then: dict[Behaviour, Row] | None = None
+    told: dict[Behaviour, Row] | None = None
+    entities: int | None = None
+    wrong: float | None = None
+    repeats: float | None = None
+    carry: float | None = None
+    delay: tuple[float, float] | None = None
+    catalogue: str | None = None
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        if self.profile not in PROFILES:
+            raise PydanticCustomError(
+                "profile", "no profile {name}; there are {known}", {"name": self.profile, "known": ", ".join(PROFILES)}
+            )
+        try:
+            self.resolved()
+        except ValueError as fault:
+            raise PydanticCustomError("profile", "{fault}", {"fault": str(fault)}) from None
+        return self
+
+    def resolved(self) -> Profile:
+        """The profile with what the options replace. Raises ValueError for what is not a chain."""
+        changes: Mapping[str, Any] = self.model_dump(exclude={"profile", "catalogue"}, exclude_none=True)
+        return replace(PROFILES[self.profile], **changes)
+
+
+class ParrotDriver:
+    """Opens sessions with a parrot. sleep: waits for the profile's delay; now: the clock that stamps turns."""
+
+    capabilities = Capabilities(stateful=True, editable_history=True)
+
+    def __init__(
+        self,
+        parrot: Parrot,
+        *,
+        sleep: Sleep = asyncio.sleep,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._parrot, self._sleep, self._now = parrot, sleep, now
+
+    async def open(self, opening: Opening) -> _Session:
+        """A session that draws from the opening's seed, and never looks at its topic or trial."""
+        session = self._parrot.session(opening.seed, opening.history)
+        # A stream of its own: another delay is not another conversation.
+        waits = generator(opening.seed, "parrot", "delay")
+        return _Session(session, self._parrot.profile.delay, waits, self._sleep, self._now)
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+class _Session:
+    def __init__(
+        self,
+        session: ParrotSession,
+        delay: tuple[float, float],
+        waits: numpy.random.Generator,
+        sleep: Sleep,
+        now: Callable[[], datetime],
+    ) -> None:
+        self._session, self._delay, self._waits, self._sleep, self._now = session, delay, waits, sleep, now
+
+    async def say(self, text: str) -> Reply:
+        asked_at = self._now().isoformat(timespec="microseconds")
+        start = time.perf_counter()
+        low, high = self._delay
+        if high > 0:
+            await self._sleep(low + (high - low) * self._waits.random())
+        answer = self._session.answer(text)
+        seconds = time.perf_counter() - start
+        return Reply(SystemTurn(answer, asked_at=asked_at, first_seconds=seconds, seconds=seconds, finish="stop"))
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+def build(options: Options, surroundings: Surroundings) -> ParrotDriver:
+    """A parrot with the profile of `options`. Raises InputError where it could not answer a single topic."""
+    catalogue = _catalogue(options, surroundings)
+    topics = surroundings.topics.topics if surroundings.topics is not None else ()
+    if topics and not any(catalogue.find(topic.request) for topic in topics):
+        raise InputError(
+            f"system {surroundings.system!r}: the parrot's catalogue knows none of the audit's topics",
+            advice="use the topics `fairweb-45`, or give the option `catalogue` a gold table with titles for yours",
+        )
+    return ParrotDriver(Parrot(catalogue, options.resolved()))
+
+
+def _catalogue(options: Options, surroundings: Surroundings) -> Catalogue:
+    if options.catalogue is None:
+        return _shipped_catalogue()
+    beside = surroundings.folder / options.catalogue
+    name: str | Path = beside if beside.is_file() else options.catalogue
+    return load_catalogue(name, surroundings.topics if surroundings.topics is not None else "fairweb-45")
+
+
+@lru_cache(maxsize=1)
+def _shipped_catalogue() -> Catalogue:
+    """The same for every system of an audit, and read once."""
+    return load_catalogue()

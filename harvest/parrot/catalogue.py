@@ -1,0 +1,117 @@
+"""The fictional catalogue a parrot knows: for each topic, the request it answers and the entries it can name."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from os import PathLike
+
+from topics.errors import InputError
+from topics.gold import GoldTable
+from topics.library import load_gold, load_topics
+from topics.links import UrlKind
+from topics.topic import Topic, TopicSet
+
+__all__ = ["Catalogue", "Entry", "Shelf", "fold", "load_catalogue"]
+
+_TAIL = 4  # characters of a URL that a wrong one has different: enough for 24 entries, and near the true one
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One fictional entity. wrong_url: of the same kind as `url`, but no entity of the catalogue has it."""
+
+    title: str
+    url: str
+    wrong_url: str
+    grade: int
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """What the catalogue holds on one topic, in the order of the gold table."""
+
+    topic: str
+    request: str
+    entries: tuple[Entry, ...]
+
+
+class Catalogue:
+    """Shelves, found by the words of a user."""
+
+    def __init__(self, shelves: Iterable[Shelf]) -> None:
+        self.shelves = {shelf.topic: shelf for shelf in shelves}
+        # longest first, so that a request that contains another one is not taken for it
+        self._by_request = sorted(
+            ((fold(shelf.request).rstrip(" .?!"), shelf) for shelf in self.shelves.values()),
+            key=lambda pair: (-len(pair[0]), pair[1].topic),
+        )
+
+    @classmethod
+    def of(cls, topics: TopicSet, gold: GoldTable) -> Catalogue:
+        """The topics that have entries in the gold table. Raises InputError where an entity has no such URL."""
+        taken = {entry.entity for topic in topics.topics for entry in gold.entries(topic.id)}
+        return cls(_shelf(topic, gold, taken) for topic in topics.topics if any(True for _ in gold.entries(topic.id)))
+
+    def find(self, text: str) -> Shelf | None:
+        """The shelf whose request stands in `text`, whatever the white space and case; the longest if several."""
+        folded = fold(text)
+        for request, shelf in self._by_request:
+            start = folded.find(request)
+            if start >= 0 and not folded[start + len(request) : start + len(request) + 1].isalnum():
+                return shelf
+        return None
+
+
+def fold(text: str) -> str:
+    """Lower case, one blank between words: what two ways of writing a request have in common."""
+    return " ".join(text.split()).casefold()
+
+
+def load_catalogue(
+    gold: str | PathLike[str] = "parrot", topics: TopicSet | str | PathLike[str] = "fairweb-45"
+) -> Catalogue:
+    """The catalogue made of a gold table with titles, by default the shipped one. Raises InputError."""
+    resolved = topics if isinstance(topics, TopicSet) else load_topics(topics)
+    return Catalogue.of(resolved, load_gold(gold, resolved))
+
+
+def _shelf(topic: Topic, gold: GoldTable, taken: set[str]) -> Shelf:
+    kind = topic.type.url
+    if kind is None:
+        raise InputError(
+            f"topic {topic.id!r} asks for no URL, so the parrot has nothing to answer with",
+            advice=f"give the topic type {topic.type.name!r} a `url`, or leave the topic out of the catalogue",
+        )
+    entries = []
+    for found in gold.entries(topic.id):
+        if kind.key(found.entity) != found.entity or not found.title:
+            raise InputError(
+                f"gold of topic {topic.id!r}: the parrot cannot name {found.entity!r} ({found.title!r})",
+                allowed=f"a canonical URL of the kind {kind.name!r}, and a title",
+            )
+        wrong = _wrong_url(found.entity, kind, taken)
+        taken.add(wrong)
+        entries.append(Entry(found.title, found.entity, wrong, found.grade))
+    return Shelf(topic.id, topic.request, tuple(entries))
+
+
+def _wrong_url(url: str, kind: UrlKind, taken: set[str]) -> str:
+    """A URL of the same kind that no entity has: the same one with other digits and letters at its end."""
+    places = [place for place, character in enumerate(url) if character.isalnum()][-_TAIL:]
+    for attempt in range(200):
+        characters = list(url)
+        for place, byte in zip(places, hashlib.blake2b(f"{attempt} {url}".encode()).digest()):
+            characters[place] = _other(characters[place], byte)
+        wrong = "".join(characters)
+        if kind.key(wrong) == wrong and wrong not in taken:
+            return wrong
+    raise InputError(f"no URL of the kind {kind.name!r} was found beside {url!r} that no entity has")
+
+
+def _other(character: str, byte: int) -> str:
+    if character.isdigit():
+        return str(byte % 10)
+    letter = "abcdefghijklmnopqrstuvwxyz"[byte % 26]
+    return letter.upper() if character.isupper() else letter

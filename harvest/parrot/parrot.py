@@ -1,0 +1,168 @@
+"""The parrot: a chat system that knows a fictional catalogue, and what was said to it.
+
+It learns which topic is meant from the user's words alone. Everything it does is drawn from the generator its
+session was given, in the order of its turns, so one seed gives one conversation whatever else is going on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from harvest.parrot.catalogue import Catalogue, Entry, Shelf
+from harvest.parrot.profiles import BEHAVIOURS, Behaviour, Heard, Profile, Row
+from harvest.parrot.sentences import UNKNOWN, VARIANTS, compose
+from protocols.answer import Answer, Exchange
+from topics.identity import generator
+from topics.links import Link
+
+if TYPE_CHECKING:
+    import numpy
+
+__all__ = ["Parrot", "ParrotSession", "entry_line", "hear"]
+
+_NEW_REQUEST = re.compile(r"\s*please\s+list\b", re.IGNORECASE)
+_ADHERE = re.compile(r"\b(?:adhere|format|urls?|links?)\b", re.IGNORECASE)
+_MORE = re.compile(r"\b(?:more|another|others?|else|again|further|additional|continue)\b", re.IGNORECASE)
+
+
+def hear(text: str, catalogue: Catalogue, current: Shelf | None) -> tuple[Heard, Shelf | None]:
+    """What a user turn asks for, and on which shelf.
+
+    A request of the catalogue wins. Without one, and with a topic under way, words of the format (`adhere`,
+    `format`, `URL`, `link`) or of going on (`more`, `another`, `others`, …) refer to that topic, unless the turn
+    begins like a request of its own (`Please list …`). All else is unknown: a request of its own ends the topic
+    under way (the shelf is None), other words leave it as it is.
+    """
+    shelf = catalogue.find(text)
+    if shelf is not None:
+        return "request", shelf
+    if current is None or _NEW_REQUEST.match(text):
+        return "unknown", None
+    if _ADHERE.search(text):
+        return "adhere", current
+    return ("more" if _MORE.search(text) else "unknown"), current
+
+
+def entry_line(title: str, url: str) -> str:
+    """One line of a list in the format the FairWeb topics ask for: three words of title and one URL."""
+    return f"{title}, {url}"
+
+
+class Parrot:
+    """A catalogue and a profile: opens any number of sessions, which share nothing."""
+
+    def __init__(self, catalogue: Catalogue, profile: Profile) -> None:
+        self.catalogue, self.profile = catalogue, profile
+
+    def session(self, seed: int, history: Iterable[Exchange] = ()) -> ParrotSession:
+        """A fresh memory, or one that takes `history` for its own past. Draws from (seed, "parrot") only."""
+        return ParrotSession(self.catalogue, self.profile, generator(seed, "parrot"), history)
+
+
+class ParrotSession:
+    """One memory. Not thread-safe; turns are strictly one after the other.
+
+    Draws in a turn, in this order: the behaviour; on a fresh request the order of the shelf; for each entry whether
+    it repeats (and which one) and whether its URL is wrong; the variants of the sentences.
+    """
+
+    def __init__(
+        self, catalogue: Catalogue, profile: Profile, rng: numpy.random.Generator, history: Iterable[Exchange] = ()
+    ) -> None:
+        self._catalogue, self._profile, self._rng = catalogue, profile, rng
+        self._shelf: Shelf | None = None
+        self._last: Behaviour | None = None
+        self._fresh: list[Entry] = []  # not listed yet in this conversation, the next one last
+        self._listed: list[tuple[str, str]] = []  # (title, URL) as listed in this conversation
+        for exchange in history:
+            self._remember(exchange)
+
+    @property
+    def behaviour(self) -> Behaviour | None:
+        """What the session did last on its topic; None before the first known request."""
+        return self._last
+
+    def answer(self, text: str) -> Answer:
+        """The reply to one user turn."""
+        heard, shelf = hear(text, self._catalogue, self._shelf)
+        if heard == "unknown" or shelf is None:
+            self._shelf = shelf
+            return Answer(UNKNOWN)
+        behaviour = self._drawn(self._row(heard))
+        self._last = behaviour
+        if heard == "request":
+            self._turn_to(shelf)
+        match behaviour:
+            case "list":
+                listed = self._listing()
+                reply = compose(behaviour, heard, [entry_line(*entry) for entry in listed], self._picked)
+                return Answer(reply, tuple(Link(url, url) for _, url in listed))
+            case "bare":
+                # The next entries, which stay unlisted: told to adhere, it gives the same ones with their URLs.
+                titles = [entry.title for entry in reversed(self._fresh[-self._profile.entities :])]
+                return Answer(compose(behaviour, heard, titles, self._picked))
+            case _:
+                return Answer(compose(behaviour, heard, (), self._picked))
+
+    def _row(self, heard: Heard) -> Row:
+        if heard == "request" and self._last is not None:
+            return self._profile.carried(self._last)
+        return self._profile.row(self._last, heard)
+
+    def _turn_to(self, shelf: Shelf) -> None:
+        order = self._rng.permutation(len(shelf.entries)).tolist()
+        self._shelf, self._fresh, self._listed = shelf, [shelf.entries[i] for i in order], []
+
+    def _listing(self) -> list[tuple[str, str]]:
+        profile, random = self._profile, self._rng.random
+        start = len(self._listed)
+        for _ in range(profile.entities):
+            if profile.repeats and self._listed and random() < profile.repeats:
+                self._listed.append(self._listed[self._picked(len(self._listed))])
+            elif self._fresh:
+                entry = self._fresh.pop()
+                wrong = profile.wrong and random() < profile.wrong
+                self._listed.append((entry.title, entry.wrong_url if wrong else entry.url))
+        return self._listed[start:]
+
+    def _drawn(self, row: Row) -> Behaviour:
+        level = self._rng.random()
+        chosen: Behaviour = BEHAVIOURS[0]
+        for behaviour, probability in row.items():
+            if probability > 0:
+                chosen = behaviour
+                level -= probability
+                if level < 0:
+                    break
+        return chosen  # the last possible one where rounding left a crumb
+
+    def _picked(self, n: int) -> int:
+        return int(self._rng.random() * n)
+
+    def _remember(self, exchange: Exchange) -> None:
+        """Take an exchange of the past for an own one: its topic, what was listed, and the behaviour."""
+        heard, shelf = hear(exchange.said, self._catalogue, self._shelf)
+        if heard == "unknown" or shelf is None:
+            self._shelf = shelf
+            return
+        if heard == "request":
+            self._turn_to(shelf)
+        text = exchange.answer.text
+        by_url = {url: entry.title for entry in shelf.entries for url in (entry.url, entry.wrong_url)}
+        named = {link.href for link in exchange.answer.links if link.href in by_url}
+        named |= {word for word in text.split() if word in by_url}
+        self._listed += [(by_url[url], url) for url in by_url if url in named]
+        self._fresh = [entry for entry in self._fresh if not {entry.url, entry.wrong_url} & named]
+        self._last = _behaviour_of(text, bool(named), shelf)
+
+
+def _behaviour_of(text: str, names_urls: bool, shelf: Shelf) -> Behaviour:
+    if names_urls:
+        return "list"
+    if not text.strip():
+        return "silent"
+    if text in VARIANTS["refusal"]:
+        return "refusal"
+    return "bare" if any(entry.title in text for entry in shelf.entries) else "prose"

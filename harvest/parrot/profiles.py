@@ -1,0 +1,196 @@
+"""Profiles: how a parrot behaves, as a small Markov chain over what it does in a turn.
+
+A behaviour is one of
+
+    list      `entities` entries with URLs of the asked kind            (the FairWeb protocol calls it o)
+    bare      `entities` titles in the asked order, but without URLs    (x)
+    prose     friendly sentences that name nothing                      (x)
+    refusal   says that it will not help                                (x, and the conversation breaks down)
+    silent    an empty answer                                           (x)
+
+The label of each is not written down here: `harvest.parrot.truth` asks the protocol itself, and
+docs/parrot.md shows what the protocol said.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Literal, get_args
+
+__all__ = ["BEHAVIOURS", "PROFILES", "Behaviour", "Heard", "Profile", "Row"]
+
+Behaviour = Literal["list", "bare", "prose", "refusal", "silent"]
+BEHAVIOURS: tuple[Behaviour, ...] = get_args(Behaviour)
+
+Heard = Literal["request", "more", "adhere", "unknown"]
+"""How the parrot takes a user turn: a request it knows, a wish for more, a reminder of the format, or none of these."""
+
+Row = Mapping[Behaviour, float]
+"""Probabilities in [0, 1] of the next behaviour; they sum to 1, and a behaviour left out has probability 0."""
+
+_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """The chain and the habits of one parrot. Raises ValueError, naming the row, for what is not a chain.
+
+    first: the behaviour on a fresh request. then: by behaviour of the turn before, the behaviour in the next turn
+    on the same topic. told: rows that replace those of `then` when the user tells it to adhere to the format.
+    entities: entries in each list, 1 to 12. wrong: probability of each listed entry, on its own, to carry a URL of
+    the asked kind that leads to a page of nothing in the catalogue. repeats: probability of each listed entry but
+    the first of the conversation, on its own, to be a copy of an earlier one. carry: only in a session that goes
+    on to a further topic, probability that the fresh request is answered as if it were a next turn (from the row
+    `then` of the last behaviour) and not from `first`. delay: seconds to wait before answering, drawn evenly
+    between the two.
+    """
+
+    name: str
+    about: str
+    first: Row
+    then: Mapping[Behaviour, Row]
+    told: Mapping[Behaviour, Row] = field(default_factory=lambda: MappingProxyType({}))
+    entities: int = 5
+    wrong: float = 0.0
+    repeats: float = 0.0
+    carry: float = 0.0
+    delay: tuple[float, float] = (0.0, 0.0)
+
+    def __post_init__(self) -> None:
+        _check_row("first", self.first)
+        for table, rows in (("then", self.then), ("told", self.told)):
+            for behaviour, row in rows.items():
+                if behaviour not in BEHAVIOURS:
+                    raise ValueError(f"{table}: no behaviour {behaviour!r}; there are {', '.join(BEHAVIOURS)}")
+                _check_row(f"{table}.{behaviour}", row)
+        for behaviour in self.reachable:
+            if behaviour not in self.then:
+                raise ValueError(f"then: no row for {behaviour!r}, which this chain can reach")
+        if not 1 <= self.entities <= 12:
+            raise ValueError(f"entities: {self.entities} is not in 1 … 12")
+        for name, value in (("wrong", self.wrong), ("repeats", self.repeats), ("carry", self.carry)):
+            if not 0 <= value <= 1:
+                raise ValueError(f"{name}: {value} is not a probability in [0, 1]")
+        low, high = self.delay
+        if not (0 <= low <= high < math.inf):
+            raise ValueError(f"delay: {low} … {high} is not a range of seconds, smaller one first")
+
+    @property
+    def reachable(self) -> tuple[Behaviour, ...]:
+        """Every behaviour with a positive probability in some turn, in the order of `BEHAVIOURS`."""
+        found: set[Behaviour] = set()
+        open_rows: list[Row] = [self.first]
+        while open_rows:
+            for behaviour, probability in open_rows.pop().items():
+                if probability > 0 and behaviour not in found:
+                    found.add(behaviour)
+                    open_rows += [rows[behaviour] for rows in (self.then, self.told) if behaviour in rows]
+        return tuple(behaviour for behaviour in BEHAVIOURS if behaviour in found)
+
+    def row(self, before: Behaviour | None, heard: Heard) -> Row:
+        """Probabilities of the next behaviour after `before` (None: the topic is new) when `heard` was said."""
+        if before is None or heard == "request":
+            return self.first
+        if heard == "adhere" and before in self.told:
+            return self.told[before]
+        return self.then[before]
+
+    def carried(self, before: Behaviour) -> Row:
+        """Probabilities of the first behaviour on a further topic of a session whose last behaviour was `before`."""
+        then = self.then[before]
+        return {
+            behaviour: (1 - self.carry) * self.first.get(behaviour, 0.0) + self.carry * then.get(behaviour, 0.0)
+            for behaviour in BEHAVIOURS
+        }
+
+
+def _check_row(name: str, row: Row) -> None:
+    for behaviour, probability in row.items():
+        if behaviour not in BEHAVIOURS:
+            raise ValueError(f"{name}: no behaviour {behaviour!r}; there are {', '.join(BEHAVIOURS)}")
+        if not 0 <= probability <= 1:
+            raise ValueError(f"{name}.{behaviour}: {probability} is not a probability in [0, 1]")
+    total = math.fsum(row.values())
+    if abs(total - 1) > _TOLERANCE:
+        raise ValueError(f"{name}: the probabilities sum to {total:.10g}, not to 1")
+
+
+_STEADY_FIRST: Row = {"list": 0.90, "bare": 0.07, "prose": 0.03}
+_STEADY_THEN: Mapping[Behaviour, Row] = {
+    "list": {"list": 0.92, "bare": 0.05, "prose": 0.03},
+    "bare": {"list": 0.65, "bare": 0.25, "prose": 0.10},
+    "prose": {"list": 0.65, "bare": 0.20, "prose": 0.15},
+}
+
+PROFILES: Mapping[str, Profile] = MappingProxyType(
+    {
+        profile.name: profile
+        for profile in (
+            Profile(
+                "steady", "Useful nine times in ten, and mends itself two times in three.", _STEADY_FIRST, _STEADY_THEN
+            ),
+            Profile(
+                "erratic",
+                "As the pilot study saw: good or bad, and once inadequate it tends to stay so.",
+                first={"list": 0.62, "bare": 0.18, "prose": 0.12, "refusal": 0.08},
+                then={
+                    "list": {"list": 0.70, "bare": 0.12, "prose": 0.12, "refusal": 0.06},
+                    "bare": {"list": 0.20, "bare": 0.60, "prose": 0.15, "refusal": 0.05},
+                    "prose": {"list": 0.10, "bare": 0.20, "prose": 0.55, "refusal": 0.15},
+                    "refusal": {"prose": 0.20, "refusal": 0.80},
+                },
+                carry=0.6,
+            ),
+            Profile(
+                "refusing",
+                "Refuses more often than not, also after a good start.",
+                first={"list": 0.30, "prose": 0.15, "refusal": 0.55},
+                then={
+                    "list": {"list": 0.50, "prose": 0.10, "refusal": 0.40},
+                    "prose": {"list": 0.15, "prose": 0.45, "refusal": 0.40},
+                    "refusal": {"list": 0.05, "prose": 0.15, "refusal": 0.80},
+                },
+                carry=0.3,
+            ),
+            Profile(
+                "format-breaking",
+                "Leaves the URLs out, and often mends it when told to adhere to the format.",
+                first={"list": 0.25, "bare": 0.75},
+                then={"list": {"list": 0.55, "bare": 0.45}, "bare": {"list": 0.10, "bare": 0.90}},
+                told={"bare": {"list": 0.75, "bare": 0.25}},
+            ),
+            Profile(
+                "hallucinating",
+                "Looks useful nearly always, but three of four URLs lead to a wrong page of the right site.",
+                first={"list": 0.95, "bare": 0.05},
+                then={"list": {"list": 0.95, "bare": 0.05}, "bare": {"list": 0.60, "bare": 0.40}},
+                wrong=0.75,
+            ),
+            Profile(
+                "repeating",
+                "The chain of steady, but about every third entry is one that it has named before.",
+                _STEADY_FIRST,
+                _STEADY_THEN,
+                repeats=0.35,
+            ),
+            Profile(
+                "slow",
+                "The chain of steady, after a delay.",
+                _STEADY_FIRST,
+                _STEADY_THEN,
+                delay=(0.2, 0.8),
+            ),
+            Profile(
+                "perfect",
+                "Always useful: every figure is known without a chain.",
+                {"list": 1.0},
+                {"list": {"list": 1.0}},
+            ),
+            Profile("silent", "Never says anything.", {"silent": 1.0}, {"silent": {"silent": 1.0}}),
+        )
+    }
+)
+"""The shipped profiles by name. docs/parrot.md prints the truth of each."""

@@ -1,0 +1,54 @@
+"""A whole audit of a parrot in memory: no disk, no clock, no event loop, thousands of turns a second.
+
+It draws from the same streams as `harvest run`, so a rehearsal and a run with the same seed, names and profile hold
+the same words. It is what the estimates of `scoring` are checked with against `harvest.parrot.truth`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from harvest.parrot.parrot import Parrot, ParrotSession
+from protocols.route import Say
+from recordings.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
+from simulators.user import User
+from topics.identity import derived_seed, generator
+from topics.topic import Topic
+
+__all__ = ["converse", "rehearse", "sit"]
+
+
+def rehearse(
+    parrot: Parrot, user: User, topics: Sequence[Topic], *, trials: int, seed: int, system: str = "parrot"
+) -> Iterator[Conversation]:
+    """Every trial in a fresh session, topic by topic, trials (from 1) within."""
+    for topic in topics:
+        for trial in range(1, trials + 1):
+            key = TrialKey(system, topic.id, trial)
+            session = parrot.session(derived_seed(seed, system, topic.id, trial, "system"))
+            yield converse(session, user, topic, key, seed)
+
+
+def sit(
+    parrot: Parrot, user: User, topics: Iterable[Topic], *, trial: int, seed: int, system: str = "parrot"
+) -> Iterator[Conversation]:
+    """One trial of every topic, in this order, in one session that goes on (`session: continued`)."""
+    session: ParrotSession | None = None
+    for topic in topics:
+        if session is None:  # named after its first conversation, as the runner does
+            session = parrot.session(derived_seed(seed, system, topic.id, trial, "system"))
+        yield converse(session, user, topic, TrialKey(system, topic.id, trial), seed)
+
+
+def converse(session: ParrotSession, user: User, topic: Topic, key: TrialKey, seed: int) -> Conversation:
+    """One conversation of `user` with `session`, as it would be recorded."""
+    rng = generator(seed, key.system, key.topic, key.trial, "user")
+    turns: list[Turn] = []
+    action, memory = user.respond(user.start(topic, rng), None, rng)
+    while isinstance(action, Say):
+        answer = session.answer(action.text)
+        following, memory = user.respond(memory, answer, rng)
+        turns.append(Turn(action.turn, action.state, action.text, SystemTurn(answer), following.route))
+        action = following
+    name = f"{key.system}/{key.topic}/{key.trial}"
+    return Conversation(key, name, 1, tuple(turns), Outcome(action.outcome, action.reason), user=user.name)

@@ -1,0 +1,83 @@
+"""The tables of docs/parrot.md: the chains of the shipped profiles, and what is true of each.
+
+`python -m harvest.parrot` prints them, and a test keeps the page equal to what is printed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+
+from harvest.parrot.catalogue import Catalogue
+from harvest.parrot.profiles import PROFILES, Profile, Row
+from harvest.parrot.truth import Truth, truth
+from protocols.protocol import Protocol
+from topics.topic import Topic
+
+__all__ = ["chain_table", "truth_table"]
+
+
+def chain_table(profiles: Mapping[str, Profile] = PROFILES) -> str:
+    """A Markdown table with a line for each row of each chain."""
+    return _table(("profile", "row", "probabilities"), (line for p in profiles.values() for line in _rows(p)))
+
+
+def truth_table(
+    protocol: Protocol, topics: Iterable[Topic], catalogue: Catalogue, profiles: Mapping[str, Profile] = PROFILES
+) -> str:
+    """A Markdown table with a line for each profile: label paths, then the figures, over `topics`."""
+    asked = tuple(topics)
+    truths = {name: truth(profile, protocol, asked, catalogue) for name, profile in profiles.items()}
+    labels = sorted({path for found in truths.values() for path in found.label_paths}, key=_path_order)
+    turns = max(len(found.useful) for found in truths.values())
+    head = (
+        "profile",
+        *labels,
+        *(f"%useful {turn}" for turn in range(1, turns + 1)),
+        "ave%useful",
+        "%recovery",
+        "breakdown",
+        "R",
+    )
+    return _table(head, ((name, *_figures(found, labels)) for name, found in truths.items()))
+
+
+def _figures(found: Truth, labels: Iterable[str]) -> Iterator[str]:
+    yield from (_share(found.label_paths.get(path, 0.0)) for path in labels)
+    yield from (_share(value) for value in (*found.useful, found.average, found.recovery, found.breakdown))
+    yield f"{found.relevance:.6f}"
+
+
+def _path_order(path: str) -> tuple[int, ...]:
+    return tuple("ox-".index(label) for label in path.split())
+
+
+def _share(value: float) -> str:
+    return "n/a" if math.isnan(value) else f"{value:.4f}"
+
+
+def _rows(profile: Profile) -> Iterator[tuple[str, str, str]]:
+    rows = [("first", profile.first)]
+    rows += [(f"after {before}", row) for before, row in profile.then.items()]
+    rows += [(f"after {before}, told to adhere", row) for before, row in profile.told.items()]
+    for number, (name, row) in enumerate(rows):
+        yield profile.name if number == 0 else "", name, _row(row)
+    habits = {
+        "wrong": profile.wrong,
+        "repeats": profile.repeats,
+        "carry": profile.carry,
+    }
+    given = [f"{name} {value:.2f}" for name, value in habits.items() if value]
+    if profile.delay[1]:
+        given.append(f"delay {profile.delay[0]:g} to {profile.delay[1]:g} s")
+    if given:
+        yield "", "habits", ", ".join(given)
+
+
+def _row(row: Row) -> str:
+    return ", ".join(f"{behaviour} {probability:.2f}" for behaviour, probability in row.items())
+
+
+def _table(head: tuple[str, ...], lines: Iterable[tuple[str, ...]]) -> str:
+    written = [head, tuple("---" for _ in head), *lines]
+    return "\n".join(f"| {' | '.join(line)} |" for line in written) + "\n"

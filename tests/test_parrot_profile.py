@@ -1,0 +1,84 @@
+"""A profile is a Markov chain or it is refused; the sentences of a parrot keep the lengths its truth relies on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from harvest.parrot.profiles import BEHAVIOURS, PROFILES, Profile
+from harvest.parrot.sentences import UNKNOWN, VARIANTS, compose
+
+STEADY = PROFILES["steady"]
+
+
+@pytest.mark.parametrize("profile", PROFILES.values(), ids=list(PROFILES))
+def test_every_row_of_a_shipped_profile_sums_to_one(profile: Profile) -> None:
+    rows = [profile.first, *profile.then.values(), *profile.told.values()]
+    assert [sum(row.values()) for row in rows] == pytest.approx([1.0] * len(rows))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda: replace(STEADY, first={"list": 0.9, "bare": 0.2}), r"first: the probabilities sum to 1\.1"),
+        (lambda: replace(STEADY, first={"list": 1.5, "bare": -0.5}), r"first\.list: 1\.5 is not a probability"),
+        (lambda: replace(STEADY, first={"list": float("nan")}), r"first\.list: nan is not a probability"),
+        (lambda: replace(STEADY, first={"sing": 1.0}), "first: no behaviour 'sing'; there are list, bare"),
+        (lambda: replace(STEADY, first={}), "first: the probabilities sum to 0"),
+        (lambda: replace(STEADY, then={"sing": {"list": 1.0}}), "then: no behaviour 'sing'"),
+        (lambda: replace(STEADY, then={"list": {"list": 0.5}}), r"then\.list: the probabilities sum to 0\.5"),
+        (lambda: replace(STEADY, first={"refusal": 1.0}), "then: no row for 'refusal', which this chain can reach"),
+        (lambda: replace(STEADY, told={"list": {"silent": 1.0}}), "then: no row for 'silent'"),
+        (lambda: replace(STEADY, entities=0), r"entities: 0 is not in 1 … 12"),
+        (lambda: replace(STEADY, entities=13), "entities: 13"),
+        (lambda: replace(STEADY, wrong=1.01), "wrong: 1.01 is not a probability"),
+        (lambda: replace(STEADY, repeats=-0.1), "repeats: -0.1"),
+        (lambda: replace(STEADY, carry=float("nan")), "carry: nan"),
+        (lambda: replace(STEADY, delay=(0.2, 0.1)), r"delay: 0\.2 … 0\.1 is not a range"),
+        (lambda: replace(STEADY, delay=(0.0, float("inf"))), "delay:"),
+    ],
+)
+def test_what_is_no_chain_is_refused_by_the_name_of_its_row(change: Callable[[], Profile], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        change()
+
+
+def test_a_row_that_cannot_be_reached_may_be_left_out() -> None:
+    assert replace(STEADY, first={"list": 1.0}, then={"list": {"list": 1.0}}).reachable == ("list",)
+
+
+def test_told_rows_are_used_only_when_the_user_says_adhere() -> None:
+    profile = PROFILES["format-breaking"]
+    assert profile.row("bare", "adhere") == {"list": 0.75, "bare": 0.25}
+    assert profile.row("bare", "more") == {"list": 0.10, "bare": 0.90}
+    assert profile.row("list", "adhere") == profile.then["list"]
+    assert profile.row(None, "request") == profile.first
+
+
+def test_a_carried_row_lies_between_the_first_row_and_the_row_of_the_last_behaviour() -> None:
+    profile = PROFILES["erratic"]
+    row = profile.carried("refusal")
+    assert sum(row.values()) == pytest.approx(1)
+    assert row["refusal"] == pytest.approx(0.4 * 0.08 + 0.6 * 0.80)
+    assert replace(profile, carry=0.0).carried("refusal") == {**dict.fromkeys(BEHAVIOURS, 0.0), **profile.first}
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_all_variants_of_a_sentence_have_the_same_number_of_words(name: str) -> None:
+    assert len({len(text.split()) for text in VARIANTS[name]}) == 1
+    assert len(set(VARIANTS[name])) == len(VARIANTS[name]) >= 3
+
+
+def test_every_variant_can_be_said() -> None:
+    said = {
+        piece
+        for behaviour in BEHAVIOURS
+        for heard in ("request", "more", "adhere")
+        for lines in ([], ["Crimson Tidal Clock, https://www.imdb.com/title/tt0000001/"])
+        for choice in range(4)
+        for piece in compose(behaviour, heard, lines, lambda n, choice=choice: choice % n).split("\n\n")
+    }
+    assert {text for variants in VARIANTS.values() for text in variants} <= said
+    assert UNKNOWN not in said
