@@ -1,0 +1,57 @@
+# Every target does its own set-up: a Python of at least 3.11 and make are all that must be there.
+
+VENV := .venv
+BIN := $(VENV)/bin
+RUN_READY := $(VENV)/.ready-run
+DEV_READY := $(VENV)/.ready-dev
+OUT ?= demo-run
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint check-types unit bench soak lock clean
+
+help: ## list what there is
+	@echo "Harvest: conversation harvesting and scoring. What make can do:"
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-8s %s\n", $$1, $$2}'
+
+demo: $(RUN_READY) ## play 45 topics x 5 trials with two embedded systems, and score them (no key, no network)
+	@$(BIN)/harvest run demo --out $(OUT)
+
+test: $(DEV_READY) ## lint, types, import rules and all tests
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+bench: $(DEV_READY) ## speed, as ratios made in one run
+	@for file in tests/bench_*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+
+soak: $(DEV_READY) ## the long tests: kills, coverage of intervals, memory
+	$(BIN)/python -m pytest -m soak -n 2
+
+lock: ## renew the pinned versions
+	uv pip compile -q --universal --python-version 3.11 --no-emit-index-url --generate-hashes pyproject.toml -o requirements/run.txt
+	uv pip compile -q --universal --python-version 3.11 --no-emit-index-url --generate-hashes pyproject.toml --group dev -o requirements/dev.txt
+
+clean: ## remove what the other targets made
+	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+
+$(BIN)/uv:
+	@python=$$(for name in python3 python3.14 python3.13 python3.12 python3.11 python; do \
+	  if command -v $$name >/dev/null && $$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then echo $$name; break; fi; done); \
+	if [ -z "$$python" ]; then \
+	  echo "Harvest needs Python 3.11 or newer; found: $$(python3 --version 2>&1 || echo none). Install one and run make again." >&2; exit 1; fi; \
+	$$python -m venv $(VENV) || { echo "No virtual environment could be made. On Debian: apt-get install python3-venv" >&2; exit 1; }
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes --only-binary :all: -r requirements/uv.txt
+
+# The order of the two stamps matters: dev holds everything that run holds.
+$(RUN_READY): pyproject.toml requirements/run.txt | $(BIN)/uv
+	@if [ ! -e $(DEV_READY) ]; then \
+	  $(BIN)/uv pip install -q --python $(BIN)/python --require-hashes -r requirements/run.txt && \
+	  $(BIN)/uv pip install -q --python $(BIN)/python --no-deps -e .; fi
+	@touch $@
+
+$(DEV_READY): pyproject.toml requirements/dev.txt | $(BIN)/uv
+	@$(BIN)/uv pip install -q --python $(BIN)/python --require-hashes -r requirements/dev.txt
+	@$(BIN)/uv pip install -q --python $(BIN)/python --no-deps -e .
+	@touch $@

@@ -1,0 +1,5 @@
+"""`python -m harvest` is the `harvest` command."""
+
+from harvest.cli import main
+
+main()

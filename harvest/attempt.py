@@ -1,0 +1,160 @@
+"""One attempt at one trial: user and system take turns, and every turn is on disk before the next is asked.
+
+What ends an attempt, in the order in which it wins: infrastructure error, system ended, the user's side
+(protocol end or breakdown, user stopped, turn limit).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from harvest.audit import System
+from harvest.delivery import deliver
+from harvest.drivers.driver import Denied, Driver, DriverError, Exhibit, Opening, Reply, Session
+from harvest.limits import Gate
+from harvest.plan import Work
+from protocols.answer import Exchange
+from protocols.route import Say
+from recordings.conversation import INVALID, Outcome
+from recordings.events import Answered, Asked, Failed, Routed, TrialEnded, TrialStarted
+from recordings.store import RunWriter
+from simulators.user import User
+from topics.identity import generator
+
+__all__ = ["Lease", "Played", "Player", "utc_now"]
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class Lease:
+    """A session that is opened when it is first needed, so that failing to open is the first attempt's failure.
+
+    name: what the recording calls it. place: how many conversations it has held so far.
+    """
+
+    def __init__(self, driver: Driver, opening: Opening, name: str, place: int) -> None:
+        self._driver, self._opening = driver, opening
+        self._session: Session | None = None
+        self.name, self.place = name, place
+
+    @property
+    def stateful(self) -> bool:
+        return self._driver.capabilities.stateful
+
+    async def session(self) -> Session:
+        if self._session is None:
+            self._session = await self._driver.open(self._opening)
+        return self._session
+
+    async def close(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """How an attempt went. denied: the system will fail every time, so it should not be asked again."""
+
+    outcome: Outcome
+    exchanges: tuple[Exchange, ...]
+    labels: tuple[str, ...]
+    denied: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Player:
+    """Plays attempts into a store. seed: the audit's; now: the clock that stamps events."""
+
+    writer: RunWriter
+    user: User
+    seed: int
+    keep_evidence: bool = True
+    now: Callable[[], datetime] = utc_now
+
+    async def play(self, work: Work, system: System, lease: Lease, gate: Gate, asked: Callable[[], None]) -> Played:
+        """Play one attempt and record it, whatever happens. Raises StoreError if a turn cannot be made safe.
+
+        asked: called whenever a user turn goes out.
+        """
+        exchanges: list[Exchange] = []
+        labels: list[str] = []
+        denied = False
+        lease.place += 1
+        await self.writer.append(
+            TrialStarted(
+                trial_id=work.trial_id,
+                key=work.key,
+                attempt=work.attempt,
+                session=lease.name,
+                place=lease.place,
+                user=self.user.name,
+                at=self._time(),
+            )
+        )
+        try:
+            outcome = await self._converse(work, system, lease, gate, asked, exchanges, labels)
+        except DriverError as fault:
+            denied = isinstance(fault, Denied)
+            outcome = Outcome(INVALID, fault.reason, fault.detail)
+            await self.writer.append(
+                Failed(
+                    trial_id=work.trial_id,
+                    attempt=work.attempt,
+                    reason=fault.reason,
+                    detail=fault.detail,
+                    partial=fault.partial,
+                    evidence=await self._kept(fault.exhibits, always=True),
+                    at=self._time(),
+                )
+            )
+        await self.writer.append(TrialEnded(work.trial_id, work.attempt, outcome, self._time()), sync=True)
+        return Played(outcome, tuple(exchanges), tuple(labels), denied)
+
+    async def _converse(
+        self,
+        work: Work,
+        system: System,
+        lease: Lease,
+        gate: Gate,
+        asked: Callable[[], None],
+        exchanges: list[Exchange],
+        labels: list[str],
+    ) -> Outcome:
+        rng = generator(self.seed, work.key.system, work.key.topic, work.key.trial, "user")
+        action, memory = self.user.respond(self.user.start(work.topic, rng), None, rng)
+        while isinstance(action, Say):
+            session = await lease.session()
+            await self.writer.append(
+                Asked(work.trial_id, work.attempt, action.turn, action.state, action.text, self._time())
+            )
+            asked()
+            reply = await deliver(session, action.text, stateful=lease.stateful, limits=system.limits, gate=gate)
+            # What is routed on is what is stored: evidence spans then fit the recording, redactions and all.
+            turn = self.writer.redacted(replace(reply.turn, evidence=await self._evidence(reply)))
+            await self.writer.append(Answered(work.trial_id, work.attempt, action.turn, turn), sync=True)
+            exchanges.append(Exchange(action.text, turn.answer))
+            action, memory = self.user.respond(memory, turn.answer, rng)
+            if action.route is not None:
+                await self.writer.append(Routed(work.trial_id, work.attempt, action.route))
+                labels.append(action.route.label)
+            if turn.ended:
+                return Outcome("system-ended", "system-ended", "the system closed the conversation")
+        return Outcome(action.outcome, action.reason)
+
+    async def _evidence(self, reply: Reply) -> dict[str, str]:
+        return {**reply.turn.evidence, **await self._kept(reply.exhibits)}
+
+    async def _kept(self, exhibits: tuple[Exhibit, ...], *, always: bool = False) -> dict[str, str]:
+        if not (self.keep_evidence or always):
+            return {}
+        return {
+            exhibit.name: await self.writer.keep(exhibit.name, exhibit.media_type, exhibit.data)
+            for exhibit in exhibits
+        }
+
+    def _time(self) -> str:
+        return self.now().isoformat(timespec="microseconds")

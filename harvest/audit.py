@@ -1,0 +1,302 @@
+"""The audit file: which topics, which protocol, which systems, how often, and what counts as failing.
+
+`load_audit` reads it, resolves every name in it (topics, protocol, gold, drivers' options) and refuses what cannot
+work, with file:line:column, before anything is sent.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from harvest.drivers.driver import Driver, Surroundings
+from harvest.drivers.registry import build_driver
+from harvest.limits import Limits
+from protocols.library import check_topics, load_protocol
+from protocols.protocol import Protocol
+from topics.document import Document, Loc, StrictModel, read_document
+from topics.errors import InputError, Place
+from topics.gold import GoldTable
+from topics.library import load_gold, load_topics
+from topics.topic import TopicSet
+
+__all__ = ["Audit", "System", "Threshold", "load_audit", "shipped_audits"]
+
+FORMAT = "harvest-audit/1"
+
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._+-]*$", max_length=60)]
+Positive = Annotated[int, Field(ge=1)]
+Share = Annotated[float, Field(ge=0, le=1)]
+Seconds = Annotated[float, Field(ge=0, le=86400)]
+
+
+class _SystemEntry(StrictModel):
+    name: Name
+    driver: str
+    options: dict[str, Any] = {}
+    session: Literal["fresh", "continued"] = "fresh"
+    concurrency: Positive = 1
+    rate: str | None = None
+    delay: Seconds = 0
+    turn_timeout: Annotated[float, Field(gt=0, le=86400)] = 300
+    retries: Annotated[int, Field(ge=0, le=20)] = 2
+    retry_wait: Seconds = 1
+    attempts: Annotated[int, Field(ge=1, le=20)] = 2
+    give_up_after: Positive = 10
+
+
+class Threshold(StrictModel):
+    """A bound a figure must keep: `{measure: "%useful", system: B, turn: 1, at_least: 0.8}`."""
+
+    measure: str
+    system: str | None = None
+    topic_type: str | None = None
+    turn: Positive | None = None
+    at_least: float | None = None
+    at_most: float | None = None
+
+
+class _Scoring(StrictModel):
+    patience: Positive | None = None
+    gains: dict[Annotated[str, Field(pattern=r"^L?[0-9]$")], Share] | None = None
+    alpha: Share | None = None
+    weights: dict[str, Annotated[float, Field(ge=0)]] | None = None
+    ordinal: Literal["RNOD", "NMD"] | None = None
+    irrelevant: Literal["ignore", "uniform"] | None = None
+    turn_weight: Literal["one", "largest-pw"] | None = None
+    level: Annotated[float, Field(gt=0, lt=1)] | None = None
+    replications: Annotated[int, Field(ge=100, le=1_000_000)] | None = None
+    resample: Literal["topics", "topics+trials"] | None = None
+
+
+class _AuditFile(StrictModel):
+    format: Literal["harvest-audit/1"]
+    name: Name
+    about: str = ""
+    topics: str
+    only: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
+    protocol: str
+    gold: str | None = None
+    trials: Annotated[int, Field(ge=1, le=1_000_000)]
+    seed: Annotated[int, Field(ge=0)] = 1
+    systems: Annotated[tuple[_SystemEntry, ...], Field(min_length=1)]
+    evidence: bool = True
+    max_invalid: Share = 0.1
+    scoring: _Scoring = _Scoring()
+    thresholds: tuple[Threshold, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """A system under audit. session: `fresh` for each conversation, or `continued` through all topics of a trial.
+
+    options: as written in the audit, never with a secret in it. loc: where it stands in the audit file.
+    """
+
+    name: str
+    driver: str
+    options: dict[str, Any]
+    session: Literal["fresh", "continued"]
+    limits: Limits
+    loc: Loc
+
+    def definition(self) -> dict[str, Any]:
+        """What makes it this system: a change of it is a change of the thing under audit. Limits are not."""
+        return {"name": self.name, "driver": self.driver, "options": self.options, "session": self.session}
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """An audit with every name in it resolved."""
+
+    document: Document
+    name: str
+    about: str
+    topics: TopicSet
+    protocol: Protocol
+    gold: GoldTable | None
+    gold_source: str
+    trials: int
+    seed: int
+    systems: tuple[System, ...]
+    evidence: bool
+    max_invalid: float
+    scoring: dict[str, Any]
+    thresholds: tuple[Threshold, ...]
+    secrets: set[str] = field(default_factory=set)
+
+    @property
+    def folder(self) -> Path:
+        return Path(self.document.path).resolve().parent
+
+    def build(self, system: System) -> Driver:
+        """A driver for `system`. Raises InputError, with its place, for bad options or a missing secret."""
+        surroundings = Surroundings(system.name, self.folder, topics=self.topics, secrets=self.secrets)
+        options_loc = (*system.loc, "options")
+        loc = options_loc if options_loc in self.document.marks else system.loc
+        return build_driver(system.driver, system.options, surroundings, document=self.document, loc=loc)
+
+    def as_json(self) -> dict[str, Any]:
+        """The audit as resolved, for the run's header."""
+        return {
+            "name": self.name,
+            "about": self.about,
+            "trials": self.trials,
+            "seed": self.seed,
+            "topics": self.topics.name,
+            "protocol": self.protocol.name,
+            "gold": self.gold_source,
+            "scoring": self.scoring,
+            "max_invalid": self.max_invalid,
+            "thresholds": [threshold.model_dump(exclude_none=True) for threshold in self.thresholds],
+        }
+
+
+def shipped_audits() -> tuple[str, ...]:
+    """Names of the audits that come with Harvest."""
+    folder = resources.files("harvest") / "audits"
+    return tuple(sorted(entry.name.removesuffix(".yaml") for entry in folder.iterdir() if entry.name.endswith(".yaml")))
+
+
+def _audit_path(name_or_path: str) -> Path:
+    if Path(name_or_path).exists() or name_or_path not in shipped_audits():
+        return Path(name_or_path)
+    return Path(str(resources.files("harvest") / "audits" / f"{name_or_path}.yaml"))
+
+
+def load_audit(
+    name_or_path: str,
+    *,
+    trials: int | None = None,
+    seed: int | None = None,
+    only: tuple[str, ...] | None = None,
+) -> Audit:
+    """Read and resolve an audit; the arguments override what the file says. Raises InputError."""
+    document = read_document(_audit_path(name_or_path))
+    if isinstance(document.value, dict) and document.value.get("format") != FORMAT:
+        raise document.error(
+            ("format",), "this is not an audit file of a version known here", allowed=f"format: {FORMAT}"
+        )
+    file = document.validated(_AuditFile)
+    folder = Path(document.path).resolve().parent
+    topics = _resolved(document, "topics", folder, load_topics)
+    topics = _chosen(document, topics, only or file.only, given_by_option=only is not None)
+    protocol = _resolved(document, "protocol", folder, load_protocol)
+    gold = _resolved(document, "gold", folder, lambda name: load_gold(name, topics)) if file.gold else None
+    with _placed(document, ("protocol",)):
+        check_topics(protocol, topics)
+    audit = Audit(
+        document=document,
+        name=file.name,
+        about=file.about,
+        topics=topics,
+        protocol=protocol,
+        gold=gold,
+        gold_source=file.gold or "",
+        trials=trials or file.trials,
+        seed=file.seed if seed is None else seed,
+        systems=_systems(document, file),
+        evidence=file.evidence,
+        max_invalid=file.max_invalid,
+        scoring=file.scoring.model_dump(exclude_none=True),
+        thresholds=_thresholds(document, file),
+    )
+    _check_capabilities(audit)
+    return audit
+
+
+class _placed:
+    """Gives an InputError that knows no place the one in the audit file."""
+
+    def __init__(self, document: Document, loc: Loc) -> None:
+        self.document, self.loc = document, loc
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, fault: BaseException | None, trace: object) -> None:
+        if isinstance(fault, InputError) and fault.place is None:
+            raise self.document.error(self.loc, fault.what, allowed=fault.allowed, advice=fault.advice) from None
+
+
+def _resolved(document: Document, key: str, folder: Path, load: Any) -> Any:
+    """What `key` names: a shipped name, or a file beside the audit."""
+    assert isinstance(document.value, dict)
+    name = document.value[key]
+    beside = folder / name
+    is_path = "/" in name or name.endswith((".yaml", ".yml", ".csv"))
+    with _placed(document, (key,)):
+        return load(str(beside) if is_path or beside.is_file() else name)
+
+
+def _chosen(document: Document, topics: TopicSet, only: tuple[str, ...] | None, *, given_by_option: bool) -> TopicSet:
+    if only is None:
+        return topics
+    for i, topic_id in enumerate(only):
+        with _placed(document, ("only", i)) if not given_by_option else _placed(document, ("topics",)):
+            topics[topic_id]
+    kept = tuple(topic for topic in topics.topics if topic.id in only)
+    return TopicSet(topics.name, kept, topics.attributes, topics.about)
+
+
+def _systems(document: Document, file: _AuditFile) -> tuple[System, ...]:
+    systems: list[System] = []
+    seen = Counter[str]()
+    for i, entry in enumerate(file.systems):
+        loc: Loc = ("systems", i)
+        seen[entry.name] += 1
+        if seen[entry.name] > 1:
+            raise document.error((*loc, "name"), f"two systems are called {entry.name!r}", advice="rename one")
+        limits = Limits(
+            concurrency=entry.concurrency,
+            spacing=max(entry.delay, _seconds_apart(document, (*loc, "rate"), entry.rate)),
+            turn_timeout=entry.turn_timeout,
+            retries=entry.retries,
+            retry_wait=entry.retry_wait,
+            attempts=entry.attempts,
+            give_up_after=entry.give_up_after,
+        )
+        systems.append(System(entry.name, entry.driver, entry.options, entry.session, limits, loc))
+    return tuple(systems)
+
+
+def _seconds_apart(document: Document, loc: Loc, rate: str | None) -> float:
+    """`30/min`, `2/s`, `500/h` as seconds from one turn to the next."""
+    if rate is None:
+        return 0.0
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*/\s*(s|min|h)\s*", rate)
+    if not found or float(found[1]) <= 0:
+        raise document.error(loc, f"rate {rate!r} is not understood", allowed="turns a time: 2/s, 30/min, 500/h")
+    return {"s": 1.0, "min": 60.0, "h": 3600.0}[found[2]] / float(found[1])
+
+
+def _thresholds(document: Document, file: _AuditFile) -> tuple[Threshold, ...]:
+    names = [entry.name for entry in file.systems]
+    for i, threshold in enumerate(file.thresholds):
+        loc: Loc = ("thresholds", i)
+        if (threshold.at_least is None) == (threshold.at_most is None):
+            raise document.error(loc, "a threshold has exactly one bound", allowed="at_least, at_most")
+        if threshold.system is not None and threshold.system not in names:
+            raise document.error((*loc, "system"), f"no system is called {threshold.system!r}", allowed=", ".join(names))
+    return file.thresholds
+
+
+def _check_capabilities(audit: Audit) -> None:
+    """Refuse, before the first request, a driver that cannot do what the protocol needs."""
+    for system in audit.systems:
+        driver = audit.build(system)
+        lacking = sorted(need for need in audit.protocol.needs if not getattr(driver.capabilities, need, False))
+        if lacking:
+            raise audit.document.error(
+                (*system.loc, "driver"),
+                f"protocol {audit.protocol.name!r} needs {', '.join(lacking)}, which driver {system.driver!r} lacks",
+                advice="choose another driver, or a protocol that does not need it",
+            )
+    if not audit.topics.topics:
+        raise InputError("no topic is left", place=Place(audit.document.path))

@@ -1,0 +1,66 @@
+"""`harvest check`: validate an audit and print its plan; sends nothing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from harvest.audit import load_audit
+from harvest.plan import make_plan
+
+__all__ = ["command"]
+
+
+@click.command()
+@click.argument("audit")
+@click.option("--out", metavar="RUN", type=click.Path(path_type=Path), help="Count what this run already holds.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
+def command(audit: str, out: Path | None, as_json: bool) -> None:
+    """Validate AUDIT (a file, or a shipped name) and print what running it would do. Sends nothing."""
+    from recordings.run_folder import is_run, read
+
+    resolved = load_audit(audit)
+    recorded = read(out).conversations if out is not None and is_run(out) else ()
+    plan = make_plan(resolved, recorded)
+    systems = [
+        {
+            "name": system.name,
+            "driver": system.driver,
+            "session": system.session,
+            "concurrency": system.limits.concurrency,
+            "spacing": system.limits.spacing,
+            "trials": sum(len(sitting.works) for sitting in plan.sittings[system.name]),
+        }
+        for system in resolved.systems
+    ]
+    document = {
+        "format": "harvest-plan/1",
+        "audit": resolved.name,
+        "protocol": resolved.protocol.name,
+        "topics": len(resolved.topics.topics),
+        "trials_each": resolved.trials,
+        "systems": systems,
+        "trials_planned": plan.planned,
+        "trials_recorded": plan.recorded,
+        "trials_to_play": plan.to_play,
+        "turns_at_most": plan.most_turns,
+        "requests_at_most": plan.most_requests,
+        "gold": len(resolved.gold) if resolved.gold is not None else 0,
+    }
+    if as_json:
+        click.echo(json.dumps(document, indent=2))
+        return
+    click.echo(f"{resolved.name}: {resolved.protocol.name} over {resolved.topics.name}, nothing was sent")
+    click.echo(f"  {len(resolved.topics.topics)} topics x {resolved.trials} trials x {len(systems)} systems")
+    for system in systems:
+        pace = f", a turn every {system['spacing']:g} s" if system["spacing"] else ""
+        click.echo(
+            f"  {system['name']}: {system['driver']}, {system['session']} sessions, "
+            f"{system['concurrency']} at a time{pace}, {system['trials']} trials to play"
+        )
+    click.echo(f"  trials: {plan.planned} planned, {plan.recorded} recorded, {plan.to_play} to play")
+    click.echo(f"  user turns: {plan.most_turns} at most; requests: {plan.most_requests} at most, retries included")
+    gold = f"{document['gold']} judged entities" if document["gold"] else "none: only usefulness will be scored"
+    click.echo(f"  gold: {gold}")

@@ -1,0 +1,108 @@
+"""`harvest doctor`: look at this machine and installation, and say what is missing and what to do."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+import tempfile
+import time
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import click
+
+from harvest.installation import DISTRIBUTION, foreign_owners, owners_by_package
+
+__all__ = ["command"]
+
+LIBRARIES = ("click", "httpx", "httpx-sse", "jinja2", "numpy", "pydantic", "pyyaml", "rich", "stamina", "yarl")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing looked at. state: `ok`, `note` (works, worth knowing) or `fault`."""
+
+    what: str
+    state: str
+    detail: str
+
+
+@click.command()
+@click.option("--audit", metavar="AUDIT.yaml", help="Also resolve this audit and its secrets; sends nothing.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
+def command(audit: str | None, as_json: bool) -> int:
+    """Look at this machine and say what is missing."""
+    findings = [_python(), *_libraries(), *_names(), _shipped(), _disk()]
+    if audit:
+        findings.append(_audit(audit))
+    faults = [finding for finding in findings if finding.state == "fault"]
+    if as_json:
+        click.echo(json.dumps({"format": "harvest-doctor/1", "findings": [asdict(f) for f in findings]}, indent=2))
+    else:
+        for finding in findings:
+            click.echo(f"{finding.state:>5}  {finding.what}: {finding.detail}")
+        click.echo("\nall is well" if not faults else f"\n{len(faults)} to mend, marked `fault` above")
+    return 2 if faults else 0
+
+
+def _python() -> Finding:
+    detail = f"{platform.python_version()} on {platform.system()} {platform.machine()}"
+    return Finding("Python", "ok" if sys.version_info >= (3, 11) else "fault", detail)
+
+
+def _libraries() -> list[Finding]:
+    findings = []
+    for name in (DISTRIBUTION, *LIBRARIES):
+        try:
+            findings.append(Finding(name, "ok", version(name)))
+        except PackageNotFoundError:
+            findings.append(Finding(name, "fault", f"not installed: pip install {name}"))
+    return findings
+
+
+def _names() -> list[Finding]:
+    sentences = foreign_owners(owners_by_package())
+    if not sentences:
+        return [Finding("package names", "ok", "no other distribution owns one of ours")]
+    return [Finding("package names", "fault", sentence) for sentence in sentences]
+
+
+def _shipped() -> Finding:
+    from harvest.audit import load_audit, shipped_audits
+    from protocols.library import shipped_protocols
+    from topics.library import shipped_topics
+
+    for name in shipped_audits():
+        load_audit(name)
+    names = ", ".join((*shipped_topics(), *shipped_protocols(), *shipped_audits()))
+    return Finding("shipped files", "ok", f"{names} load")
+
+
+def _disk() -> Finding:
+    """How long one turn waits to be safe: the cost of an fsync where runs would be written."""
+    try:
+        with tempfile.NamedTemporaryFile(dir=Path.cwd(), prefix=".harvest-doctor-") as file:
+            started = time.perf_counter()
+            for _ in range(20):
+                file.write(b"{}\n")
+                file.flush()
+                os.fsync(file.fileno())
+            spent = (time.perf_counter() - started) / 20
+    except OSError as fault:
+        return Finding("disk", "fault", f"cannot write here ({fault.strerror}); choose another folder with --out")
+    state = "ok" if spent < 0.05 else "note"
+    return Finding("disk", state, f"making a turn safe takes {1000 * spent:.1f} ms here")
+
+
+def _audit(name: str) -> Finding:
+    from harvest.audit import load_audit
+    from topics.errors import InputError
+
+    try:
+        audit = load_audit(name)
+    except InputError as fault:
+        return Finding("audit", "fault", str(fault))
+    return Finding("audit", "ok", f"{audit.name}: {len(audit.systems)} systems, {len(audit.topics.topics)} topics")

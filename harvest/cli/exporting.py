@@ -1,0 +1,37 @@
+"""`harvest export`: write a run's conversations as transcripts or messages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from recordings.judgments import read_gold_layers
+from recordings.messages import write_messages
+from recordings.run_folder import read
+from recordings.transcript_export import write_transcript
+
+__all__ = ["command"]
+
+
+@click.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option("--format", "form", type=click.Choice(["gfrc", "messages"]), required=True, help="What to write.")
+@click.option("--out", type=click.Path(path_type=Path), required=True, metavar="FILE", help="The file to write.")
+@click.option("--system", metavar="NAME", help="Only this system.")
+@click.option("--all", "every", is_flag=True, help="Every attempt, also invalid and interrupted ones.")
+def command(run: Path, form: str, out: Path, system: str | None, every: bool) -> None:
+    """Write the conversations of RUN as annotated transcripts (`gfrc`) or as JSON lines of `messages`."""
+    recorded = read(run)
+    chosen = [
+        conversation
+        for conversation in (recorded.conversations if every else recorded.finished)
+        if system in (None, conversation.key.system)
+    ]
+    if form == "gfrc":
+        write_transcript(chosen, out, gold=read_gold_layers([run]), topics=recorded.header.topic_set())
+    else:
+        write_messages(chosen, out)
+    for sentence in recorded.damage:
+        click.echo(f"damage: {sentence}", err=True)
+    click.echo(f"{len(chosen)} conversations written to {out}", err=True)

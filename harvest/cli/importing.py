@@ -1,0 +1,93 @@
+"""`harvest import`: make a run from annotated transcripts or messages files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import click
+
+from recordings.conversation import Conversation
+from recordings.imports import import_header, record
+from recordings.judgments import keep_gold
+from recordings.messages import read_messages
+from recordings.transcript import Transcript, read_transcript
+from topics.errors import InputError, Place
+from topics.gold import GoldEntry, GoldTable
+from topics.library import load_gold, load_topics
+from topics.topic import Topic, TopicSet, TopicType
+
+__all__ = ["command"]
+
+
+@click.command()
+@click.option("--format", "form", type=click.Choice(["gfrc", "messages"]), required=True, help="What the files are.")
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--out", type=click.Path(path_type=Path), required=True, metavar="RUN", help="The run folder to write.")
+@click.option("--system", help="System of conversations that do not name theirs [the file's name without ending].")
+@click.option("--trial", type=click.IntRange(1), default=1, show_default=True, help="Trial of transcripts without one.")
+@click.option("--topics", metavar="NAME|FILE", help="Their topics [gfrc: fairweb-45; messages: made from the files].")
+@click.option("--topic", metavar="ID", help="Topic of messages that do not name theirs.")
+@click.option("--gold", metavar="NAME|FILE.csv", help="Keep this gold table in the run too.")
+def command(
+    form: str,
+    files: tuple[Path, ...],
+    out: Path,
+    system: str | None,
+    trial: int,
+    topics: str | None,
+    topic: str | None,
+    gold: str | None,
+) -> None:
+    """Make a run from FILES: `gfrc`, annotated transcripts as in the GFRC paper (##### M002, ### U1, ### S1 o, #L2, …), or
+    `messages`, a JSON object with "messages" on each line.
+    """
+    if form == "gfrc":
+        topic_set = load_topics(topics or "fairweb-45")
+        transcripts = [read_transcript(file, system=system or file.stem, trial=trial, topics=topic_set) for file in files]
+        conversations = [one for transcript in transcripts for one in transcript.conversations]
+        judged = _united(files, transcripts)
+        for warning in (warning for transcript in transcripts for warning in transcript.warnings):
+            click.echo(f"warning: {warning}", err=True)
+    else:
+        given = load_topics(topics) if topics else None
+        conversations = []
+        for file in files:
+            read = read_messages(file, system=system or file.stem, topic=topic or "", topics=given)
+            conversations += read.conversations
+        topic_set = given or _made(conversations)
+        judged = GoldTable()
+    source = {"format": form, "files": [file.name for file in files]}
+    imported = record(out, conversations, import_header(conversations, topic_set, source=source))
+    if len(judged):
+        keep_gold(out, judged, source=", ".join(file.name for file in files), author="annotator")
+    if gold is not None:
+        keep_gold(out, load_gold(gold, topic_set), source=gold)
+    known = f", {imported.known} stood there already" if imported.known else ""
+    click.echo(f"{imported.written} conversations written to {out}{known}; {len(judged)} judged entities", err=True)
+
+
+def _united(files: Iterable[Path], transcripts: Iterable[Transcript]) -> GoldTable:
+    """The judgments of all files; two files that disagree on an entity are refused, because one must be wrong."""
+    found: dict[tuple[str, str], tuple[GoldEntry, Path]] = {}
+    for file, transcript in zip(files, transcripts, strict=True):
+        for entry in transcript.gold:
+            known, where = found.setdefault((entry.topic, entry.entity), (entry, file))
+            if (known.grade, known.groups) != (entry.grade, entry.groups):
+                raise InputError(
+                    f"{entry.entity} is judged L{entry.grade} {dict(entry.groups)} for topic {entry.topic}, and "
+                    f"L{known.grade} {dict(known.groups)} in {where}",
+                    place=Place(str(file)),
+                    advice="make the two agree, or import the files into two runs",
+                )
+    return GoldTable(entry for entry, _ in found.values())
+
+
+def _made(conversations: Iterable[Conversation]) -> TopicSet:
+    """Topics for conversations that came without a topic set: their names, and what was asked first."""
+    kind = TopicType("unknown")
+    made: dict[str, Topic] = {}
+    for conversation in conversations:
+        first = conversation.turns[0].said if conversation.turns else ""
+        made.setdefault(conversation.key.topic, Topic(conversation.key.topic, kind, first or conversation.key.topic))
+    return TopicSet("imported", tuple(made.values()), {})

@@ -1,0 +1,93 @@
+"""The `harvest` command: its list of commands, and how errors become messages and exit codes.
+
+Exit codes: 0 done; 1 a threshold of the audit was missed; 2 the command or a file is wrong; 3 too many invalid
+trials; 130 interrupted. Figures and JSON go to standard output; everything for people goes to standard error.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from dataclasses import dataclass
+from importlib.metadata import version
+
+import click
+
+from topics.errors import HarvestError
+
+__all__ = ["COMMANDS", "main"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    module: str
+    summary: str
+
+
+# The summaries stand here so that `harvest --help` imports no command; a test holds them to the commands' own.
+COMMANDS = {
+    "run": _Entry("harvest.cli.run", "Play an audit (or go on with it), then score it."),
+    "score": _Entry("harvest.cli.score", "Score recorded runs, offline, again and again."),
+    "show": _Entry("harvest.cli.show", "List a run's trials, or print one conversation."),
+    "check": _Entry("harvest.cli.check", "Validate an audit and print its plan; sends nothing."),
+    "import": _Entry("harvest.cli.importing", "Make a run from annotated transcripts or messages files."),
+    "export": _Entry("harvest.cli.exporting", "Write a run's conversations as transcripts or messages."),
+    "merge": _Entry("harvest.cli.merging", "Unite the runs of several machines in a new one."),
+    "replay-routes": _Entry("harvest.cli.replay_routes", "Would today's rules have taken the recorded paths?"),
+    "doctor": _Entry("harvest.cli.doctor", "Look at this machine and say what is missing."),
+}
+
+
+class _LateCommands(click.Group):
+    """Knows its commands by name and imports one only when it is called: `--help` must be quick."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        entry = COMMANDS.get(name)
+        if entry is None:
+            return None
+        command = importlib.import_module(entry.module).command
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, entry.summary) for name, entry in COMMANDS.items()])
+
+
+def _print_version(context: click.Context, _: click.Parameter, asked: bool) -> None:
+    if asked:
+        click.echo(f"harvest {version('conversation-harvest')}")
+        context.exit()
+
+
+@click.group(cls=_LateCommands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Print it.")
+def _harvest() -> None:
+    """Harvest conversations from chat systems, again and again, and score them.
+
+    See it work:        harvest run demo --out demo-run
+
+    Audit a system:     write AUDIT.yaml, then check, run, show and score it.
+    """
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Entry point. Exits; a user's mistake is one message without a traceback."""
+    try:
+        code = _harvest.main(args=arguments, prog_name="harvest", standalone_mode=False)
+    except click.ClickException as fault:
+        fault.show(sys.stderr)
+        code = 2
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("interrupted", err=True)
+        code = 130
+    except HarvestError as fault:
+        click.echo(f"error: {fault}", err=True)
+        code = 2
+    except BrokenPipeError:  # the reader of our output went away, as `| head` does
+        sys.stderr.close()
+        code = 0
+    sys.exit(code if isinstance(code, int) else 0)

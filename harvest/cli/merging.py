@@ -1,0 +1,22 @@
+"""`harvest merge`: unite the runs of several machines in a new one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from recordings.merge import merge
+
+__all__ = ["command"]
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--out", type=click.Path(path_type=Path), required=True, metavar="RUN", help="The new run folder.")
+def command(runs: tuple[Path, ...], out: Path) -> None:
+    """Unite the RUNS of several machines in a new run: every attempt once, none lost."""
+    merged = merge(runs, out)
+    for sentence in (*merged.conflicts, *merged.damage):
+        click.echo(f"note: {sentence}", err=True)
+    click.echo(f"{merged.attempts} attempts at {merged.trials} trials in {merged.path}", err=True)

@@ -1,0 +1,108 @@
+"""`harvest replay-routes`: would today's rules have taken the recorded paths?"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, astuple, dataclass
+from pathlib import Path
+
+import click
+
+from protocols.interpreter import retrace
+from protocols.library import check_topics, decode_protocol, load_protocol
+from protocols.route import Route, Say, Stop
+from recordings.conversation import Conversation
+from recordings.run_folder import read
+from topics.errors import InputError, Place
+
+__all__ = ["command"]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """The first turn of a conversation at which today's decision is not the recorded one."""
+
+    system: str
+    topic: str
+    trial: int
+    attempt: int
+    turn: int
+    recorded: str
+    now: str
+    evidence: tuple[str, ...]
+
+
+@click.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option("--protocol", metavar="NAME|FILE", help="Ask this protocol instead of the recorded one.")
+@click.option("--fail-on-change", is_flag=True, help="Exit with 1 if any path differs.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
+def command(run: Path, protocol: str | None, fail_on_change: bool, as_json: bool) -> int:
+    """Would today's rules have taken the recorded paths? Replays every finished conversation of RUN; asks nobody."""
+    recorded = read(run)
+    topics = recorded.header.topic_set()
+    if recorded.header.protocol is None and protocol is None:
+        raise InputError("this run has no protocol (it was imported)", place=Place(str(run)), advice="give one: --protocol NAME")
+    chosen = load_protocol(protocol) if protocol else decode_protocol(recorded.header.protocol, str(run / "run.json"))
+    if topics is None:
+        raise InputError("this run does not know its topics", place=Place(str(run)), advice="import it again with --topics")
+    check_topics(chosen, topics)
+    changes: list[Change] = []
+    versions = 0
+    for conversation in recorded.finished:
+        now = retrace(chosen, topics[conversation.key.topic], conversation.exchanges)
+        versions += _other_versions(conversation, now)
+        change = _first_change(conversation, now)
+        if change is not None:
+            changes.append(change)
+    if as_json:
+        document = {
+            "format": "harvest-routes/1",
+            "conversations": len(recorded.finished),
+            "changed": [asdict(change) for change in changes],
+            "decisions_by_other_rule_versions": versions,
+        }
+        click.echo(json.dumps(document, ensure_ascii=False))
+    else:
+        for change in changes:
+            click.echo(
+                f"{change.system} {change.topic} trial {change.trial}, turn {change.turn}: was {change.recorded}, "
+                f"now {change.now}" + (f" ({'; '.join(change.evidence)})" if change.evidence else "")
+            )
+        click.echo(f"{len(recorded.finished)} conversations, {len(changes)} would have gone another way")
+        if versions:
+            click.echo(f"{versions} decisions were recorded with other versions of the rules")
+    return 1 if changes and fail_on_change else 0
+
+
+def _first_change(conversation: Conversation, now: Sequence[Say | Stop]) -> Change | None:
+    def change(turn: int, recorded: str, today: str, evidence: tuple[str, ...] = ()) -> Change:
+        return Change(*astuple(conversation.key), conversation.attempt, turn, recorded, today, evidence)
+
+    turns = [turn for turn in conversation.turns if turn.reply is not None]
+    for i, turn in enumerate(turns):
+        action = now[i]
+        if not isinstance(action, Say) or action.text != turn.said:
+            today = f"says {action.text!r}" if isinstance(action, Say) else f"stops: {action.outcome}"
+            return change(turn.number, f"said {turn.said!r}", today)
+        route = now[i + 1].route
+        if turn.route is None or route is None:
+            continue  # an import without decisions has nothing to compare with
+        if (turn.route.label, turn.route.target) != (route.label, route.target):
+            quotes = tuple(f"{piece.note}: {piece.quote[:80]}" for piece in route.evidence[:3])
+            return change(turn.number, _told(turn.route), _told(route), quotes)
+    return None
+
+
+def _told(route: Route) -> str:
+    return f"{route.label} by {route.rule} to {route.target}"
+
+
+def _other_versions(conversation: Conversation, now: Sequence[Say | Stop]) -> int:
+    """Decisions whose rule was judged by other code than today's."""
+    return sum(
+        1
+        for turn, action in zip(conversation.turns, now[1:], strict=False)
+        if turn.route is not None and action.route is not None and turn.route.version != action.route.version
+    )

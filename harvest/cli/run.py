@@ -1,0 +1,125 @@
+"""`harvest run`: play an audit (or go on with it), then score it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import sys
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from harvest.attempt import Player
+from harvest.audit import Audit, load_audit
+from harvest.plan import make_plan
+from harvest.progress import Display
+from harvest.report import print_scored, threshold_misses
+from harvest.runner import Runner
+from harvest.scorecard import score_run, write_scores
+from recordings.header import make_header
+from recordings.judgments import keep_gold
+from recordings.run_folder import read
+from recordings.store import RunWriter
+from simulators.scripted import ScriptedUser
+from topics.errors import HarvestError
+
+__all__ = ["command"]
+
+
+def _listed(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
+    return tuple(item.strip() for item in value.split(",") if item.strip()) if value else None
+
+
+@click.command()
+@click.argument("audit")
+@click.option("--out", type=click.Path(path_type=Path), metavar="RUN", help="The run folder [default: runs/NAME].")
+@click.option("--trials", type=click.IntRange(1), help="Trials, instead of the audit's number.")
+@click.option("--seed", type=click.IntRange(0), help="Seed, instead of the audit's.")
+@click.option("--topics", callback=_listed, metavar="ID,ID,…", help="Only these topics.")
+@click.option("--worker", default="", metavar="NAME", help="This machine's name, where several write runs to be merged.")
+@click.option("--json", "as_json", is_flag=True, help="The scores as one JSON document on standard output.")
+def command(
+    audit: str,
+    out: Path | None,
+    trials: int | None,
+    seed: int | None,
+    topics: tuple[str, ...] | None,
+    worker: str,
+    as_json: bool,
+) -> int:
+    """Play AUDIT (a file, or a shipped name such as `demo`), or go on with it, then score it.
+
+    The same command goes on where it stopped: finished trials are skipped, invalid and interrupted ones are tried
+    again, a changed protocol, topic or system is refused.
+    """
+    resolved = load_audit(audit, trials=trials, seed=seed, only=topics)
+    folder = out or Path("runs") / resolved.name
+    console = Console(stderr=True, highlight=False)
+    _play(resolved, folder, worker, console)
+
+    run = read(folder)
+    table = score_run([run])
+    paths = [folder / "run.json", *sorted(folder.glob("trials-*.jsonl")), write_scores(folder, table)]
+    people = console if as_json else Console(highlight=False)
+    print_scored(people, [run], table, paths)
+    if as_json:
+        click.echo(json.dumps(table.as_json(), ensure_ascii=False))
+
+    finished = {conversation.key for conversation in run.finished}
+    planned = {(s.name, t.id, n) for s in resolved.systems for t in resolved.topics.topics for n in range(1, resolved.trials + 1)}
+    missing = sum(1 for key in planned if key not in {(k.system, k.topic, k.trial) for k in finished})
+    if missing:
+        share = missing / len(planned)
+        people.print(f"[red]{missing} of {len(planned)} trials have no valid attempt[/]; the same command tries them again")
+        if share > resolved.max_invalid:
+            return 3
+    misses = threshold_misses(resolved.thresholds, table)
+    for miss in misses:
+        people.print(f"[red]threshold missed:[/] {miss}")
+    return 1 if misses else 0
+
+
+def _play(audit: Audit, folder: Path, worker: str, console: Console) -> None:
+    systems = {system.name: system.definition() for system in audit.systems}
+    drivers = {system.name: audit.build(system) for system in audit.systems}
+    header = make_header(
+        audit=audit.as_json(),
+        protocol=audit.protocol,
+        topics=audit.topics,
+        systems=systems,
+        seed=audit.seed,
+        folder=audit.folder,
+    )
+
+    async def play() -> None:
+        async with RunWriter.open(folder, header, secrets=audit.secrets, worker=worker) as writer:
+            recorded = read(folder)
+            for sentence in recorded.damage:
+                console.print(f"[yellow]note:[/] {sentence}", markup=True)
+            if audit.gold is not None:
+                keep_gold(folder, audit.gold, source=audit.gold_source)
+            plan = make_plan(audit, recorded.conversations)
+            if plan.recorded:
+                console.print(f"{plan.recorded} of {plan.planned} trials are recorded; {plan.to_play} to play")
+            player = Player(writer, ScriptedUser(audit.protocol), audit.seed, keep_evidence=audit.evidence)
+            with Display(console, audit.systems, plan) as display:
+                await Runner(player, audit.systems, drivers, display).play(plan)
+
+    # A scheduler stops us with SIGTERM: the turn in flight is given up, everything before it is on disk.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        asyncio.run(play())
+    except* HarvestError as group:
+        raise _first(group) from None
+    except* KeyboardInterrupt:
+        console.print("interrupted; every finished turn is on disk, and the same command goes on")
+        sys.exit(130)
+
+
+def _first(group: BaseExceptionGroup[HarvestError]) -> HarvestError:
+    """The first error of a group: the others are its echo in other sessions."""
+    for fault in group.exceptions:
+        return _first(fault) if isinstance(fault, BaseExceptionGroup) else fault
+    raise AssertionError("a group is never empty")

@@ -1,0 +1,77 @@
+"""`harvest score`: score recorded runs, offline, again and again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from harvest.report import print_scored
+from harvest.scorecard import score_run, write_scores
+from recordings.run_folder import read
+from topics.errors import InputError
+from topics.library import load_gold
+
+__all__ = ["command"]
+
+
+def _pairs(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, float]:
+    """`L1=0.5` and `RATINGS=2` as a mapping."""
+    found: dict[str, float] = {}
+    for value in values:
+        name, _, number = value.partition("=")
+        try:
+            found[name.strip()] = float(number)
+        except ValueError:
+            raise click.BadParameter(f"{value!r} is not NAME=NUMBER") from None
+    return found
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--gold", metavar="NAME|FILE.csv", help="Judge by this gold table instead of the run's own.")
+@click.option("--patience", type=click.IntRange(1), metavar="L", help="L: words a user reads at most [1250].")
+@click.option("--gain", multiple=True, callback=_pairs, metavar="L1=0.5", help="Gain of a grade; may be repeated.")
+@click.option("--alpha", type=click.FloatRange(0, 1), help="Weight of R in GFR(C) [0.5].")
+@click.option("--weight", multiple=True, callback=_pairs, metavar="SET=1", help="Weight of an attribute set in GF.")
+@click.option("--ordinal", type=click.Choice(["RNOD", "NMD"]), help="Divergence of ordinal attribute sets [RNOD].")
+@click.option("--irrelevant", type=click.Choice(["ignore", "uniform"]), help="Turns without relevant entities [ignore].")
+@click.option("--turn-weight", type=click.Choice(["one", "largest-pw"]), help="PW(S), the weight of a turn in GF [one].")
+@click.option("--level", type=click.FloatRange(0, 1, min_open=True, max_open=True), help="Of the intervals [0.95].")
+@click.option("--resample", type=click.Choice(["topics", "topics+trials"]), help="What the bootstrap draws [topics].")
+@click.option("--replications", type=click.IntRange(100), help="Bootstrap replications [2000].")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the bootstrap.")
+@click.option("--keep/--no-keep", default=False, help="Write scores.json into the (single) run.")
+@click.option("--all", "every", is_flag=True, help="Print every variant too (by=NMD, GF_cum).")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
+def command(
+    runs: tuple[Path, ...],
+    gold: str | None,
+    gain: dict[str, float],
+    weight: dict[str, float],
+    seed: int,
+    keep: bool,
+    every: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Score recorded RUNS, offline, again and again. Several runs are scored side by side."""
+    read_runs = [read(run) for run in runs]
+    if keep and len(read_runs) > 1:
+        raise InputError("--keep writes into one run, and several were given", advice="score them one by one")
+    table_of_gold = None
+    if gold is not None:
+        topics = read_runs[0].header.topic_set()
+        if topics is None:
+            raise InputError(f"{runs[0]} does not know its topics", advice="import it again with --topics")
+        table_of_gold = load_gold(gold, topics)
+    settings = {**options, "gains": gain or None, "weights": weight or None}
+    table = score_run(read_runs, settings=settings, gold=table_of_gold, seed=seed)
+    paths = [write_scores(runs[0], table)] if keep else []
+    if as_json:
+        click.echo(json.dumps(table.as_json(), ensure_ascii=False))
+    else:
+        print_scored(Console(highlight=False), read_runs, table, paths, every=every)

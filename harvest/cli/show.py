@@ -1,0 +1,138 @@
+"""`harvest show`: list a run's trials, or print one conversation with its labels, routes and evidence."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.markup import escape
+from rich.text import Text
+
+from recordings.conversation import Conversation, Turn
+from recordings.run_folder import Run, read
+
+__all__ = ["command"]
+
+
+@click.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option("--system", metavar="NAME", help="Only this system.")
+@click.option("--topic", metavar="ID", help="Only this topic.")
+@click.option("--trial", type=click.IntRange(1), help="Only this trial.")
+@click.option("--all", "every", is_flag=True, help="Every attempt, also invalid and interrupted ones.")
+@click.option("--text", "as_text", is_flag=True, help="Print the conversations even where there are several.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
+def command(
+    run: Path, system: str | None, topic: str | None, trial: int | None, every: bool, as_text: bool, as_json: bool
+) -> None:
+    """List a run's trials, or print one conversation (with --system, --topic and --trial)."""
+    recorded = read(run)
+    chosen = [
+        conversation
+        for conversation in (recorded.conversations if every else recorded.finished)
+        if system in (None, conversation.key.system)
+        and topic in (None, conversation.key.topic)
+        and trial in (None, conversation.key.trial)
+    ]
+    if as_json:
+        click.echo(json.dumps(_document(recorded, chosen, whole=as_text or len(chosen) == 1)))
+        return
+    console = Console(highlight=False)
+    if as_text or len(chosen) == 1:
+        for conversation in chosen:
+            _print_conversation(console, conversation)
+    else:
+        _print_list(console, recorded, chosen)
+
+
+def _labels(conversation: Conversation) -> str:
+    return " ".join(turn.label or "?" for turn in conversation.turns if turn.reply is not None)
+
+
+def _outcome(conversation: Conversation) -> str:
+    outcome = conversation.outcome
+    if outcome is None:
+        return "interrupted"
+    return f"{outcome.kind} ({outcome.reason})" if outcome.kind == "invalid" else outcome.kind
+
+
+def _document(run: Run, chosen: list[Conversation], *, whole: bool) -> dict[str, Any]:
+    trials = []
+    for conversation in chosen:
+        row: dict[str, Any] = {
+            **asdict(conversation.key),
+            "id": conversation.trial_id,
+            "attempt": conversation.attempt,
+            "session": conversation.session,
+            "place": conversation.place,
+            "outcome": conversation.outcome.kind if conversation.outcome else None,
+            "reason": conversation.outcome.reason if conversation.outcome else "",
+            "labels": [turn.label for turn in conversation.turns if turn.reply is not None],
+            "started_at": conversation.started_at,
+            "ended_at": conversation.ended_at,
+        }
+        if whole:
+            row["turns"] = [_turn(turn) for turn in conversation.turns]
+        trials.append(row)
+    return {"format": "harvest-listing/1", "run": str(run.path), "damage": list(run.damage), "trials": trials}
+
+
+def _turn(turn: Turn) -> dict[str, Any]:
+    reply = turn.reply
+    return {
+        "turn": turn.number,
+        "state": turn.state,
+        "said": turn.said,
+        "text": reply.answer.text if reply else None,
+        "links": [asdict(link) for link in reply.answer.links] if reply else [],
+        "seconds": reply.seconds if reply else None,
+        "finish": reply.finish if reply else "",
+        "evidence": dict(reply.evidence) if reply else {},
+        "route": asdict(turn.route) if turn.route else None,
+    }
+
+
+def _print_list(console: Console, run: Run, chosen: list[Conversation]) -> None:
+    for conversation in chosen:
+        key = conversation.key
+        attempt = f" attempt {conversation.attempt}" if conversation.attempt > 1 else ""
+        click.echo(f"{key.system}  {key.topic}  trial {key.trial}{attempt}  {_labels(conversation):<5} {_outcome(conversation)}")
+    attempts = Counter(_outcome(conversation) for conversation in run.conversations)
+    counted = ", ".join(f"{count} {outcome}" for outcome, count in attempts.most_common())
+    click.echo(f"\n{len(chosen)} shown; attempts recorded: {counted or 'none'}")
+    for sentence in run.damage:
+        console.print(f"[yellow]damage:[/] {escape(sentence)}")
+
+
+def _print_conversation(console: Console, conversation: Conversation) -> None:
+    key = conversation.key
+    console.rule(f"{escape(key.system)} · {escape(key.topic)} · trial {key.trial} · attempt {conversation.attempt}")
+    for turn in conversation.turns:
+        console.print(Text(f"U{turn.number} ", style="bold cyan") + Text(f"({turn.state})", style="dim"))
+        console.print(Text(turn.said), soft_wrap=True)
+        if turn.reply is None:
+            console.print(Text("no reply was recorded", style="red"))
+            continue
+        heading = Text(f"S{turn.number} {turn.label or '?'}", style="bold green" if turn.label == "o" else "bold yellow")
+        if turn.reply.seconds is not None:
+            heading.append(f" {turn.reply.seconds:.1f} s", style="dim")
+        if turn.reply.finish:
+            heading.append(f" finish={turn.reply.finish}", style="dim")
+        console.print(heading)
+        console.print(Text(turn.reply.answer.text), soft_wrap=True)
+        if turn.route is not None:
+            console.print(Text(f"  {turn.route.rule} ({turn.route.version}) -> {turn.route.target}", style="dim"))
+            for piece in turn.route.evidence[:5]:
+                note = f"  {piece.note}: " if piece.note else "  "
+                console.print(Text(note + piece.quote.replace("\n", " ")[:100], style="dim"), soft_wrap=True)
+            if len(turn.route.evidence) > 5:
+                console.print(Text(f"  … and {len(turn.route.evidence) - 5} more", style="dim"))
+        for name, address in turn.reply.evidence.items():
+            console.print(Text(f"  evidence {name}: {address}", style="dim"), soft_wrap=True)
+    detail = conversation.outcome.detail if conversation.outcome else ""
+    console.print(Text(f"outcome: {_outcome(conversation)}" + (f": {detail}" if detail else "")), soft_wrap=True)

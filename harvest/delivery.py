@@ -1,0 +1,63 @@
+"""Delivering one user turn: at the system's pace, within the time-out, sent again only where that is safe.
+
+A turn is sent again when the system never took it (`NotSent`), or when it went unanswered and the system keeps
+no state, so that asking again changes nothing. What the system said is never looked at here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import replace
+
+import stamina
+
+from harvest.drivers.driver import Denied, DriverError, NotSent, Reply, Session, Unanswered
+from harvest.limits import Gate, Limits
+
+__all__ = ["deliver"]
+
+# Every failed sending is in the recording; stamina's own warnings would write over the progress display.
+logging.getLogger("stamina").addHandler(logging.NullHandler())
+
+LONGEST_WAIT = 120.0
+"""Seconds: a Retry-After beyond this is not waited for; the attempt is invalid and can be resumed later."""
+
+
+async def deliver(session: Session, text: str, *, stateful: bool, limits: Limits, gate: Gate) -> Reply:
+    """The reply to `text`, with the number of sendings on it. Raises the last DriverError."""
+
+    def wait_before_next(fault: Exception) -> bool | float:
+        if isinstance(fault, Denied) or not isinstance(fault, DriverError):
+            return False
+        if not isinstance(fault, NotSent) and stateful:
+            return False
+        if fault.retry_after is not None:
+            return fault.retry_after if fault.retry_after <= LONGEST_WAIT else False
+        return True
+
+    sends = 0
+    async for attempt in stamina.retry_context(
+        on=wait_before_next,
+        attempts=limits.retries + 1,
+        timeout=None,
+        wait_initial=limits.retry_wait,
+        wait_max=LONGEST_WAIT,
+        wait_jitter=limits.retry_wait / 2,
+    ):
+        with attempt:
+            await gate.passed()
+            sends += 1
+            reply = await _within(limits.turn_timeout, session, text)
+            return replace(reply, turn=replace(reply.turn, sends=sends))
+    raise AssertionError("stamina raises the last error")
+
+
+async def _within(seconds: float, session: Session, text: str) -> Reply:
+    try:
+        async with asyncio.timeout(seconds) as bound:
+            return await session.say(text)
+    except TimeoutError as fault:
+        if bound.expired():
+            raise Unanswered("timeout", f"no whole reply within {seconds:g} s (turn_timeout)") from fault
+        raise Unanswered("timeout", str(fault)) from fault

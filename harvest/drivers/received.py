@@ -1,0 +1,196 @@
+"""What came back over HTTP, as bytes, and what a status means for the next step.
+
+    status                          means
+    2xx                             a reply, to be read
+    401, 402, 403, 407              Denied: the key, the account or the proxy
+    404, 405, 410 …, other 4xx      Denied until the system has answered once: the request itself is wrong.
+                                    After that Unanswered: the fault lies in this conversation (too long for
+                                    the model, a session that expired)
+    408, 425                        Unanswered, NotSent
+    429                             NotSent, with Retry-After; Denied where the body says the quota is used up
+    5xx, 1xx                        Unanswered, with Retry-After if there is one
+    3xx                             Denied (`redirect`): only redirects within the same origin are followed
+
+Only the status and the machine-readable code of an error decide, never the words of a reply.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.message import Message
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+
+from harvest.drivers.driver import Denied, DriverError, Exhibit, NotSent, Unanswered
+from harvest.drivers.timing import Stopwatch
+
+__all__ = ["Received", "error_code", "error_message", "excerpt"]
+
+_ALWAYS_DENIED = frozenset({401, 402, 403, 407})
+_NO_QUOTA = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
+_NO_MODEL = frozenset({"model_not_found", "invalid_model", "model_not_supported", "deploymentnotfound"})
+_MOST_EVIDENCE = 2**20  # bytes of a reply that was not whole: enough to see what it was
+
+
+def excerpt(text: str, most: int = 200) -> str:
+    """The beginning of a text on one line, for a message."""
+    line = " ".join(text[: most * 2].split())
+    return line if len(line) <= most else line[: most - 1] + "…"
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A reply: url, status, headers and the bytes of the body (content-encoding undone), with its times.
+
+    whole: False where the transfer broke off, ran out of time or grew too large.
+    """
+
+    url: str
+    status: int
+    headers: tuple[tuple[str, str], ...]
+    body: bytes
+    watch: Stopwatch
+    whole: bool = True
+
+    def header(self, name: str) -> str:
+        """The first header of that name (any case); "" if there is none."""
+        return next((value for key, value in self.headers if key.lower() == name), "")
+
+    @property
+    def media_type(self) -> str:
+        return self.header("content-type").partition(";")[0].strip().lower()
+
+    @property
+    def charset(self) -> str:
+        """As declared; UTF-8 where nothing is."""
+        message = Message()
+        message["content-type"] = self.header("content-type") or "text/plain"
+        return message.get_content_charset("utf-8")
+
+    @property
+    def exhibits(self) -> tuple[Exhibit, ...]:
+        """Status and headers, and the body as it came."""
+        head = {"url": self.url, "status": self.status, "headers": [list(pair) for pair in self.headers]}
+        name = "stream" if self.media_type == "text/event-stream" else "response"
+        body = self.body if self.whole else self.body[:_MOST_EVIDENCE]
+        media_type = self.header("content-type") or "application/octet-stream"
+        return (
+            Exhibit("headers", "application/json", json.dumps(head, ensure_ascii=False, indent=1).encode()),
+            Exhibit(name, media_type, body),
+        )
+
+    def fault(self, kind: type[DriverError], reason: str, detail: str, *, partial: str | None = None) -> DriverError:
+        """An error of `kind` with this reply as its evidence. partial: by default, the body as far as it is text."""
+        if partial is None:
+            partial = self.body[:_MOST_EVIDENCE].decode("utf-8", "replace")
+        return kind(reason, detail, partial=partial, exhibits=self.exhibits)
+
+    def text(self) -> str:
+        """The body as text, decoded strictly. Raises Unanswered (`unknown-charset`, `not-utf8`, `bad-encoding`)."""
+        charset = self.charset
+        try:
+            codec = codecs.lookup(charset)
+        except LookupError:
+            raise self.fault(Unanswered, "unknown-charset", f"the reply declares the charset {charset!r}") from None
+        name = "utf-8-sig" if codec.name == "utf-8" else charset
+        try:
+            return self.body.decode(name)
+        except UnicodeDecodeError as error:
+            reason = "not-utf8" if codec.name == "utf-8" else "bad-encoding"
+            detail = f"byte {error.start} of the reply is not {charset}: {error.reason}"
+            raise self.fault(Unanswered, reason, detail) from None
+        except LookupError:  # codecs from bytes to bytes, such as `hex`, are no charsets
+            raise self.fault(Unanswered, "unknown-charset", f"{charset!r} is not a charset of text") from None
+
+    def json(self) -> object:
+        """The body as a JSON value. Raises Unanswered (`bad-json`, or as `text`)."""
+        text = self.text()
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError) as error:
+            detail = f"the reply is not JSON ({error}); it begins: {excerpt(text)!r}"
+            raise self.fault(Unanswered, "bad-json", detail) from None
+
+    def refusal(self, *, answered: bool, now: datetime | None = None) -> DriverError | None:
+        """The error that the status stands for, or None for a reply. answered: the system has replied before."""
+        if 200 <= self.status < 300:
+            return None
+        if 300 <= self.status < 400:
+            where = self.header("location")
+            return self.fault(Denied, "redirect", f"{self.url} redirects to {where or 'nowhere'}: ask there instead")
+        kind, code = self._kind(answered), error_code(_loaded(self.body))
+        reason = code.replace("_", "-") if code in _NO_QUOTA | _NO_MODEL else f"http-{self.status}"
+        fault = self.fault(kind, reason, self._said())
+        if kind is not Denied:
+            fault.retry_after = self._retry_after(now or datetime.now(UTC))
+        return fault
+
+    def _kind(self, answered: bool) -> type[DriverError]:
+        code = error_code(_loaded(self.body))
+        if self.status in _ALWAYS_DENIED or code in _NO_MODEL or (self.status == 429 and code in _NO_QUOTA):
+            return Denied
+        if self.status in (425, 429):
+            return NotSent
+        if 400 <= self.status < 500 and self.status != 408 and not answered:
+            return Denied
+        return Unanswered
+
+    def _said(self) -> str:
+        try:
+            phrase = HTTPStatus(self.status).phrase
+        except ValueError:
+            phrase = "an unknown status"
+        text = error_message(_loaded(self.body)) or self.body[:2000].decode("utf-8", "replace")
+        return f"{self.status} {phrase}: {excerpt(text)}" if text.strip() else f"{self.status} {phrase}"
+
+    def _retry_after(self, now: datetime) -> float | None:
+        """Seconds, never negative; None where the header is missing or unreadable."""
+        for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+            value = self.header(name).strip()
+            if value.isascii() and value.replace(".", "", 1).isdigit():
+                return float(value) * unit
+        try:
+            moment = parsedate_to_datetime(self.header("retry-after"))
+        except (TypeError, ValueError):
+            return None
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=UTC)
+        return max(0.0, (moment - now).total_seconds())
+
+
+def _loaded(body: bytes) -> object:
+    try:
+        return json.loads(body[:_MOST_EVIDENCE])
+    except (ValueError, RecursionError):
+        return None
+
+
+def _error(value: object) -> object:
+    return value.get("error") if isinstance(value, Mapping) else None
+
+
+def error_code(value: object) -> str:
+    """The machine-readable code of an error body (`{"error": {"code": …, "type": …}}`), in lower case; "" if none."""
+    error = _error(value)
+    if isinstance(error, Mapping):
+        for key in ("code", "type"):
+            if isinstance(error.get(key), str) and not str(error[key]).isdigit():
+                return str(error[key]).lower()
+    return ""
+
+
+def error_message(value: object) -> str:
+    """The sentence of an error body; "" if there is none in a usual place."""
+    error = _error(value)
+    if isinstance(error, str):
+        return error
+    for holder in (error, value):
+        if isinstance(holder, Mapping):
+            for key in ("message", "detail", "error_description"):
+                if isinstance(holder.get(key), str):
+                    return str(holder[key])
+    return ""

@@ -1,0 +1,103 @@
+"""The figures of scored runs for people: systems side by side, each value with its interval and its n."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich import box
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from scoring.table import ScoreRow
+
+__all__ = ["figures", "is_share", "shown_value"]
+
+_NAME_WIDTH, _CELL_WIDTH = 22, 28
+_FIRST = ("%useful", "ave%useful", "%recovery", "R", "GF", "GFR")
+
+
+def is_share(row: ScoreRow) -> bool:
+    """Whether people read the value as a percentage."""
+    return row.measure.split("(")[0].endswith(("%useful", "%recovery"))
+
+
+def shown_value(row: ScoreRow, value: float) -> str:
+    """A value as people read it: percent for %-measures, four digits otherwise, `n/a` for undefined."""
+    if value != value:
+        return "n/a"
+    return f"{100 * value:.1f}%" if is_share(row) else f"{value:.4f}"
+
+
+def figures(rows: Sequence[ScoreRow], *, width: int, every: bool = False) -> Iterator[RenderableType]:
+    """Tables of the overall rows (no single topic, type, trial or entity), as many systems a table as fit `width`.
+
+    every: also the variants, GF by the other divergence and GF of cumulative distributions.
+    """
+    overall = [row for row in rows if row.topic is None and row.trial is None and row.topic_type is None]
+    variants = {row.measure for row in overall if "_cum" in row.measure or "by=" in row.measure}
+    if not every:
+        overall = [row for row in overall if row.measure not in variants]
+    overall.sort(key=_rank)
+    systems = list(dict.fromkeys(row.system for row in overall))
+    a_table = max(1, (width - _NAME_WIDTH) // _CELL_WIDTH)
+    for start in range(0, len(systems), a_table):
+        yield _table(overall, systems[start : start + a_table])
+    yield from _intervals(overall)
+    yield from _invalid(overall)
+    if variants and not every:
+        yield Text(f"{len(variants)} variants are not shown (by=NMD, GF_cum): score --all, or --json", style="dim")
+
+
+def _rank(row: ScoreRow) -> tuple[int, bool]:
+    name = row.measure.split("(")[0]
+    first = name == "GFR" or "(" not in row.measure
+    return (_FIRST.index(name) if first and name in _FIRST else len(_FIRST), "_cum" in name)
+
+
+def _table(rows: Sequence[ScoreRow], systems: Sequence[str]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("measure", no_wrap=True, min_width=_NAME_WIDTH - 4)
+    for system in systems:
+        table.add_column(Text(system), no_wrap=True, justify="right")
+        table.add_column("n", no_wrap=True, justify="right", style="dim")
+    cells = {(row.measure, row.turn, row.system): row for row in rows}
+    for measure, turn in dict.fromkeys((row.measure, row.turn) for row in rows):
+        line = [Text(f"{measure} S{turn}" if turn else measure)]
+        for system in systems:
+            row = cells.get((measure, turn, system))
+            line += [Text(_shown(row) if row else ""), Text(str(row.n) if row else "")]
+        table.add_row(*line)
+    return table
+
+
+def _shown(row: ScoreRow) -> str:
+    value = shown_value(row, row.value)
+    if row.low != row.low:
+        return value
+    if is_share(row):
+        return f"{value} [{100 * row.low:.1f}, {100 * row.high:.1f}]"
+    return f"{value} [{row.low:.4f}, {row.high:.4f}]".replace("[0.", "[.").replace(", 0.", ", .")
+
+
+def _intervals(rows: Sequence[ScoreRow]) -> Iterator[Text]:
+    """How the intervals were made: a figure is not understood without what was resampled for it."""
+    made: dict[tuple[str, str, float], dict[str, None]] = {}
+    for row in rows:
+        if row.low == row.low and row.interval and row.level is not None:
+            resampled = row.resampled or "nothing"
+            made.setdefault((row.interval, resampled, row.level), {})[row.measure.split("(")[0]] = None
+    for (method, resampled, level), measures in made.items():
+        what = f", resampled: {resampled}" if resampled != "nothing" else ""
+        yield Text(f"[low, high]: {100 * level:g}% {method}{what} ({', '.join(measures)})", style="dim")
+
+
+def _invalid(rows: Sequence[ScoreRow]) -> Iterator[Text]:
+    """What invalid trials could change: the bounds of the shares, had they all failed or all gone well."""
+    for row in rows:
+        if row.invalid and row.measure == "ave%useful":
+            yield Text(
+                f"{row.system}: {row.invalid} trials are invalid and in no figure; ave%useful would be "
+                f"{shown_value(row, row.worst)} had all of them been useless, {shown_value(row, row.best)} useful",
+                style="yellow",
+            )

@@ -1,0 +1,125 @@
+"""The o/x/- grid, in the layout of Figures 2 to 4 of the GFRC paper: a row a topic, two columns a two-turn trial.
+
+`o` useful, `x` not useful, `-` no such turn (the conversation ended before it), `!` no valid attempt, blank not
+played. Under it, as in the paper, %useful, ave%useful and %recovery of each column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+
+from rich import box
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from recordings.conversation import Conversation, TrialKey
+from scoring.table import ScoreRow
+from topics.topic import Topic, TopicSet
+
+__all__ = ["grids"]
+
+_CELL = 4  # characters of a turn's column: a blank and up to three digits of a percentage
+_STYLES = {"o": "green", "x": "yellow", "-": "dim", "!": "bold red", " ": ""}
+
+Column = tuple[str, int]
+"""A system and the number of a trial."""
+
+
+def grids(
+    conversations: Iterable[Conversation], topics: TopicSet, rows: Sequence[ScoreRow], *, turns: int, width: int
+) -> list[RenderableType]:
+    """Tables for every topic type, cut into blocks of trials that fit `width` characters.
+
+    conversations: every attempt; a valid one wins over invalid ones. rows: the scores that stand under the columns.
+    """
+    cells = _cells(conversations, turns)
+    columns = sorted({(key.system, key.trial) for key in cells})
+    name_width = max([12, *(len(topic.id) for topic in topics.topics)])
+    several = {system for system, trial in columns if trial > 1}
+    headings = {column: _heading(column, several) for column in columns}
+    column_width = max([_CELL * turns, *(len(heading) for heading in headings.values())]) + 1
+    blocks = _blocks(columns, max(1, (width - name_width - 2) // column_width))
+    summaries = {(row.measure, row.system, row.topic_type, row.trial, row.turn): row.value for row in rows}
+    tables: list[RenderableType] = []
+    for type_name, group in groupby(topics.topics, key=lambda topic: topic.type.name):
+        members = list(group)
+        for block in blocks:
+            shown = {column: headings[column] for column in block}
+            tables.append(_table(type_name, members, shown, cells, summaries, turns))
+    return tables
+
+
+def _blocks(columns: Sequence[Column], most: int) -> list[Sequence[Column]]:
+    """Columns cut into blocks of at most `most`, the trials of a system together where they fit."""
+    blocks: list[list[Column]] = [[]]
+    for _, group in groupby(columns, key=lambda column: column[0]):
+        trials = list(group)
+        if blocks[-1] and len(blocks[-1]) + len(trials) > most:
+            blocks.append([])
+        for column in trials:
+            if len(blocks[-1]) == most:
+                blocks.append([])
+            blocks[-1].append(column)
+    return list(blocks)
+
+
+def _cells(conversations: Iterable[Conversation], turns: int) -> Mapping[TrialKey, str]:
+    cells: dict[TrialKey, str] = {}
+    for conversation in conversations:
+        if conversation.valid:
+            cells[conversation.key] = "".join(conversation.label(turn) for turn in range(1, turns + 1))
+        else:
+            cells.setdefault(conversation.key, "!" * turns)
+    return cells
+
+
+def _heading(column: Column, several: set[str]) -> str:
+    """`B2` for the second trial of B, as in the paper; the bare name where there is only one trial."""
+    system, trial = column
+    if system not in several:
+        return system
+    return f"{system}/{trial}" if system[-1].isdigit() else f"{system}{trial}"
+
+
+def _table(
+    type_name: str,
+    topics: Sequence[Topic],
+    columns: Mapping[Column, str],
+    cells: Mapping[TrialKey, str],
+    summaries: Mapping[tuple[str, str | None, str | None, int | None, int | None], float],
+    turns: int,
+) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    table.add_column(Text(type_name), no_wrap=True)
+    for heading in columns.values():
+        table.add_column(Text(heading), no_wrap=True, justify="right")
+    for topic in topics:
+        texts = [cells.get(TrialKey(system, topic.id, trial), " " * turns) for system, trial in columns]
+        table.add_row(Text(topic.id), *(_coloured(text) for text in texts))
+    table.add_section()
+
+    def percents(measure: str, *, by_turn: bool) -> list[Text]:
+        found = []
+        for system, trial in columns:
+            wanted = range(1, turns + 1) if by_turn else (None,)
+            values = [summaries.get((measure, system, type_name, trial, turn), float("nan")) for turn in wanted]
+            found.append(Text("".join(f"{_percent(value):>{_CELL}}" for value in values)))
+        return found
+
+    table.add_row(Text("%useful"), *percents("%useful", by_turn=True))
+    table.add_row(Text("ave%useful"), *percents("ave%useful", by_turn=False))
+    table.add_row(Text("%recovery"), *percents("%recovery", by_turn=False))
+    return table
+
+
+def _coloured(labels: str) -> Text:
+    text = Text()
+    for label in labels:
+        text.append(f"{label:>{_CELL}}", style=_STYLES[label])
+    return text
+
+
+def _percent(value: float) -> str:
+    return "n/a" if value != value else f"{100 * value:.0f}"

@@ -1,0 +1,95 @@
+"""The live display of a run, on standard error: a bar for each system, its labels so far, and what went wrong."""
+
+from __future__ import annotations
+
+from collections import Counter
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+from harvest.audit import System
+from harvest.plan import Plan, Work
+from recordings.conversation import INVALID, Outcome
+
+__all__ = ["Display"]
+
+
+class Display:
+    """A `harvest.runner.Watcher` that draws on a terminal, and writes plain lines where there is none."""
+
+    def __init__(self, console: Console, systems: tuple[System, ...], plan: Plan) -> None:
+        self._console = console
+        self.labels: dict[str, Counter[str]] = {system.name: Counter() for system in systems}
+        self.reasons: Counter[tuple[str, str]] = Counter()
+        self.left: dict[str, str] = {}
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=20),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[seen]}"),
+            TimeElapsedColumn(),
+            console=console,
+            refresh_per_second=8,
+            disable=not console.is_terminal,
+        )
+        self._tasks: dict[str, TaskID] = {}
+        self._done, self._total, self._tenth = 0, plan.to_play, 0
+        for system in systems:
+            works = sum(len(sitting.works) for sitting in plan.sittings.get(system.name, ()))
+            # The name is user text: square brackets in it are not markup.
+            self._tasks[system.name] = self._progress.add_task(
+                f"[bold]{escape(system.name)}[/] {escape(system.driver)}", total=works, seen=""
+            )
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.stop()
+
+    def turn_asked(self, work: Work) -> None:
+        self.labels[work.key.system]["turns"] += 1
+        self._shown(work.key.system)
+
+    def attempt_ended(self, work: Work, outcome: Outcome, labels: tuple[str, ...], *, again: bool) -> None:
+        counts = self.labels[work.key.system]
+        if outcome.kind == INVALID:
+            self.reasons[work.key.system, outcome.reason] += 1
+            counts["invalid"] += 1
+        else:
+            counts.update(labels)
+        if not again:
+            self._done += 1
+            self._progress.advance(self._tasks[work.key.system])
+            self._told()
+        self._shown(work.key.system)
+
+    def system_left(self, system: str, reason: str, unplayed: int) -> None:
+        self.left[system] = reason
+        self._console.print(
+            f"[yellow]{escape(system)} is left alone: {escape(reason)}; {unplayed} trials not played[/]"
+        )
+
+    def _told(self) -> None:
+        """A plain line for every tenth of the trials where nothing can be drawn, as in the log of a scheduled job."""
+        tenth = 10 * self._done // max(1, self._total)
+        if tenth > self._tenth and not self._console.is_terminal:
+            self._tenth = tenth
+            seen = "; ".join(
+                f"{system}: " + ", ".join(f"{kind} {counts[kind]}" for kind in ("o", "x", "invalid") if counts[kind])
+                for system, counts in self.labels.items()
+            )
+            self._console.print(f"{self._done} of {self._total} trials ({seen})", markup=False, soft_wrap=True)
+
+    def _shown(self, system: str) -> None:
+        counts = self.labels[system]
+        seen = f"[green]o {counts['o']}[/] [yellow]x {counts['x']}[/]"
+        if counts["invalid"]:
+            seen += f" [red]invalid {counts['invalid']}[/]"
+        self._progress.update(self._tasks[system], seen=seen)

@@ -1,0 +1,126 @@
+"""Plays a plan: systems beside each other, each with as many sessions at a time as its limits allow.
+
+The runner knows users, drivers and the store by their seams only, and nothing about scores. An invalid trial is
+tried again as a new attempt in a new session, at the end of the queue: a system that fails now may recover.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field, replace
+from typing import Protocol as Seam
+
+from harvest.attempt import Lease, Played, Player
+from harvest.audit import System
+from harvest.drivers.driver import Driver, Opening
+from harvest.limits import Gate
+from harvest.plan import Plan, Sitting, Work
+from protocols.answer import Exchange
+from recordings.conversation import Outcome, TrialKey
+from topics.identity import derived_seed
+
+__all__ = ["Runner", "Watcher"]
+
+
+class Watcher(Seam):
+    """Is told what happens, for a progress display; decides nothing."""
+
+    def turn_asked(self, work: Work) -> None: ...
+
+    def attempt_ended(self, work: Work, outcome: Outcome, labels: tuple[str, ...], *, again: bool) -> None: ...
+
+    def system_left(self, system: str, reason: str, unplayed: int) -> None: ...
+
+
+@dataclass(slots=True)
+class _Desk:
+    """Where one system's sittings wait. left: why the system is not asked any more in this command, or ""."""
+
+    system: System
+    driver: Driver
+    gate: Gate
+    queue: deque[Sitting]
+    tries: dict[TrialKey, int] = field(default_factory=dict)  # in this command; earlier ones do not count
+    invalid_in_a_row: int = 0
+    left: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Runner:
+    """player: plays attempts into the store. drivers: by system name; closed when `play` ends."""
+
+    player: Player
+    systems: tuple[System, ...]
+    drivers: Mapping[str, Driver]
+    watcher: Watcher
+
+    async def play(self, plan: Plan) -> None:
+        """Play every sitting of the plan. Raises StoreError if a turn cannot be made safe."""
+        async with AsyncExitStack() as stack, asyncio.TaskGroup() as group:
+            for system in self.systems:
+                driver = self.drivers[system.name]
+                stack.push_async_callback(driver.close)
+                desk = _Desk(system, driver, Gate(system.limits.spacing), deque(plan.sittings.get(system.name, ())))
+                for _ in range(min(system.limits.concurrency, len(desk.queue))):
+                    group.create_task(self._work_through(desk))
+
+    async def _work_through(self, desk: _Desk) -> None:
+        while desk.queue and not desk.left:
+            desk.queue.extend(await self._sit(desk, desk.queue.popleft()))
+            if desk.left and desk.queue:
+                unplayed = sum(len(sitting.works) for sitting in desk.queue)
+                desk.queue.clear()
+                self.watcher.system_left(desk.system.name, desk.left, unplayed)
+
+    async def _sit(self, desk: _Desk, sitting: Sitting) -> list[Sitting]:
+        """Play one sitting in one session; returns what is left of it after an invalid attempt."""
+        lease, history = self._lease(desk, sitting)
+        try:
+            for i, work in enumerate(sitting.works):
+                place = lease.place
+                played = await self.player.play(
+                    work, desk.system, lease, desk.gate, lambda work=work: self.watcher.turn_asked(work)
+                )
+                again = self._judged(desk, work, played)
+                self.watcher.attempt_ended(work, played.outcome, played.labels, again=again)
+                if not played.outcome.valid:
+                    rest = sitting.works[i + 1 :]
+                    if again:
+                        rest = (replace(work, attempt=work.attempt + 1), *rest)
+                    return [Sitting(rest, tuple(history), place)] if rest else []
+                history.extend(played.exchanges)
+        finally:
+            await lease.close()
+        return []
+
+    def _lease(self, desk: _Desk, sitting: Sitting) -> tuple[Lease, list[Exchange]]:
+        first = sitting.works[0]
+        resumable = desk.driver.capabilities.editable_history
+        history, place = (list(sitting.history), sitting.place) if resumable else ([], 0)
+        key = first.key
+        opening = Opening(
+            system=key.system,
+            topic=key.topic,
+            trial=key.trial,
+            # Not of the attempt: a trial that is played again after a kill draws the same numbers.
+            seed=derived_seed(self.player.seed, key.system, key.topic, key.trial, "system"),
+            history=tuple(history),
+        )
+        name = f"{key.system}/{key.trial}/{key.topic}/{first.attempt}"
+        return Lease(desk.driver, opening, name, place), history
+
+    def _judged(self, desk: _Desk, work: Work, played: Played) -> bool:
+        """Count the attempt, and say whether the trial is to be tried again in this command."""
+        if played.outcome.valid:
+            desk.invalid_in_a_row = 0
+            return False
+        desk.invalid_in_a_row += 1
+        desk.tries[work.key] = desk.tries.get(work.key, 0) + 1
+        if played.denied:
+            desk.left = f"it refuses every request ({played.outcome.reason}: {played.outcome.detail})"
+        elif desk.invalid_in_a_row >= desk.system.limits.give_up_after:
+            desk.left = f"{desk.invalid_in_a_row} invalid attempts in a row (the last: {played.outcome.reason})"
+        return not desk.left and desk.tries[work.key] < desk.system.limits.attempts

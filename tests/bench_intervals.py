@@ -1,0 +1,186 @@
+"""How often the intervals over topics and trials hold the truth: the simulation behind the defaults.
+
+    python tests/bench_intervals.py                      a quick look, 200 simulations
+    python tests/bench_intervals.py --simulations 2000   the table of docs/measures.md
+
+Each line is one world, 15 or 45 topics, and 2, 5 or 10 trials; each cell is coverage (mean width) of nominal 95%
+intervals. The intervals are the product's own; only the plain percentile, which it does not offer, is made here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from scoring.bootstrap import Interval, Resampler
+from scoring.proportions import wilson
+from scoring.usefulness import share
+
+Floats = npt.NDArray[np.float64]
+World = Callable[[np.random.Generator, tuple[int, int, int]], Floats]
+
+SIZES = tuple((topics, trials) for topics in (45, 15) for trials in (2, 5, 10))
+SEED = 20231212
+
+
+class PlainPercentile(Resampler):
+    """The topic bootstrap without the expansion."""
+
+    def _ends(self, n: int) -> list[float]:
+        return [0.025, 0.975]
+
+
+def _scores(topic_means: Callable[[np.random.Generator, int, int], Floats]) -> World:
+    def draw(rng: np.random.Generator, shape: tuple[int, int, int]) -> Floats:
+        means = topic_means(rng, *shape[:2])[:, :, None]
+        return rng.beta(8 * means, 8 * (1 - means), shape) * (rng.random(shape) > 0.15)
+
+    return draw
+
+
+def _lognormal(rng: np.random.Generator, shape: tuple[int, int, int]) -> Floats:
+    return np.exp(rng.normal(size=(*shape[:2], 1)) + 0.5 * rng.normal(size=shape))
+
+
+def _answers(rates: Callable[[np.random.Generator, tuple[int, int, int]], Floats]) -> World:
+    def draw(rng: np.random.Generator, shape: tuple[int, int, int]) -> Floats:
+        return (rng.random(shape) < rates(rng, shape)).astype(np.float64)
+
+    return draw
+
+
+def _alike(rate: float) -> World:
+    return _answers(lambda rng, shape: np.full(shape, rate))
+
+
+def _by_topic(a: float, b: float) -> World:
+    return _answers(lambda rng, shape: rng.beta(a, b, (*shape[:2], 1)))
+
+
+MEANS: dict[str, tuple[World, float]] = {
+    "score, topics differ: mean ~ Beta(4,2), 15% of trials break down": (
+        _scores(lambda rng, count, topics: rng.beta(4, 2, (count, topics))),
+        0.85 * 4 / 6,
+    ),
+    "score, topics alike: mean .6, 15% of trials break down": (
+        _scores(lambda rng, count, topics: np.full((count, topics), 0.6)),
+        0.85 * 0.6,
+    ),
+    "score, heavy tail: lognormal over topics and trials": (_lognormal, math.exp(0.625)),
+}
+SHARES: dict[str, tuple[World, float]] = {
+    "rate by topic ~ Beta(4,2)": (_by_topic(4, 2), 4 / 6),
+    "rate by topic ~ Beta(.1,.9), mean .1": (_by_topic(0.1, 0.9), 0.1),
+    "rate by topic ~ Beta(.02,.98), mean .02": (_by_topic(0.02, 0.98), 0.02),
+    "rate .5 for all": (_alike(0.5), 0.5),
+    "rate .1 for all": (_alike(0.1), 0.1),
+    "rate .02 for all": (_alike(0.02), 0.02),
+    "rate .98 for all": (_alike(0.98), 0.98),
+}
+RECOVERIES: dict[str, tuple[World, World, float]] = {
+    "first turn fails by topic ~ Beta(1,2), recovers ~ Beta(3,2)": (_by_topic(1, 2), _by_topic(3, 2), 0.6),
+    "first turn fails .3, recovers .6, topics alike": (_alike(0.3), _alike(0.6), 0.6),
+    "first turn fails .3, recovers .98, topics alike": (_alike(0.3), _alike(0.98), 0.98),
+    "first turn fails .3, recovers .02, topics alike": (_alike(0.3), _alike(0.02), 0.02),
+    "first turn fails .05, recovers .9, topics alike": (_alike(0.05), _alike(0.9), 0.9),
+}
+
+
+def resamplers() -> dict[str, Resampler]:
+    rng = np.random.default_rng(SEED)
+    return {
+        "topics, plain": PlainPercentile(rng),
+        "topics, expanded": Resampler(rng),
+        "topics+trials": Resampler(rng, resample="topics+trials"),
+    }
+
+
+def cell(intervals: list[tuple[float, float]], truth: float) -> str:
+    ends = np.array(intervals)
+    ends = ends[~np.isnan(ends[:, 0])]
+    held = (ends[:, 0] <= truth) & (truth <= ends[:, 1])
+    return f"{held.mean():.3f} ({np.mean(ends[:, 1] - ends[:, 0]):.3f})"
+
+
+def _pair(interval: Interval) -> tuple[float, float]:
+    return interval.low, interval.high
+
+
+def mean_cells(world: World, truth: float, topics: int, trials: int, simulations: int) -> Iterator[str]:
+    values = world(np.random.default_rng([SEED, topics, trials]), (simulations, topics, trials))
+    names = [f"T{number}" for number in range(topics)]
+    for resampler in resamplers().values():
+        yield cell([_pair(found) for found in resampler.means(names, np.moveaxis(values, 0, -1))], truth)
+
+
+def share_cells(above: Floats, below: Floats, truth: float, *, pooled: bool) -> Iterator[str]:
+    """above, below: (simulations, topics, trials)."""
+    kept = [(top, bottom) for top, bottom in zip(above, below, strict=True) if bottom.sum() > 0]
+    names = [f"T{number}" for number in range(above.shape[1])]
+    lost = np.zeros(above.shape[1:], dtype=bool)
+    ends = [wilson(top.sum(), bottom.sum()) for top, bottom in kept]
+    yield cell([(float(low), float(high)) for low, high in ends], truth)
+    for resampler in (None, *list(resamplers().values())[1:]):
+        yield cell(
+            [
+                _pair(share(names, top, bottom, lost, level=0.95, pooled=pooled, resampler=resampler).interval)
+                for top, bottom in kept
+            ],
+            truth,
+        )
+
+
+def table(title: str, columns: list[str], lines: Iterator[list[str]]) -> None:
+    print(f"\n{title}\n")
+    print(f"| world | topics × trials | {' | '.join(columns)} |")
+    print("|---" * (len(columns) + 2) + "|")
+    for line in lines:
+        print(f"| {' | '.join(line)} |", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--simulations", type=int, default=200)
+    simulations = parser.parse_args().simulations
+    error = math.sqrt(0.95 * 0.05 / simulations)
+    print(f"{simulations} simulations a cell; Monte Carlo standard error {error:.3f} at a coverage of .95.")
+
+    table(
+        "Means over topics and trials (R, GF, …)",
+        list(resamplers()),
+        (
+            [name, f"{topics} × {trials}", *mean_cells(world, truth, topics, trials, simulations)]
+            for name, (world, truth) in MEANS.items()
+            for topics, trials in SIZES
+        ),
+    )
+    columns = ["Wilson, n = all answers", "Wilson, effective n", "topics, expanded", "topics+trials"]
+
+    def useful() -> Iterator[list[str]]:
+        for name, (world, truth) in SHARES.items():
+            for topics, trials in SIZES:
+                above = world(np.random.default_rng([SEED, topics, trials]), (simulations, topics, trials))
+                found = share_cells(above, np.ones_like(above), truth, pooled=False)
+                yield [name, f"{topics} × {trials}", *found]
+
+    def recovered() -> Iterator[list[str]]:
+        for name, (fails, recovers, truth) in RECOVERIES.items():
+            for topics, trials in SIZES:
+                rng, shape = np.random.default_rng([SEED, topics, trials]), (simulations, topics, trials)
+                below = fails(rng, shape)
+                yield [
+                    name,
+                    f"{topics} × {trials}",
+                    *share_cells(below * recovers(rng, shape), below, truth, pooled=True),
+                ]
+
+    table("Shares of answers (%useful)", columns, useful())
+    table("Shares of first-turn failures (%recovery)", columns, recovered())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,292 @@
+"""What the runner does when systems fail: invalid attempts, new attempts, sendings, sessions, and giving up."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from harvest.attempt import Player
+from harvest.audit import System
+from harvest.drivers.driver import Capabilities, Denied, NotSent, Opening, Reply, Unanswered
+from harvest.limits import Limits
+from harvest.plan import Plan, Sitting, Work
+from harvest.runner import Runner
+from protocols.answer import Answer
+from protocols.library import load_protocol
+from recordings.conversation import Outcome, SystemTurn, TrialKey
+from recordings.header import make_header, trial_identity
+from recordings.run_folder import Run, read
+from recordings.store import RunWriter
+from simulators.scripted import ScriptedUser
+from topics.library import load_topics
+from topics.topic import TopicSet
+
+USEFUL = "Here is one: https://www.imdb.com/title/tt9000000001/"
+ASK, MORE = 1, 2
+
+Behave = Callable[[Opening, int, str], str]
+"""(opening, number of this say over the whole driver, text) -> the reply; or raises a DriverError."""
+
+
+@dataclass
+class Scripted:
+    """A driver in memory whose behaviour a test gives; it keeps what it was asked."""
+
+    behave: Behave
+    capabilities: Capabilities = Capabilities(stateful=True)
+    openings: list[Opening] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
+    open_sessions: int = 0
+    closed: bool = False
+
+    async def open(self, opening: Opening) -> Scripted.Session:
+        self.openings.append(opening)
+        self.open_sessions += 1
+        return Scripted.Session(self, opening)
+
+    async def close(self) -> None:
+        self.closed = True
+
+    @dataclass
+    class Session:
+        driver: Scripted
+        opening: Opening
+
+        async def say(self, text: str) -> Reply:
+            self.driver.said.append(text)
+            await asyncio.sleep(0)
+            return Reply(SystemTurn(Answer(self.driver.behave(self.opening, len(self.driver.said), text))))
+
+        async def close(self) -> None:
+            self.driver.open_sessions -= 1
+
+
+@dataclass
+class Quiet:
+    """A watcher that keeps what it was told."""
+
+    outcomes: list[tuple[str, Outcome, bool]] = field(default_factory=list)
+    left: list[tuple[str, str, int]] = field(default_factory=list)
+
+    def turn_asked(self, work: Work) -> None: ...
+
+    def attempt_ended(self, work: Work, outcome: Outcome, labels: tuple[str, ...], *, again: bool) -> None:
+        self.outcomes.append((work.key.topic, outcome, again))
+
+    def system_left(self, system: str, reason: str, unplayed: int) -> None:
+        self.left.append((system, reason, unplayed))
+
+
+PROTOCOL = load_protocol("fairweb-two-round")
+ALL = load_topics("fairweb-45")
+TOPICS = TopicSet("three", ALL.topics[:3], ALL.attributes)
+
+
+def play(
+    folder: Path, driver: Scripted, *, session: str = "fresh", trials: int = 1, topics: TopicSet = TOPICS, **limits: float
+) -> tuple[Run, Quiet]:
+    bounds = Limits(**{"retry_wait": 0.0, "turn_timeout": 5.0, **limits})  # type: ignore[arg-type]
+    system = System("S", "scripted", {}, "fresh" if session == "fresh" else "continued", bounds, ())
+    header = make_header(audit={}, protocol=PROTOCOL, topics=topics, systems={"S": system.definition()}, seed=1)
+    works = [
+        [
+            Work(TrialKey("S", topic.id, trial), topic, trial_identity(PROTOCOL, topic, system.definition(), trial))
+            for topic in topics.topics
+        ]
+        for trial in range(1, trials + 1)
+    ]
+    if session == "fresh":
+        sittings = tuple(Sitting((work,)) for row in works for work in row)
+    else:
+        sittings = tuple(Sitting(tuple(row)) for row in works)
+    watcher = Quiet()
+
+    async def run() -> None:
+        async with RunWriter.open(folder, header) as writer:
+            player = Player(writer, ScriptedUser(PROTOCOL), seed=1)
+            await Runner(player, (system,), {"S": driver}, watcher).play(Plan({"S": sittings}, 0, 0, 0, 0))
+
+    asyncio.run(run())
+    return read(folder), watcher
+
+
+def test_every_turn_is_recorded_with_its_label_and_the_driver_is_closed(tmp_path: Path) -> None:
+    driver = Scripted(lambda opening, n, text: USEFUL)
+    run, _ = play(tmp_path / "run", driver)
+    assert [conversation.label(1) + conversation.label(2) for conversation in run.finished] == ["oo"] * 3
+    assert driver.closed
+    assert driver.open_sessions == 0
+    assert len(driver.openings) == 3
+
+
+def test_a_failure_is_an_invalid_attempt_and_never_an_x(tmp_path: Path) -> None:
+    def behave(opening: Opening, n: int, text: str) -> str:
+        if opening.topic == "M002":
+            raise Unanswered("timeout", "no whole reply", partial="Here is")
+        return USEFUL
+
+    run, watcher = play(tmp_path / "run", Scripted(behave), attempts=2)
+    assert {conversation.key.topic for conversation in run.finished} == {"M001", "M003"}
+    invalid = [conversation for conversation in run.conversations if not conversation.valid]
+    assert [(c.key.topic, c.attempt, c.outcome and c.outcome.kind) for c in invalid] == [
+        ("M002", 1, "invalid"),
+        ("M002", 2, "invalid"),
+    ]
+    assert all(turn.label is None for conversation in invalid for turn in conversation.turns)
+    assert [failure.partial for failure in run.failures] == ["Here is", "Here is"]
+    assert [again for topic, _, again in watcher.outcomes if topic == "M002"] == [True, False]
+
+
+def test_a_new_attempt_can_succeed_and_then_counts_alone(tmp_path: Path) -> None:
+    def behave(opening: Opening, n: int, text: str) -> str:
+        if n == 1:
+            raise Unanswered("http-503", "")
+        return USEFUL
+
+    run, _ = play(tmp_path / "run", Scripted(behave), attempts=2)
+    assert len(run.finished) == 3
+    assert len(run.conversations) == 4
+
+
+def test_a_stateful_system_is_never_sent_the_same_turn_twice_in_a_session(tmp_path: Path) -> None:
+    def behave(opening: Opening, n: int, text: str) -> str:
+        raise Unanswered("broken-stream", "")
+
+    driver = Scripted(behave)
+    play(tmp_path / "run", driver, attempts=1, retries=5, give_up_after=100)
+    assert len(driver.said) == len(driver.openings) == 3
+
+
+def test_a_stateless_system_is_asked_again_as_often_as_allowed(tmp_path: Path) -> None:
+    def behave(opening: Opening, n: int, text: str) -> str:
+        if n % 3:
+            raise Unanswered("http-500", "")
+        return USEFUL
+
+    driver = Scripted(behave, Capabilities(stateful=False))
+    run, _ = play(tmp_path / "run", driver, retries=2)
+    assert len(run.finished) == 3
+    assert {turn.reply.sends for c in run.finished for turn in c.turns if turn.reply} == {3}
+
+
+def test_what_a_stateful_system_never_took_is_sent_again(tmp_path: Path) -> None:
+    def behave(opening: Opening, n: int, text: str) -> str:
+        if n % 2:
+            raise NotSent("http-429", "", retry_after=0.0)
+        return USEFUL
+
+    run, _ = play(tmp_path / "run", Scripted(behave), retries=1)
+    assert len(run.finished) == 3
+
+
+def test_a_refusal_is_an_answer_and_is_never_asked_again(tmp_path: Path) -> None:
+    driver = Scripted(
+        lambda opening, n, text: "I'm unable to help you with that, as I'm only a language model.",
+        Capabilities(stateful=False),
+    )
+    run, _ = play(tmp_path / "run", driver, retries=5, attempts=5)
+    assert len(driver.said) == 3
+    assert [(c.outcome.kind if c.outcome else "", c.label(1), c.label(2)) for c in run.finished] == [("breakdown", "x", "-")] * 3
+
+
+def test_an_empty_answer_is_an_answer_too(tmp_path: Path) -> None:
+    run, _ = play(tmp_path / "run", Scripted(lambda opening, n, text: ""), attempts=3)
+    assert len(run.conversations) == 3
+    assert all(c.valid and c.label(1) == "x" for c in run.conversations)
+
+
+def test_a_system_that_denies_everything_is_left_alone_at_once(tmp_path: Path) -> None:
+    def behave(opening: Opening, n: int, text: str) -> str:
+        raise Denied("http-401", "wrong key")
+
+    driver = Scripted(behave)
+    run, watcher = play(tmp_path / "run", driver)
+    assert len(driver.said) == 1
+    assert len(run.conversations) == 1
+    ((system, reason, unplayed),) = watcher.left
+    assert (system, unplayed) == ("S", 2)
+    assert "http-401" in reason
+
+
+def test_a_system_is_left_alone_after_too_many_invalid_attempts_in_a_row(tmp_path: Path) -> None:
+    def behave(opening: Opening, n: int, text: str) -> str:
+        raise Unanswered("timeout", "")
+
+    driver = Scripted(behave)
+    _, watcher = play(tmp_path / "run", driver, trials=5, attempts=1, give_up_after=4)
+    assert len(driver.said) == 4
+    assert watcher.left[0][2] == 11
+
+
+def test_the_turn_timeout_ends_a_reply_that_never_comes(tmp_path: Path) -> None:
+    class Hanging(Scripted):
+        async def open(self, opening: Opening) -> Scripted.Session:
+            session = await super().open(opening)
+            session.say = lambda text: asyncio.sleep(60)  # type: ignore[method-assign,assignment,return-value]
+            return session
+
+    run, _ = play(tmp_path / "run", Hanging(lambda opening, n, text: USEFUL), turn_timeout=0.05, attempts=1)
+    assert [c.outcome.reason for c in run.conversations if c.outcome] == ["timeout"] * 3
+
+
+def test_a_continued_session_goes_through_all_topics_in_order(tmp_path: Path) -> None:
+    driver = Scripted(lambda opening, n, text: USEFUL)
+    run, _ = play(tmp_path / "run", driver, session="continued", trials=2)
+    assert len(driver.openings) == 2
+    assert [(c.key.trial, c.place) for c in run.finished] == [(1, 1), (2, 1), (1, 2), (2, 2), (1, 3), (2, 3)]
+    assert len({c.session for c in run.finished}) == 2
+
+
+def test_a_lost_continued_session_goes_on_in_a_new_one_that_is_told_apart(tmp_path: Path) -> None:
+    def behave(opening: Opening, n: int, text: str) -> str:
+        if n == 3:  # the first turn of the second topic
+            raise Unanswered("broken-stream", "")
+        return USEFUL
+
+    driver = Scripted(behave)
+    run, _ = play(tmp_path / "run", driver, session="continued", attempts=2)
+    assert [opening.history for opening in driver.openings] == [(), ()]
+    assert [(c.key.topic, c.attempt, c.place) for c in run.finished] == [("M001", 1, 1), ("M002", 2, 1), ("M003", 1, 2)]
+    assert len({c.session for c in run.finished}) == 2
+
+
+def test_a_driver_with_editable_history_takes_up_the_lost_session_where_it_was(tmp_path: Path) -> None:
+    def behave(opening: Opening, n: int, text: str) -> str:
+        if n == 3:
+            raise Unanswered("broken-stream", "")
+        return USEFUL
+
+    driver = Scripted(behave, Capabilities(stateful=True, editable_history=True))
+    run, _ = play(tmp_path / "run", driver, session="continued", attempts=2)
+    assert [len(opening.history) for opening in driver.openings] == [0, 2]
+    assert [(c.key.topic, c.place) for c in run.finished] == [("M001", 1), ("M002", 2), ("M003", 3)]
+
+
+@pytest.mark.parametrize("concurrency", [1, 2, 3])
+def test_no_more_sessions_than_allowed_are_open_at_once(tmp_path: Path, concurrency: int) -> None:
+    most = 0
+
+    def behave(opening: Opening, n: int, text: str) -> str:
+        nonlocal most
+        most = max(most, driver.open_sessions)
+        return USEFUL
+
+    driver = Scripted(behave)
+    play(tmp_path / "run", driver, trials=4, concurrency=concurrency)
+    assert most == concurrency
+
+
+def test_turns_keep_their_spacing_over_all_sessions(tmp_path: Path) -> None:
+    times: list[float] = []
+
+    def behave(opening: Opening, n: int, text: str) -> str:
+        times.append(asyncio.get_running_loop().time())
+        return USEFUL
+
+    play(tmp_path / "run", Scripted(behave), concurrency=3, spacing=0.05)
+    assert len(times) == 6
+    assert min(later - earlier for earlier, later in zip(times, times[1:])) > 0.04
