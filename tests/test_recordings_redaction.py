@@ -7,6 +7,7 @@ import base64
 import html
 import json
 import string
+from itertools import chain
 from pathlib import Path
 from urllib.parse import quote, quote_plus
 
@@ -125,7 +126,7 @@ ORDINARY = [
     "Here is an API key concept: keys open doors, api-key: required, x-api-key = the header's name.",
     "ASIAPACIFIC CONFERENCES and ASIAPACIFICNETWORKED were in AKIA.",
     "-----BEGIN PRIVATE KEY----- is how such a block begins, and then many words may follow it in prose.",
-    "-----BEGIN CERTIFICATE-----\nMIIDdzCCAl+gAwIBAgIEAgAAuTANBgkqhkiG9w0BAQUFADBaMQswCQYDVQQGEwJJ\n-----END CERTIFICATE-----",
+    "-----BEGIN CERTIFICATE-----\nMIIDdzCCAl+gAwIBAgIEAgAAuTANBgkqhkiG9w0BAQUFADBaMQsw\n-----END CERTIFICATE-----",
     "eyJ is how a JWT begins; eyJhbGciOiJIUzI1NiJ9 is only its header.",
     "def token(x): return x['password'] if token else secret[0]  # ?x=1",
     "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
@@ -187,7 +188,7 @@ def test_private_keys_are_taken_out_whole(text: str) -> None:
     st.lists(
         st.one_of(
             st.text(max_size=20),
-            st.sampled_from([*CANARIES, PEM, *(text for text, _, _ in IN_CONTEXT), *sum(PLANTED.values(), [])]),
+            st.sampled_from([*CANARIES, PEM, *(text for text, _, _ in IN_CONTEXT), *chain(*PLANTED.values())]),
         ),
         max_size=6,
     ).map("".join)

@@ -128,7 +128,7 @@ class Document:
             words = _NEEDED.get(error["type"], "")
             if words and any(len(other) > len(way) and other[: len(way)] == way for other in ways):
                 continue
-            _, needed = found.setdefault((way, bool(words) or len(found)), (error, []))
+            _, needed = found.setdefault((way, "" if words else len(found)), (error, []))
             if words not in needed:
                 needed.append(words)
         return [(error, " or ".join(needed)) for error, needed in found.values()]

@@ -125,7 +125,9 @@ def encode_topics(topics: TopicSet) -> dict[str, Any]:
 
 def decode_topics(value: object, path: str = "run.json") -> TopicSet:
     """The set that `encode_topics` made `value` from; `path` names it in messages. Raises InputError."""
-    return read_topics(Document(path, _tupled(value), {}, {}))
+    marks: dict[Loc, tuple[int, int]] = {}
+    plain = _tupled(value, (), marks)
+    return read_topics(Document(path, plain, marks, marks))
 
 
 def _encoded_attribute(attribute: AttributeSet) -> dict[str, Any]:
@@ -152,10 +154,14 @@ def _encoded_kind(kind: UrlKind) -> str | dict[str, Any]:
     }
 
 
-def _tupled(value: object) -> object:
+def _tupled(value: object, loc: Loc, marks: dict[Loc, tuple[int, int]]) -> object:
+    """`value` as a document holds it; its parts are known by name, not by line and column."""
+    marks[loc] = (0, 0)
     if isinstance(value, Mapping):
-        return {key: _tupled(item) for key, item in value.items()}
-    return tuple(map(_tupled, value)) if isinstance(value, list | tuple) else value
+        return {key: _tupled(item, (*loc, key), marks) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return tuple(_tupled(item, (*loc, i), marks) for i, item in enumerate(value))
+    return value
 
 
 def _topic(document: Document, loc: Loc, entry: _Topic, types: Mapping[str, TopicType]) -> Topic:

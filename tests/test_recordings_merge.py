@@ -1,0 +1,202 @@
+"""Merging runs: a union, whatever the order and the grouping, in which nothing is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import tempfile
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from protocols.answer import Answer
+from recordings.conversation import Outcome, SystemTurn, TrialKey
+from recordings.errors import RunError
+from recordings.events import Answered, Asked, Event, TrialEnded, TrialStarted
+from recordings.header import Header
+from recordings.judgments import Judgment, Layer, read_layers, write_layer
+from recordings.merge import merge
+from recordings.run_folder import read
+from recordings.store import RunWriter
+from topics.errors import InputError
+
+Spec = tuple[tuple[int, int, int, int], ...]
+"""Attempts: (trial, attempt, which content, how many events were written)."""
+
+
+def events(trial: int, attempt: int, variant: int) -> list[Event]:
+    name = f"trial-{trial}"
+    return [
+        TrialStarted(name, TrialKey("B", "M001", trial), attempt, at=f"2024-01-0{1 + variant}"),
+        Asked(name, attempt, 1, "ask", "Hello"),
+        Answered(name, attempt, 1, SystemTurn(Answer(f"reply {variant} \ud83d"))),
+        TrialEnded(name, attempt, Outcome("completed" if variant else "invalid")),
+    ]
+
+
+def make(run: Path, spec: Spec, *, seed: int = 1, day: int = 1, worker: str = "") -> Path:
+    header = Header(
+        audit={"name": "test", "day": day},
+        protocol={"p": 1},
+        topics=None,
+        systems={"B": {"name": "B"}},
+        seed=seed,
+        hashes={"protocol": "p", "topics": {"M001": "m"}, "systems": {"B": "b"}},
+        created_at=f"2024-01-0{day}",
+    )
+
+    async def write() -> None:
+        async with RunWriter.create(
+            run, header, worker=worker, clock=lambda: datetime(2024, 1, day, tzinfo=UTC)
+        ) as writer:
+            for trial, attempt, variant, count in spec:
+                await writer.append(*events(trial, attempt, variant)[:count])
+                await writer.keep("page", "text/html", f"page {variant}".encode())
+
+    asyncio.run(write())
+    return run
+
+
+def content(run: Path) -> dict[str, bytes]:
+    files = (file for file in run.rglob("*") if file.is_file() and file.name != "lock")
+    return {file.relative_to(run).as_posix(): file.read_bytes() for file in files}
+
+
+specs = st.lists(
+    st.tuples(st.integers(1, 2), st.integers(1, 3), st.integers(0, 2), st.integers(1, 4)),
+    max_size=4,
+    unique_by=lambda attempt: attempt[:2],
+).map(tuple)
+
+
+@given(st.lists(specs, min_size=3, max_size=3), st.permutations(range(3)))
+@settings(max_examples=25, deadline=None)
+def test_order_grouping_and_repetition_do_not_matter(written: Sequence[Spec], order: Sequence[int]) -> None:
+    folder = Path(tempfile.mkdtemp())
+    try:
+        runs = [make(folder / f"run-{i}", spec, day=1 + i) for i, spec in enumerate(written)]
+        one, two, three = runs
+        merge(runs, folder / "all")
+        expected = content(folder / "all")
+        merge([runs[i] for i in order], folder / "permuted")
+        assert content(folder / "permuted") == expected
+        merge([one, two], folder / "left")
+        merge([folder / "left", three], folder / "left-first")
+        assert content(folder / "left-first") == expected
+        merge([two, three], folder / "right")
+        merge([one, folder / "right"], folder / "right-first")
+        assert content(folder / "right-first") == expected
+        merge([folder / "all", folder / "all", two], folder / "again")
+        assert content(folder / "again") == expected
+
+        kept = {(turn.key.trial, turn.worker, turn.started_at) for turn in read(folder / "all").conversations}
+        for run in runs:
+            assert {(turn.key.trial, turn.worker, turn.started_at) for turn in read(run).conversations} <= kept
+    finally:
+        shutil.rmtree(folder)
+
+
+def test_trials_of_several_machines_stand_side_by_side(tmp_path: Path) -> None:
+    east = make(tmp_path / "east", ((1, 1, 1, 4), (2, 1, 0, 4)), worker="east")
+    west = make(tmp_path / "west", ((2, 2, 1, 4), (3, 1, 2, 4)), worker="west")
+    done = merge([east, west], tmp_path / "both")
+    assert (done.trials, done.attempts, done.conflicts, done.damage) == (3, 4, (), ())
+    run = read(tmp_path / "both")
+    assert [(one.key.trial, one.attempt, one.worker) for one in run.conversations] == [
+        (1, 1, "east-000001"),
+        (2, 1, "east-000001"),
+        (2, 2, "west-000001"),
+        (3, 1, "west-000001"),
+    ]
+    assert [one.key.trial for one in run.finished] == [1, 2, 3]
+    assert run.header.created_at == "2024-01-01"
+    assert run.attempts[0].started.hashes == {"protocol": "p", "topic": "m", "system": "b"}
+
+
+def test_the_same_attempt_recorded_differently_stays_twice_and_is_reported(tmp_path: Path) -> None:
+    east = make(tmp_path / "east", ((1, 1, 1, 4),), worker="east")
+    west = make(tmp_path / "west", ((1, 1, 2, 4), (1, 2, 0, 4)), worker="west")
+    done = merge([west, east], tmp_path / "both")
+    assert done.conflicts == ("B, M001, trial 1: attempt 1 was recorded in 2 different ways, kept as attempts 1, 2",)
+    run = read(tmp_path / "both")
+    assert [(one.attempt, one.worker) for one in run.conversations] == [
+        (1, "east-000001"),
+        (2, "west-000001"),
+        (3, "west-000001"),
+    ]
+    assert [attempt.started.original_attempt for attempt in run.attempts] == [0, 1, 2]
+
+
+def test_a_copy_made_while_the_run_was_written_is_no_conflict(tmp_path: Path) -> None:
+    early = make(tmp_path / "early", ((1, 1, 1, 2),))
+    late = make(tmp_path / "late", ((1, 1, 1, 4),))
+    done = merge([early, late], tmp_path / "both")
+    assert (done.attempts, done.conflicts) == (1, ())
+    assert read(tmp_path / "both").finished[0].turns[0].reply is not None
+
+
+def test_evidence_and_judgments_come_along(tmp_path: Path) -> None:
+    one = make(tmp_path / "one", ((1, 1, 1, 4),))
+    two = make(tmp_path / "two", ((2, 1, 2, 4),))
+    shared = Layer(
+        "human", "annotator 1", judgments=(Judgment({"topic": "M001", "entity": "e"}, "gold", {"grade": 1}),)
+    )
+    write_layer(one, shared)
+    write_layer(two, shared)
+    write_layer(two, Layer("rule", "spelling", "2"))
+    merge([one, two], tmp_path / "both")
+    pages = sorted(file.read_bytes() for file in (tmp_path / "both" / "evidence").rglob("*.html"))
+    assert pages == [b"page 1", b"page 2"]
+    assert [layer.author for layer in read_layers(tmp_path / "both")] == ["annotator 1", "spelling"]
+
+
+def test_a_changed_exhibit_is_reported(tmp_path: Path) -> None:
+    one = make(tmp_path / "one", ((1, 1, 1, 4),))
+    page = next((one / "evidence").rglob("*.html"))
+    page.write_bytes(b"page 7")
+    assert merge([one], tmp_path / "both").damage == (f"{page}: its content is not what its name says",)
+
+
+def test_a_torn_line_is_reported(tmp_path: Path) -> None:
+    one = make(tmp_path / "one", ((1, 1, 1, 4),))
+    file = one / "trials-000001.jsonl"
+    file.write_bytes(file.read_bytes()[:-9])
+    done = merge([one], tmp_path / "both")
+    assert [f"{file}:5" in sentence for sentence in done.damage] == [True]
+    assert len(read(tmp_path / "both").interrupted) == 1
+
+
+def test_runs_of_different_experiments_are_refused(tmp_path: Path) -> None:
+    one = make(tmp_path / "one", ((1, 1, 1, 4),))
+    two = make(tmp_path / "two", ((1, 1, 1, 4),), seed=2)
+    with pytest.raises(RunError, match="recorded with different things:\n  the seed was 1 and is now 2"):
+        merge([one, two], tmp_path / "both")
+    assert not (tmp_path / "both").exists()
+
+
+def test_a_merge_goes_into_a_new_folder_or_leaves_none(tmp_path: Path) -> None:
+    one = make(tmp_path / "one", ((1, 1, 1, 4),))
+    with pytest.raises(RunError, match="exists already"):
+        merge([one], one)
+    with pytest.raises(InputError, match="nothing to merge"):
+        merge([], tmp_path / "both")
+    (one / "trials-000001.jsonl").write_bytes(b"%\n")
+    with pytest.raises(RunError, match="not valid JSON"):
+        merge([one], tmp_path / "both")
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["one"]
+
+
+def test_a_merged_run_can_be_gone_on_with(tmp_path: Path) -> None:
+    one = make(tmp_path / "one", ((1, 1, 1, 4),))
+    merge([one], tmp_path / "both")
+
+    async def go_on() -> None:
+        async with RunWriter.resume(tmp_path / "both") as writer:
+            await writer.append(*events(2, 1, 1), sync=True)
+
+    asyncio.run(go_on())
+    assert [one.worker for one in read(tmp_path / "both").finished] == ["000001", "000002"]
