@@ -152,8 +152,7 @@ class Player:
         if not (self.keep_evidence or always):
             return {}
         return {
-            exhibit.name: await self.writer.keep(exhibit.name, exhibit.media_type, exhibit.data)
-            for exhibit in exhibits
+            exhibit.name: await self.writer.keep(exhibit.name, exhibit.media_type, exhibit.data) for exhibit in exhibits
         }
 
     def _time(self) -> str:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
@@ -39,7 +41,7 @@ Seconds = Annotated[float, Field(ge=0, le=86400)]
 class _SystemEntry(StrictModel):
     name: Name
     driver: str
-    options: dict[str, Any] = {}
+    options: dict[str, Any] = Field(default_factory=dict)
     session: Literal["fresh", "continued"] = "fresh"
     concurrency: Positive = 1
     rate: str | None = None
@@ -113,12 +115,13 @@ class System:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """An audit with every name in it resolved."""
+    """An audit with every name in it resolved. topics: those to be played, of the known_topics of its topic set."""
 
     document: Document
     name: str
     about: str
     topics: TopicSet
+    known_topics: TopicSet
     protocol: Protocol
     gold: GoldTable | None
     gold_source: str
@@ -137,7 +140,7 @@ class Audit:
 
     def build(self, system: System) -> Driver:
         """A driver for `system`. Raises InputError, with its place, for bad options or a missing secret."""
-        surroundings = Surroundings(system.name, self.folder, topics=self.topics, secrets=self.secrets)
+        surroundings = Surroundings(system.name, self.folder, topics=self.known_topics, secrets=self.secrets)
         options_loc = (*system.loc, "options")
         loc = options_loc if options_loc in self.document.marks else system.loc
         return build_driver(system.driver, system.options, surroundings, document=self.document, loc=loc)
@@ -185,10 +188,14 @@ def load_audit(
         )
     file = document.validated(_AuditFile)
     folder = Path(document.path).resolve().parent
-    topics = _resolved(document, "topics", folder, load_topics)
-    topics = _chosen(document, topics, only or file.only, given_by_option=only is not None)
+    known_topics = _resolved(document, "topics", folder, load_topics)
+    topics = _chosen(document, known_topics, only or file.only, given_by_option=only is not None)
     protocol = _resolved(document, "protocol", folder, load_protocol)
-    gold = _resolved(document, "gold", folder, lambda name: load_gold(name, topics)) if file.gold else None
+    gold = None
+    if file.gold is not None:
+        judged = _resolved(document, "gold", folder, lambda name: load_gold(name, known_topics))
+        asked = {topic.id for topic in topics.topics}
+        gold = GoldTable(entry for entry in judged if entry.topic in asked)
     with _placed(document, ("protocol",)):
         check_topics(protocol, topics)
     audit = Audit(
@@ -196,6 +203,7 @@ def load_audit(
         name=file.name,
         about=file.about,
         topics=topics,
+        known_topics=known_topics,
         protocol=protocol,
         gold=gold,
         gold_source=file.gold or "",
@@ -211,18 +219,15 @@ def load_audit(
     return audit
 
 
-class _placed:
+@contextmanager
+def _placed(document: Document, loc: Loc) -> Iterator[None]:
     """Gives an InputError that knows no place the one in the audit file."""
-
-    def __init__(self, document: Document, loc: Loc) -> None:
-        self.document, self.loc = document, loc
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, fault: BaseException | None, trace: object) -> None:
-        if isinstance(fault, InputError) and fault.place is None:
-            raise self.document.error(self.loc, fault.what, allowed=fault.allowed, advice=fault.advice) from None
+    try:
+        yield
+    except InputError as fault:
+        if fault.place is not None:
+            raise
+        raise document.error(loc, fault.what, allowed=fault.allowed, advice=fault.advice) from None
 
 
 def _resolved(document: Document, key: str, folder: Path, load: Any) -> Any:
@@ -283,7 +288,9 @@ def _thresholds(document: Document, file: _AuditFile) -> tuple[Threshold, ...]:
         if (threshold.at_least is None) == (threshold.at_most is None):
             raise document.error(loc, "a threshold has exactly one bound", allowed="at_least, at_most")
         if threshold.system is not None and threshold.system not in names:
-            raise document.error((*loc, "system"), f"no system is called {threshold.system!r}", allowed=", ".join(names))
+            raise document.error(
+                (*loc, "system"), f"no system is called {threshold.system!r}", allowed=", ".join(names)
+            )
     return file.thresholds
 
 

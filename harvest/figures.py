@@ -43,6 +43,7 @@ def figures(rows: Sequence[ScoreRow], *, width: int, every: bool = False) -> Ite
     a_table = max(1, (width - _NAME_WIDTH) // _CELL_WIDTH)
     for start in range(0, len(systems), a_table):
         yield _table(overall, systems[start : start + a_table])
+    yield Text("S1, S2: system turns; R: relevance; GF: group fairness; all from 0 to 1 (or %), 1 is good", style="dim")
     yield from _intervals(overall)
     yield from _invalid(overall)
     if variants and not every:

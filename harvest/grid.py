@@ -88,13 +88,14 @@ def _table(
     topics: Sequence[Topic],
     columns: Mapping[Column, str],
     cells: Mapping[TrialKey, str],
-    summaries: Mapping[tuple[str, str | None, str | None, int | None, int | None], float],
+    summaries: Mapping[tuple[str, str, str | None, int | None, int | None], float],
     turns: int,
 ) -> Table:
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     table.add_column(Text(type_name), no_wrap=True)
     for heading in columns.values():
-        table.add_column(Text(heading), no_wrap=True, justify="right")
+        turn_names = "".join(f"{f'S{turn}':>{_CELL}}" for turn in range(1, turns + 1))
+        table.add_column(Text(f"{heading}\n{turn_names}"), no_wrap=True, justify="right")
     for topic in topics:
         texts = [cells.get(TrialKey(system, topic.id, trial), " " * turns) for system, trial in columns]
         table.add_row(Text(topic.id), *(_coloured(text) for text in texts))

@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Protocol as Seam
 
 from harvest.attempt import Lease, Played, Player
@@ -82,7 +83,7 @@ class Runner:
             for i, work in enumerate(sitting.works):
                 place = lease.place
                 played = await self.player.play(
-                    work, desk.system, lease, desk.gate, lambda work=work: self.watcher.turn_asked(work)
+                    work, desk.system, lease, desk.gate, partial(self.watcher.turn_asked, work)
                 )
                 again = self._judged(desk, work, played)
                 self.watcher.attempt_ended(work, played.outcome, played.labels, again=again)

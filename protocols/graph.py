@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from protocols.states import State
 from topics.topic import Topic
 
-__all__ = ["endless", "most_turns", "reached", "silent", "with_way_out"]
+__all__ = ["endless", "most_turns", "reached", "with_way_out"]
 
 _Position = tuple[str, tuple[int, ...]]
 
@@ -44,26 +44,24 @@ def with_way_out(states: Mapping[str, State]) -> frozenset[str]:
     return frozenset(found)
 
 
-def endless(start: str, states: Mapping[str, State]) -> tuple[str, ...] | None:
-    """The states of a loop that nothing ends, in order; None where there is none.
+def endless(start: str, states: Mapping[str, State], *, silent: bool = False) -> tuple[str, ...] | None:
+    """The states of a loop that nothing but a turn limit ends, in order; None where there is none.
 
     A state that goes through the topic's turns runs dry and then only hands on. So loops are looked for among the
     states a conversation comes to, in the graph as it is when every such state is dry: for topics with turns, and
-    for topics without.
+    for topics without. silent: only loops in which nothing is said, which not even a turn limit ends. They are
+    looked for by themselves: a loop that speaks could hide one that does not.
     """
     for topic_has_turns in (True, False):
         dry = {name: _dry(state, topic_has_turns) for name, state in states.items()}
         ways = {name: (*_edges(state), *dry[name]) for name, state in states.items()} if topic_has_turns else dry
-        alive = _reached(start, ways)
-        loop = _loop({name: dry[name] for name in states if name in alive})
+        looked_at = {name for name in _reached(start, ways) if states[name].each or not silent}
+        loop = _loop(
+            {name: tuple(way for way in dry[name] if way in looked_at) for name in states if name in looked_at}
+        )
         if loop:
             return loop
     return None
-
-
-def silent(states: Mapping[str, State], loop: Iterable[str]) -> bool:
-    """Whether nothing is said in the loop once the topic's turns are through: then no turn limit ends it either."""
-    return all(states[name].each for name in loop)
 
 
 def _dry(state: State, topic_has_turns: bool) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from types import MappingProxyType
 
-from protocols.graph import endless, reached, silent, with_way_out
+from protocols.graph import endless, reached, with_way_out
 from protocols.protocol import Protocol
 from protocols.rules.registry import read_rule
 from protocols.rules.rule import Rule
@@ -159,24 +159,31 @@ def _check_graph(document: Document, protocol: Protocol) -> None:
                 advice="add an edge to it, or remove it",
                 key=True,
             )
-    if protocol.turn_limit is None:
-        ending = with_way_out(protocol.states)
-        for name in protocol.states:
-            if name not in ending:
-                raise document.error(
-                    ("states", name),
-                    f"state {name!r} has no way to a stop",
-                    advice="add an edge with stop: completed, or a turn_limit",
-                    key=True,
-                )
-    loop = endless(protocol.start, protocol.states)
-    if loop and (silent(protocol.states, loop) or protocol.turn_limit is None):
-        way = " → ".join((*loop, loop[0]))
-        silently = silent(protocol.states, loop)
+    loop = endless(protocol.start, protocol.states, silent=True)
+    if loop:
         raise document.error(
             ("states", loop[0]),
-            f"an endless loop: {way}" + (" says nothing once the topic's turns are through" if silently else ""),
-            advice="lead `then` out of the loop" if silently else "add a turn_limit, or an edge that leaves the loop",
+            f"an endless loop: {' → '.join((*loop, loop[0]))} says nothing once the topic's turns are through",
+            advice="lead `then` or `empty` out of the loop",
+            key=True,
+        )
+    if protocol.turn_limit is not None:
+        return
+    ending = with_way_out(protocol.states)
+    for name in protocol.states:
+        if name not in ending:
+            raise document.error(
+                ("states", name),
+                f"state {name!r} has no way to a stop",
+                advice="add an edge with stop: completed, or a turn_limit",
+                key=True,
+            )
+    loop = endless(protocol.start, protocol.states)
+    if loop:
+        raise document.error(
+            ("states", loop[0]),
+            f"an endless loop: {' → '.join((*loop, loop[0]))}",
+            advice="add a turn_limit, or an edge that leaves the loop",
             key=True,
         )
 

@@ -284,7 +284,9 @@ def extended(old: Header, new: Header, at: str) -> Header:
     names = added(old, new)
     if not names and old.audit == new.audit:
         return old
-    change = {"at": at, "added": names, "audit_before": old.audit, "software": dict(new.software)}
+    change: dict[str, Json] = {"at": at, "added": names, "audit_before": old.audit, "software": dict(new.software)}
+    if new.source is not None:
+        change["source"] = new.source
     return replace(
         old,
         audit=new.audit,
@@ -296,10 +298,14 @@ def extended(old: Header, new: Header, at: str) -> Header:
 
 
 def united_hashes(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """The hashes of both, those of `old` first and unchanged."""
+    before, after = ({"topics": {}, "systems": {}, **hashes} for hashes in (old, new))
     return {
-        "protocol": old.get("protocol", ""),
-        "topics": {**new.get("topics", {}), **old.get("topics", {})},
-        "systems": {**new.get("systems", {}), **old.get("systems", {})},
+        "protocol": before.get("protocol", ""),
+        **{
+            kind: {**before[kind], **{name: item for name, item in after[kind].items() if name not in before[kind]}}
+            for kind in ("topics", "systems")
+        },
     }
 
 

@@ -28,7 +28,7 @@ class Journal:
         self.syncs = 0
         self._descriptor = descriptor
         self._fault: OSError | None = None
-        self._unsynced = False
+        self._written = self._synced = 0  # bytes handed over, and bytes known to be on the disk
         self._waiting: list[asyncio.Future[None]] = []
         self._committing: asyncio.Task[None] | None = None
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="journal")
@@ -54,7 +54,7 @@ class Journal:
         except OSError as fault:
             self._fault = fault
             raise StoreError(self.path, fault) from fault
-        self._unsynced = True
+        self._written += len(data)
 
     async def sync(self) -> None:
         """Return when everything written before this call is on the disk. Raises StoreError."""
@@ -72,7 +72,7 @@ class Journal:
         try:
             if self._committing is not None:
                 await self._committing
-            if self._unsynced and self._fault is None:
+            if self._synced < self._written and self._fault is None:
                 await self.sync()
         finally:
             os.close(self._descriptor)
@@ -90,7 +90,7 @@ class Journal:
         try:
             while self._waiting:
                 batch, self._waiting = self._waiting, []
-                self._unsynced = False
+                reached = self._written
                 try:
                     self.syncs += 1
                     await loop.run_in_executor(self._thread, fsync_file, self._descriptor)
@@ -102,6 +102,7 @@ class Journal:
                             done.set_exception(StoreError(self.path, fault, "make safe"))
                     self._waiting = []
                 else:
+                    self._synced = reached
                     for done in batch:
                         if not done.done():  # its caller may have been cancelled; the bytes are safe all the same
                             done.set_result(None)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import platform
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from functools import cache
 from importlib import metadata
 from os import PathLike
 from pathlib import Path
@@ -34,6 +35,11 @@ def stamp(time: datetime) -> str:
 
 def software() -> dict[str, str]:
     """Versions by name: our own, Python, the platform, and the libraries that matter; absent ones are left out."""
+    return dict(_versions())
+
+
+@cache
+def _versions() -> Mapping[str, str]:
     found = {"python": platform.python_version(), "platform": f"{sys.platform}-{platform.machine()}"}
     for name in (_DISTRIBUTION, *_NAMED):
         try:

@@ -79,7 +79,7 @@ PATTERNS: tuple[Pattern, ...] = (
         ("private key",),
         re.compile(
             r"(?P<secret>-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----"
-            r"(?:[^\"'<>]{0,16384}?-----END (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----"
+            r"(?:(?:[^\"'<>-]|-(?!----)){0,16384}-----END (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----"
             rf"|(?:{_PEM_LINE})+))"
         ),
     ),

@@ -46,8 +46,8 @@ FORMAT = "harvest-transcript/1"
 _OWN = re.compile(r"###### ?(.*)")
 _TOPIC = re.compile(r"#####(?!#)\s*(.*)")
 _TURN = re.compile(r"###(?!#)\s*([US])\s*(\d{1,6})(?:\s+(\S+))?")
-_GRADE = re.compile(r"#\s?L(\d)(?!\w)\s*(.*)")
-_VECTOR = re.compile(r"#\s?([A-Za-z][\w-]*)\s*:\s*\(([^()]*)\)\s*(?:#\s*(.*))?")
+_GRADE = re.compile(r"#L(\d)(?=[\s#]|$)\s*(.*)")
+_VECTOR = re.compile(r"#([A-Za-z][\w-]*)\s*:\s*\(([^()]*)\)\s*(?:#\s*(.*))?")
 _COUNT = re.compile(r"wc\s*=\s*(\d{1,9})", re.IGNORECASE)
 _URL = re.compile(r"#URL:\s*(\S+)")
 _SHARE = re.compile(r"\d{1,9}(?:/\d{1,9}|\.\d{0,40})?|\.\d{1,40}")
@@ -289,22 +289,25 @@ class _Reader:
         return self.current
 
     def _point_at(self, href: str) -> None:
+        """The annotations that follow are about this URL: the first such one in the nearest line above."""
         assert self.draft is not None
         assert self.draft.open is not None
-        before = self.words
-        for line in self.draft.open.lines:
-            for mention in find_urls(line):
+        lines = self.draft.open.lines
+        before = self.words + self.turn_words
+        for i in range(len(lines) - 1, -1, -1):
+            before -= len(lines[i].split())
+            for mention in find_urls(lines[i]):
                 if mention.href == href:
-                    position = before + len(line[: mention.end].split())
-                    self.mention = (href, _title(line[: mention.start], []), position)
+                    position = before + len(lines[i][: mention.end].split())
+                    self.mention = (href, _title(lines[i][: mention.start], lines[: i + 1]), position)
                     self.current = None
-            before += len(line.split())
-        if self.mention is None or self.mention[0] != href:
-            raise self.error(f"{href} does not stand before this line in this turn", column=7)
+                    return
+        raise self.error(f"{href} does not stand before this line in this turn", column=7)
 
     def _vector(self, found: re.Match[str], judged: _Judged) -> None:
         name, raw = found[1], (found[3] or "").strip()
-        shares = tuple(self._share(text.strip(), found.start(2) + 1) for text in found[2].split(","))
+        parts = re.finditer(r"[^,]+|(?<=,)(?=,|$)|^$", found[2])
+        shares = tuple(self._share(part[0].strip(), found.start(2) + part.start() + 1) for part in parts)
         if abs(sum(shares, Fraction(0)) - 1) > Fraction(1, 10**6):
             raise self.error(f"the shares of {name} sum to {float(sum(shares)):g}, not to 1", column=found.start(2) + 1)
         vector = tuple(float(share) for share in shares)

@@ -88,13 +88,13 @@ def _conversation(conversation: Conversation, gold: GoldTable, topics: TopicSet 
         for line in turn.reply.answer.text.split("\n"):
             yield _escaped(line)
             mentions = find_urls(line)
-            for i, mention in enumerate(mentions):
+            for mention in mentions:
                 entity = entity_key(topic, mention.href)
                 entry = gold.get(key.topic, entity)
                 if entry is None or entity in judged:
                     continue
                 judged.add(entity)
-                if i + 1 < len(mentions):
+                if len(mentions) > 1:
                     yield f"#URL: {mention.href}"
                 yield f"#L{entry.grade}"
                 yield f"wc= {words + len(line[: mention.end].split())}"

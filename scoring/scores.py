@@ -35,7 +35,7 @@ def score(
 
     conversations: one valid conversation for each finished trial, in any order. gold: None scores usefulness alone,
     and a note says so. turns: how many user turns the protocol can take, for all topics or by topic id; None takes
-    the most that were recorded. invalid: trials whose every attempt the infrastructure failed. planned: all trials
+    the most that were recorded, and a topic with more recorded turns than that has as many as were recorded. invalid: trials whose every attempt the infrastructure failed. planned: all trials
     of the run; those neither finished nor invalid are named in a note and in no figure.
     rng: one number is drawn from it, so the same recording and seed give the same table.
 
@@ -100,11 +100,14 @@ def _by_trial(
 def _turns(
     turns: int | Mapping[str, int] | None, found: Mapping[TrialKey, Conversation], topics: TopicSet
 ) -> dict[str, int]:
-    if isinstance(turns, Mapping):
-        return {topic.id: turns.get(topic.id, 0) for topic in topics.topics}
+    most = dict.fromkeys((topic.id for topic in topics.topics), 0)
     if turns is None:
         turns = max((turn.number for conversation in found.values() for turn in conversation.turns), default=0)
-    return {topic.id: turns for topic in topics.topics}
+    for name in most:
+        most[name] = turns.get(name, 0) if isinstance(turns, Mapping) else turns
+    for key, conversation in found.items():  # a turn that took place is scored, whatever the protocol foresaw
+        most[key.topic] = max(most[key.topic], *(turn.number for turn in conversation.turns), 0)
+    return most
 
 
 def _check_weights(settings: Settings, topics: TopicSet) -> None:

@@ -68,7 +68,7 @@ def recovery_cells(row: Sequence[str]) -> tuple[float, float]:
 
     Any first label but `o` is a failure. A conversation that ended after it did not recover.
     """
-    useful = useful_cells(row[:2])
+    useful = useful_cells(row[:2]) or (math.nan,)
     if math.isnan(useful[0]) or (len(useful) == 2 and useful[0] == 0 and math.isnan(useful[1])):
         return math.nan, math.nan
     failed = 1.0 - useful[0]

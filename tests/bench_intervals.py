@@ -1,10 +1,10 @@
 """How often the intervals over topics and trials hold the truth: the simulation behind the defaults.
 
-    python tests/bench_intervals.py                      a quick look, 200 simulations
+    python tests/bench_intervals.py                      a quick look, 100 simulations
     python tests/bench_intervals.py --simulations 2000   the table of docs/measures.md
 
-Each line is one world, 15 or 45 topics, and 2, 5 or 10 trials; each cell is coverage (mean width) of nominal 95%
-intervals. The intervals are the product's own; only the plain percentile, which it does not offer, is made here.
+A line is one world and one kind of interval, a column a number of topics × trials; a cell is coverage (mean width)
+of nominal 95% intervals. The intervals are the product's own; only the plain percentile, which it does not offer, is made here.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def cell(intervals: list[tuple[float, float]], truth: float) -> str:
     ends = np.array(intervals)
     ends = ends[~np.isnan(ends[:, 0])]
     held = (ends[:, 0] <= truth) & (truth <= ends[:, 1])
-    return f"{held.mean():.3f} ({np.mean(ends[:, 1] - ends[:, 0]):.3f})"
+    return f"{held.mean():.3f} ({np.mean(ends[:, 1] - ends[:, 0]):.2f})"
 
 
 def _pair(interval: Interval) -> tuple[float, float]:
@@ -134,52 +134,51 @@ def share_cells(above: Floats, below: Floats, truth: float, *, pooled: bool) -> 
         )
 
 
-def table(title: str, columns: list[str], lines: Iterator[list[str]]) -> None:
+def table(title: str, methods: list[str], worlds: Iterator[tuple[str, list[list[str]]]]) -> None:
+    """worlds: (name, for each size the cells of all methods)."""
     print(f"\n{title}\n")
-    print(f"| world | topics × trials | {' | '.join(columns)} |")
-    print("|---" * (len(columns) + 2) + "|")
-    for line in lines:
-        print(f"| {' | '.join(line)} |", flush=True)
+    print(f"| world | interval | {' | '.join(f'{topics}×{trials}' for topics, trials in SIZES)} |")
+    print("|---" * (len(SIZES) + 2) + "|")
+    for name, sizes in worlds:
+        for place, method in enumerate(methods):
+            cells = [cells[place] for cells in sizes]
+            print(f"| {name if place == 0 else ''} | {method} | {' | '.join(cells)} |", flush=True)
+
+
+def means(simulations: int) -> Iterator[tuple[str, list[list[str]]]]:
+    for name, (world, truth) in MEANS.items():
+        yield name, [list(mean_cells(world, truth, topics, trials, simulations)) for topics, trials in SIZES]
+
+
+def useful(simulations: int) -> Iterator[tuple[str, list[list[str]]]]:
+    for name, (world, truth) in SHARES.items():
+        sizes = []
+        for topics, trials in SIZES:
+            above = world(np.random.default_rng([SEED, topics, trials]), (simulations, topics, trials))
+            sizes.append(list(share_cells(above, np.ones_like(above), truth, pooled=False)))
+        yield name, sizes
+
+
+def recovered(simulations: int) -> Iterator[tuple[str, list[list[str]]]]:
+    for name, (fails, recovers, truth) in RECOVERIES.items():
+        sizes = []
+        for topics, trials in SIZES:
+            rng, shape = np.random.default_rng([SEED, topics, trials]), (simulations, topics, trials)
+            below = fails(rng, shape)
+            sizes.append(list(share_cells(below * recovers(rng, shape), below, truth, pooled=True)))
+        yield name, sizes
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--simulations", type=int, default=200)
+    parser.add_argument("--simulations", type=int, default=100)
     simulations = parser.parse_args().simulations
     error = math.sqrt(0.95 * 0.05 / simulations)
     print(f"{simulations} simulations a cell; Monte Carlo standard error {error:.3f} at a coverage of .95.")
-
-    table(
-        "Means over topics and trials (R, GF, …)",
-        list(resamplers()),
-        (
-            [name, f"{topics} × {trials}", *mean_cells(world, truth, topics, trials, simulations)]
-            for name, (world, truth) in MEANS.items()
-            for topics, trials in SIZES
-        ),
-    )
-    columns = ["Wilson, n = all answers", "Wilson, effective n", "topics, expanded", "topics+trials"]
-
-    def useful() -> Iterator[list[str]]:
-        for name, (world, truth) in SHARES.items():
-            for topics, trials in SIZES:
-                above = world(np.random.default_rng([SEED, topics, trials]), (simulations, topics, trials))
-                found = share_cells(above, np.ones_like(above), truth, pooled=False)
-                yield [name, f"{topics} × {trials}", *found]
-
-    def recovered() -> Iterator[list[str]]:
-        for name, (fails, recovers, truth) in RECOVERIES.items():
-            for topics, trials in SIZES:
-                rng, shape = np.random.default_rng([SEED, topics, trials]), (simulations, topics, trials)
-                below = fails(rng, shape)
-                yield [
-                    name,
-                    f"{topics} × {trials}",
-                    *share_cells(below * recovers(rng, shape), below, truth, pooled=True),
-                ]
-
-    table("Shares of answers (%useful)", columns, useful())
-    table("Shares of first-turn failures (%recovery)", columns, recovered())
+    table("Means over topics and trials (R, GF)", list(resamplers()), means(simulations))
+    formulas = ["Wilson, n = all answers", "Wilson, effective n", "topics, expanded", "topics+trials"]
+    table("Shares of answers (%useful)", formulas, useful(simulations))
+    table("Shares of first-turn failures (%recovery)", formulas, recovered(simulations))
 
 
 if __name__ == "__main__":

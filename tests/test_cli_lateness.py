@@ -31,6 +31,10 @@ def test_help_imports_none_of_the_heavy_libraries() -> None:
 @pytest.mark.parametrize("name", list(COMMANDS))
 def test_the_summary_in_the_list_is_what_the_command_says_of_itself(name: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "harvest", name, "--help"], capture_output=True, text=True, check=True, env={"COLUMNS": "200"}
+        [sys.executable, "-m", "harvest", name, "--help"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"COLUMNS": "200"},
     )
     assert COMMANDS[name].summary.rstrip(".") in done.stdout

@@ -26,7 +26,17 @@ def harvest(*words: str | Path, cwd: Path) -> str:
 def rows(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     folder = tmp_path_factory.mktemp("figure5")
     for system in ("B1", "G1"):
-        harvest("import", "--format", "gfrc", DATA / f"gfrc_m002_{system}.txt", "--system", system, "--out", system, cwd=folder)
+        harvest(
+            "import",
+            "--format",
+            "gfrc",
+            DATA / f"gfrc_m002_{system}.txt",
+            "--system",
+            system,
+            "--out",
+            system,
+            cwd=folder,
+        )
     document = json.loads(harvest("score", "B1", "G1", "--json", cwd=folder))
     assert document["format"] == "harvest-scores/1"
     return list(document["rows"])
@@ -36,7 +46,8 @@ def value(rows: list[dict[str, Any]], system: str, measure: str, turn: int | Non
     found = [
         row["value"]
         for row in rows
-        if (row["system"], row["measure"], row["topic"], row["trial"], row["turn"]) == (system, measure, "M002", 1, turn)
+        if (row["system"], row["measure"], row["topic"], row["trial"], row["turn"])
+        == (system, measure, "M002", 1, turn)
     ]
     assert len(found) == 1, (system, measure, turn, found)
     return float(found[0])
@@ -62,18 +73,14 @@ def test_R_is_that_of_table_1(rows: list[dict[str, Any]]) -> None:
     assert value(rows, "G1", "R") == pytest.approx(0.0014, abs=1e-4)
 
 
-@pytest.mark.parametrize(
-    ("system", "turn", "expected"), [("B1", 1, 0.6773), ("B1", 2, 0.4796), ("G1", 2, 0.4049)]
-)
+@pytest.mark.parametrize(("system", "turn", "expected"), [("B1", 1, 0.6773), ("B1", 2, 0.4796), ("G1", 2, 0.4049)])
 def test_RATINGS_similarities_of_turns_are_those_of_table_2(
     rows: list[dict[str, Any]], system: str, turn: int, expected: float
 ) -> None:
     assert value(rows, system, "DistrSim(RATINGS)", turn) == pytest.approx(expected, abs=1e-4)
 
 
-@pytest.mark.parametrize(
-    ("system", "turn", "expected"), [("B1", 1, 0.4303), ("B1", 2, 0.4682), ("G1", 2, 0.4303)]
-)
+@pytest.mark.parametrize(("system", "turn", "expected"), [("B1", 1, 0.4303), ("B1", 2, 0.4682), ("G1", 2, 0.4303)])
 def test_ORIGIN_similarities_of_turns_are_those_of_table_2(
     rows: list[dict[str, Any]], system: str, turn: int, expected: float
 ) -> None:
@@ -89,4 +96,6 @@ def test_GF_values_are_those_of_table_2(rows: list[dict[str, Any]]) -> None:
 
 
 def test_the_first_turn_of_G1_holds_no_relevant_nugget_and_has_no_similarity(rows: list[dict[str, Any]]) -> None:
-    assert not [row for row in rows if row["system"] == "G1" and row["measure"] == "DistrSim(RATINGS)" and row["turn"] == 1]
+    assert not [
+        row for row in rows if row["system"] == "G1" and row["measure"] == "DistrSim(RATINGS)" and row["turn"] == 1
+    ]

@@ -1,4 +1,4 @@
-"""Fifty kills at random moments: nothing that was answered is lost, nothing is played twice, the scores are the same."""
+"""Fifty kills at random moments: nothing answered is lost, nothing is played twice, the scores are the same."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ systems:
     concurrency: 3
   - name: witness
     driver: python
-    options: {{function: "{Path(__file__).parent / 'witness.py'}:answer"}}
+    options: {{function: "{Path(__file__).parent / "witness.py"}:answer"}}
     concurrency: 2
 """
 

@@ -15,7 +15,7 @@ from harvest.parrot.catalogue import Catalogue, load_catalogue
 from harvest.parrot.parrot import Parrot
 from harvest.parrot.profiles import PROFILES, Profile
 from harvest.parrot.rehearsal import rehearse, sit
-from harvest.parrot.tables import chain_table, truth_table
+from harvest.parrot.tables import chain_table, example, truth_table
 from harvest.parrot.truth import Truth, paths, sitting, truth
 from protocols.library import load_protocol
 from recordings.conversation import Conversation
@@ -30,7 +30,7 @@ PROTOCOL = load_protocol("fairweb-two-round")
 DRAWS = 30
 """Trials of each of the 45 topics: 1,350 conversations a profile."""
 FALSE_ALARM = 0.001
-"""The probability with which a true chain fails one chi-square test; the seeds are fixed, so it fails always or never."""
+"""The probability with which a true chain fails one chi-square test; seeds are fixed, so it fails always or never."""
 
 
 @cache
@@ -186,5 +186,6 @@ def test_another_order_of_a_row_is_the_same_truth() -> None:
 
 def test_the_page_about_the_parrot_holds_the_tables_as_the_program_prints_them() -> None:
     page = (Path(__file__).parents[1] / "docs" / "parrot.md").read_text(encoding="utf-8")
+    assert example(Parrot(catalogue(), PROFILES["format-breaking"]), ScriptedUser(PROTOCOL), TOPICS["M002"]) in page
     assert chain_table() in page
     assert truth_table(PROTOCOL, TOPICS.topics, catalogue()) in page

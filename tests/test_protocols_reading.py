@@ -220,6 +220,11 @@ def test_a_loop_that_only_hands_on_is_refused_even_with_a_turn_limit(load: Calla
     states = {"a": ["a"], "b": ["b"]}
     with pytest.raises(InputError, match="says nothing once the topic's turns are through"):
         load(talk(states, {"a": {"then": "b"}, "b": {"then": "a"}}, limit="turn_limit: 3"))
+    behind_a_loop_that_speaks = {"ask": ["ask", "a"], "a": ["a"]}
+    with pytest.raises(InputError, match="endless loop: a → a says nothing"):
+        load(talk(behind_a_loop_that_speaks, {"a": {"then": "a"}}, limit="turn_limit: 3"))
+    with pytest.raises(InputError, match="endless loop: a → a says nothing"):  # only on topics without turns
+        load(talk(behind_a_loop_that_speaks, {"a": {"then": "stop", "empty": "a"}}, limit="turn_limit: 3"))
 
 
 def test_a_protocol_name_that_is_none_is_answered_with_those_there_are() -> None:

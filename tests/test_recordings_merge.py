@@ -74,7 +74,7 @@ specs = st.lists(
 
 
 @given(st.lists(specs, min_size=3, max_size=3), st.permutations(range(3)))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_order_grouping_and_repetition_do_not_matter(written: Sequence[Spec], order: Sequence[int]) -> None:
     folder = Path(tempfile.mkdtemp())
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -37,7 +38,7 @@ class Scripted:
     """A driver in memory whose behaviour a test gives; it keeps what it was asked."""
 
     behave: Behave
-    capabilities: Capabilities = Capabilities(stateful=True)
+    capabilities: Capabilities = field(default_factory=lambda: Capabilities(stateful=True))
     openings: list[Opening] = field(default_factory=list)
     said: list[str] = field(default_factory=list)
     open_sessions: int = 0
@@ -87,7 +88,13 @@ TOPICS = TopicSet("three", ALL.topics[:3], ALL.attributes)
 
 
 def play(
-    folder: Path, driver: Scripted, *, session: str = "fresh", trials: int = 1, topics: TopicSet = TOPICS, **limits: float
+    folder: Path,
+    driver: Scripted,
+    *,
+    session: str = "fresh",
+    trials: int = 1,
+    topics: TopicSet = TOPICS,
+    **limits: float,
 ) -> tuple[Run, Quiet]:
     bounds = Limits(**{"retry_wait": 0.0, "turn_timeout": 5.0, **limits})  # type: ignore[arg-type]
     system = System("S", "scripted", {}, "fresh" if session == "fresh" else "continued", bounds, ())
@@ -190,7 +197,9 @@ def test_a_refusal_is_an_answer_and_is_never_asked_again(tmp_path: Path) -> None
     )
     run, _ = play(tmp_path / "run", driver, retries=5, attempts=5)
     assert len(driver.said) == 3
-    assert [(c.outcome.kind if c.outcome else "", c.label(1), c.label(2)) for c in run.finished] == [("breakdown", "x", "-")] * 3
+    assert [(c.outcome.kind if c.outcome else "", c.label(1), c.label(2)) for c in run.finished] == [
+        ("breakdown", "x", "-")
+    ] * 3
 
 
 def test_an_empty_answer_is_an_answer_too(tmp_path: Path) -> None:
@@ -289,4 +298,4 @@ def test_turns_keep_their_spacing_over_all_sessions(tmp_path: Path) -> None:
 
     play(tmp_path / "run", Scripted(behave), concurrency=3, spacing=0.05)
     assert len(times) == 6
-    assert min(later - earlier for earlier, later in zip(times, times[1:])) > 0.04
+    assert min(later - earlier for earlier, later in pairwise(times)) > 0.04

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scoring import divergences
@@ -26,17 +29,19 @@ from scoring.divergences import (
     variational,
 )
 
+Floats = npt.NDArray[np.float64]
+
 PAIRS = json.loads((Path(__file__).parent / "data" / "divergence_pairs.json").read_text(encoding="utf-8"))["pairs"]
 SYMMETRIC = (jsd, nmd, sod, snod, rsnod, rnss, variational)
 
 
-def shares(counts: list[float]) -> np.ndarray:
-    row = np.array(counts, dtype=np.float64)
-    return row / row.sum()
+def shares(counts: Sequence[float]) -> Floats:
+    row: Floats = np.array(counts, dtype=np.float64) / math.fsum(counts)
+    return row
 
 
 @st.composite
-def pairs(draw: st.DrawFn, *, full: bool = False) -> tuple[np.ndarray, np.ndarray]:
+def pairs(draw: st.DrawFn, *, full: bool = False) -> tuple[Floats, Floats]:
     """Two distributions over the same 2 to 9 groups; zeros in them unless `full`."""
     size = draw(st.integers(2, 9))
     count = st.integers(1 if full else 0, 50)
@@ -70,7 +75,7 @@ def test_rows_are_computed_together_as_they_are_alone() -> None:
 
 def test_stc3_figure_2_nod_and_rnss() -> None:
     # Printed for the figure's right half, where estimated and true distributions are swapped.
-    gold, b, c = [1, 0, 0], [0, 1 / 3, 2 / 3], [0, 2 / 3, 1 / 3]
+    gold, b, c = [1.0, 0.0, 0.0], [0.0, 1 / 3, 2 / 3], [0.0, 2 / 3, 1 / 3]
     for estimated in (b, c):
         assert nod(gold, estimated) == pytest.approx(0.8889, abs=5e-5)
         assert rnss(estimated, gold) == pytest.approx(0.8819, abs=5e-5)
@@ -82,10 +87,10 @@ def test_stc3_figure_2_nod_and_rnss() -> None:
 
 def test_stc3_figure_3_rnss_and_jsd_against_a_uniform_gold() -> None:
     gold = [1 / 3] * 3
-    for estimated in ([1, 0, 0], [0, 1, 0]):
+    for estimated in ([1.0, 0.0, 0.0], [0.0, 1.0, 0.0]):
         assert rnss(estimated, gold) == pytest.approx(0.5774, abs=5e-5)
         assert jsd(estimated, gold) == pytest.approx(0.4591, abs=5e-5)
-    for estimated in ([2 / 3, 1 / 3, 0], [0, 2 / 3, 1 / 3]):
+    for estimated in ([2 / 3, 1 / 3, 0.0], [0.0, 2 / 3, 1 / 3]):
         assert rnss(estimated, gold) == pytest.approx(1 / 3)
         assert jsd(estimated, gold) == pytest.approx(0.2075, abs=5e-5)
     assert snod([1, 0, 0], gold) > snod([0, 1, 0], gold) > snod([2 / 3, 1 / 3, 0], gold)
@@ -101,8 +106,9 @@ def test_stc3_figure_1_and_4_follow_the_formula_where_the_print_does_not() -> No
     assert snod(x, gold) < snod(y, gold)
 
 
+@settings(deadline=None)
 @given(pairs())
-def test_every_normalised_divergence_lies_between_0_and_1(pair: tuple[np.ndarray, np.ndarray]) -> None:
+def test_every_normalised_divergence_lies_between_0_and_1(pair: tuple[Floats, Floats]) -> None:
     for divergence in DIVERGENCES.values():
         value = float(divergence(*pair))
         assert 0 <= value <= 1
@@ -110,8 +116,9 @@ def test_every_normalised_divergence_lies_between_0_and_1(pair: tuple[np.ndarray
     assert 0 <= float(od(*pair)) <= len(pair[0]) - 1
 
 
+@settings(deadline=None)
 @given(pairs())
-def test_equal_distributions_have_divergence_0_and_only_they(pair: tuple[np.ndarray, np.ndarray]) -> None:
+def test_equal_distributions_have_divergence_0_and_only_they(pair: tuple[Floats, Floats]) -> None:
     p, q = pair
     for divergence in DIVERGENCES.values():
         assert float(divergence(p, p)) == 0
@@ -119,15 +126,17 @@ def test_equal_distributions_have_divergence_0_and_only_they(pair: tuple[np.ndar
             assert float(divergence(p, q)) > 0
 
 
+@settings(deadline=None)
 @given(pairs())
-def test_symmetric_divergences_do_not_care_which_is_the_gold(pair: tuple[np.ndarray, np.ndarray]) -> None:
+def test_symmetric_divergences_do_not_care_which_is_the_gold(pair: tuple[Floats, Floats]) -> None:
     p, q = pair
     for divergence in SYMMETRIC:
         assert float(divergence(p, q)) == pytest.approx(float(divergence(q, p)), abs=1e-12)
 
 
+@settings(deadline=None)
 @given(pairs(full=True))
-def test_rnod_is_symmetric_where_both_give_weight_to_every_group(pair: tuple[np.ndarray, np.ndarray]) -> None:
+def test_rnod_is_symmetric_where_both_give_weight_to_every_group(pair: tuple[Floats, Floats]) -> None:
     p, q = pair
     assert float(rnod(p, q)) == pytest.approx(float(rnod(q, p)), abs=1e-12)
 
@@ -142,31 +151,34 @@ def test_the_support_test_of_od_is_sharp() -> None:
     p = [0.0, 0.0, 1.0]
     exact, nearly = [1.0, 0.0, 0.0], [1.0 - 1e-9, 1e-9, 0.0]
     assert float(od(p, exact)) == pytest.approx(2.0)
-    assert float(od(p, nearly)) == pytest.approx(2.0, abs=1e-6) or float(od(p, nearly)) < 2.0
-    assert float(rnod(p, exact)) - float(rnod(p, [1.0 - 1e-9, 0.0, 1e-9])) == pytest.approx(0.0, abs=1e-6)
-    assert abs(float(od([0.5, 0.5, 0.0], exact)) - float(od([0.5, 0.5, 0.0], [1 - 1e-9, 0.0, 1e-9]))) > 0.2
+    assert float(od(p, nearly)) == pytest.approx(2.0)  # both groups see the same distances here: (2 + 2) / 2
+    half = [0.5, 0.5, 0.0]
+    assert float(od(half, exact)) == pytest.approx(0.25)
+    assert float(od(half, [1.0 - 1e-9, 0.0, 1e-9])) == pytest.approx(0.5)  # (0.25 + 0.75) / 2
 
 
+@settings(deadline=None)
 @given(pairs())
-def test_turning_the_order_of_the_groups_round_changes_nothing(pair: tuple[np.ndarray, np.ndarray]) -> None:
+def test_turning_the_order_of_the_groups_round_changes_nothing(pair: tuple[Floats, Floats]) -> None:
     p, q = pair
     for divergence in DIVERGENCES.values():
         assert float(divergence(p[::-1], q[::-1])) == pytest.approx(float(divergence(p, q)), abs=1e-9)
 
 
-@given(pairs(), st.randoms(use_true_random=False))
+@settings(deadline=None)
+@given(pairs(), st.data())
 def test_nominal_divergences_do_not_see_the_order_of_the_groups(
-    pair: tuple[np.ndarray, np.ndarray], random: object
+    pair: tuple[Floats, Floats], data: st.DataObject
 ) -> None:
     p, q = pair
-    order = list(range(len(p)))
-    random.shuffle(order)  # type: ignore[attr-defined]
+    order = data.draw(st.permutations(range(len(p))))
     for divergence in (jsd, rnss, variational):
         assert float(divergence(p[order], q[order])) == pytest.approx(float(divergence(p, q)), abs=1e-12)
 
 
+@settings(deadline=None)
 @given(pairs())
-def test_normalised_forms_follow_from_the_plain_ones(pair: tuple[np.ndarray, np.ndarray]) -> None:
+def test_normalised_forms_follow_from_the_plain_ones(pair: tuple[Floats, Floats]) -> None:
     p, q = pair
     span = len(p) - 1
     assert float(nod(p, q)) == pytest.approx(float(od(p, q)) / span)

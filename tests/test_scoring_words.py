@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocols.answer import Answer
@@ -22,6 +22,7 @@ def conversation(*texts: tuple[str, str | None]) -> Conversation:
     return Conversation(TrialKey("s", "T1", 1), "id", 1, turns, Outcome("completed"))
 
 
+@settings(deadline=None)
 @given(TEXT)
 def test_words_are_exactly_what_split_gives(text: str) -> None:
     starts = word_starts(text)
@@ -29,6 +30,7 @@ def test_words_are_exactly_what_split_gives(text: str) -> None:
     assert [text[start:].split(maxsplit=1)[0] for start in starts] == text.split()
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(TEXT, TEXT), min_size=1, max_size=4), st.data())
 def test_the_position_of_a_span_counts_the_words_of_the_joined_conversation(
     texts: list[tuple[str, str]], data: st.DataObject

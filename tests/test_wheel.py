@@ -17,7 +17,9 @@ CLEAN = {key: value for key, value in os.environ.items() if not key.startswith((
 
 
 def _run(*words: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run([str(word) for word in words], cwd=cwd, env=CLEAN, capture_output=True, text=True, timeout=600)
+    done = subprocess.run(
+        [str(word) for word in words], cwd=cwd, env=CLEAN, capture_output=True, text=True, timeout=600
+    )
     assert done.returncode == 0, f"{words}\n{done.stdout}\n{done.stderr}"
     return done
 
@@ -53,7 +55,9 @@ def test_the_wheel_holds_the_six_packages_with_their_data_and_nothing_else(wheel
         assert data in names
 
 
-def test_the_demo_runs_from_the_wheel_in_an_empty_environment_and_another_directory(wheel: Path, tmp_path: Path) -> None:
+def test_the_demo_runs_from_the_wheel_in_an_empty_environment_and_another_directory(
+    wheel: Path, tmp_path: Path
+) -> None:
     environment = tmp_path / "environment"
     _run(sys.executable, "-m", "venv", environment, cwd=tmp_path)
     python = environment / "bin" / "python"

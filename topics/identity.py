@@ -24,7 +24,8 @@ def canonical_json(value: object) -> str:
 def content_hash(tag: str, value: object, *, size: int = 16) -> str:
     """Hex digest (2·size characters) of `value` under a tag, so that a topic never equals a protocol."""
     digest = hashlib.blake2b(digest_size=size, person=tag.encode()[:16])
-    digest.update(canonical_json(value).encode())
+    # Names and replies may hold halves of surrogate pairs, which strict UTF-8 refuses.
+    digest.update(canonical_json(value).encode("utf-8", "surrogatepass"))
     return digest.hexdigest()
 
 

@@ -18,7 +18,10 @@ __all__ = ["command"]
 @click.option("--out", metavar="RUN", type=click.Path(path_type=Path), help="Count what this run already holds.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 def command(audit: str, out: Path | None, as_json: bool) -> None:
-    """Validate AUDIT (a file, or a shipped name) and print what running it would do. Sends nothing."""
+    """Validate an audit and print its plan; sends nothing.
+
+    AUDIT is a file, or a shipped name such as `demo`.
+    """
     from recordings.run_folder import is_run, read
 
     resolved = load_audit(audit)

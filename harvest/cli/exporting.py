@@ -21,7 +21,10 @@ __all__ = ["command"]
 @click.option("--system", metavar="NAME", help="Only this system.")
 @click.option("--all", "every", is_flag=True, help="Every attempt, also invalid and interrupted ones.")
 def command(run: Path, form: str, out: Path, system: str | None, every: bool) -> None:
-    """Write the conversations of RUN as annotated transcripts (`gfrc`) or as JSON lines of `messages`."""
+    """Write a run's conversations as transcripts or messages.
+
+    `gfrc` writes annotated transcripts as in the GFRC paper, `messages` a JSON object on each line.
+    """
     recorded = read(run)
     chosen = [
         conversation

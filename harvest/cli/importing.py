@@ -39,12 +39,16 @@ def command(
     topic: str | None,
     gold: str | None,
 ) -> None:
-    """Make a run from FILES: `gfrc`, annotated transcripts as in the GFRC paper (##### M002, ### U1, ### S1 o, #L2, …), or
-    `messages`, a JSON object with "messages" on each line.
+    """Make a run from annotated transcripts or messages files.
+
+    `gfrc` files hold annotated transcripts as in the GFRC paper (##### M002, ### U1, ### S1 o, #L2, …); `messages`
+    files hold a JSON object with "messages" on each line.
     """
     if form == "gfrc":
         topic_set = load_topics(topics or "fairweb-45")
-        transcripts = [read_transcript(file, system=system or file.stem, trial=trial, topics=topic_set) for file in files]
+        transcripts = [
+            read_transcript(file, system=system or file.stem, trial=trial, topics=topic_set) for file in files
+        ]
         conversations = [one for transcript in transcripts for one in transcript.conversations]
         judged = _united(files, transcripts)
         for warning in (warning for transcript in transcripts for warning in transcript.warnings):

@@ -15,7 +15,10 @@ __all__ = ["command"]
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path), required=True, metavar="RUN", help="The new run folder.")
 def command(runs: tuple[Path, ...], out: Path) -> None:
-    """Unite the RUNS of several machines in a new run: every attempt once, none lost."""
+    """Unite the runs of several machines in a new one.
+
+    Every attempt is there once and none is lost; the RUNS themselves are not touched.
+    """
     merged = merge(runs, out)
     for sentence in (*merged.conflicts, *merged.damage):
         click.echo(f"note: {sentence}", err=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import click
@@ -43,10 +43,14 @@ def command(run: Path, protocol: str | None, fail_on_change: bool, as_json: bool
     recorded = read(run)
     topics = recorded.header.topic_set()
     if recorded.header.protocol is None and protocol is None:
-        raise InputError("this run has no protocol (it was imported)", place=Place(str(run)), advice="give one: --protocol NAME")
+        raise InputError(
+            "this run has no protocol (it was imported)", place=Place(str(run)), advice="give one: --protocol NAME"
+        )
     chosen = load_protocol(protocol) if protocol else decode_protocol(recorded.header.protocol, str(run / "run.json"))
     if topics is None:
-        raise InputError("this run does not know its topics", place=Place(str(run)), advice="import it again with --topics")
+        raise InputError(
+            "this run does not know its topics", place=Place(str(run)), advice="import it again with --topics"
+        )
     check_topics(chosen, topics)
     changes: list[Change] = []
     versions = 0
@@ -78,7 +82,8 @@ def command(run: Path, protocol: str | None, fail_on_change: bool, as_json: bool
 
 def _first_change(conversation: Conversation, now: Sequence[Say | Stop]) -> Change | None:
     def change(turn: int, recorded: str, today: str, evidence: tuple[str, ...] = ()) -> Change:
-        return Change(*astuple(conversation.key), conversation.attempt, turn, recorded, today, evidence)
+        key = conversation.key
+        return Change(key.system, key.topic, key.trial, conversation.attempt, turn, recorded, today, evidence)
 
     turns = [turn for turn in conversation.turns if turn.reply is not None]
     for i, turn in enumerate(turns):

@@ -38,7 +38,9 @@ def _listed(context: click.Context, parameter: click.Parameter, value: str | Non
 @click.option("--trials", type=click.IntRange(1), help="Trials, instead of the audit's number.")
 @click.option("--seed", type=click.IntRange(0), help="Seed, instead of the audit's.")
 @click.option("--topics", callback=_listed, metavar="ID,ID,…", help="Only these topics.")
-@click.option("--worker", default="", metavar="NAME", help="This machine's name, where several write runs to be merged.")
+@click.option(
+    "--worker", default="", metavar="NAME", help="This machine's name, where several write runs to be merged."
+)
 @click.option("--json", "as_json", is_flag=True, help="The scores as one JSON document on standard output.")
 def command(
     audit: str,
@@ -49,7 +51,9 @@ def command(
     worker: str,
     as_json: bool,
 ) -> int:
-    """Play AUDIT (a file, or a shipped name such as `demo`), or go on with it, then score it.
+    """Play an audit (or go on with it), then score it.
+
+    AUDIT is a file, or a shipped name such as `demo`.
 
     The same command goes on where it stopped: finished trials are skipped, invalid and interrupted ones are tried
     again, a changed protocol, topic or system is refused.
@@ -67,13 +71,12 @@ def command(
     if as_json:
         click.echo(json.dumps(table.as_json(), ensure_ascii=False))
 
-    finished = {conversation.key for conversation in run.finished}
-    planned = {(s.name, t.id, n) for s in resolved.systems for t in resolved.topics.topics for n in range(1, resolved.trials + 1)}
-    missing = sum(1 for key in planned if key not in {(k.system, k.topic, k.trial) for k in finished})
-    if missing:
-        share = missing / len(planned)
-        people.print(f"[red]{missing} of {len(planned)} trials have no valid attempt[/]; the same command tries them again")
-        if share > resolved.max_invalid:
+    plan = make_plan(resolved, run.conversations)
+    if plan.to_play:
+        people.print(
+            f"[red]{plan.to_play} of {plan.planned} trials have no valid attempt[/]; the same command tries them again"
+        )
+        if plan.to_play > resolved.max_invalid * plan.planned:
             return 3
     misses = threshold_misses(resolved.thresholds, table)
     for miss in misses:

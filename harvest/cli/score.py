@@ -38,8 +38,12 @@ def _pairs(context: click.Context, parameter: click.Parameter, values: tuple[str
 @click.option("--alpha", type=click.FloatRange(0, 1), help="Weight of R in GFR(C) [0.5].")
 @click.option("--weight", multiple=True, callback=_pairs, metavar="SET=1", help="Weight of an attribute set in GF.")
 @click.option("--ordinal", type=click.Choice(["RNOD", "NMD"]), help="Divergence of ordinal attribute sets [RNOD].")
-@click.option("--irrelevant", type=click.Choice(["ignore", "uniform"]), help="Turns without relevant entities [ignore].")
-@click.option("--turn-weight", type=click.Choice(["one", "largest-pw"]), help="PW(S), the weight of a turn in GF [one].")
+@click.option(
+    "--irrelevant", type=click.Choice(["ignore", "uniform"]), help="Turns without relevant entities [ignore]."
+)
+@click.option(
+    "--turn-weight", type=click.Choice(["one", "largest-pw"]), help="PW(S), the weight of a turn in GF [one]."
+)
 @click.option("--level", type=click.FloatRange(0, 1, min_open=True, max_open=True), help="Of the intervals [0.95].")
 @click.option("--resample", type=click.Choice(["topics", "topics+trials"]), help="What the bootstrap draws [topics].")
 @click.option("--replications", type=click.IntRange(100), help="Bootstrap replications [2000].")
@@ -58,7 +62,10 @@ def command(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Score recorded RUNS, offline, again and again. Several runs are scored side by side."""
+    """Score recorded runs, offline, again and again.
+
+    Several RUNS are scored side by side.
+    """
     read_runs = [read(run) for run in runs]
     if keep and len(read_runs) > 1:
         raise InputError("--keep writes into one run, and several were given", advice="score them one by one")

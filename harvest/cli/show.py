@@ -101,7 +101,8 @@ def _print_list(console: Console, run: Run, chosen: list[Conversation]) -> None:
     for conversation in chosen:
         key = conversation.key
         attempt = f" attempt {conversation.attempt}" if conversation.attempt > 1 else ""
-        click.echo(f"{key.system}  {key.topic}  trial {key.trial}{attempt}  {_labels(conversation):<5} {_outcome(conversation)}")
+        name = f"{key.system}  {key.topic}  trial {key.trial}{attempt}"
+        click.echo(f"{name}  {_labels(conversation):<5} {_outcome(conversation)}")
     attempts = Counter(_outcome(conversation) for conversation in run.conversations)
     counted = ", ".join(f"{count} {outcome}" for outcome, count in attempts.most_common())
     click.echo(f"\n{len(chosen)} shown; attempts recorded: {counted or 'none'}")
@@ -118,7 +119,9 @@ def _print_conversation(console: Console, conversation: Conversation) -> None:
         if turn.reply is None:
             console.print(Text("no reply was recorded", style="red"))
             continue
-        heading = Text(f"S{turn.number} {turn.label or '?'}", style="bold green" if turn.label == "o" else "bold yellow")
+        heading = Text(
+            f"S{turn.number} {turn.label or '?'}", style="bold green" if turn.label == "o" else "bold yellow"
+        )
         if turn.reply.seconds is not None:
             heading.append(f" {turn.reply.seconds:.1f} s", style="dim")
         if turn.reply.finish:

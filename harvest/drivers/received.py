@@ -72,6 +72,11 @@ class Received:
         return message.get_content_charset("utf-8")
 
     @property
+    def loaded(self) -> object:
+        """The body as JSON, or None if it is none: for looking into errors."""
+        return _loaded(self.body)
+
+    @property
     def exhibits(self) -> tuple[Exhibit, ...]:
         """Status and headers, and the body as it came."""
         head = {"url": self.url, "status": self.status, "headers": [list(pair) for pair in self.headers]}
@@ -122,7 +127,7 @@ class Received:
         if 300 <= self.status < 400:
             where = self.header("location")
             return self.fault(Denied, "redirect", f"{self.url} redirects to {where or 'nowhere'}: ask there instead")
-        kind, code = self._kind(answered), error_code(_loaded(self.body))
+        kind, code = self._kind(answered), error_code(self.loaded)
         reason = code.replace("_", "-") if code in _NO_QUOTA | _NO_MODEL else f"http-{self.status}"
         fault = self.fault(kind, reason, self._said())
         if kind is not Denied:
@@ -130,7 +135,7 @@ class Received:
         return fault
 
     def _kind(self, answered: bool) -> type[DriverError]:
-        code = error_code(_loaded(self.body))
+        code = error_code(self.loaded)
         if self.status in _ALWAYS_DENIED or code in _NO_MODEL or (self.status == 429 and code in _NO_QUOTA):
             return Denied
         if self.status in (425, 429):
@@ -144,7 +149,7 @@ class Received:
             phrase = HTTPStatus(self.status).phrase
         except ValueError:
             phrase = "an unknown status"
-        text = error_message(_loaded(self.body)) or self.body[:2000].decode("utf-8", "replace")
+        text = error_message(self.loaded) or self.body[:2000].decode("utf-8", "replace")
         return f"{self.status} {phrase}: {excerpt(text)}" if text.strip() else f"{self.status} {phrase}"
 
     def _retry_after(self, now: datetime) -> float | None:

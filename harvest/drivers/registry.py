@@ -1,5 +1,70 @@
+"""The drivers there are, by the name an audit uses. A driver's module is imported when it is first asked for."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import replace
 from importlib import import_module
-from topics.document import Document
-def build_driver(name, options, surroundings, *, document=None, loc=()):
-    module = import_module(f"harvest.drivers.{name}")
-    return module.build(module.Options.model_validate(options), surroundings)
+from types import MappingProxyType, ModuleType
+from typing import Any
+
+from harvest.drivers.driver import Driver, Surroundings
+from topics.document import Document, Loc, StrictModel
+from topics.errors import InputError
+
+__all__ = ["DRIVERS", "build_driver", "driver_module", "options_model"]
+
+DRIVERS: Mapping[str, str] = MappingProxyType(
+    {
+        "command": "harvest.drivers.command",
+        "http": "harvest.drivers.http",
+        "openai": "harvest.drivers.openai",
+        "parrot": "harvest.drivers.parrot",
+        "python": "harvest.drivers.python",
+        "replay": "harvest.drivers.replay",
+    }
+)
+"""Each module has `Options`, a StrictModel, and `build(options, surroundings) -> Driver`."""
+
+
+def driver_module(name: str) -> ModuleType:
+    """The module of the driver `name`. Raises InputError for a name that is not in `DRIVERS`."""
+    if name not in DRIVERS:
+        close = difflib.get_close_matches(name, DRIVERS, n=1)
+        raise InputError(
+            f"there is no driver {name!r}" + (f": did you mean {close[0]!r}?" if close else ""),
+            allowed=", ".join(DRIVERS),
+        )
+    return import_module(DRIVERS[name])
+
+
+def options_model(name: str) -> type[StrictModel]:
+    """The options that the driver `name` takes. Raises InputError as `driver_module`."""
+    model: type[StrictModel] = driver_module(name).Options
+    return model
+
+
+def build_driver(
+    name: str,
+    options: Mapping[str, Any],
+    surroundings: Surroundings,
+    *,
+    document: Document | None = None,
+    loc: Loc = (),
+) -> Driver:
+    """A driver with these options, as an audit writes them; nothing is sent or started yet.
+
+    document, loc: the audit file, and where in it the options (or, without any, the system) stand: errors then say
+    so. Raises InputError for an unknown driver, options it does not take, and what they name but is not there.
+    """
+    try:
+        module = driver_module(name)
+        part = document.part(loc) if document is not None else Document(f"options of {surroundings.system}", {}, {}, {})
+        checked = replace(part, value=dict(options)).validated(module.Options)
+        driver: Driver = module.build(checked, surroundings)
+    except InputError as fault:
+        if fault.place is not None or document is None:
+            raise
+        raise InputError(fault.what, place=document.place(loc), allowed=fault.allowed, advice=fault.advice) from None
+    return driver

@@ -1,19 +1,27 @@
-"""`python -m harvest.parrot`: what the shipped profiles do, and what is true of them under the two-round protocol."""
+"""`python -m harvest.parrot`: an example, what the shipped profiles do, and what is true of them under the two-round protocol."""
 
 from __future__ import annotations
 
 import sys
 
 from harvest.parrot.catalogue import load_catalogue
-from harvest.parrot.tables import chain_table, truth_table
+from harvest.parrot.parrot import Parrot
+from harvest.parrot.profiles import PROFILES
+from harvest.parrot.tables import chain_table, example, truth_table
 from protocols.library import load_protocol
+from simulators.scripted import ScriptedUser
 from topics.library import load_topics
 
 
 def main() -> None:
-    topics = load_topics("fairweb-45")
-    table = truth_table(load_protocol("fairweb-two-round"), topics.topics, load_catalogue("parrot", topics))
-    sys.stdout.write(f"{chain_table()}\n{table}")
+    topics, protocol = load_topics("fairweb-45"), load_protocol("fairweb-two-round")
+    catalogue = load_catalogue("parrot", topics)
+    pages = (
+        example(Parrot(catalogue, PROFILES["format-breaking"]), ScriptedUser(protocol), topics["M002"]),
+        chain_table(),
+        truth_table(protocol, topics.topics, catalogue),
+    )
+    sys.stdout.write("\n".join(pages))
 
 
 if __name__ == "__main__":

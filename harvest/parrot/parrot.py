@@ -64,7 +64,7 @@ class Parrot:
 class ParrotSession:
     """One memory. Not thread-safe; turns are strictly one after the other.
 
-    Draws in a turn, in this order: the behaviour; on a fresh request the order of the shelf; for each entry whether
+    All it draws are uniform numbers in [0, 1): numpy may change its other samplers from release to release. In a turn, in this order: the behaviour; on a fresh request the order of the shelf; for each entry whether
     it repeats (and which one) and whether its URL is wrong; the variants of the sentences.
     """
 
@@ -112,7 +112,8 @@ class ParrotSession:
         return self._profile.row(self._last, heard)
 
     def _turn_to(self, shelf: Shelf) -> None:
-        order = self._rng.permutation(len(shelf.entries)).tolist()
+        draws: list[float] = self._rng.random(len(shelf.entries)).tolist()
+        order = sorted(range(len(draws)), key=draws.__getitem__)
         self._shelf, self._fresh, self._listed = shelf, [shelf.entries[i] for i in order], []
 
     def _listing(self) -> list[tuple[str, str]]:

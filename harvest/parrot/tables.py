@@ -1,4 +1,4 @@
-"""The tables of docs/parrot.md: the chains of the shipped profiles, and what is true of each.
+"""What docs/parrot.md shows: an example, the chains of the shipped profiles, and what is true of each.
 
 `python -m harvest.parrot` prints them, and a test keeps the page equal to what is printed.
 """
@@ -9,12 +9,25 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 
 from harvest.parrot.catalogue import Catalogue
+from harvest.parrot.parrot import Parrot
 from harvest.parrot.profiles import PROFILES, Profile, Row
+from harvest.parrot.rehearsal import rehearse
 from harvest.parrot.truth import Truth, truth
 from protocols.protocol import Protocol
+from simulators.user import User
 from topics.topic import Topic
 
-__all__ = ["chain_table", "truth_table"]
+__all__ = ["chain_table", "example", "truth_table"]
+
+
+def example(parrot: Parrot, user: User, topic: Topic, *, seed: int = 1) -> str:
+    """One conversation as text, each turn under the name of its speaker and the label it got."""
+    (conversation,) = rehearse(parrot, user, [topic], trials=1, seed=seed)
+    parts = []
+    for turn in conversation.turns:
+        said = turn.reply.answer.text if turn.reply else ""
+        parts += [f"### U{turn.number}\n{turn.said}", f"### S{turn.number} {turn.label}\n{said}"]
+    return "\n\n".join(parts) + "\n"
 
 
 def chain_table(profiles: Mapping[str, Profile] = PROFILES) -> str:

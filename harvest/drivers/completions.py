@@ -1,0 +1,140 @@
+"""Reading chat completions: a whole JSON body, or a stream of chunks, as OpenAI-compatible servers send them.
+
+What counts as the reply is the text of the first choice; a refusal in a field of its own is the reply where there
+is no other text. Tool calls, reasoning and further choices stay in the evidence. `finish` is the server's word:
+`length` (cut by the server's own limit) and `content_filter` are replies like any other.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from harvest.drivers.driver import Unanswered
+from harvest.drivers.received import Received, error_code, error_message, excerpt
+from harvest.drivers.timing import Stopwatch
+
+__all__ = ["Completion"]
+
+_COUNTS = {"prompt_tokens": "prompt", "completion_tokens": "completion", "total_tokens": "total"}
+_DETAILS = {
+    ("completion_tokens_details", "reasoning_tokens"): "reasoning",
+    ("prompt_tokens_details", "cached_tokens"): "cached",
+}
+
+
+class Completion:
+    """A completion while it comes together. finish: why the system stopped; tokens: counts it reported."""
+
+    def __init__(self) -> None:
+        self._content: list[str] = []
+        self._refusal: list[str] = []
+        self._characters = 0
+        self._chosen = self._done = False
+        self.finish = ""
+        self.tokens: Mapping[str, int] = MappingProxyType({})
+
+    @property
+    def partial(self) -> str:
+        return "".join(self._content) or "".join(self._refusal)
+
+    @property
+    def whole(self) -> bool:
+        """The stream said so, by [DONE] or a finish_reason."""
+        return self._done or bool(self.finish)
+
+    def take(self, event: str, data: str, watch: Stopwatch) -> bool:
+        """One event of a stream; True at [DONE]. Raises Unanswered (`bad-json`, `system-error`)."""
+        if data.strip() == "[DONE]":
+            self._done = True
+            return True
+        if not data.strip():
+            return False
+        try:
+            chunk = json.loads(data)
+        except (ValueError, RecursionError) as error:
+            raise Unanswered("bad-json", f"a chunk is not JSON ({error}): {excerpt(data)!r}") from None
+        if event == "error":
+            raise Unanswered("system-error", f"the stream reports an error: {excerpt(error_message(chunk) or data)}")
+        before = self._characters
+        self._read(chunk, "delta")
+        if self._characters > before:
+            watch.piece(self._characters)
+        return False
+
+    def read(self, received: Received) -> None:
+        """A whole body. Raises Unanswered (`bad-json`, `system-error`, or bytes that are not text)."""
+        self._read(received.json(), "message")
+
+    def text(self) -> str:
+        """The reply's text. Raises Unanswered (`no-choices`) where the system offered none at all."""
+        if not self._chosen:
+            raise Unanswered("no-choices", "the system sent no choice of a reply")
+        return self.partial
+
+    def _read(self, value: object, holder: str) -> None:
+        if not isinstance(value, Mapping):
+            raise Unanswered("bad-json", f"not a completion but {type(value).__name__}: {excerpt(repr(value))}")
+        if value.get("error"):
+            code = error_code(value)
+            detail = error_message(value) or excerpt(repr(value["error"]))
+            raise Unanswered("system-error", f"{code}: {excerpt(detail)}" if code else excerpt(detail))
+        if isinstance(value.get("usage"), Mapping):
+            self.tokens = _tokens(value["usage"])
+        choices = value.get("choices")
+        if not isinstance(choices, list):
+            return
+        for choice in choices:
+            if isinstance(choice, Mapping) and choice.get("index") in (0, None):
+                self._choose(choice, holder)
+                break
+
+    def _choose(self, choice: Mapping[str, object], holder: str) -> None:
+        self._chosen = True
+        # Some servers send whole messages in a stream.
+        message = choice.get(holder) or choice.get("message")
+        if isinstance(message, Mapping):
+            self._add(self._content, _plain(message.get("content")))
+            self._add(self._refusal, _plain(message.get("refusal")))
+        if choice.get("finish_reason"):
+            self.finish = str(choice["finish_reason"])
+
+    def _add(self, parts: list[str], text: str) -> None:
+        if text:
+            parts.append(text)
+            self._characters += len(text)
+
+
+def _plain(content: object) -> str:
+    """The text of a content: a string, or a list of parts of which those with text count."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        return "".join(_part(part) for part in content)
+    return ""
+
+
+def _part(part: object) -> str:
+    if isinstance(part, str):
+        return part
+    if isinstance(part, Mapping) and part.get("type", "text") in ("text", "output_text"):
+        text = part.get("text")
+        return text if isinstance(text, str) else ""
+    return ""
+
+
+def _tokens(usage: Mapping[str, object]) -> Mapping[str, int]:
+    found: dict[str, int] = {}
+    for key, name in _COUNTS.items():
+        _count(found, name, usage.get(key))
+    for (holder, key), name in _DETAILS.items():
+        details = usage.get(holder)
+        if isinstance(details, Mapping):
+            _count(found, name, details.get(key))
+    return MappingProxyType(found)
+
+
+def _count(found: dict[str, int], name: str, value: object) -> None:
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        found[name] = value

@@ -1,0 +1,295 @@
+"""Any HTTP API, described in the audit: what is sent for a user turn, and where in the answer the reply stands."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import uuid
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
+from urllib.parse import urlencode
+
+from pydantic import AfterValidator, Field, model_validator
+
+from harvest.drivers.driver import Capabilities, Denied, DriverError, Opening, Reply, Surroundings, Unanswered
+from harvest.drivers.options import Headers, Text, Url, WireOptions, refused, resolved_headers
+from harvest.drivers.received import Received, excerpt
+from harvest.drivers.reply_path import ReplyPath
+from harvest.drivers.template import PLACEHOLDERS, check_template, fill, fill_url, form_values, names_in, with_secrets
+from harvest.drivers.wire import Jar, Request, Wire
+from protocols.answer import Answer, Exchange
+from recordings.conversation import SystemTurn
+from topics.document import StrictModel
+from topics.links import Link, links_in
+
+__all__ = ["HttpDriver", "Options", "build"]
+
+WHOLE_BODY = "text"
+_FAREWELL = 5.0  # seconds: the longest a session's end is waited for
+
+
+def _path(text: str) -> str:
+    try:
+        ReplyPath.parse(text)
+    except ValueError as fault:
+        raise refused(str(fault)) from None
+    return text
+
+
+def _text_or_path(text: str) -> str:
+    return text if text == WHOLE_BODY else _path(text)
+
+
+def _session(text: str) -> str:
+    return text if text == "client" else _path(text)
+
+
+Path = Annotated[str, AfterValidator(_path)]
+Fields = dict[str, Any]
+
+
+class Call(StrictModel):
+    """One request."""
+
+    url: Url
+    method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"] = "POST"
+    query: Fields = {}
+    body: Any = None
+    form: Fields | None = None
+    headers: Headers = {}
+
+    @model_validator(mode="after")
+    def _sound(self) -> Self:
+        _check_call(self, ("session",))
+        return self
+
+
+class Options(WireOptions):
+    """An HTTP API. In `url`, `query`, `body`, `form` and `headers`, placeholders stand for what changes."""
+
+    url: Url = Field(description="where a user turn is sent")
+    method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"] = Field("POST", description="how")
+    query: Fields = Field({}, description="fields of the query, added to the URL")
+    body: Any = Field(None, description="a JSON value to send; strings in it may hold placeholders")
+    form: Fields | None = Field(None, description="fields of a form to send instead of `body`")
+    reply: Annotated[str, AfterValidator(_text_or_path)] = Field(
+        description="where the reply's text is: a path such as `$.reply.text`, or `text` for the whole body"
+    )
+    join: str = Field("\n\n", description="stands between the texts of a `reply` with `[*]`")
+    links: Path | None = Field(
+        None, description="where links are that do not stand in the text: URLs, or objects with `url` and `title`"
+    )
+    ended: Path | None = Field(None, description="where a true value says that the system closed the conversation")
+    stateful: bool = Field(True, description="the system remembers the conversation; false where we send it all")
+    session: Annotated[str, AfterValidator(_session)] | None = Field(
+        None,
+        description="the id for `{{ session }}`: `client` (we make one), or a path in the answer to `open`, or, "
+        "without `open`, in each reply",
+    )
+    first_session: str | None = Field(None, description="what `{{ session }}` is until a reply has named one")
+    open: Call | None = Field(
+        None, description="a request that starts a session: url, method, query, body, form, headers"
+    )
+    close: Call | None = Field(None, description="a request that ends it")
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        _check_call(self, PLACEHOLDERS)
+        used = names_in((self.url, self.query, self.body, self.form, _texts(self.headers)))
+        if not used & {"text", "messages"}:
+            raise refused("nothing here sends what the user says: put {{ text }} into body, form, query or url")
+        calls = [call for call in (self.open, self.close) if call is not None]
+        everywhere = used.union(*(names_in((c.url, c.query, c.body, c.form, _texts(c.headers))) for c in calls))
+        if "session" in everywhere and self.session is None:
+            raise refused("{{ session }} is used, and `session` does not say where it comes from")
+        if self.stateful and used & {"history", "messages"}:
+            raise refused("a system that is sent the history keeps no state of its own: set stateful: false")
+        return self
+
+    @property
+    def sends_history(self) -> bool:
+        return bool(names_in((self.query, self.body, self.form)) & {"history", "messages"})
+
+
+def _texts(headers: Mapping[str, Text]) -> list[str]:
+    return [value for value in headers.values() if isinstance(value, str)]
+
+
+def _check_call(call: Call | Options, allowed: tuple[str, ...]) -> None:
+    if call.body is not None and call.form is not None:
+        raise refused("body and form cannot both be sent: keep one")
+    if call.method == "GET" and (call.body is not None or call.form is not None):
+        raise refused("a GET request has no body: use query, or method: POST")
+    plain = tuple(name for name in allowed if name not in ("history", "messages"))
+    try:
+        check_template(call.url, plain)
+        check_template((call.query, call.body, call.form), allowed)
+        check_template(_texts(call.headers), ("session", "turn"))
+    except ValueError as fault:
+        raise refused(str(fault)) from None
+
+
+class _Caller:
+    """A call with its secrets in place."""
+
+    def __init__(self, call: Call | Options, surroundings: Surroundings) -> None:
+        self._method, self._url = call.method, call.url
+        self._query = with_secrets(call.query, surroundings)
+        self._body = with_secrets(call.body, surroundings)
+        self._form = with_secrets(call.form, surroundings)
+        self._headers = resolved_headers(call.headers, surroundings)
+
+    def request(self, values: Mapping[str, object]) -> Request:
+        url = fill_url(self._url, values)
+        query = urlencode(form_values(fill(self._query, values)))
+        if query:
+            url += ("&" if "?" in url else "?") + query
+        headers = {name: fill(value, values) for name, value in self._headers.items()}
+        for name, value in headers.items():
+            if not isinstance(value, str) or not value.isascii() or not value.isprintable():
+                raise Unanswered("bad-session", f"header {name} cannot hold {excerpt(repr(value), 60)}")
+        content = None
+        if self._form is not None:
+            headers.setdefault("Content-Type", "application/x-www-form-urlencoded")
+            content = urlencode(form_values(fill(self._form, values))).encode()
+        elif self._body is not None:
+            headers.setdefault("Content-Type", "application/json")
+            content = json.dumps(fill(self._body, values), ensure_ascii=False).encode()
+        return Request(self._method, url, headers, content)
+
+
+class HttpDriver:
+    """Opens sessions with one API; each has its own cookies."""
+
+    def __init__(self, options: Options, surroundings: Surroundings) -> None:
+        self.options = options
+        self.turn = _Caller(options, surroundings)
+        self.opening = _Caller(options.open, surroundings) if options.open is not None else None
+        self.closing = _Caller(options.close, surroundings) if options.close is not None else None
+        # The headers of the options may hold placeholders, so each request brings them itself.
+        self.wire = Wire(options.model_copy(update={"headers": {}}), surroundings)
+        self.answered = False
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return Capabilities(stateful=self.options.stateful, editable_history=self.options.sends_history)
+
+    async def open(self, opening: Opening) -> _Session:
+        """Starts a session at the system if the options say how. Raises DriverError where that fails."""
+        session, jar = self.options.first_session, Jar()
+        if self.options.session == "client":
+            session = str(uuid.uuid4())
+        if self.opening is not None:
+            received = await self.ask(self.opening, {"session": session}, jar)
+            if self.options.session not in (None, "client"):
+                session = _session_id(received, str(self.options.session))
+                if session is None:
+                    detail = f"the answer to `open` has no session id at {self.options.session}"
+                    raise received.fault(Denied, "no-session", f"{detail}; it begins: {_beginning(received)}")
+        return _Session(self, session, jar, opening.history)
+
+    async def ask(self, caller: _Caller, values: Mapping[str, object], jar: Jar) -> Received:
+        received = await self.wire.ask(caller.request(values), jar=jar)
+        fault = received.refusal(answered=self.answered)
+        if fault is not None:
+            raise fault
+        return received
+
+    async def close(self) -> None:
+        await self.wire.close()
+
+
+class _Session:
+    def __init__(self, driver: HttpDriver, session: str | None, jar: Jar, history: tuple[Exchange, ...]) -> None:
+        self._driver, self._id, self._jar, self._history = driver, session, jar, list(history)
+        self._closed = False
+
+    async def say(self, text: str) -> Reply:
+        driver, options = self._driver, self._driver.options
+        history = [message for exchange in self._history for message in _messages(exchange)]
+        values = {
+            "text": text,
+            "session": self._id,
+            "turn": len(self._history) + 1,
+            "history": history,
+            "messages": [*history, {"role": "user", "content": text}],
+        }
+        received = await driver.ask(driver.turn, values, self._jar)
+        answer = _answer(received, options)
+        driver.answered = True
+        if options.session not in (None, "client") and options.open is None:
+            self._id = _session_id(received, str(options.session)) or self._id
+        ended = options.ended is not None and any(
+            found is True for found in ReplyPath.parse(options.ended).find(received.json())
+        )
+        self._history.append(Exchange(text, answer))
+        watch = received.watch
+        turn = SystemTurn(answer, watch.asked_at, watch.first_seconds, watch.seconds, ended=ended)
+        return Reply(turn, received.exhibits)
+
+    async def close(self) -> None:
+        if self._closed or self._driver.closing is None:
+            return
+        self._closed = True
+        with contextlib.suppress(DriverError, TimeoutError):
+            async with asyncio.timeout(_FAREWELL):
+                await self._driver.ask(self._driver.closing, {"session": self._id}, self._jar)
+
+
+def _messages(exchange: Exchange) -> list[dict[str, str]]:
+    return [
+        {"role": "user", "content": exchange.said},
+        {"role": "assistant", "content": exchange.answer.text},
+    ]
+
+
+def _answer(received: Received, options: Options) -> Answer:
+    """Raises Unanswered: `no-text`, `bad-type`, `bad-json`, or bytes that are not text."""
+    text = received.text() if options.reply == WHOLE_BODY else _text(received, options)
+    links = links_in(text)
+    if options.links is not None:
+        known = {link.href for link in links}
+        beside = (_link(found) for found in ReplyPath.parse(options.links).find(received.json()))
+        links += tuple(link for link in beside if link is not None and link.href not in known)
+    return Answer(text, links)
+
+
+def _text(received: Received, options: Options) -> str:
+    path = ReplyPath.parse(options.reply)
+    found = path.find(received.json())
+    if not path.many and (not found or found[0] is None):
+        detail = f"nothing at {options.reply}; the answer begins: {_beginning(received)}"
+        raise received.fault(Unanswered, "no-text", detail)
+    for value in found:
+        if not isinstance(value, str):
+            kind = type(value).__name__
+            raise received.fault(Unanswered, "bad-type", f"at {options.reply} stands no text but {kind}")
+    return options.join.join(str(value) for value in found)
+
+
+def _beginning(received: Received) -> str:
+    return repr(excerpt(received.body[:800].decode("utf-8", "replace")))
+
+
+def _link(found: object) -> Link | None:
+    if isinstance(found, str):
+        return Link(found, found)
+    if isinstance(found, Mapping):
+        href = next((found[key] for key in ("url", "href", "link", "uri") if isinstance(found.get(key), str)), None)
+        text = next((found[key] for key in ("title", "text", "name") if isinstance(found.get(key), str)), href)
+        return Link(text, href) if href is not None and text is not None else None
+    return None
+
+
+def _session_id(received: Received, path: str) -> str | None:
+    found = ReplyPath.parse(path).find(received.json())
+    value = found[0] if found else None
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    return value if isinstance(value, str) and value else None
+
+
+def build(options: Options, surroundings: Surroundings) -> HttpDriver:
+    """Raises InputError where a variable that the options name is not set."""
+    return HttpDriver(options, surroundings)

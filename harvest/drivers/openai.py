@@ -1,0 +1,187 @@
+"""Chat completions of any OpenAI-compatible server, whole or streamed. The server keeps no state: we keep the
+messages of each session and send them all with every turn.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field
+
+from harvest.drivers.completions import Completion
+from harvest.drivers.driver import Capabilities, DriverError, Opening, Reply, Surroundings, Unanswered
+from harvest.drivers.options import Url, VariableName, WireOptions, refused, sendable
+from harvest.drivers.received import Received, error_code
+from harvest.drivers.wire import Request, Wire
+from protocols.answer import Answer
+from recordings.conversation import SystemTurn
+from topics.errors import InputError
+from topics.identity import derived_seed
+from topics.links import links_in
+
+__all__ = ["OpenAIDriver", "Options", "build"]
+
+
+def _extra(extra: dict[str, Any]) -> dict[str, Any]:
+    for key in extra:
+        if key in ("messages", "n", "stream_options") or (key in Options.model_fields and key != "extra"):
+            raise refused(f"{key!r} cannot stand in `extra`: " + _INSTEAD.get(key, f"use the option {key!r}"))
+    return extra
+
+
+_INSTEAD = {
+    "messages": "they are the conversation",
+    "n": "one reply is one turn; repeat by `trials`",
+    "stream_options": "use the option 'stream_usage'",
+}
+
+Probability = Annotated[float, Field(ge=0, le=1)]
+
+
+class Options(WireOptions):
+    """A model behind an OpenAI-compatible API."""
+
+    base_url: Url = Field(description="where the API is, up to and with its version: `https://api.openai.com/v1`")
+    model: str = Field(min_length=1, description="the model's name, as the server knows it")
+    api_key_env: VariableName | None = Field(
+        None, description="environment variable that holds the key (`OPENAI_API_KEY`); not given: no key is sent"
+    )
+    stream: bool = Field(False, description="take the reply in pieces, and keep when each came")
+    stream_usage: bool = Field(
+        True, description="ask for token counts in a stream (`stream_options`); false for servers that refuse that"
+    )
+    system_prompt: str | None = Field(None, description="a system message before each conversation")
+    temperature: Annotated[float, Field(ge=0)] | None = Field(None, description="sent if given")
+    top_p: Probability | None = Field(None, description="sent if given")
+    max_tokens: Annotated[int, Field(ge=1)] | None = Field(
+        None, description="sent if given; servers that want `max_completion_tokens` get it by `extra`"
+    )
+    seed: int | Literal["trial"] | None = Field(
+        None, description="sent if given: one number for all trials, or `trial` for one derived for each"
+    )
+    extra: Annotated[dict[str, Any], AfterValidator(_extra)] = Field(
+        {}, description="further fields of the request, as they are"
+    )
+
+
+class OpenAIDriver:
+    """Opens sessions with one model over one wire."""
+
+    def __init__(self, options: Options, surroundings: Surroundings) -> None:
+        self._options = options
+        self._authorization: dict[str, str] = {}
+        if options.api_key_env is not None:
+            if any(name.lower() == "authorization" for name in options.headers):
+                raise InputError(
+                    f"system {surroundings.system!r} has both api_key_env and a header Authorization",
+                    advice="keep one of the two",
+                )
+            self._authorization = {"Authorization": f"Bearer {sendable(options.api_key_env, surroundings)}"}
+        self._wire = Wire(options, surroundings)
+        self._answered = False
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return Capabilities(stateful=False, editable_history=True, streaming=self._options.stream)
+
+    async def open(self, opening: Opening) -> _Session:
+        messages: list[dict[str, str]] = []
+        if self._options.system_prompt is not None:
+            messages.append({"role": "system", "content": self._options.system_prompt})
+        for exchange in opening.history:
+            messages += _messages(exchange.said, exchange.answer.text)
+        return _Session(self, self._fields(opening), messages)
+
+    async def close(self) -> None:
+        await self._wire.close()
+
+    def _fields(self, opening: Opening) -> dict[str, Any]:
+        options = self._options
+        fields: dict[str, Any] = {
+            **options.extra,
+            "model": options.model,
+            "temperature": options.temperature,
+            "top_p": options.top_p,
+            "max_tokens": options.max_tokens,
+            "seed": _seed(options.seed, opening),
+        }
+        if options.stream:
+            fields["stream"] = True
+            fields["stream_options"] = {"include_usage": True} if options.stream_usage else None
+        return {name: value for name, value in fields.items() if value is not None or name in options.extra}
+
+    async def complete(self, fields: Mapping[str, Any], messages: list[dict[str, str]]) -> Reply:
+        """The reply to the last of `messages`. Raises DriverError."""
+        completion = Completion()
+        received = await self._wire.ask(
+            Request(
+                "POST",
+                self._options.base_url.rstrip("/") + "/chat/completions",
+                {
+                    "Content-Type": "application/json",
+                    "Accept": "text/event-stream" if self._options.stream else "application/json",
+                    **self._authorization,
+                },
+                json.dumps({**fields, "messages": messages}, ensure_ascii=False).encode(),
+            ),
+            events=completion,
+        )
+        if received.status == 400 and error_code(received.loaded) == "content_filter":
+            # Azure answers a filtered prompt with a status of 400; to a user that is a refusal, not a fault.
+            return _reply("", "content_filter", {}, received)
+        fault = received.refusal(answered=self._answered and received.status != 404)
+        if fault is not None:
+            raise fault
+        try:
+            if not completion.whole:
+                completion.read(received)
+            text = completion.text()
+        except DriverError as unread:
+            raise received.fault(Unanswered, unread.reason, unread.detail, partial=completion.partial or None) from None
+        self._answered = True
+        return _reply(text, completion.finish, completion.tokens, received)
+
+
+class _Session:
+    def __init__(self, driver: OpenAIDriver, fields: Mapping[str, Any], messages: list[dict[str, str]]) -> None:
+        self._driver, self._fields, self._messages = driver, fields, messages
+
+    async def say(self, text: str) -> Reply:
+        reply = await self._driver.complete(self._fields, [*self._messages, {"role": "user", "content": text}])
+        # Only now: a turn that failed leaves no trace, so it can be sent again.
+        self._messages += _messages(text, reply.turn.answer.text)
+        return reply
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+def _messages(said: str, answered: str) -> list[dict[str, str]]:
+    return [{"role": "user", "content": said}, {"role": "assistant", "content": answered}]
+
+
+def _seed(seed: int | str | None, opening: Opening) -> int | None:
+    if seed == "trial":
+        return derived_seed(opening.seed, "openai") % 2**31  # servers take 32 bits with a sign
+    return seed if isinstance(seed, int) else None
+
+
+def _reply(text: str, finish: str, tokens: Mapping[str, int], received: Received) -> Reply:
+    watch = received.watch
+    turn = SystemTurn(
+        Answer(text, links_in(text)),
+        asked_at=watch.asked_at,
+        first_seconds=watch.first_seconds,
+        seconds=watch.seconds,
+        finish=finish,
+        tokens=tokens,
+        pieces=watch.pieces,
+    )
+    return Reply(turn, received.exhibits)
+
+
+def build(options: Options, surroundings: Surroundings) -> OpenAIDriver:
+    """Raises InputError where the key's variable is not set."""
+    return OpenAIDriver(options, surroundings)

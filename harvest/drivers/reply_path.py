@@ -1,0 +1,69 @@
+"""Where in a JSON reply something stands: `$.choices[0].text`, `$.items[*].url`, `$['odd key']`, `$[-1]`.
+
+A small part of JSONPath: names, indexes (negative ones from the end) and `[*]` for every element. No filters, no
+search in depth: a reply whose shape changes is a fault to see, not to paper over.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+__all__ = ["EVERY", "ReplyPath"]
+
+EVERY = "*"
+_STEP = re.compile(
+    r"\.(?P<name>[^.\[\]'\"*\s]+)|\[(?P<index>-?[0-9]{1,9})\]|\[(?P<every>\*)\]"
+    r"|\['(?P<single>[^']*)'\]|\[\"(?P<double>[^\"]*)\"\]"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyPath:
+    """A parsed path. steps: a name, an index, or `EVERY` as a tuple of kind and value."""
+
+    text: str
+    steps: tuple[tuple[str, str | int], ...]
+
+    @classmethod
+    def parse(cls, text: str) -> ReplyPath:
+        """Raises ValueError, with the place of the first step that is not understood."""
+        if not text.startswith("$"):
+            raise ValueError(f"{text!r} is not a path: it must start with $, as in $.message.text")
+        steps: list[tuple[str, str | int]] = []
+        at = 1
+        while at < len(text):
+            match = _STEP.match(text, at)
+            if match is None:
+                raise ValueError(f"{text!r} is not a path: {text[at:]!r} is no step (.name, [0], [*] or ['name'])")
+            kind = str(match.lastgroup)
+            value = match[kind]
+            steps.append(("index", int(value)) if kind == "index" else ("every" if kind == "every" else "name", value))
+            at = match.end()
+        return cls(text, tuple(steps))
+
+    @property
+    def many(self) -> bool:
+        """Whether it may find several values."""
+        return any(kind == "every" for kind, _ in self.steps)
+
+    def find(self, value: object) -> list[object]:
+        """What stands there, in order; empty where a name or an index is missing."""
+        found = [value]
+        for kind, step in self.steps:
+            found = [inner for outer in found for inner in _inside(outer, kind, step)]
+        return found
+
+
+def _inside(value: object, kind: str, step: str | int) -> Sequence[object]:
+    if isinstance(value, Mapping):
+        if kind == "every":
+            return list(value.values())
+        return [value[step]] if kind == "name" and step in value else []
+    if isinstance(value, list):
+        if kind == "every":
+            return value
+        if isinstance(step, int) and -len(value) <= step < len(value):
+            return [value[step]]
+    return []

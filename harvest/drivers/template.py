@@ -1,0 +1,115 @@
+"""Requests with gaps: values are put into parsed JSON, forms and URLs, never into their text.
+
+`{{ text }}` in a string is replaced by what the user says. Because the template was parsed before, and what is
+put in is never read again, no user turn can close a string, add a field or start another placeholder. A string
+that is nothing but one placeholder becomes the value itself (a number, a list); elsewhere it becomes text.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from harvest.drivers.driver import Surroundings
+
+__all__ = ["PLACEHOLDERS", "Known", "check_template", "fill", "fill_url", "form_values", "names_in", "with_secrets"]
+
+PLACEHOLDERS = ("text", "session", "turn", "history", "messages")
+"""text: the user turn. session: the session's id. turn: its number, from 1. history: the exchanges before it, and
+messages: those and the user turn, as a list of {role, content}."""
+
+_LISTS = frozenset({"history", "messages"})
+_GAP = re.compile(r"\{\{\s*([A-Za-z_]*)\s*\}\}")
+_OPEN = re.compile(r"\{\{")
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A value that stands as it is, whatever it holds: a secret with braces in it is no template."""
+
+    text: str
+
+
+def check_template(value: object, allowed: Iterable[str] = PLACEHOLDERS) -> None:
+    """Raises ValueError for a placeholder that is not allowed here, or not closed."""
+    allowed = tuple(allowed)
+    for text in _strings(value):
+        names = _GAP.findall(text)
+        if len(names) != len(_OPEN.findall(text)):
+            raise ValueError(f"{text!r} holds {{{{ without a whole placeholder such as {{{{ text }}}}")
+        for name in names:
+            if name not in allowed:
+                shown = ", ".join(f"{{{{ {known} }}}}" for known in allowed)
+                raise ValueError(f"{{{{ {name} }}}} cannot stand here; these can: {shown}")
+            if name in _LISTS and not _GAP.fullmatch(text.strip()):
+                raise ValueError(f"{{{{ {name} }}}} is a list: it must be the whole value, not part of {text!r}")
+
+
+def names_in(value: object) -> frozenset[str]:
+    """The placeholders used in a template."""
+    return frozenset(name for text in _strings(value) for name in _GAP.findall(text))
+
+
+def with_secrets(value: object, surroundings: Surroundings) -> object:
+    """The template with every `{env: NAME}` (and `prefix`) replaced. Raises InputError for one that is not set."""
+    if isinstance(value, Mapping):
+        if "env" in value and set(value) <= {"env", "prefix"}:
+            return Known(str(value.get("prefix", "")) + surroundings.secret(str(value["env"])))
+        return {key: with_secrets(inner, surroundings) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [with_secrets(inner, surroundings) for inner in value]
+    return value
+
+
+def fill(value: object, values: Mapping[str, object]) -> Any:
+    """The template filled: JSON values all through. values: by placeholder."""
+    if isinstance(value, Known):
+        return value.text
+    if isinstance(value, str):
+        whole = _GAP.fullmatch(value.strip())
+        if whole:
+            return values[whole[1]]
+        return _GAP.sub(lambda gap: as_text(values[gap[1]]), value)
+    if isinstance(value, Mapping):
+        return {key: fill(inner, values) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [fill(inner, values) for inner in value]
+    return value
+
+
+def fill_url(url: str, values: Mapping[str, object]) -> str:
+    """The URL filled; what is put in is percent-encoded whole, so it stays one part of a path or a query."""
+    return _GAP.sub(lambda gap: quote(as_text(values[gap[1]]), safe=""), url)
+
+
+def form_values(filled: Mapping[str, object]) -> list[tuple[str, str]]:
+    """The fields of a form or a query; null is left out, a list of plain values is a field for each."""
+    fields: list[tuple[str, str]] = []
+    for name, value in filled.items():
+        if isinstance(value, list) and not any(isinstance(inner, (list, dict)) for inner in value):
+            fields += [(name, as_text(inner)) for inner in value]
+        elif value is not None:
+            fields.append((name, as_text(value)))
+    return fields
+
+
+def as_text(value: object) -> str:
+    """A value inside a string, a form or a URL: text as it is, null as nothing, the rest as JSON."""
+    if isinstance(value, str):
+        return value
+    return "" if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def _strings(value: object) -> Iterable[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for inner in value.values():
+            yield from _strings(inner)
+    elif isinstance(value, (list, tuple)):
+        for inner in value:
+            yield from _strings(inner)

@@ -1,0 +1,308 @@
+"""HTTP, and the only module that imports httpx (httpx2 is its continuation: a change of library ends here).
+
+Every failure becomes a `DriverError`. What tells them apart is whether any byte of the request went out: until
+then it is `NotSent`, whatever broke; from then on the system may have taken the turn, and it is `Unanswered`.
+
+    NotSent      connect (refused, unreachable, no answer), dns, proxy
+    Unanswered   timeout, reset (closed without a word), bad-protocol (not HTTP), broken-body, broken-stream,
+                 too-large, bad-encoding, not-utf8
+    Denied       tls (certificate refused), proxy (it refuses us), redirect, bad-request (cannot be sent at all)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import codecs
+import socket
+import ssl
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from http.cookiejar import DefaultCookiePolicy
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+import httpx
+from httpx_sse import EventSource
+
+from harvest.drivers.driver import Denied, DriverError, NotSent, Surroundings, Unanswered
+from harvest.drivers.options import WireOptions, resolved, resolved_headers
+from harvest.drivers.received import Received
+from harvest.drivers.timing import Stopwatch
+from topics.errors import InputError, Place
+
+__all__ = ["Events", "Jar", "Request", "Wire"]
+
+_MOST_REDIRECTS = 5
+_KEEP_ALIVE = 2.0  # seconds: servers drop idle connections after 5 s or more, and a turn lost to that is lost
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request. headers: besides those of the driver's options."""
+
+    method: str
+    url: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+    content: bytes | None = None
+
+
+class Events(Protocol):
+    """Reads a stream of server-sent events as they come."""
+
+    @property
+    def whole(self) -> bool:
+        """The reply is complete: whatever breaks from here on took nothing of it."""
+        ...
+
+    @property
+    def partial(self) -> str:
+        """The text so far."""
+        ...
+
+    def take(self, event: str, data: str, watch: Stopwatch) -> bool:
+        """One event; True when nothing more is of interest. Raises Unanswered for what makes no sense."""
+        ...
+
+
+class Jar:
+    """The cookies of one session: no two sessions ever share any."""
+
+    def __init__(self) -> None:
+        self._cookies = httpx.Cookies()
+
+    def put_on(self, request: httpx.Request) -> None:
+        self._cookies.set_cookie_header(request)
+
+    def take_from(self, response: httpx.Response) -> None:
+        self._cookies.extract_cookies(response)
+
+
+@dataclass(slots=True)
+class _Transfer:
+    """How far one request has got."""
+
+    sent: bool = False
+    response: httpx.Response | None = None
+    body: bytearray = field(default_factory=bytearray)
+    watch: Stopwatch = field(default_factory=Stopwatch)
+
+    def received(self, *, whole: bool) -> Received | None:
+        if self.response is None:
+            return None
+        headers = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in self.response.headers.raw)
+        return Received(str(self.response.url), self.response.status_code, headers, bytes(self.body), self.watch, whole)
+
+
+class Wire:
+    """Connections to one system. Raises InputError where the options make no sense (a file that is not there)."""
+
+    def __init__(self, options: WireOptions, surroundings: Surroundings) -> None:
+        self._options = options
+        self._headers = {
+            # Compressed replies would be held back and unpacked without a bound, and are no raw evidence.
+            "Accept-Encoding": "identity",
+            "User-Agent": "conversation-harvest",
+            **resolved_headers(options.headers, surroundings),
+        }
+        proxy = resolved(options.proxy, surroundings) if options.proxy is not None else None
+        try:
+            self._client = httpx.AsyncClient(
+                verify=_trust(options.ca_file, surroundings.folder),
+                proxy=proxy,
+                trust_env=False,  # ~/.netrc and proxies from the environment would change what is asked, unseen
+                timeout=httpx.Timeout(
+                    options.read_timeout or options.timeout, connect=options.connect_timeout, pool=None
+                ),
+                limits=httpx.Limits(max_connections=None, keepalive_expiry=_KEEP_ALIVE),
+                follow_redirects=False,
+            )
+        except (ValueError, httpx.InvalidURL) as fault:
+            raise InputError(
+                f"system {surroundings.system!r}: the proxy cannot be used: {fault}",
+                allowed="http://HOST:PORT or https://HOST:PORT",
+            ) from None
+        # The client's own jar would carry cookies from one session into another.
+        self._client.cookies.jar.set_policy(DefaultCookiePolicy(allowed_domains=[]))
+
+    async def close(self) -> None:
+        await self._client.aclose()
+
+    async def ask(self, request: Request, *, jar: Jar | None = None, events: Events | None = None) -> Received:
+        """Send the request and read the whole reply, whatever its status. Raises DriverError.
+
+        events: reads the body as it comes, if it is a stream of events with a status of success.
+        """
+        transfer = _Transfer()
+        try:
+            async with asyncio.timeout(self._options.timeout):
+                await self._transfer(request, jar, events, transfer)
+        except (httpx.HTTPError, httpx.InvalidURL, TimeoutError, OSError) as error:
+            # A reply that said it was complete is whole, even if the stream then did not end as it should.
+            if events is None or not events.whole:
+                raise self._fault(error, transfer, events) from error
+        except DriverError as fault:
+            raise _with_evidence(fault, transfer.received(whole=False), events) from None
+        received = transfer.received(whole=True)
+        assert received is not None
+        return received
+
+    async def _transfer(self, request: Request, jar: Jar | None, events: Events | None, transfer: _Transfer) -> None:
+        method, url, content = request.method, request.url, request.content
+        for _ in range(_MOST_REDIRECTS + 1):
+            built = self._client.build_request(
+                method,
+                url,
+                headers={**self._headers, **request.headers},
+                content=content,
+                extensions={"trace": _tracer(transfer)},
+            )
+            if jar is not None:
+                jar.put_on(built)
+            response = await self._client.send(built, stream=True)
+            transfer.response = response
+            try:
+                if jar is not None:
+                    jar.take_from(response)
+                target = _same_origin(response)
+                if target is None:
+                    await self._read(response, events, transfer)
+                    return
+            finally:
+                await response.aclose()
+            url = target
+        raise Denied("redirect", f"{request.url} redirects more than {_MOST_REDIRECTS} times")
+
+    async def _read(self, response: httpx.Response, events: Events | None, transfer: _Transfer) -> None:
+        chunks = self._bounded(response, transfer)
+        media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+        async with aclosing(chunks):
+            if events is None or media_type != "text/event-stream" or not response.is_success:
+                async for _ in chunks:
+                    transfer.watch.mark()
+                return
+            text = _StrictText(response.headers, chunks)
+            try:
+                # EventSource asks a response for its headers and its text only; ours decodes strictly.
+                async with aclosing(EventSource(cast(httpx.Response, text)).aiter_sse()) as source:
+                    async for event in source:
+                        if events.take(event.event, event.data, transfer.watch):
+                            return
+            except Unanswered:
+                if not text.ended or events.whole:
+                    raise
+                # The last event was cut in the middle: that is the stream's fault, not that of its JSON.
+            if not events.whole:
+                raise Unanswered("broken-stream", "the stream ended before the reply was complete")
+
+    async def _bounded(self, response: httpx.Response, transfer: _Transfer) -> AsyncGenerator[bytes, None]:
+        room = self._options.max_reply
+        async for chunk in response.aiter_bytes():
+            transfer.body += chunk[: room + 1]
+            if len(chunk) > room:
+                raise Unanswered("too-large", f"the reply is longer than {self._options.max_reply} bytes (max_reply)")
+            room -= len(chunk)
+            yield chunk
+
+    def _fault(self, error: Exception, transfer: _Transfer, events: Events | None) -> DriverError:
+        kind, reason, detail = self._meaning(error, transfer)
+        return _with_evidence(kind(reason, detail), transfer.received(whole=False), events)
+
+    def _meaning(self, error: Exception, transfer: _Transfer) -> tuple[type[DriverError], str, str]:
+        options, said = self._options, str(error) or type(error).__name__
+        if not transfer.sent:
+            return self._before_sending(error, said)
+        if isinstance(error, (TimeoutError, httpx.TimeoutException)):
+            silence = options.read_timeout if isinstance(error, httpx.TimeoutException) else None
+            bound = f"silence for {silence:g} s" if silence else f"not whole after {options.timeout:g} s"
+            return Unanswered, "timeout", f"the reply: {bound}"
+        if isinstance(error, httpx.DecodingError):
+            return Unanswered, "bad-encoding", f"the body cannot be unpacked: {said}"
+        if transfer.response is not None:
+            streamed = "text/event-stream" in transfer.response.headers.get("content-type", "")
+            return Unanswered, "broken-stream" if streamed else "broken-body", f"the reply breaks off: {said}"
+        if isinstance(error, httpx.RemoteProtocolError) and "disconnected" not in said:
+            return Unanswered, "bad-protocol", f"what came back is not HTTP: {said}"
+        return Unanswered, "reset", f"the connection was closed without a reply: {said}"
+
+    def _before_sending(self, error: Exception, said: str) -> tuple[type[DriverError], str, str]:
+        causes = list(_causes(error))
+        if isinstance(error, httpx.ProxyError):
+            return (Denied if said[:3] in ("401", "403", "407") else NotSent), "proxy", f"the proxy: {said}"
+        if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes):
+            return Denied, "tls", f"the server's certificate is not trusted: {said}"
+        if any(isinstance(cause, socket.gaierror) for cause in causes):
+            return NotSent, "dns", f"the host's name cannot be found: {said}"
+        if isinstance(error, (httpx.UnsupportedProtocol, httpx.InvalidURL, httpx.LocalProtocolError)):
+            return Denied, "bad-request", f"this cannot be sent: {said}"
+        if isinstance(error, (TimeoutError, httpx.TimeoutException)):
+            return NotSent, "connect", f"no connection within {self._options.connect_timeout:g} s"
+        return NotSent, "connect", f"no connection: {said}"
+
+
+class _StrictText:
+    """The part of a response that httpx_sse reads: headers, and text whose bytes really are UTF-8."""
+
+    def __init__(self, headers: httpx.Headers, chunks: AsyncIterator[bytes]) -> None:
+        self.headers, self._chunks = headers, chunks
+        self.ended = False
+
+    async def aiter_text(self) -> AsyncIterator[str]:
+        decoder = codecs.getincrementaldecoder("utf-8-sig")("strict")
+        try:
+            async for chunk in self._chunks:
+                if text := decoder.decode(chunk):
+                    yield text
+        except UnicodeDecodeError as error:
+            raise Unanswered("not-utf8", f"the stream holds bytes that are not UTF-8: {error.reason}") from None
+        self.ended = True
+        yield "\n\n"  # some servers end right after the last event, without the empty line that closes it
+
+
+def _with_evidence(fault: DriverError, received: Received | None, events: Events | None) -> DriverError:
+    if received is None:
+        return fault
+    partial = events.partial if events is not None else None
+    shown = received.fault(type(fault), fault.reason, fault.detail, partial=partial or None)
+    shown.retry_after = fault.retry_after
+    return shown
+
+
+def _tracer(transfer: _Transfer) -> Any:
+    async def trace(name: str, info: Mapping[str, Any]) -> None:
+        # CONNECT goes to the proxy, not to the system.
+        if name.endswith("send_request_headers.started") and info["request"].method != b"CONNECT":
+            transfer.sent = True
+            transfer.watch.start()
+
+    return trace
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _same_origin(response: httpx.Response) -> str | None:
+    """Where to ask again: the same server, the same method. None for everything else, which is not followed."""
+    location = response.headers.get("location", "")
+    keeps_method = response.status_code in (307, 308) or response.request.method in ("GET", "HEAD")
+    if not response.is_redirect or not location or not keeps_method:
+        return None
+    try:
+        here, there = response.request.url, response.request.url.join(location)
+    except httpx.InvalidURL:
+        return None
+    same = (here.scheme, here.host, here.port) == (there.scheme, there.host, there.port)
+    return str(there) if same and not there.userinfo else None
+
+
+def _trust(ca_file: str | None, folder: Path) -> ssl.SSLContext:
+    if ca_file is None:
+        return httpx.create_ssl_context(trust_env=True)  # SSL_CERT_FILE and SSL_CERT_DIR hold
+    path = folder / ca_file
+    try:
+        return ssl.create_default_context(cafile=path)
+    except (OSError, ssl.SSLError) as fault:
+        raise InputError(f"ca_file cannot be read as certificates: {fault}", place=Place(str(path))) from None

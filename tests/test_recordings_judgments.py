@@ -1,0 +1,136 @@
+"""Layers of judgments: every opinion in a file of its own, none ever changed."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from recordings.errors import RunError
+from recordings.judgments import (
+    Judgment,
+    Layer,
+    gold_entries,
+    gold_judgments,
+    keep_gold,
+    read_gold_layers,
+    read_layers,
+    write_layer,
+)
+from recordings.redaction import Redactor
+from topics.gold import GoldEntry, GoldTable
+from topics.library import load_topics
+
+LAYER = Layer(
+    "human",
+    "Annotator 1",
+    "guideline 3",
+    "annotation session",
+    "2024-01-01",
+    (
+        Judgment({"trial": "abc", "attempt": 1, "turn": 2}, "coherence", 0.75, "wanders \ud83d"),
+        Judgment({"topic": "M001", "entity": "https://e.example/"}, "gold", {"grade": 2}),
+    ),
+)
+
+
+def entry(entity: str, grade: int) -> GoldEntry:
+    return GoldEntry("M001", entity, grade, "A title", {"RATINGS": (0, 0, 0, 1.0)}, {"RATINGS": "1.3M"})
+
+
+def test_a_layer_comes_back(tmp_path: Path) -> None:
+    path = write_layer(tmp_path, LAYER)
+    assert re.fullmatch(r"human-annotator-1-[0-9a-f]{16}\.jsonl", path.name)
+    assert read_layers(tmp_path) == (LAYER,)
+    opening = json.loads(path.read_bytes().split(b"\n")[0])
+    assert opening["format"] == "harvest-judgments/1"
+    assert {key: opening[key] for key in ("layer", "author", "version")} == {
+        "layer": "human",
+        "author": "Annotator 1",
+        "version": "guideline 3",
+    }
+
+
+def test_the_same_layer_is_one_file_and_another_opinion_is_another(tmp_path: Path) -> None:
+    first = write_layer(tmp_path, LAYER)
+    before = first.read_bytes()
+    assert write_layer(tmp_path, LAYER) == first
+    write_layer(tmp_path, Layer("human", "Annotator 1", judgments=LAYER.judgments[:1]))
+    assert len(read_layers(tmp_path)) == 2
+    assert first.read_bytes() == before
+
+
+def test_secrets_do_not_get_in_through_judgments(tmp_path: Path) -> None:
+    layer = Layer("model", "judge", judgments=(Judgment({"topic": "x"}, "y", 1, "key is tok_3f9a8b7c6d5e"),))
+    path = write_layer(tmp_path, layer, Redactor(["tok_3f9a8b7c6d5e"]))
+    assert b"tok_3f9a" not in path.read_bytes()
+
+
+def test_only_known_kinds_of_layers() -> None:
+    with pytest.raises(ValueError, match="gold, human, rule, model"):
+        Layer("guess", "x")
+
+
+def test_gold_comes_back(tmp_path: Path) -> None:
+    entries = (entry("https://a.example/", 2), entry("https://b.example/", 0))
+    write_layer(tmp_path, Layer("gold", "x", judgments=gold_judgments(entries)))
+    found = gold_entries(read_layers(tmp_path))
+    assert found == entries
+    assert found[0].raw == {"RATINGS": "1.3M"}
+
+
+def test_gold_is_kept_when_it_says_something_new_and_the_newest_counts(tmp_path: Path) -> None:
+    days = iter(range(1, 9))
+
+    def clock() -> datetime:
+        return datetime(2024, 1, next(days), tzinfo=UTC)
+
+    old, new = (GoldTable([entry("https://a.example/", grade)]) for grade in (1, 2))
+    for table, files in ((old, 1), (old, 1), (new, 2), (old, 3), (old, 3), (new, 4)):
+        keep_gold(tmp_path, table, source="gold.csv", clock=clock)
+        assert len(read_layers(tmp_path)) == files
+    assert read_gold_layers([tmp_path]) == new
+    keep_gold(tmp_path, GoldTable(), source="empty.csv", clock=clock)
+    assert len(read_layers(tmp_path)) == 4
+
+
+def test_gold_of_several_runs_and_only_of_the_topics_asked_for(tmp_path: Path) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    one.mkdir()
+    two.mkdir()
+    keep_gold(
+        one, GoldTable([entry("https://a.example/", 1)]), source="a", clock=lambda: datetime(2024, 1, 2, tzinfo=UTC)
+    )
+    elsewhere = GoldEntry("Z999", "https://z.example/", 1)
+    table = GoldTable([entry("https://a.example/", 2), elsewhere])
+    keep_gold(two, table, source="b", clock=lambda: datetime(2024, 1, 1, tzinfo=UTC))
+    found = read_gold_layers([two, one], load_topics("fairweb-45"))
+    assert [(one.topic, one.grade) for one in found] == [("M001", 1)]
+    assert len(read_gold_layers([one, two])) == 2
+
+
+@pytest.mark.parametrize(
+    ("data", "line", "message"),
+    [
+        (b"", 1, "the file is empty"),
+        (b'{"format": "harvest-judgments/2"}\n', 1, "version '2' is not known"),
+        (b'{"format": "harvest-judgments/1", "layer": "guess"}\n', 1, "'guess' is not a kind of layer"),
+        (b'{"format": "harvest-judgments/1", "layer": "rule"}\n{"value": 1}\n', 2, "a judgment holds"),
+        (
+            b'{"format": "harvest-judgments/1", "layer": "rule"}\n{"about": {"x": []}, "criterion": "c", "value": 1}\n',
+            2,
+            "neither text nor a whole number",
+        ),
+        (b'{"format": "harvest-judgments/1", "layer": "rule"}\n{"about"', 2, "the last line is torn"),
+    ],
+)
+def test_a_damaged_layer_is_named_with_its_line(tmp_path: Path, data: bytes, line: int, message: str) -> None:
+    path = tmp_path / "judgments" / "rule-x-0.jsonl"
+    path.parent.mkdir()
+    path.write_bytes(data)
+    with pytest.raises(RunError, match=message) as caught:
+        read_layers(tmp_path)
+    assert str(caught.value).startswith(f"{path}:{line}")

@@ -1,0 +1,65 @@
+"""Scoring settings: the defaults of the paper, and one clear message for each value that cannot be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from scoring.settings import Settings
+from topics.errors import InputError
+
+
+def test_the_defaults_are_those_of_the_paper() -> None:
+    settings = Settings()
+    assert (settings.patience, settings.alpha, settings.level) == (1250, 0.5, 0.95)
+    assert [settings.gain(grade) for grade in (0, 1, 2)] == [0.0, 0.5, 1.0]
+    assert (settings.ordinal, settings.irrelevant, settings.turn_weight) == ("RNOD", "ignore", "one")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("patience", 0),
+        ("patience", 2.5),
+        ("patience", True),
+        ("replications", 99),
+        ("alpha", -0.1),
+        ("alpha", float("nan")),
+        ("level", 0),
+        ("level", 95),
+        ("gains", {1: 2.0}),
+        ("gains", {-1: 0.5}),
+        ("gains", {0: 0.1}),
+        ("gains", {1: float("nan")}),
+        ("weights", {"RATINGS": -1.0}),
+        ("weights", {"RATINGS": float("inf")}),
+        ("ordinal", "JSD"),
+        ("irrelevant", "drop"),
+        ("turn_weight", "none"),
+        ("resample", "basic"),
+        ("shares", "normal"),
+    ],
+)
+def test_a_value_out_of_range_is_refused_by_name_with_what_is_allowed(name: str, value: Any) -> None:
+    with pytest.raises(InputError, match=f"scoring setting {name}") as fault:
+        Settings(**{name: value})
+    assert fault.value.allowed
+
+
+def test_settings_do_not_change_when_what_they_were_made_from_does() -> None:
+    gains, weights = {1: 0.5, 2: 1.0}, {"RATINGS": 2.0}
+    settings = Settings(gains=gains, weights=weights)
+    gains[1], weights["RATINGS"] = 0.9, 9.0
+    assert settings.gain(1) == 0.5
+    assert settings.weights == {"RATINGS": 2.0}
+    assert settings.gain(0) == 0.0
+    with pytest.raises(TypeError):
+        settings.gains[1] = 0.9  # type: ignore[index]
+
+
+def test_the_json_form_names_every_setting() -> None:
+    value = Settings(weights={"B": 2.0, "A": 1.0}).as_json()
+    assert set(value) == set(Settings.__dataclass_fields__)
+    assert list(value["weights"]) == ["A", "B"]  # type: ignore[call-overload]
+    assert Settings(gains={1: 0.5, 2: 1.0}) == Settings()
