@@ -7,7 +7,7 @@ What ends an attempt, in the order in which it wins: infrastructure error, syste
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from harvest.audit import System
@@ -55,13 +55,17 @@ class Lease:
             await self._session.close()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Played:
-    """How an attempt went. denied: the system will fail every time, so it should not be asked again."""
+    """How an attempt went, as it goes. turn: the user turn that was sent last, 0 for none. labels: of the answers.
 
-    outcome: Outcome
-    exchanges: tuple[Exchange, ...]
-    labels: tuple[str, ...]
+    denied: the system will fail every time, so it should not be asked again.
+    """
+
+    outcome: Outcome = field(default_factory=lambda: Outcome(INVALID, "unfinished"))
+    exchanges: list[Exchange] = field(default_factory=list)
+    labels: list[str] = field(default_factory=list)
+    turn: int = 0
     denied: bool = False
 
 
@@ -80,9 +84,7 @@ class Player:
 
         asked: called whenever a user turn goes out.
         """
-        exchanges: list[Exchange] = []
-        labels: list[str] = []
-        denied = False
+        played = Played()
         lease.place += 1
         await self.writer.append(
             TrialStarted(
@@ -96,10 +98,10 @@ class Player:
             )
         )
         try:
-            outcome = await self._converse(work, system, lease, gate, asked, exchanges, labels)
+            played.outcome = await self._converse(work, system, lease, gate, asked, played)
         except DriverError as fault:
-            denied = isinstance(fault, Denied)
-            outcome = Outcome(INVALID, fault.reason, fault.detail)
+            played.denied = isinstance(fault, Denied)
+            played.outcome = Outcome(INVALID, fault.reason, fault.detail)
             await self.writer.append(
                 Failed(
                     trial_id=work.trial_id,
@@ -109,20 +111,14 @@ class Player:
                     partial=fault.partial,
                     evidence=await self._kept(fault.exhibits, always=True),
                     at=self._time(),
+                    turn=played.turn,
                 )
             )
-        await self.writer.append(TrialEnded(work.trial_id, work.attempt, outcome, self._time()), sync=True)
-        return Played(outcome, tuple(exchanges), tuple(labels), denied)
+        await self.writer.append(TrialEnded(work.trial_id, work.attempt, played.outcome, self._time()), sync=True)
+        return played
 
     async def _converse(
-        self,
-        work: Work,
-        system: System,
-        lease: Lease,
-        gate: Gate,
-        asked: Callable[[], None],
-        exchanges: list[Exchange],
-        labels: list[str],
+        self, work: Work, system: System, lease: Lease, gate: Gate, asked: Callable[[], None], played: Played
     ) -> Outcome:
         rng = generator(self.seed, work.key.system, work.key.topic, work.key.trial, "user")
         action, memory = self.user.respond(self.user.start(work.topic, rng), None, rng)
@@ -131,16 +127,17 @@ class Player:
             await self.writer.append(
                 Asked(work.trial_id, work.attempt, action.turn, action.state, action.text, self._time())
             )
+            played.turn = action.turn
             asked()
             reply = await deliver(session, action.text, stateful=lease.stateful, limits=system.limits, gate=gate)
             # What is routed on is what is stored: evidence spans then fit the recording, redactions and all.
             turn = self.writer.redacted(replace(reply.turn, evidence=await self._evidence(reply)))
             await self.writer.append(Answered(work.trial_id, work.attempt, action.turn, turn), sync=True)
-            exchanges.append(Exchange(action.text, turn.answer))
+            played.exchanges.append(Exchange(action.text, turn.answer))
             action, memory = self.user.respond(memory, turn.answer, rng)
             if action.route is not None:
                 await self.writer.append(Routed(work.trial_id, work.attempt, action.route))
-                labels.append(action.route.label)
+                played.labels.append(action.route.label)
             if turn.ended:
                 return Outcome("system-ended", "system-ended", "the system closed the conversation")
         return Outcome(action.outcome, action.reason)

@@ -86,7 +86,7 @@ class Runner:
                     work, desk.system, lease, desk.gate, partial(self.watcher.turn_asked, work)
                 )
                 again = self._judged(desk, work, played)
-                self.watcher.attempt_ended(work, played.outcome, played.labels, again=again)
+                self.watcher.attempt_ended(work, played.outcome, tuple(played.labels), again=again)
                 if not played.outcome.valid:
                     rest = sitting.works[i + 1 :]
                     if again:

@@ -35,9 +35,10 @@ def score(
 
     conversations: one valid conversation for each finished trial, in any order. gold: None scores usefulness alone,
     and a note says so. turns: how many user turns the protocol can take, for all topics or by topic id; None takes
-    the most that were recorded, and a topic with more recorded turns than that has as many as were recorded. invalid: trials whose every attempt the infrastructure failed. planned: all trials
-    of the run; those neither finished nor invalid are named in a note and in no figure.
-    rng: one number is drawn from it, so the same recording and seed give the same table.
+    the most that were recorded, and a topic with more recorded turns than that has as many as were recorded.
+    invalid: trials whose every attempt the infrastructure failed. planned: all trials of the run; those neither
+    finished nor invalid are named in a note and in no figure. rng: one number is drawn from it, so the same
+    recording and seed give the same table.
 
     Raises InputError for a conversation that is not valid, a trial given twice, a topic that is not in `topics`, a
     grade without a gain, and weights for attribute sets that do not exist.

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import random
+import subprocess
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
 
+from harvest.audit import load_audit
 from harvest.drivers.driver import Opening, Surroundings
 from harvest.drivers.parrot import Options, ParrotDriver, build
 from harvest.parrot.catalogue import load_catalogue
@@ -20,6 +23,7 @@ from protocols.answer import Answer
 from protocols.library import load_protocol
 from protocols.route import Say
 from recordings.conversation import TrialKey
+from recordings.run_folder import RunFolder
 from simulators.scripted import ScriptedUser
 from topics.errors import InputError
 from topics.identity import derived_seed, generator
@@ -149,3 +153,27 @@ async def test_a_catalogue_of_one_s_own_is_answered_from(tmp_path: Path) -> None
     session = await parrot.open(Opening("P", "", 1, 1))
     answer: Answer = (await session.say(TOPICS["M002"].request)).turn.answer
     assert [link.href for link in answer.links] == ["https://www.imdb.com/title/tt9999999/"]
+
+
+def test_a_rehearsal_holds_the_words_of_a_real_run(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "harvest", "run", "demo", "--out", str(tmp_path / "run"), "--json"]
+    subprocess.run(command, check=True, capture_output=True, timeout=120)
+    audit = load_audit("demo")
+    recorded = {
+        conversation.key: [(exchange.said, exchange.answer) for exchange in conversation.exchanges]
+        for conversation in RunFolder.read(tmp_path / "run").finished
+    }
+    rehearsed = {
+        conversation.key: [(exchange.said, exchange.answer) for exchange in conversation.exchanges]
+        for system in audit.systems
+        for conversation in rehearse(
+            Parrot(load_catalogue(), PROFILES[system.options["profile"]]),
+            USER,
+            TOPICS.topics,
+            trials=audit.trials,
+            seed=audit.seed,
+            system=system.name,
+        )
+    }
+    assert len(rehearsed) == 450
+    assert recorded == rehearsed

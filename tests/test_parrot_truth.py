@@ -15,7 +15,7 @@ from harvest.parrot.catalogue import Catalogue, load_catalogue
 from harvest.parrot.parrot import Parrot
 from harvest.parrot.profiles import PROFILES, Profile
 from harvest.parrot.rehearsal import rehearse, sit
-from harvest.parrot.tables import chain_table, example, truth_table
+from harvest.parrot.tables import chain_table, demo_table, example, truth_table
 from harvest.parrot.truth import Truth, paths, sitting, truth
 from protocols.library import load_protocol
 from recordings.conversation import Conversation
@@ -189,3 +189,4 @@ def test_the_page_about_the_parrot_holds_the_tables_as_the_program_prints_them()
     assert example(Parrot(catalogue(), PROFILES["format-breaking"]), ScriptedUser(PROTOCOL), TOPICS["M002"]) in page
     assert chain_table() in page
     assert truth_table(PROTOCOL, TOPICS.topics, catalogue()) in page
+    assert demo_table() in page

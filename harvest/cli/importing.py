@@ -51,6 +51,7 @@ def command(
         ]
         conversations = [one for transcript in transcripts for one in transcript.conversations]
         judged = _united(files, transcripts)
+        notes = {about: words for transcript in transcripts for about, words in transcript.notes.items()}
         for warning in (warning for transcript in transcripts for warning in transcript.warnings):
             click.echo(f"warning: {warning}", err=True)
     else:
@@ -60,11 +61,11 @@ def command(
             read = read_messages(file, system=system or file.stem, topic=topic or "", topics=given)
             conversations += read.conversations
         topic_set = given or _made(conversations)
-        judged = GoldTable()
+        judged, notes = GoldTable(), {}
     source = {"format": form, "files": [file.name for file in files]}
     imported = record(out, conversations, import_header(conversations, topic_set, source=source))
     if len(judged):
-        keep_gold(out, judged, source=", ".join(file.name for file in files), author="annotator")
+        keep_gold(out, judged, source=", ".join(file.name for file in files), author="annotator", notes=notes)
     if gold is not None:
         keep_gold(out, load_gold(gold, topic_set), source=gold)
     known = f", {imported.known} stood there already" if imported.known else ""

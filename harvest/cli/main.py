@@ -7,6 +7,7 @@ trials; 130 interrupted. Figures and JSON go to standard output; everything for 
 from __future__ import annotations
 
 import importlib
+import io
 import sys
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -76,6 +77,10 @@ def _harvest() -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Entry point. Exits; a user's mistake is one message without a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        # A reply may hold what no terminal can show (half a surrogate pair, or any Chinese where LANG is C).
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         code = _harvest.main(args=arguments, prog_name="harvest", standalone_mode=False)
     except click.ClickException as fault:

@@ -13,10 +13,19 @@ from urllib.parse import urlencode
 from pydantic import AfterValidator, Field, model_validator
 
 from harvest.drivers.driver import Capabilities, Denied, DriverError, Opening, Reply, Surroundings, Unanswered
-from harvest.drivers.options import Headers, Text, Url, WireOptions, refused, resolved_headers
+from harvest.drivers.options import Headers, Text, Url, WireOptions, refused, resolved
 from harvest.drivers.received import Received, excerpt
 from harvest.drivers.reply_path import ReplyPath
-from harvest.drivers.template import PLACEHOLDERS, check_template, fill, fill_url, form_values, names_in, with_secrets
+from harvest.drivers.template import (
+    PLACEHOLDERS,
+    Known,
+    check_template,
+    fill,
+    fill_url,
+    form_values,
+    names_in,
+    with_secrets,
+)
 from harvest.drivers.wire import Jar, Request, Wire
 from protocols.answer import Answer, Exchange
 from recordings.conversation import SystemTurn
@@ -54,10 +63,10 @@ class Call(StrictModel):
 
     url: Url
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"] = "POST"
-    query: Fields = {}
+    query: Fields = Field({})
     body: Any = None
     form: Fields | None = None
-    headers: Headers = {}
+    headers: Headers = Field({})
 
     @model_validator(mode="after")
     def _sound(self) -> Self:
@@ -125,7 +134,7 @@ def _check_call(call: Call | Options, allowed: tuple[str, ...]) -> None:
     try:
         check_template(call.url, plain)
         check_template((call.query, call.body, call.form), allowed)
-        check_template(_texts(call.headers), ("session", "turn"))
+        check_template(_texts(call.headers), ("session",))
     except ValueError as fault:
         raise refused(str(fault)) from None
 
@@ -133,22 +142,29 @@ def _check_call(call: Call | Options, allowed: tuple[str, ...]) -> None:
 class _Caller:
     """A call with its secrets in place."""
 
-    def __init__(self, call: Call | Options, surroundings: Surroundings) -> None:
+    def __init__(self, call: Call | Options, shared: Headers, surroundings: Surroundings) -> None:
         self._method, self._url = call.method, call.url
         self._query = with_secrets(call.query, surroundings)
         self._body = with_secrets(call.body, surroundings)
         self._form = with_secrets(call.form, surroundings)
-        self._headers = resolved_headers(call.headers, surroundings)
+        self._headers: dict[str, str | Known] = {
+            name: value if isinstance(value, str) else Known(resolved(value, surroundings))
+            for name, value in {**shared, **call.headers}.items()
+        }
 
     def request(self, values: Mapping[str, object]) -> Request:
         url = fill_url(self._url, values)
         query = urlencode(form_values(fill(self._query, values)))
         if query:
             url += ("&" if "?" in url else "?") + query
-        headers = {name: fill(value, values) for name, value in self._headers.items()}
-        for name, value in headers.items():
-            if not isinstance(value, str) or not value.isascii() or not value.isprintable():
+        headers: dict[str, str] = {}
+        for name, template in self._headers.items():
+            value = fill(template, values)
+            if value is None:  # no session yet
+                continue
+            if not str(value).isascii() or not str(value).isprintable():
                 raise Unanswered("bad-session", f"header {name} cannot hold {excerpt(repr(value), 60)}")
+            headers[name] = str(value)
         content = None
         if self._form is not None:
             headers.setdefault("Content-Type", "application/x-www-form-urlencoded")
@@ -164,9 +180,9 @@ class HttpDriver:
 
     def __init__(self, options: Options, surroundings: Surroundings) -> None:
         self.options = options
-        self.turn = _Caller(options, surroundings)
-        self.opening = _Caller(options.open, surroundings) if options.open is not None else None
-        self.closing = _Caller(options.close, surroundings) if options.close is not None else None
+        self.turn = _Caller(options, {}, surroundings)
+        self.opening = _Caller(options.open, options.headers, surroundings) if options.open is not None else None
+        self.closing = _Caller(options.close, options.headers, surroundings) if options.close is not None else None
         # The headers of the options may hold placeholders, so each request brings them itself.
         self.wire = Wire(options.model_copy(update={"headers": {}}), surroundings)
         self.answered = False

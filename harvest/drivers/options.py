@@ -84,6 +84,12 @@ def _url(url: str) -> str:
     return url
 
 
+def _proxy(value: Text) -> Text:
+    if isinstance(value, str) and "@" in value:
+        raise refused("a proxy's user name and password must not stand in a file: write {env: NAME} for the URL")
+    return value
+
+
 Headers = Annotated[dict[str, Text], AfterValidator(_headers)]
 Url = Annotated[str, AfterValidator(_url)]
 Seconds = Annotated[float, Field(gt=0, le=86400, allow_inf_nan=False)]
@@ -99,7 +105,7 @@ class WireOptions(StrictModel):
         None, description="seconds of silence that are waited through, within `timeout`; not given: as long as that"
     )
     max_reply: int = Field(8 * 2**20, ge=1, description="bytes of a reply; a longer one is a fault (`too-large`)")
-    proxy: Text | None = Field(
+    proxy: Annotated[Text, AfterValidator(_proxy)] | None = Field(
         None, description="URL of a proxy, or `{env: NAME}`; proxies in the environment are used only when named here"
     )
     ca_file: str | None = Field(

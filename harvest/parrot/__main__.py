@@ -1,4 +1,4 @@
-"""`python -m harvest.parrot`: an example, what the shipped profiles do, and what is true of them under the two-round protocol."""
+"""`python -m harvest.parrot`: an example, the chains of the shipped profiles, and what is true of them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from harvest.parrot.catalogue import load_catalogue
 from harvest.parrot.parrot import Parrot
 from harvest.parrot.profiles import PROFILES
-from harvest.parrot.tables import chain_table, example, truth_table
+from harvest.parrot.tables import chain_table, demo_table, example, truth_table
 from protocols.library import load_protocol
 from simulators.scripted import ScriptedUser
 from topics.library import load_topics
@@ -20,6 +20,7 @@ def main() -> None:
         example(Parrot(catalogue, PROFILES["format-breaking"]), ScriptedUser(protocol), topics["M002"]),
         chain_table(),
         truth_table(protocol, topics.topics, catalogue),
+        demo_table(),
     )
     sys.stdout.write("\n".join(pages))
 

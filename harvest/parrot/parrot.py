@@ -64,8 +64,9 @@ class Parrot:
 class ParrotSession:
     """One memory. Not thread-safe; turns are strictly one after the other.
 
-    All it draws are uniform numbers in [0, 1): numpy may change its other samplers from release to release. In a turn, in this order: the behaviour; on a fresh request the order of the shelf; for each entry whether
-    it repeats (and which one) and whether its URL is wrong; the variants of the sentences.
+    All it draws are uniform numbers in [0, 1), because numpy may change its other samplers from release to release. In
+    a turn, in this order: the behaviour; on a fresh request the order of the shelf; for each entry whether it repeats
+    (and which one) and whether its URL is wrong; the variants of the sentences.
     """
 
     def __init__(

@@ -8,16 +8,23 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 
-from harvest.parrot.catalogue import Catalogue
+from harvest.audit import load_audit
+from harvest.parrot.catalogue import Catalogue, load_catalogue
 from harvest.parrot.parrot import Parrot
 from harvest.parrot.profiles import PROFILES, Profile, Row
 from harvest.parrot.rehearsal import rehearse
 from harvest.parrot.truth import Truth, truth
 from protocols.protocol import Protocol
+from recordings.conversation import Conversation
+from scoring.scores import score
+from scoring.settings import Settings
+from scoring.table import ScoreTable
+from simulators.scripted import ScriptedUser
 from simulators.user import User
+from topics.identity import generator
 from topics.topic import Topic
 
-__all__ = ["chain_table", "example", "truth_table"]
+__all__ = ["beside_table", "chain_table", "demo_table", "example", "truth_table"]
 
 
 def example(parrot: Parrot, user: User, topic: Topic, *, seed: int = 1) -> str:
@@ -53,6 +60,40 @@ def truth_table(
         "R",
     )
     return _table(head, ((name, *_figures(found, labels)) for name, found in truths.items()))
+
+
+def demo_table() -> str:
+    """The shipped audit `demo`, rehearsed and scored as `harvest run demo` does, beside the truth of its parrots."""
+    audit = load_audit("demo")
+    catalogue = load_catalogue("parrot", audit.topics)
+    user, topics = ScriptedUser(audit.protocol), audit.topics.topics
+    conversations: list[Conversation] = []
+    truths: dict[str, Truth] = {}
+    for system in audit.systems:
+        profile = PROFILES[system.options["profile"]]
+        truths[system.name] = truth(profile, audit.protocol, topics, catalogue)
+        parrot = Parrot(catalogue, profile)
+        conversations += rehearse(parrot, user, topics, trials=audit.trials, seed=audit.seed, system=system.name)
+    scores = score(conversations, audit.topics, audit.gold, Settings(), generator(0, "scores"))
+    return beside_table(truths, scores)
+
+
+def beside_table(truths: Mapping[str, Truth], scores: ScoreTable) -> str:
+    """A Markdown table: for each system, each figure that has a truth here, and its estimate over all trials."""
+    return _table(
+        ("system", "measure", "truth", "estimate", "95% interval", "n"),
+        (line for system, found in truths.items() for line in _beside(system, found, scores)),
+    )
+
+
+def _beside(system: str, found: Truth, scores: ScoreTable) -> Iterator[tuple[str, ...]]:
+    wanted = [(f"%useful {turn}", "%useful", turn, value) for turn, value in enumerate(found.useful, start=1)]
+    wanted += [("ave%useful", "ave%useful", None, found.average), ("%recovery", "%recovery", None, found.recovery)]
+    wanted.append(("R", "R", None, found.relevance))
+    for name, measure, turn, value in wanted:
+        (row,) = scores.select(measure=measure, system=system, turn=turn, topic=None, topic_type=None, trial=None)
+        cells = (f"{number:.4f}" for number in (value, row.value))
+        yield system, name, *cells, f"{row.low:.4f} to {row.high:.4f}", str(row.n)
 
 
 def _figures(found: Truth, labels: Iterable[str]) -> Iterator[str]:

@@ -1,0 +1,309 @@
+"""A program on standard input and output: one that stays for a whole conversation, or one for each turn."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from harvest.drivers.driver import (
+    Capabilities,
+    Denied,
+    DriverError,
+    Exhibit,
+    Opening,
+    Reply,
+    Session,
+    Surroundings,
+    Unanswered,
+)
+from harvest.drivers.options import Seconds, Text, refused, resolved
+from harvest.drivers.process import Program
+from harvest.drivers.program_output import Mark, json_turn, readable, text_turn
+from harvest.drivers.received import excerpt
+from harvest.drivers.timing import Stopwatch
+from protocols.answer import Exchange
+from topics.document import StrictModel
+
+__all__ = ["CommandDriver", "Options", "build"]
+
+_PASSED_ON = ("PATH", "HOME", "USER", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ", "SYSTEMROOT")
+_LINE = b"\n"
+_LAST_MOMENT = 2.0  # seconds between the end of its output and the end of the program
+
+
+class Options(StrictModel):
+    """A program. It gets PATH, HOME, LANG and the like from our environment, and nothing else that `env` lacks."""
+
+    argv: Annotated[tuple[str, ...], Field(min_length=1)] = Field(
+        description="the program and its arguments, as a list; no shell reads them. A path starts at the audit file"
+    )
+    mode: Literal["lines", "json", "once"] = Field(
+        "lines", description="`lines`, `json`: one process for each session; `once`: one for each turn"
+    )
+    end: str | None = Field(None, description="mode lines: the line that ends each reply, and is not part of it")
+    prompt: str | None = Field(
+        None, description="mode lines: what the program writes, at the start of a line, when it waits for the user"
+    )
+    greeting: bool = Field(False, description="mode lines with `end`: the program speaks first, up to that line")
+    line_break: str = Field(" ", description="mode lines: stands for line breaks within a user turn")
+    input: Literal["json", "text"] = Field(
+        "json", description="mode once: `json` gives {text, history} on standard input, `text` the user turn alone"
+    )
+    env: dict[str, Text] = Field({}, description="environment variables to set; a value is text or `{env: NAME}`")
+    timeout: Seconds = Field(60.0, description="seconds for a whole turn; then the program is killed")
+    start_timeout: Seconds = Field(60.0, description="seconds until the first prompt or greeting")
+    max_reply: int = Field(8 * 2**20, ge=1, description="bytes of a reply; a longer one is a fault (`too-large`)")
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self.mode != "lines" and (self.end is not None or self.prompt is not None):
+            raise refused(f"end and prompt belong to mode: lines, not to {self.mode}")
+        if self.end is not None and self.prompt is not None:
+            raise refused("end and prompt cannot both mark the end of a reply: keep one")
+        if self.end is not None and ("\n" in self.end or not self.end):
+            raise refused("end must be one line, and not an empty one")
+        if self.prompt == "":
+            raise refused("prompt must not be empty")
+        if self.greeting and self.end is None:
+            raise refused("greeting needs `end`, the line that ends it (with `prompt`, a greeting is always read)")
+        if "\n" in self.line_break or "\r" in self.line_break:
+            raise refused("line_break must not be a line break itself: the program would take it for a turn's end")
+        return self
+
+
+class CommandDriver:
+    """Starts programs."""
+
+    def __init__(self, options: Options, surroundings: Surroundings) -> None:
+        self._options, self._folder = options, surroundings.folder
+        given = {name: resolved(value, surroundings) for name, value in options.env.items()}
+        passed = {name: surroundings.environment[name] for name in _PASSED_ON if name in surroundings.environment}
+        # Without a locale, many programs fall back to ASCII.
+        locale = {} if {"LANG", "LC_ALL", "LC_CTYPE"} & passed.keys() else {"LANG": "C.UTF-8"}
+        self._environment = {**passed, **locale, **given}
+        self._running: set[_Talk] = set()
+
+    @property
+    def capabilities(self) -> Capabilities:
+        once = self._options.mode == "once"
+        return Capabilities(stateful=not once, editable_history=once and self._options.input == "json")
+
+    async def open(self, opening: Opening) -> Session:
+        """Raises Denied (`no-program`, `cannot-start`), or Unanswered where the program ends before it greets."""
+        argv = (self._found(), *self._options.argv[1:])
+        session: Session
+        if self._options.mode == "once":
+            session = _Once(self._options, self, argv, opening.history)
+        else:
+            session = talk = _Talk(self._options, await self.start(argv), self._running.discard)
+            self._running.add(talk)
+            try:
+                await talk.greet()
+            except BaseException:
+                await talk.close()
+                raise
+        return session
+
+    async def start(self, argv: tuple[str, ...]) -> Program:
+        return await Program.start(argv, self._folder, self._environment, self._options.max_reply)
+
+    async def close(self) -> None:
+        for talk in list(self._running):
+            await talk.close()
+
+    def _found(self) -> str:
+        name = self._options.argv[0]
+        path = str(self._folder / name) if "/" in name else name
+        found = shutil.which(path, path=self._environment.get("PATH"))
+        if found is None:
+            where = "is not an executable file" if "/" in name else "is on no folder of PATH"
+            raise Denied("no-program", f"{path} {where}: install it, or write its path in argv (see `chmod +x`)")
+        return found
+
+
+class _Talk:
+    """One process for the whole conversation."""
+
+    def __init__(self, options: Options, program: Program, forget: Callable[[_Talk], None]) -> None:
+        self._options, self._program, self._forget = options, program, forget
+        self._mark = Mark(options.end, options.prompt)
+        self._greeting = b""
+        self._over = ""
+        self._closed = False
+
+    async def greet(self) -> None:
+        """Wait until the program is ready for the first turn. Raises Unanswered where it never is."""
+        if self._options.prompt is None and not self._options.greeting:
+            return
+        self._greeting, whole = await self._next(self._options.start_timeout, "greeting", Stopwatch())
+        if not whole:
+            await self._exit()
+            raise self._ended_badly(self._greeting)
+
+    async def say(self, text: str) -> Reply:
+        if self._over:
+            raise Unanswered("ended", f"the program is gone: {self._over}")
+        stray = bytes(self._program.output).strip()
+        if stray:
+            self._over = "it was out of step"
+            detail = f"it wrote without being asked: {excerpt(stray.decode('utf-8', 'replace'))!r}"
+            raise self._fault("out-of-step", f"{detail}; say how its replies end, with `end` or `prompt`", stray)
+        sent = self._line(text)
+        watch = Stopwatch()
+        self._program.write(sent)
+        raw, whole = await self._next(self._options.timeout, "reply", watch)
+        if not whole:
+            await self._exit()
+            if self._program.exit_code != 0:
+                raise self._ended_badly(raw)
+            self._over = "it ended by itself"
+        exhibits = (Exhibit("stdin", "text/plain", sent), *self._exhibits(raw))
+        try:
+            turn = json_turn(raw, watch, ended=not whole) if self._options.mode == "json" else text_turn(raw, watch)
+        except DriverError as fault:
+            await self._give_up(fault.reason)
+            raise Unanswered(fault.reason, fault.detail, partial=readable(raw), exhibits=exhibits) from None
+        return Reply(turn if whole else replace(turn, ended=True), exhibits)
+
+    async def close(self) -> None:
+        if not self._closed:
+            self._closed = True
+            self._forget(self)
+            await self._program.close()
+
+    async def _next(self, seconds: float, what: str, watch: Stopwatch) -> tuple[bytes, bool]:
+        """The next reply without its end mark, and whether there was one. The program is killed if it is late."""
+        program, mark = self._program, self._mark
+
+        def ready() -> bool:
+            if program.output:
+                watch.mark()
+            return mark.find(program.output) is not None
+
+        mark.reset()
+        try:
+            async with asyncio.timeout(seconds):
+                whole = await program.until(ready)
+        except TimeoutError:
+            raw = bytes(program.output)
+            await self._give_up("timeout")
+            raise self._fault("timeout", f"no whole {what} within {seconds:g} s; the program was killed", raw) from None
+        except Unanswered as fault:
+            raw = bytes(program.output[: 2**20])
+            await self._give_up(fault.reason)
+            raise self._fault(fault.reason, fault.detail, raw) from None
+        except asyncio.CancelledError:
+            await self._give_up("it was interrupted")
+            raise
+        found = mark.find(program.output) if whole else None
+        length, taken = found or (len(program.output), len(program.output))
+        return program.take(taken)[:length], whole
+
+    async def _exit(self) -> None:
+        """The output is closed; the program should end now, and is killed if it does not."""
+        try:
+            async with asyncio.timeout(_LAST_MOMENT):
+                await self._program.ended()
+        except TimeoutError:
+            await self._program.kill()
+        except asyncio.CancelledError:
+            await self._give_up("it was interrupted")
+            raise
+
+    def _line(self, text: str) -> bytes:
+        if self._options.mode == "json":
+            return json.dumps({"text": text}, ensure_ascii=False).encode() + _LINE
+        return self._options.line_break.join(text.splitlines()).encode() + _LINE
+
+    async def _give_up(self, why: str) -> None:
+        self._over = why
+        await self._program.kill()
+
+    def _exhibits(self, raw: bytes) -> tuple[Exhibit, ...]:
+        greeting, self._greeting = self._greeting, b""
+        return _exhibits(raw, self._program, greeting)
+
+    def _ended_badly(self, raw: bytes) -> Unanswered:
+        self._over = _exit_reason(self._program.exit_code)
+        return self._fault(self._over, f"the program ended ({self._over}) before its reply was whole", raw)
+
+    def _fault(self, reason: str, detail: str, raw: bytes) -> Unanswered:
+        return Unanswered(reason, detail, partial=readable(raw), exhibits=self._exhibits(raw))
+
+
+class _Once:
+    """A process for each turn; we keep the history."""
+
+    def __init__(
+        self, options: Options, driver: CommandDriver, argv: tuple[str, ...], history: tuple[Exchange, ...]
+    ) -> None:
+        self._options, self._driver, self._argv, self._history = options, driver, argv, list(history)
+
+    async def say(self, text: str) -> Reply:
+        program = await self._driver.start(self._argv)
+        sent, watch = self._payload(text), Stopwatch()
+        try:
+            async with asyncio.timeout(self._options.timeout):
+                program.write(sent, last=True)
+                await program.until(lambda: _marked(program, watch))
+                await program.ended()
+            raw = bytes(program.output)
+            if program.exit_code != 0:
+                reason = _exit_reason(program.exit_code)
+                raise Unanswered(reason, f"the program ended with an error ({reason})")
+            turn = text_turn(raw, watch)
+        except TimeoutError:
+            detail = f"not done within {self._options.timeout:g} s; the program was killed"
+            raise _blamed(Unanswered("timeout", detail), program) from None
+        except Unanswered as fault:
+            raise _blamed(fault, program) from None
+        finally:
+            await program.kill()
+        self._history.append(Exchange(text, turn.answer))
+        return Reply(turn, (Exhibit("stdin", "text/plain", sent), *_exhibits(raw, program)))
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+    def _payload(self, text: str) -> bytes:
+        if self._options.input == "text":
+            return text.encode()
+        history = [
+            {"role": role, "content": content}
+            for exchange in self._history
+            for role, content in (("user", exchange.said), ("assistant", exchange.answer.text))
+        ]
+        return json.dumps({"text": text, "history": history}, ensure_ascii=False).encode() + _LINE
+
+
+def _marked(program: Program, watch: Stopwatch) -> bool:
+    if program.output:
+        watch.mark()
+    return False
+
+
+def _blamed(fault: Unanswered, program: Program) -> Unanswered:
+    raw = bytes(program.output[: 2**20])
+    return Unanswered(fault.reason, fault.detail, partial=readable(raw), exhibits=_exhibits(raw, program))
+
+
+def _exhibits(raw: bytes, program: Program, greeting: bytes = b"") -> tuple[Exhibit, ...]:
+    named = (("greeting", greeting), ("stdout", raw), ("stderr", program.take_stderr()))
+    return tuple(Exhibit(name, "text/plain", data) for name, data in named if data or name == "stdout")
+
+
+def _exit_reason(code: int | None) -> str:
+    if code is None:
+        return "output-closed"
+    return f"signal-{-code}" if code < 0 else f"exit-{code}"
+
+
+def build(options: Options, surroundings: Surroundings) -> CommandDriver:
+    """Raises InputError where a variable that `env` names is not set. Whether the program is there shows at open."""
+    return CommandDriver(options, surroundings)

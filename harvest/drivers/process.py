@@ -1,0 +1,165 @@
+"""A program of our own to talk to: bytes in, bytes out, bounded in size and time, and gone when we are done.
+
+The program is the leader of a process group, so that what it starts goes with it. No other process is signalled.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import cast
+
+from harvest.drivers.driver import Denied, Unanswered
+
+__all__ = ["Program"]
+
+_MOST_STDERR = 64 * 1024
+_STDIN, _STDOUT, _STDERR = 0, 1, 2
+_GRACE = 1.0  # seconds for each polite step before the next, harsher one
+
+
+class Program(asyncio.SubprocessProtocol):
+    """A running program. output: what it wrote and nobody has taken yet; closed: it can write no more."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._transport: asyncio.SubprocessTransport | None = None
+        self._group: int | None = None
+        self._stderr = bytearray()
+        self._changed = asyncio.Event()
+        self._gone = asyncio.Event()
+        self.output = bytearray()
+        self.closed = False
+
+    @classmethod
+    async def start(cls, argv: Sequence[str], folder: Path, environment: Mapping[str, str], most: int) -> Program:
+        """Start `argv` in `folder`. most: bytes of output held at once. Raises Denied if it cannot be started."""
+        loop = asyncio.get_running_loop()
+        try:
+            transport, program = await loop.subprocess_exec(
+                lambda: cls(most), *argv, cwd=folder, env=dict(environment), start_new_session=True
+            )
+        except (OSError, ValueError) as fault:
+            raise Denied("cannot-start", f"{argv[0]} cannot be started: {fault}") from None
+        program._transport, program._group = transport, transport.get_pid()
+        return program
+
+    # What the event loop tells us -------------------------------------------------------------------------------
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        if fd == _STDERR:
+            self._stderr += data
+            del self._stderr[:-_MOST_STDERR]  # its last words are the ones that explain an end
+            return
+        self.output += data
+        if len(self.output) > self._most:
+            self._pause(True)
+        self._changed.set()
+
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
+        if fd == _STDOUT:
+            self.closed = True
+            self._changed.set()
+
+    def process_exited(self) -> None:
+        self._gone.set()
+        self._changed.set()
+        # Children it leaves behind would hold its output open for ever.
+        self._signal(signal.SIGKILL)
+
+    # What a session asks for ------------------------------------------------------------------------------------
+
+    @property
+    def exit_code(self) -> int | None:
+        """None while it runs; negative: the signal that ended it."""
+        return self._transport.get_returncode() if self._transport is not None else None
+
+    def take_stderr(self) -> bytes:
+        """What it wrote to standard error since last asked, at most the last 64 KiB."""
+        taken = bytes(self._stderr)
+        self._stderr.clear()
+        return taken
+
+    def take(self, length: int) -> bytes:
+        """The first bytes of the output."""
+        taken = bytes(self.output[:length])
+        del self.output[:length]
+        self._pause(False)
+        return taken
+
+    def write(self, data: bytes, *, last: bool = False) -> None:
+        """To its standard input; what a program that has ended does not read is lost. last: close it then."""
+        pipe = self._pipe(_STDIN)
+        if pipe is not None and not pipe.is_closing():
+            pipe.write(data)
+            if last:
+                pipe.close()
+
+    async def until(self, ready: Callable[[], bool]) -> bool:
+        """Wait until `ready()` (True) or the output is closed (False). Raises Unanswered (`too-large`)."""
+        while True:
+            if ready():
+                return True
+            if len(self.output) > self._most:
+                raise Unanswered("too-large", f"more than {self._most} bytes came (max_reply)")
+            if self.closed:
+                return False
+            self._changed.clear()
+            await self._changed.wait()
+
+    async def ended(self) -> None:
+        """Wait until the program has ended."""
+        await self._gone.wait()
+
+    async def close(self) -> None:
+        """End it: close its input, then SIGTERM, then SIGKILL to its group. Never raises; may be called twice."""
+        transport = self._transport
+        if transport is None:
+            return
+        try:
+            if not self._gone.is_set():
+                stdin = self._pipe(_STDIN)
+                if stdin is not None:
+                    stdin.close()
+                if not await self._gone_within(_GRACE):
+                    self._signal(signal.SIGTERM)
+                    await self._gone_within(_GRACE)
+        finally:
+            await self.kill()
+
+    async def kill(self) -> None:
+        """End it and all it started, at once."""
+        self._signal(signal.SIGKILL)
+        if self._transport is not None:
+            await asyncio.shield(self._gone.wait())  # SIGKILL cannot be refused; without the wait a zombie stays
+            self._transport.close()
+        self._group = None
+
+    async def _gone_within(self, seconds: float) -> bool:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._gone.wait()
+        return self._gone.is_set()
+
+    def _signal(self, number: int) -> None:
+        if self._group is not None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._group, number)
+
+    def _pipe(self, fd: int) -> asyncio.WriteTransport | None:
+        pipe = self._transport.get_pipe_transport(fd) if self._transport is not None else None
+        return cast(asyncio.WriteTransport, pipe) if pipe is not None else None
+
+    def _pause(self, pause: bool) -> None:
+        pipe = self._transport.get_pipe_transport(_STDOUT) if self._transport is not None else None
+        if pipe is None or pipe.is_closing():
+            return
+        reading = cast(asyncio.ReadTransport, pipe)
+        if pause:
+            reading.pause_reading()
+        elif len(self.output) <= self._most:
+            reading.resume_reading()

@@ -1,0 +1,100 @@
+"""Reading what a program writes: where a reply ends, and what a line of JSON says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from harvest.drivers.driver import Unanswered
+from harvest.drivers.received import excerpt
+from harvest.drivers.timing import Stopwatch
+from protocols.answer import Answer
+from recordings.conversation import SystemTurn
+from topics.links import Link, links_in
+
+__all__ = ["Mark", "json_turn", "readable", "text_turn"]
+
+_LINE = b"\n"
+
+
+class Mark:
+    """Finds the end of a reply in the output, looking at each byte about once."""
+
+    def __init__(self, end: str | None, prompt: str | None) -> None:
+        self._end = end.encode() if end is not None else None
+        self._prompt = prompt.encode() if prompt is not None else None
+        self._from = 0
+
+    def reset(self) -> None:
+        self._from = 0
+
+    def find(self, output: bytearray) -> tuple[int, int] | None:
+        """(length of the reply, length with its end mark), or None while it is not whole."""
+        if self._prompt is not None:
+            before = len(output) - len(self._prompt)
+            if output.endswith(self._prompt) and (before == 0 or output[before - 1 : before] == _LINE):
+                return before, len(output)
+            return None
+        while (line_end := output.find(_LINE, self._from)) >= 0:
+            line_start = output.rfind(_LINE, 0, line_end) + 1
+            if self._end is None:
+                return line_end, line_end + 1
+            if bytes(output[line_start:line_end]).rstrip(b"\r") == self._end:
+                return line_start, line_end + 1
+            self._from = line_end + 1
+        return None
+
+
+def readable(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace")
+
+
+def _decoded(raw: bytes) -> str:
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise Unanswered("not-utf8", f"byte {error.start} of the reply is not UTF-8: {error.reason}") from None
+
+
+def text_turn(raw: bytes, watch: Stopwatch) -> SystemTurn:
+    text = _decoded(raw).replace("\r\n", "\n").removesuffix("\n").removesuffix("\r")
+    return SystemTurn(Answer(text, links_in(text)), watch.asked_at, watch.first_seconds, watch.seconds)
+
+
+def json_turn(raw: bytes, watch: Stopwatch, *, ended: bool) -> SystemTurn:
+    """Raises Unanswered: `bad-json`, `bad-type`, `not-utf8`, `system-error` (the program's own `error`)."""
+    line = _decoded(raw)
+    if ended and not line.strip():
+        return text_turn(b"", watch)
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise Unanswered("bad-json", f"a line is not JSON ({error}): {excerpt(line)!r}") from None
+    if not isinstance(value, Mapping):
+        raise Unanswered("bad-json", f"a line is no JSON object: {excerpt(line)!r}")
+    if value.get("error"):
+        raise Unanswered("system-error", f"the program reports: {excerpt(str(value['error']))}")
+    text = value.get("text")
+    if not isinstance(text, str):
+        raise Unanswered("bad-type", f'a line has no text at "text": {excerpt(line)!r}')
+    links, known = links_in(text), {link.href for link in links_in(text)}
+    for link in value.get("links") or ():
+        if isinstance(link, Mapping) and isinstance(link.get("href"), str) and link["href"] not in known:
+            links += (Link(str(link.get("text") or link["href"]), link["href"]),)
+    tokens = value.get("tokens")
+    return SystemTurn(
+        Answer(text, links),
+        asked_at=watch.asked_at,
+        first_seconds=watch.first_seconds,
+        seconds=watch.seconds,
+        finish=str(value.get("finish") or ""),
+        tokens=_counts(tokens) if isinstance(tokens, Mapping) else MappingProxyType({}),
+        ended=value.get("ended") is True,
+    )
+
+
+def _counts(tokens: Mapping[str, object]) -> Mapping[str, int]:
+    return MappingProxyType(
+        {name: count for name, count in tokens.items() if isinstance(count, int) and not isinstance(count, bool)}
+    )

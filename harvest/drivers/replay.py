@@ -1,0 +1,105 @@
+"""A recorded run as a system: it answers what it answered then, if it is asked what it was asked then."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import MappingProxyType
+
+from pydantic import Field
+
+from harvest.drivers.driver import Capabilities, Opening, Reply, Surroundings, Unanswered
+from harvest.drivers.received import excerpt
+from recordings.conversation import Conversation, TrialKey, Turn
+from topics.document import StrictModel
+from topics.errors import HarvestError, InputError
+
+__all__ = ["Options", "ReplayDriver", "build"]
+
+
+class Options(StrictModel):
+    """A recorded run. Only whole conversations are played: of each trial, the one that counts."""
+
+    run: str = Field(min_length=1, description="the run's folder; a path starts at the audit file")
+    system: str | None = Field(None, description="the system's name in that run, where it differs from this one's")
+    topics: dict[str, str] = Field({}, description="topic ids in that run, by the audit's, where they differ")
+
+
+class ReplayDriver:
+    """Opens the recorded conversations of one system."""
+
+    def __init__(self, options: Options, recorded: dict[TrialKey, Conversation]) -> None:
+        self._options, self._recorded = options, recorded
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return Capabilities(stateful=True)
+
+    async def open(self, opening: Opening) -> _Session:
+        """Raises Unanswered (`not-recorded`) where the run has no whole conversation for this trial."""
+        topic = self._options.topics.get(opening.topic, opening.topic)
+        key = TrialKey(self._options.system or opening.system, topic, opening.trial)
+        conversation = self._recorded.get(key)
+        if conversation is None:
+            detail = f"{self._options.run} holds no whole conversation of {key.system}, {key.topic}, trial {key.trial}"
+            raise Unanswered("not-recorded", detail)
+        return _Session(conversation)
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+class _Session:
+    def __init__(self, conversation: Conversation) -> None:
+        self._turns: tuple[Turn, ...] = conversation.turns
+        self._next = 0
+
+    async def say(self, text: str) -> Reply:
+        """The recorded reply. Raises Unanswered (`diverged`) where the user says something else than then."""
+        number = self._next + 1
+        if self._next >= len(self._turns):
+            raise Unanswered("diverged", f"the recording has {len(self._turns)} turns; turn {number} was never asked")
+        turn = self._turns[self._next]
+        if turn.said != text:
+            at = next((i for i, (a, b) in enumerate(zip(turn.said, text)) if a != b), min(len(turn.said), len(text)))
+            detail = (
+                f"turn {number} differs from character {at + 1} on: recorded {excerpt(turn.said[at:], 80)!r}, "
+                f"now {excerpt(text[at:], 80)!r}"
+            )
+            raise Unanswered("diverged", detail)
+        if turn.reply is None:
+            raise Unanswered("not-recorded", f"turn {number} was asked then, and never answered")
+        self._next += 1
+        # Evidence stays in the run it was recorded in: its addresses mean nothing in another folder.
+        return Reply(replace(turn.reply, evidence=MappingProxyType({})))
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+def build(options: Options, surroundings: Surroundings) -> ReplayDriver:
+    """Reads the run. Raises InputError where there is none, or it does not have the system or the topics."""
+    from recordings.run_folder import RunFolder
+
+    path = surroundings.folder / options.run
+    if not path.is_dir():
+        raise InputError(f"run: there is no folder {path}", advice="give the folder that `harvest run --out` wrote")
+    try:
+        run = RunFolder.read(path)
+    except InputError:
+        raise
+    except HarvestError as fault:
+        raise InputError(f"run: {fault}") from None
+    recorded = {conversation.key: conversation for conversation in run.finished}
+    name = options.system or surroundings.system
+    systems = sorted({key.system for key in recorded})
+    if name not in systems:
+        raise InputError(
+            f"run {options.run} has no whole conversation of a system {name!r}",
+            allowed=", ".join(systems) or "none: the run holds no whole conversation",
+            advice="name the recorded system with the option `system`",
+        )
+    known = {key.topic for key in recorded if key.system == name}
+    for topic in options.topics.values():
+        if topic not in known:
+            raise InputError(f"run {options.run} has no topic {topic!r}", allowed=", ".join(sorted(known)))
+    return ReplayDriver(options, recorded)
