@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from harvest.drivers.driver import Driver, Surroundings
-from harvest.drivers.registry import build_driver
+from harvest.drivers.registry import build_driver, driver_module
 from harvest.limits import Limits
 from protocols.library import check_topics, load_protocol
 from protocols.protocol import Protocol
@@ -141,6 +141,8 @@ class Audit:
     def build(self, system: System) -> Driver:
         """A driver for `system`. Raises InputError, with its place, for bad options or a missing secret."""
         surroundings = Surroundings(system.name, self.folder, topics=self.known_topics, secrets=self.secrets)
+        with _placed(self.document, (*system.loc, "driver")):
+            driver_module(system.driver)
         options_loc = (*system.loc, "options")
         loc = options_loc if options_loc in self.document.marks else system.loc
         return build_driver(system.driver, system.options, surroundings, document=self.document, loc=loc)

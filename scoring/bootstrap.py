@@ -132,14 +132,14 @@ class Resampler:
         key: tuple[object, ...] = (tuple(names),)
         if self._resample == "topics":
             weights = self._weights(key, lambda rng: self._draw_topics(rng, len(names)))
-            return weights @ each / len(names)
+            return _product(weights, each) / len(names)
         key = (*key, tuple(int(count) for count in seen.sum(axis=1)))
         drawn = self._weights(key, lambda rng: self._draw_trials(rng, len(names), seen.sum(axis=1)))
         most = drawn.shape[1] // len(names)
         packed = np.zeros((len(names), most, cells.shape[2]))
         for row, (cell, present) in enumerate(zip(cells, seen, strict=True)):
             packed[row, : present.sum()] = cell[present]
-        return drawn @ packed.reshape(-1, cells.shape[2]) / len(names)
+        return _product(drawn, packed.reshape(-1, cells.shape[2])) / len(names)
 
     def _draw_topics(self, rng: np.random.Generator, n: int) -> Floats:
         return rng.multinomial(n, [1 / n] * n, size=self._replications).astype(np.float64)
@@ -167,6 +167,12 @@ class Resampler:
     def _interval(self, low: float, high: float) -> Interval:
         method = "bootstrap, expanded percentile" if self._resample == "topics" else "bootstrap, percentile"
         return Interval(float(low), float(high), method, self._resample)
+
+
+def _product(weights: Floats, values: Floats) -> Floats:
+    """Matrix product without BLAS, whose last bits vary with threads and alignment: files of scores are compared."""
+    product: Floats = np.einsum("bn,nm->bm", weights, values)
+    return product
 
 
 def _alike(present: npt.NDArray[np.bool_]) -> Iterator[tuple[npt.NDArray[np.bool_], list[int]]]:

@@ -101,7 +101,8 @@ def group_fairness(
     found = []
     for name in names:
         similar = distr_sim(achieved, gold, DIVERGENCES[name])
-        value = float(np.dot(similar, weights) / math.fsum(weights)) if math.fsum(weights) > 0 else 0.0
+        whole = math.fsum(weights)
+        value = math.fsum((similar * weights).tolist()) / whole if whole > 0 else 0.0
         each = tuple(
             TurnFairness(number, tuple(row.tolist()), float(one), weight, count)
             for number, row, one, weight, count in zip(numbers, achieved, similar, weights, counts, strict=True)

@@ -114,7 +114,7 @@ async def test_a_turn_carries_its_time_and_the_capabilities_are_declared() -> No
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"profile": "steddy"}, "no profile steddy; there are steady, erratic"),
+        ({"profile": "steddy"}, "no profile 'steddy'; there are steady, erratic"),
         ({"first": {"list": 0.5}}, "first: the probabilities sum to 0.5"),
         ({"first": {"sing": 1.0}}, "first.sing"),
         ({"wrong": 2.0}, "wrong: 2.0 is not a probability"),

@@ -113,7 +113,7 @@ class Document:
         try:
             return model.model_validate(self.value)
         except ValidationError as fault:
-            errors = self._meant(fault.errors(include_url=False))
+            errors = self._meant(fault.errors())
             details = [self._described(error, words) for error, words in errors]
             raise min(details, key=lambda e: (e.place.line, e.place.column) if e.place else (0, 0)) from None
 
@@ -150,6 +150,8 @@ class Document:
         name = next((str(part) for part in reversed(self._known(loc)) if isinstance(part, str)), "")
         given = error["input"]
         shown = repr(given) if isinstance(given, (str, int, float)) else "nothing" if given is None else ""
+        if "url" not in error:  # our own checks say what they must of the value, which may hold a password
+            shown = ""
         if len(shown) > 80:
             shown = f"{shown[:79]}…"
         if needed:

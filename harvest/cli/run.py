@@ -61,11 +61,11 @@ def command(
     resolved = load_audit(audit, trials=trials, seed=seed, only=topics)
     folder = out or Path("runs") / resolved.name
     console = Console(stderr=True, highlight=False)
-    _play(resolved, folder, worker, console)
+    journal = _play(resolved, folder, worker, console)
 
     run = read(folder)
     table = score_run([run])
-    paths = [folder / "run.json", *sorted(folder.glob("trials-*.jsonl")), write_scores(folder, table)]
+    paths = [folder / "run.json", journal, write_scores(folder, table)]
     people = console if as_json else Console(highlight=False)
     print_scored(people, [run], table, paths)
     if as_json:
@@ -84,7 +84,8 @@ def command(
     return 1 if misses else 0
 
 
-def _play(audit: Audit, folder: Path, worker: str, console: Console) -> None:
+def _play(audit: Audit, folder: Path, worker: str, console: Console) -> Path:
+    """Play what is still to be played; returns the file that the events of this command stand in."""
     systems = {system.name: system.definition() for system in audit.systems}
     drivers = {system.name: audit.build(system) for system in audit.systems}
     header = make_header(
@@ -96,7 +97,7 @@ def _play(audit: Audit, folder: Path, worker: str, console: Console) -> None:
         folder=audit.folder,
     )
 
-    async def play() -> None:
+    async def play() -> Path:
         async with RunWriter.open(folder, header, secrets=audit.secrets, worker=worker) as writer:
             recorded = read(folder)
             for sentence in recorded.damage:
@@ -109,16 +110,18 @@ def _play(audit: Audit, folder: Path, worker: str, console: Console) -> None:
             player = Player(writer, ScriptedUser(audit.protocol), audit.seed, keep_evidence=audit.evidence)
             with Display(console, audit.systems, plan) as display:
                 await Runner(player, audit.systems, drivers, display).play(plan)
+            return folder / f"trials-{writer.worker}.jsonl"
 
     # A scheduler stops us with SIGTERM: the turn in flight is given up, everything before it is on disk.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        asyncio.run(play())
+        journal = asyncio.run(play())
     except* HarvestError as group:
         raise _first(group) from None
     except* KeyboardInterrupt:
         console.print("interrupted; every finished turn is on disk, and the same command goes on")
         sys.exit(130)
+    return journal
 
 
 def _first(group: BaseExceptionGroup[HarvestError]) -> HarvestError:

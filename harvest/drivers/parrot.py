@@ -52,7 +52,9 @@ class Options(StrictModel):
     def _possible(self) -> Self:
         if self.profile not in PROFILES:
             raise PydanticCustomError(
-                "profile", "no profile {name}; there are {known}", {"name": self.profile, "known": ", ".join(PROFILES)}
+                "profile",
+                "no profile {name}; there are {known}",
+                {"name": repr(self.profile), "known": ", ".join(PROFILES)},
             )
         try:
             self.resolved()

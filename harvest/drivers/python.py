@@ -16,7 +16,7 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import AfterValidator, Field
 
@@ -177,8 +177,8 @@ async def _in_thread(function: Function, arguments: tuple[Any, ...]) -> Any:
             result = function(*arguments)
         except BaseException as error:
             # A future cannot carry StopIteration, and KeyboardInterrupt or SystemExit would end our own loop.
-            carried = isinstance(error, Exception) and not isinstance(error, StopIteration)
-            failure = error if carried else _carried(error)
+            fits = isinstance(error, Exception) and not isinstance(error, StopIteration)
+            failure = cast(Exception, error) if fits else _carried(error)
         if not loop.is_closed():
             loop.call_soon_threadsafe(settle, result, failure)
 

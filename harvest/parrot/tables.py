@@ -87,13 +87,14 @@ def beside_table(truths: Mapping[str, Truth], scores: ScoreTable) -> str:
 
 
 def _beside(system: str, found: Truth, scores: ScoreTable) -> Iterator[tuple[str, ...]]:
-    wanted = [(f"%useful {turn}", "%useful", turn, value) for turn, value in enumerate(found.useful, start=1)]
-    wanted += [("ave%useful", "ave%useful", None, found.average), ("%recovery", "%recovery", None, found.recovery)]
-    wanted.append(("R", "R", None, found.relevance))
-    for name, measure, turn, value in wanted:
+    wanted: list[tuple[str, int | None, float]] = [("%useful", turn, v) for turn, v in enumerate(found.useful, start=1)]
+    wanted += [("ave%useful", None, found.average), ("%recovery", None, found.recovery), ("R", None, found.relevance)]
+    for measure, turn, value in wanted:
         (row,) = scores.select(measure=measure, system=system, turn=turn, topic=None, topic_type=None, trial=None)
-        cells = (f"{number:.4f}" for number in (value, row.value))
-        yield system, name, *cells, f"{row.low:.4f} to {row.high:.4f}", str(row.n)
+        true, estimate, low, high = (
+            f"{number:.{6 if measure == 'R' else 4}f}" for number in (value, row.value, row.low, row.high)
+        )
+        yield system, f"{measure} {turn}" if turn else measure, true, estimate, f"{low} to {high}", str(row.n)
 
 
 def _figures(found: Truth, labels: Iterable[str]) -> Iterator[str]:
