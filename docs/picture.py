@@ -24,9 +24,7 @@ def main() -> None:
     turns = max(most_turns(run, topics).values())
     systems = sorted(run.header.systems)
     # One topic type is enough to see what a grid is; the demo prints all three.
-    movies = [grid for grid in grids(run.conversations, topics, table.rows, turns=turns, width=80)][: len(systems)]
-    for grid in movies[-1:]:
-        console.print(grid)
+    console.print(grids(run.conversations, topics, table.rows, turns=turns, width=80)[len(systems) - 1])
     console.print("[dim]o useful   x not useful   - no such turn   ! no valid attempt[/]")
     for figure in figures(table.rows, width=80):
         console.print(figure)

@@ -115,13 +115,12 @@ class System:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """An audit with every name in it resolved. topics: those to be played, of the known_topics of its topic set."""
+    """An audit with every name in it resolved."""
 
     document: Document
     name: str
     about: str
     topics: TopicSet
-    known_topics: TopicSet
     protocol: Protocol
     gold: GoldTable | None
     gold_source: str
@@ -140,7 +139,7 @@ class Audit:
 
     def build(self, system: System) -> Driver:
         """A driver for `system`. Raises InputError, with its place, for bad options or a missing secret."""
-        surroundings = Surroundings(system.name, self.folder, topics=self.known_topics, secrets=self.secrets)
+        surroundings = Surroundings(system.name, self.folder, topics=self.topics, secrets=self.secrets)
         with _placed(self.document, (*system.loc, "driver")):
             driver_module(system.driver)
         options_loc = (*system.loc, "options")
@@ -190,14 +189,10 @@ def load_audit(
         )
     file = document.validated(_AuditFile)
     folder = Path(document.path).resolve().parent
-    known_topics = _resolved(document, "topics", folder, load_topics)
-    topics = _chosen(document, known_topics, only or file.only, given_by_option=only is not None)
+    topics = _resolved(document, "topics", folder, load_topics)
+    topics = _chosen(document, topics, only or file.only, given_by_option=only is not None)
     protocol = _resolved(document, "protocol", folder, load_protocol)
-    gold = None
-    if file.gold is not None:
-        judged = _resolved(document, "gold", folder, lambda name: load_gold(name, known_topics))
-        asked = {topic.id for topic in topics.topics}
-        gold = GoldTable(entry for entry in judged if entry.topic in asked)
+    gold = _resolved(document, "gold", folder, lambda name: load_gold(name, topics)) if file.gold else None
     with _placed(document, ("protocol",)):
         check_topics(protocol, topics)
     audit = Audit(
@@ -205,7 +200,6 @@ def load_audit(
         name=file.name,
         about=file.about,
         topics=topics,
-        known_topics=known_topics,
         protocol=protocol,
         gold=gold,
         gold_source=file.gold or "",
@@ -243,13 +237,10 @@ def _resolved(document: Document, key: str, folder: Path, load: Any) -> Any:
 
 
 def _chosen(document: Document, topics: TopicSet, only: tuple[str, ...] | None, *, given_by_option: bool) -> TopicSet:
-    if only is None:
-        return topics
-    for i, topic_id in enumerate(only):
-        with _placed(document, ("only", i)) if not given_by_option else _placed(document, ("topics",)):
+    for i, topic_id in enumerate(only or ()):
+        with _placed(document, ("topics",) if given_by_option else ("only", i)):
             topics[topic_id]
-    kept = tuple(topic for topic in topics.topics if topic.id in only)
-    return TopicSet(topics.name, kept, topics.attributes, topics.about)
+    return topics if only is None else topics.only(only)
 
 
 def _systems(document: Document, file: _AuditFile) -> tuple[System, ...]:

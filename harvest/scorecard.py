@@ -6,6 +6,7 @@ A run holds its topics, its protocol, its gold and its scoring settings, so it c
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -105,7 +106,7 @@ def united_topics(runs: Sequence[Run]) -> TopicSet:
                     advice="score the two runs apart",
                 )
     attributes = {name: item for topics in reversed(sets) for name, item in topics.attributes.items()}
-    return TopicSet(sets[0].name, tuple(known.values()), attributes, sets[0].about)
+    return replace(sets[0], topics=tuple(known.values()), attributes=attributes)
 
 
 def _refuse_twice(runs: Sequence[Run]) -> None:

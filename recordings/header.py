@@ -201,7 +201,7 @@ def _topic_value(topic: Topic) -> Json:
     value = {
         "id": topic.id,
         "type": topic.type.name,
-        "asks_for": topic.type.asks_for,
+        "asks_for": topic.asks_for,
         "url": topic.type.url.name if topic.type.url else "",
         "request": topic.request,
         "subject": topic.subject,
@@ -322,14 +322,18 @@ def united_topics(one: Header, two: Header, *, keep_order: bool) -> Json:
     topics = [*before.topics, *(topic for topic in after.topics if topic.id not in known)]
     first, second = before.attributes, after.attributes
     if keep_order:
-        united = replace(before, topics=tuple(topics), attributes={**first, **second})
+        played = {topic.id for topic in topics}
+        left_out = tuple(topic for topic in dict.fromkeys((*before.left_out, *after.left_out)) if topic not in played)
+        united = replace(before, topics=tuple(topics), attributes={**first, **second}, left_out=left_out)
     else:
         if known != [topic.id for topic in after.topics]:
             topics.sort(key=lambda topic: topic.id)
         shared = {name: min(first[name], second[name], key=repr) for name in first if name in second}
         attributes = dict(sorted({**first, **second, **shared}.items()))
         name, about = min(before.name, after.name), min(before.about, after.about)
-        united = TopicSet(name, tuple(topics), attributes, about)
+        played = {topic.id for topic in topics}
+        left_out = tuple(sorted({*before.left_out, *after.left_out} - played))
+        united = TopicSet(name, tuple(topics), attributes, about, left_out)
     return _plain(encode_topics(united))
 
 

@@ -40,7 +40,7 @@ def import_header(
     names = {conversation.key.topic for conversation in conversations}
     kept = None
     if topics is not None:
-        kept = replace(topics, topics=tuple(topic for topic in topics.topics if topic.id in names))
+        kept = topics.only(names)
     systems = {conversation.key.system: {"name": conversation.key.system} for conversation in conversations}
     audit = {"name": "import", "topics": topics.name if topics else "", "trials": 0}
     return make_header(audit=audit, protocol=None, topics=kept, systems=systems, source=source, clock=clock)

@@ -4,7 +4,8 @@
     python tests/bench_intervals.py --simulations 2000   the table of docs/measures.md
 
 A line is one world and one kind of interval, a column a number of topics × trials; a cell is coverage (mean width)
-of nominal 95% intervals. The intervals are the product's own; only the plain percentile, which it does not offer, is made here.
+of nominal 95% intervals. The intervals are the product's own; only the plain percentile, which it does not offer,
+is made here.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -236,7 +237,7 @@ def test_a_wrong_command_is_refused(
     assert expected in refused(capsys, *words)
 
 
-DAMAGED = {
+DAMAGED: dict[str, tuple[str, Callable[[bytes], bytes], str]] = {
     "garbage in the middle": ("trials", lambda data: data.replace(b"\n", b"\n{garbage\n", 2), "trials-000001.jsonl:2"),
     "a header that is no JSON": ("header", lambda data: data[:50], "run.json"),
     "a header of the future": (

@@ -43,7 +43,7 @@ class Case:
     server: Callable[[], Any] | None = None
     obeys: bool = True
     remembers: bool = True
-    late: dict[str, Any] = field(default_factory=lambda: {"timeout": 0.4})
+    late: dict[str, Any] = field(default_factory=lambda: {"timeout": 0.8})
 
 
 def _command(speaks: str, **options: Any) -> Case:
@@ -291,9 +291,9 @@ async def test_a_late_reply_is_a_time_out_within_its_time(rigged: Rigged, name: 
         if name != "command-once":  # every turn starts Python there, which takes part of the time
             await session.say("turn")
         start = time.monotonic()
-        fault = await _failing(session.say("wait 1.5"))
+        fault = await _failing(session.say("wait 4"))
         assert (type(fault), fault.reason) == (Unanswered, "timeout")
-        assert time.monotonic() - start < 1.4
+        assert time.monotonic() - start < 3
         await session.close()
 
 

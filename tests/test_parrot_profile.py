@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
+from typing import cast
 
 import pytest
 
-from harvest.parrot.profiles import BEHAVIOURS, PROFILES, Profile
+from harvest.parrot.profiles import BEHAVIOURS, PROFILES, Behaviour, Profile
 from harvest.parrot.sentences import UNKNOWN, VARIANTS, compose
 
 STEADY = PROFILES["steady"]
+SING = cast(Behaviour, "sing")
+"""A behaviour that no parrot has."""
+
+
+def chosen(choice: int, n: int) -> int:
+    """Stands in for the parrot's draw: always the variant `choice`, around the end where there are fewer."""
+    return choice % n
 
 
 @pytest.mark.parametrize("profile", PROFILES.values(), ids=list(PROFILES))
@@ -25,9 +34,9 @@ def test_every_row_of_a_shipped_profile_sums_to_one(profile: Profile) -> None:
         (lambda: replace(STEADY, first={"list": 0.9, "bare": 0.2}), r"first: the probabilities sum to 1\.1"),
         (lambda: replace(STEADY, first={"list": 1.5, "bare": -0.5}), r"first\.list: 1\.5 is not a probability"),
         (lambda: replace(STEADY, first={"list": float("nan")}), r"first\.list: nan is not a probability"),
-        (lambda: replace(STEADY, first={"sing": 1.0}), "first: no behaviour 'sing'; there are list, bare"),
+        (lambda: replace(STEADY, first={SING: 1.0}), "first: no behaviour 'sing'; there are list, bare"),
         (lambda: replace(STEADY, first={}), "first: the probabilities sum to 0"),
-        (lambda: replace(STEADY, then={"sing": {"list": 1.0}}), "then: no behaviour 'sing'"),
+        (lambda: replace(STEADY, then={SING: {"list": 1.0}}), "then: no behaviour 'sing'"),
         (lambda: replace(STEADY, then={"list": {"list": 0.5}}), r"then\.list: the probabilities sum to 0\.5"),
         (lambda: replace(STEADY, first={"refusal": 1.0}), "then: no row for 'refusal', which this chain can reach"),
         (lambda: replace(STEADY, told={"list": {"silent": 1.0}}), "then: no row for 'silent'"),
@@ -78,7 +87,7 @@ def test_every_variant_can_be_said() -> None:
         for heard in ("request", "more", "adhere")
         for lines in ([], ["Crimson Tidal Clock, https://www.imdb.com/title/tt0000001/"])
         for choice in range(4)
-        for piece in compose(behaviour, heard, lines, lambda n, choice=choice: choice % n).split("\n\n")
+        for piece in compose(behaviour, heard, lines, partial(chosen, choice)).split("\n\n")
     }
     assert {text for variants in VARIANTS.values() for text in variants} <= said
     assert UNKNOWN not in said

@@ -180,7 +180,7 @@ def test_what_has_no_closed_form_is_refused() -> None:
 
 def test_another_order_of_a_row_is_the_same_truth() -> None:
     steady = PROFILES["steady"]
-    turned: Profile = replace(steady, first=dict(reversed(steady.first.items())))
+    turned: Profile = replace(steady, first=dict(reversed(list(steady.first.items()))))
     assert truth(turned, PROTOCOL, TOPICS.topics, catalogue()).relevance == pytest.approx(true("steady").relevance)
 
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats  # type: ignore[import-untyped]
+from scipy import stats
 
 from scoring.bootstrap import Interval, Resampler, expanded_tail
 from scoring.usefulness import share
@@ -71,6 +71,22 @@ def test_the_expansion_is_hesterbergs() -> None:
         )
     assert expanded_tail(15, 0.95) < expanded_tail(45, 0.95) < 0.025
     assert expanded_tail(100_000, 0.95) == pytest.approx(0.025, abs=1e-5)
+
+
+def test_few_topics_make_the_expansion_large() -> None:
+    values = np.array([0.1, 0.25, 0.3, 0.5, 0.55, 0.9])[:, None]
+    found = resampler(replications=50_000).means(names(6), values[:, :, None])[0]
+    drawn = values[np.random.default_rng(1).integers(6, size=(200_000, 6)), 0].mean(axis=1)
+    tail = expanded_tail(6, 0.95)
+    assert tail < 0.003
+    assert (found.low, found.high) == pytest.approx(np.quantile(drawn, [tail, 1 - tail]), abs=0.012)
+    assert found.low < np.quantile(drawn, 0.025) - 0.02
+
+
+def test_other_topics_are_drawn_on_their_own() -> None:
+    values = np.random.default_rng(6).random((10, 3, 1))
+    first, others = resampler(), [f"U{number}" for number in range(10)]
+    assert ends(first.means(names(10), values)) != ends(first.means(others, values))
 
 
 def test_a_ratio_is_resampled_over_the_topics_it_rests_on() -> None:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 import pytest
-from scipy import special, stats  # type: ignore[import-untyped]
+from scipy import special, stats
 
 from scoring.beta import beta_cdf, beta_quantile, normal_cdf, normal_quantile, student_quantile
 from scoring.proportions import clopper_pearson, highest_rate_after_none, jeffreys, wilson

@@ -206,6 +206,19 @@ def test_figures_over_trials_are_means_of_means_with_intervals_that_name_their_m
     assert (topic.n, topic.interval) == (3, "Wilson")
 
 
+def test_a_topic_with_fewer_valid_trials_weighs_as_much_as_the_others() -> None:
+    topics = topic_set(*(Topic(name, MOVIE, "ask") for name in ("M001", "M002")))
+    gold = GoldTable([GoldEntry(name, movie(1), 2) for name in ("M001", "M002")])
+    spoken = [conversation(("go", movie(1)), topic="M001", trial=trial) for trial in (1, 2, 3)]
+    spoken.append(conversation(("go", filler(500) + " " + movie(1)), topic="M002", trial=1))
+    lost = [TrialKey("B1", "M002", trial) for trial in (2, 3)]
+    table = score(spoken, topics, gold, Settings(), np.random.default_rng(1), invalid=lost)
+    each = [one(table, measure="R", topic=name, trial=None).value for name in ("M001", "M002")]
+    whole = one(table, measure="R", topic=None, topic_type=None, trial=None)
+    assert whole.value == pytest.approx(sum(each) / 2)
+    assert (whole.n, whole.topics, whole.invalid) == (4, 2, 2)
+
+
 def test_settings_choose_how_intervals_are_made() -> None:
     spoken, topics, gold = many()
     settings = Settings(resample="topics+trials", shares="bootstrap", level=0.9, replications=500)

@@ -6,6 +6,7 @@ import math
 import re
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -264,6 +265,11 @@ def test_an_unknown_country_is_refused_with_what_is_near() -> None:
         ORIGIN.membership(" ; ")
 
 
+def test_a_list_of_two_countries_is_not_the_one_country_their_names_once_made() -> None:
+    assert ORIGIN.membership("Jamaica, Austria, Hungary") == ORIGIN.membership("Jamaica; Austria; Hungary")
+    assert ORIGIN.membership("Austria-Hungary") == ORIGIN.membership("Austria")
+
+
 @given(st.lists(st.sampled_from(countries()), min_size=1, max_size=6, unique_by=lambda c: c.name))
 def test_any_list_of_countries_has_exact_shares(listed: list[object]) -> None:
     names = [entry.name for entry in listed]  # type: ignore[attr-defined]
@@ -310,7 +316,7 @@ def test_counts_become_shares() -> None:
         ({"scale": "nominal", "bounds": (), "mapping": "regions"}, "the mapping leads to groups that are not there"),
     ],
 )
-def test_a_set_that_does_not_agree_with_itself_is_refused(change: dict[str, object], says: str) -> None:
+def test_a_set_that_does_not_agree_with_itself_is_refused(change: dict[str, Any], says: str) -> None:
     with pytest.raises(ValueError, match=says):
         replace(RATINGS, **change)
 

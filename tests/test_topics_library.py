@@ -180,7 +180,15 @@ def test_the_json_value_is_a_topic_file(tmp_path: Path) -> None:
 
 def test_a_damaged_json_value_is_one_clear_message() -> None:
     value = encode_topics(load_topics("fairweb-45"))
-    for damage in ({**value, "topics": []}, {**value, "types": {}}, {**value, "format": "x"}, [], None, "x"):
+    damages: tuple[object, ...] = (
+        {**value, "topics": []},
+        {**value, "types": {}},
+        {**value, "format": "x"},
+        [],
+        None,
+        "x",
+    )
+    for damage in damages:
         with pytest.raises(InputError, match=r"run\.json: "):
             decode_topics(damage)
     with pytest.raises(InputError, match="request: must be text"):

@@ -83,15 +83,18 @@ def _by_name() -> Mapping[str, Country]:
     found: dict[str, Country] = {}
     for entry in countries():
         for name in (entry.name, entry.alpha2, entry.alpha3, *entry.variants):
-            if name:
-                known = found.setdefault(_folded(name), entry)
+            for key in {_folded(name), _folded(name.replace(",", " "))} - {""}:
+                known = found.setdefault(key, entry)
                 if known is not entry:
                     raise ValueError(f"regions.csv gives {name!r} to {known.name} and to {entry.name}")
     return MappingProxyType(found)
 
 
 def _folded(name: str) -> str:
-    """Letters and digits only: no accents, no case, no `the`, `St.` and `&` written out."""
+    """Letters, digits and commas only: no accents, no case, no `the`, `St.` and `&` written out.
+
+    A comma stays: without it the list `Austria, Hungary` would be the one country Austria-Hungary.
+    """
     plain = "".join(c for c in unicodedata.normalize("NFKD", name) if not unicodedata.combining(c)).casefold()
-    words = re.sub(r"[^\w]+", " ", re.sub(r"[.'’ʻ`´]", "", plain).replace("&", " and ")).split()
+    words = re.sub(r"[^\w,]+", " ", re.sub(r"[.'’ʻ`´]", "", plain).replace("&", " and ")).replace(",", " , ").split()
     return " ".join("saint" if word == "st" else word for word in words if word != "the")

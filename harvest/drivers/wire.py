@@ -249,12 +249,14 @@ class _StrictText:
 
     async def aiter_text(self) -> AsyncIterator[str]:
         decoder = codecs.getincrementaldecoder("utf-8-sig")("strict")
-        try:
-            async for chunk in self._chunks:
-                if text := decoder.decode(chunk):
-                    yield text
-        except UnicodeDecodeError as error:
-            raise Unanswered("not-utf8", f"the stream holds bytes that are not UTF-8: {error.reason}") from None
+        async for chunk in self._chunks:
+            try:
+                text = decoder.decode(chunk)
+            except UnicodeDecodeError as error:
+                yield bytes(error.object[: error.start]).decode("utf-8")  # events before it were whole
+                raise Unanswered("not-utf8", f"the stream holds bytes that are not UTF-8: {error.reason}") from None
+            if text:
+                yield text
         self.ended = True
         yield "\n\n"  # some servers end right after the last event, without the empty line that closes it
 
@@ -262,8 +264,9 @@ class _StrictText:
 def _with_evidence(fault: DriverError, received: Received | None, events: Events | None) -> DriverError:
     if received is None:
         return fault
-    partial = events.partial if events is not None else None
-    shown = received.fault(type(fault), fault.reason, fault.detail, partial=partial or None)
+    streamed = events is not None and received.media_type == "text/event-stream"
+    partial = events.partial if events is not None and streamed else None
+    shown = received.fault(type(fault), fault.reason, fault.detail, partial=partial)
     shown.retry_after = fault.retry_after
     return shown
 

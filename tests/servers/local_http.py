@@ -50,12 +50,18 @@ class LocalServer:
     url: str
     asked: list[Asked] = field(default_factory=list)
     connections: int = 0
-    quiet: asyncio.Event = field(default_factory=asyncio.Event)
+    quiet: asyncio.Event = field(default_factory=lambda: _set())
 
     async def idle(self) -> None:
         """Wait (bounded) until no connection is open."""
         async with asyncio.timeout(5):
             await self.quiet.wait()
+
+
+def _set() -> asyncio.Event:
+    event = asyncio.Event()
+    event.set()
+    return event
 
 
 def response(status: str, body: bytes | str, *headers: str, media_type: str = "application/json") -> bytes:
@@ -68,7 +74,6 @@ def response(status: str, body: bytes | str, *headers: str, media_type: str = "a
 async def serving(handler: Handler, context: ssl.SSLContext | None = None) -> AsyncIterator[LocalServer]:
     """A server for the time of a `with`; what it still does is cut off at the end."""
     server = LocalServer("")
-    server.quiet.set()
     tasks: set[asyncio.Task[Any]] = set()
 
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
