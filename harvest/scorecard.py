@@ -5,7 +5,7 @@ A run holds its topics, its protocol, its gold and its scoring settings, so it c
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -54,6 +54,17 @@ def _turns(runs: Sequence[Run], topics: TopicSet) -> dict[str, int]:
     return turns
 
 
+def _planned(run: Run) -> Iterator[TrialKey]:
+    """The trials that the run's audit asks for; none for an import, which was not planned."""
+    audit = run.header.audit
+    trials = audit.get("trials", 0) if isinstance(audit, dict) else 0
+    topics = run.header.topic_set()
+    for system in run.header.systems:
+        for topic in topics.topics if topics else ():
+            for trial in range(1, trials + 1):
+                yield TrialKey(system, topic.id, trial)
+
+
 def _judged(runs: Sequence[Run], topics: TopicSet) -> GoldTable | None:
     table = read_gold_layers([run.path for run in runs], topics)
     return table if len(table) else None
@@ -83,6 +94,7 @@ def score_run(
         generator(seed, "scores"),
         turns=_turns(runs, topics),
         invalid=missing,
+        planned=[key for run in runs for key in _planned(run)],
     )
 
 

@@ -79,8 +79,8 @@ def test_few_topics_make_the_expansion_large() -> None:
     drawn = values[np.random.default_rng(1).integers(6, size=(200_000, 6)), 0].mean(axis=1)
     tail = expanded_tail(6, 0.95)
     assert tail < 0.003
-    assert (found.low, found.high) == pytest.approx(np.quantile(drawn, [tail, 1 - tail]), abs=0.012)
-    assert found.low < np.quantile(drawn, 0.025) - 0.02
+    assert (found.low, found.high) == pytest.approx(np.quantile(drawn, [tail, 1 - tail]), abs=0.02)
+    assert found.low < np.quantile(drawn, 0.025) - 0.04
 
 
 def test_other_topics_are_drawn_on_their_own() -> None:
