@@ -28,7 +28,7 @@ from topics.gold import GoldTable
 from topics.library import load_gold, load_topics
 from topics.topic import TopicSet
 
-__all__ = ["Audit", "System", "Threshold", "load_audit", "shipped_audits"]
+__all__ = ["Audit", "AuditFile", "System", "SystemEntry", "Threshold", "load_audit", "shipped_audits"]
 
 FORMAT = "harvest-audit/1"
 
@@ -38,7 +38,9 @@ Share = Annotated[float, Field(ge=0, le=1)]
 Seconds = Annotated[float, Field(ge=0, le=86400)]
 
 
-class _SystemEntry(StrictModel):
+class SystemEntry(StrictModel):
+    """A system as an audit file gives it; docs/commands.md says what each key means."""
+
     name: Name
     driver: str
     options: dict[str, Any] = Field(default_factory=dict)
@@ -77,7 +79,9 @@ class _Scoring(StrictModel):
     resample: Literal["topics", "topics+trials"] | None = None
 
 
-class _AuditFile(StrictModel):
+class AuditFile(StrictModel):
+    """An audit file as it is written, before its names are resolved."""
+
     format: Literal["harvest-audit/1"]
     name: Name
     about: str = ""
@@ -87,7 +91,7 @@ class _AuditFile(StrictModel):
     gold: str | None = None
     trials: Annotated[int, Field(ge=1, le=1_000_000)]
     seed: Annotated[int, Field(ge=0)] = 1
-    systems: Annotated[tuple[_SystemEntry, ...], Field(min_length=1)]
+    systems: Annotated[tuple[SystemEntry, ...], Field(min_length=1)]
     evidence: bool = True
     max_invalid: Share = 0.1
     scoring: _Scoring = _Scoring()
@@ -187,7 +191,7 @@ def load_audit(
         raise document.error(
             ("format",), "this is not an audit file of a version known here", allowed=f"format: {FORMAT}"
         )
-    file = document.validated(_AuditFile)
+    file = document.validated(AuditFile)
     folder = Path(document.path).resolve().parent
     topics = _resolved(document, "topics", folder, load_topics)
     topics = _chosen(document, topics, only or file.only, given_by_option=only is not None)
@@ -243,7 +247,7 @@ def _chosen(document: Document, topics: TopicSet, only: tuple[str, ...] | None, 
     return topics if only is None else topics.only(only)
 
 
-def _systems(document: Document, file: _AuditFile) -> tuple[System, ...]:
+def _systems(document: Document, file: AuditFile) -> tuple[System, ...]:
     systems: list[System] = []
     seen = Counter[str]()
     for i, entry in enumerate(file.systems):
@@ -274,7 +278,7 @@ def _seconds_apart(document: Document, loc: Loc, rate: str | None) -> float:
     return {"s": 1.0, "min": 60.0, "h": 3600.0}[found[2]] / float(found[1])
 
 
-def _thresholds(document: Document, file: _AuditFile) -> tuple[Threshold, ...]:
+def _thresholds(document: Document, file: AuditFile) -> tuple[Threshold, ...]:
     names = [entry.name for entry in file.systems]
     for i, threshold in enumerate(file.thresholds):
         loc: Loc = ("thresholds", i)

@@ -84,7 +84,9 @@ async def test_every_failure_of_a_system_is_an_invalid_attempt_and_the_healthy_s
     assert reasons == {name: {reason} for name, reason in (FAULTS | STREAMED).items()}
 
     rows = json.loads(output)["rows"]
-    useful = {row["system"]: row for row in rows if row["measure"] == "%useful" and row["turn"] == 1 and not row["trial"]}
+    useful = {
+        row["system"]: row for row in rows if row["measure"] == "%useful" and row["turn"] == 1 and not row["trial"]
+    }
     useful = {row["system"]: row for row in useful.values() if row["topic_type"] is None and row["topic"] is None}
     assert useful["good"]["value"] == 0.0
     for name in FAULTS:

@@ -31,18 +31,18 @@ def _driver(**options: Any) -> Driver:
 
 
 async def _ask(
-    body: str | bytes | Callable[[Asked], bytes], *turns: str, history: tuple[Exchange, ...] = (), **options: Any
+    answer: str | bytes | Callable[[Asked], bytes], /, *turns: str, history: tuple[Exchange, ...] = (), **options: Any
 ) -> tuple[Reply, LocalServer]:
     """The reply to the last turn where each request is answered with `body`, and the server with the requests."""
 
     async def answering(asked: Asked, writer: asyncio.StreamWriter) -> None:
-        writer.write(body(asked) if callable(body) else response("200 OK", body))
+        writer.write(answer(asked) if callable(answer) else response("200 OK", answer))
 
     async with serving(answering) as server:
         given_options = {"url": server.url, "body": {"q": "{{ text }}"}, "reply": "$.a"}
         driver = _driver(**{**given_options, **_with_base(options, server.url)})
-        session = await driver.open(Opening("api", "M002", 1, 1, history))
         try:
+            session = await driver.open(Opening("api", "M002", 1, 1, history))
             for text in turns or ("hello",):
                 reply = await session.say(text)
             await session.close()
@@ -59,9 +59,9 @@ def _with_base(value: Any, base: str) -> Any:
     return value
 
 
-async def _fault(body: str | bytes, **options: Any) -> DriverError:
+async def _fault(answer: str | bytes, /, **options: Any) -> DriverError:
     with pytest.raises(DriverError) as caught:
-        await _ask(body, **options)
+        await _ask(answer, **options)
     return caught.value
 
 
@@ -173,6 +173,7 @@ async def test_a_declared_charset_is_honoured() -> None:
         ('{"a": null}', "$.a", "no-text"),
         ('{"a": 3}', "$.a", "bad-type"),
         ('{"a": ["x"]}', "$.a", "bad-type"),
+        ('{"a": "half \\ud83e"}', "$.a", "bad-encoding"),
         ('[{"text": "x"}, {"text": null}]', "$[*].text", "bad-type"),
         ("<html>", "$.a", "bad-json"),
         (b"caf\xe9", "text", "not-utf8"),

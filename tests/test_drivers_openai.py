@@ -12,8 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from servers.local_http import STREAM_HEAD, Asked, chunk, response, serving
 
+from harvest.drivers.completions import Completion
 from harvest.drivers.driver import Driver, Opening, Reply, Surroundings, Unanswered
 from harvest.drivers.registry import build_driver
+from harvest.drivers.timing import Stopwatch
 from protocols.answer import Answer, Exchange
 from topics.errors import InputError
 
@@ -149,7 +151,7 @@ async def test_token_counts_that_make_no_sense_are_left_out() -> None:
 @pytest.mark.parametrize(
     ("events", "text", "finish"),
     [
-        ([chunk(role="assistant", content=""), chunk(content="a"), chunk(content="b"), chunk(finish_reason="stop")], "ab", "stop"),
+        ([chunk(role="assistant", content=""), chunk(content="a"), chunk(finish_reason="stop")], "a", "stop"),
         ([chunk(content="cut"), chunk(finish_reason="length")], "cut", "length"),
         ([chunk(content="x"), chunk(finish_reason="content_filter")], "x", "content_filter"),
         ([chunk(refusal="I can"), chunk(refusal="not."), chunk(finish_reason="stop")], "I cannot.", "stop"),
@@ -176,6 +178,21 @@ async def test_the_text_of_a_stream(events: list[bytes], text: str, finish: str)
 async def test_a_stream_may_end_in_several_ways(done: bytes) -> None:
     reply, _ = await _ask(_streamed(chunk(content="all"), chunk(finish_reason="stop"), done=done), stream=True)
     assert reply.turn.answer.text == "all"
+
+
+async def test_a_character_cut_in_two_escapes_is_put_together() -> None:
+    halves = [b'data: {"choices": [{"delta": {"content": "\\ud83e"}}]}\n\n', chunk(content="\udd9c!")]
+    reply, _ = await _ask(_streamed(*halves), stream=True)
+    assert reply.turn.answer.text == "🦜!"
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_half_a_character_is_no_text(stream: bool) -> None:
+    message = {"content": "half: \ud83e"}
+    with pytest.raises(Unanswered, match="bad-encoding") as caught:
+        await _ask(_streamed(chunk(**message)) if stream else _whole(message), stream=stream)
+    assert caught.value.exhibits
+    caught.value.partial.encode()
 
 
 async def test_a_server_may_stream_unasked_or_not_stream_though_asked() -> None:
@@ -239,15 +256,14 @@ def test_a_stream_reads_the_same_however_it_is_cut(pieces: list[str], raw: bool,
     )
 )
 def test_any_json_is_a_text_or_unanswered(value: object) -> None:
-    from harvest.drivers.completions import Completion
-    from harvest.drivers.timing import Stopwatch
-
-    completion = Completion()
+    completion, reason = Completion(), ""
     try:
         completion.take("", json.dumps(value), Stopwatch())
-        assert isinstance(completion.text(), str)
+        text = completion.text()
     except Unanswered as fault:
-        assert fault.reason in ("bad-json", "system-error", "no-choices")
+        text, reason = completion.partial, fault.reason
+    assert isinstance(text, str)
+    assert reason in ("", "bad-json", "system-error", "no-choices")
 
 
 async def test_a_conversation_grows_by_what_was_answered() -> None:
@@ -257,6 +273,12 @@ async def test_a_conversation_grows_by_what_was_answered() -> None:
         {"role": "assistant", "content": "No."},
         {"role": "user", "content": "two"},
     ]
+
+
+def test_certificates_of_the_environment_that_are_not_there_are_an_input_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", "/nowhere/at/all.pem")
+    with pytest.raises(InputError, match="SSL_CERT_FILE"):
+        _driver("http://127.0.0.1:1")
 
 
 @pytest.mark.parametrize(
@@ -284,6 +306,7 @@ async def test_a_conversation_grows_by_what_was_answered() -> None:
         ({"proxy": "ftp://127.0.0.1:1"}, "proxy"),
         ({"proxy": "http://ada:secret@127.0.0.1:1"}, "must not stand in a file"),
         ({"ca_file": "missing.pem"}, "ca_file"),
+        ({"proxy": "socks5://127.0.0.1:1"}, "proxy"),
     ],
 )
 def test_options_that_cannot_work_are_refused_before_anything_is_sent(options: dict[str, Any], said: str) -> None:

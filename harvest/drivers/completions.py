@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from harvest.drivers.driver import Unanswered
-from harvest.drivers.received import Received, error_code, error_message, excerpt
+from harvest.drivers.received import Received, error_code, error_message, excerpt, sound_text
 from harvest.drivers.timing import Stopwatch
 
 __all__ = ["Completion"]
@@ -37,7 +37,7 @@ class Completion:
 
     @property
     def partial(self) -> str:
-        return "".join(self._content) or "".join(self._refusal)
+        return self._joined().encode("utf-8", "replace").decode("utf-8")
 
     @property
     def whole(self) -> bool:
@@ -71,13 +71,16 @@ class Completion:
         """The reply's text. Raises Unanswered (`no-choices`) where the system offered none at all."""
         if not self._chosen:
             raise Unanswered("no-choices", "the system sent no choice of a reply")
-        return self.partial
+        return sound_text(self._joined())
+
+    def _joined(self) -> str:
+        return "".join(self._content) or "".join(self._refusal)
 
     def _read(self, value: object, holder: str) -> None:
         if not isinstance(value, Mapping):
             raise Unanswered("bad-json", f"not a completion but {type(value).__name__}: {excerpt(repr(value))}")
         if value.get("error"):
-            code = error_code(value)
+            code = excerpt(error_code(value), 60)
             detail = error_message(value) or excerpt(repr(value["error"]))
             raise Unanswered("system-error", f"{code}: {excerpt(detail)}" if code else excerpt(detail))
         if isinstance(value.get("usage"), Mapping):
@@ -98,7 +101,7 @@ class Completion:
             self._add(self._content, _plain(message.get("content")))
             self._add(self._refusal, _plain(message.get("refusal")))
         if choice.get("finish_reason"):
-            self.finish = str(choice["finish_reason"])
+            self.finish = excerpt(str(choice["finish_reason"]), 60)
 
     def _add(self, parts: list[str], text: str) -> None:
         if text:

@@ -14,7 +14,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from harvest.drivers.driver import Capabilities, Denied, DriverError, Opening, Reply, Surroundings, Unanswered
 from harvest.drivers.options import Headers, Text, Url, WireOptions, refused, resolved
-from harvest.drivers.received import Received, excerpt
+from harvest.drivers.received import Received, excerpt, sound_text
 from harvest.drivers.reply_path import ReplyPath
 from harvest.drivers.template import (
     PLACEHOLDERS,
@@ -202,7 +202,11 @@ class HttpDriver:
                 session = _session_id(received, str(self.options.session))
                 if session is None:
                     detail = f"the answer to `open` has no session id at {self.options.session}"
-                    raise received.fault(Denied, "no-session", f"{detail}; it begins: {_beginning(received)}")
+                    raise received.fault(
+                        Unanswered if self.answered else Denied,
+                        "no-session",
+                        f"{detail}; it begins: {_beginning(received)}",
+                    )
         return _Session(self, session, jar, opening.history)
 
     async def ask(self, caller: _Caller, values: Mapping[str, object], jar: Jar) -> Received:
@@ -281,7 +285,10 @@ def _text(received: Received, options: Options) -> str:
         if not isinstance(value, str):
             kind = type(value).__name__
             raise received.fault(Unanswered, "bad-type", f"at {options.reply} stands no text but {kind}")
-    return options.join.join(str(value) for value in found)
+    try:
+        return sound_text(options.join.join(str(value) for value in found))
+    except Unanswered as fault:
+        raise received.fault(Unanswered, fault.reason, fault.detail) from None
 
 
 def _beginning(received: Received) -> str:
@@ -290,11 +297,11 @@ def _beginning(received: Received) -> str:
 
 def _link(found: object) -> Link | None:
     if isinstance(found, str):
-        return Link(found, found)
+        return Link(excerpt(found, 4096), excerpt(found, 4096))
     if isinstance(found, Mapping):
         href = next((found[key] for key in ("url", "href", "link", "uri") if isinstance(found.get(key), str)), None)
         text = next((found[key] for key in ("title", "text", "name") if isinstance(found.get(key), str)), href)
-        return Link(text, href) if href is not None and text is not None else None
+        return Link(excerpt(text, 4096), excerpt(href, 4096)) if href is not None and text is not None else None
     return None
 
 

@@ -19,6 +19,7 @@ __all__ = ["Program"]
 
 _MOST_STDERR = 64 * 1024
 _STDIN, _STDOUT, _STDERR = 0, 1, 2
+_DEAD = 5.0  # seconds a killed program may take to be gone
 _GRACE = 1.0  # seconds for each polite step before the next, harsher one
 
 
@@ -135,7 +136,8 @@ class Program(asyncio.SubprocessProtocol):
         """End it and all it started, at once."""
         self._signal(signal.SIGKILL)
         if self._transport is not None:
-            await asyncio.shield(self._gone.wait())  # SIGKILL cannot be refused; without the wait a zombie stays
+            # SIGKILL cannot be refused, and without the wait a zombie stays; a dead disk may hold it up for ever.
+            await asyncio.shield(self._gone_within(_DEAD))
             self._transport.close()
         self._group = None
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from harvest.drivers.driver import Unanswered
-from harvest.drivers.received import excerpt
+from harvest.drivers.received import excerpt, sound_text
 from harvest.drivers.timing import Stopwatch
 from protocols.answer import Answer
 from recordings.conversation import SystemTurn
@@ -78,17 +78,18 @@ def json_turn(raw: bytes, watch: Stopwatch, *, ended: bool) -> SystemTurn:
     text = value.get("text")
     if not isinstance(text, str):
         raise Unanswered("bad-type", f'a line has no text at "text": {excerpt(line)!r}')
+    text = sound_text(text)
     links, known = links_in(text), {link.href for link in links_in(text)}
     for link in value.get("links") or ():
         if isinstance(link, Mapping) and isinstance(link.get("href"), str) and link["href"] not in known:
-            links += (Link(str(link.get("text") or link["href"]), link["href"]),)
+            links += (Link(excerpt(str(link.get("text") or link["href"]), 4096), excerpt(link["href"], 4096)),)
     tokens = value.get("tokens")
     return SystemTurn(
         Answer(text, links),
         asked_at=watch.asked_at,
         first_seconds=watch.first_seconds,
         seconds=watch.seconds,
-        finish=str(value.get("finish") or ""),
+        finish=excerpt(str(value.get("finish") or ""), 60),
         tokens=_counts(tokens) if isinstance(tokens, Mapping) else MappingProxyType({}),
         ended=value.get("ended") is True,
     )

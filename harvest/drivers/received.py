@@ -28,7 +28,7 @@ from http import HTTPStatus
 from harvest.drivers.driver import Denied, DriverError, Exhibit, NotSent, Unanswered
 from harvest.drivers.timing import Stopwatch
 
-__all__ = ["Received", "error_code", "error_message", "excerpt"]
+__all__ = ["Received", "error_code", "error_message", "excerpt", "sound_text"]
 
 _ALWAYS_DENIED = frozenset({401, 402, 403, 407})
 _NO_QUOTA = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
@@ -38,8 +38,20 @@ _MOST_EVIDENCE = 2**20  # bytes of a reply that was not whole: enough to see wha
 
 def excerpt(text: str, most: int = 200) -> str:
     """The beginning of a text on one line, for a message."""
-    line = " ".join(text[: most * 2].split())
+    line = " ".join(text[: most * 2].encode("utf-8", "replace").decode("utf-8").split())
     return line if len(line) <= most else line[: most - 1] + "…"
+
+
+def sound_text(text: str) -> str:
+    """The text with halves of characters put together: JSON may escape a character beyond U+FFFF as two, and a
+    stream may cut between them. Raises Unanswered (`bad-encoding`) where the other half never came.
+    """
+    if not any("\ud800" <= character <= "\udfff" for character in text):
+        return text
+    try:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
+    except UnicodeDecodeError:
+        raise Unanswered("bad-encoding", "the reply holds half a character (a lone surrogate)") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +71,11 @@ class Received:
     def header(self, name: str) -> str:
         """The first header of that name (any case); "" if there is none."""
         return next((value for key, value in self.headers if key.lower() == name), "")
+
+    @property
+    def address(self) -> str:
+        """The URL without its query, which may hold a key."""
+        return self.url.partition("?")[0]
 
     @property
     def media_type(self) -> str:
@@ -126,7 +143,7 @@ class Received:
             return None
         if 300 <= self.status < 400:
             where = self.header("location")
-            return self.fault(Denied, "redirect", f"{self.url} redirects to {where or 'nowhere'}: ask there instead")
+            return self.fault(Denied, "redirect", f"{self.address} redirects to {where or 'nowhere'}")
         kind, code = self._kind(answered), error_code(self.loaded)
         reason = code.replace("_", "-") if code in _NO_QUOTA | _NO_MODEL else f"http-{self.status}"
         fault = self.fault(kind, reason, self._said())

@@ -58,13 +58,18 @@ def build_driver(
     document, loc: the audit file, and where in it the options (or, without any, the system) stand: errors then say
     so. Raises InputError for an unknown driver, options it does not take, and what they name but is not there.
     """
+    # Without a file there is no place to name, and the system says whose options they are.
+    part = document.part(loc) if document is not None else Document("", {}, {}, {})
     try:
         module = driver_module(name)
-        part = document.part(loc) if document is not None else Document(f"options of {surroundings.system}", {}, {}, {})
         checked = replace(part, value=dict(options)).validated(module.Options)
         driver: Driver = module.build(checked, surroundings)
     except InputError as fault:
-        if fault.place is not None or document is None:
+        if document is None and fault.place is not None and not fault.place.path:
+            what, place = f"options of {surroundings.system!r}: {fault.what}", None
+        elif document is not None and fault.place is None:
+            what, place = fault.what, document.place(loc)
+        else:
             raise
-        raise InputError(fault.what, place=document.place(loc), allowed=fault.allowed, advice=fault.advice) from None
+        raise InputError(what, place=place, allowed=fault.allowed, advice=fault.advice) from None
     return driver

@@ -61,9 +61,10 @@ class _Session:
         turn = self._turns[self._next]
         if turn.said != text:
             at = next((i for i, (a, b) in enumerate(zip(turn.said, text)) if a != b), min(len(turn.said), len(text)))
+            around = slice(max(0, at - 20), None)
             detail = (
-                f"turn {number} differs from character {at + 1} on: recorded {excerpt(turn.said[at:], 80)!r}, "
-                f"now {excerpt(text[at:], 80)!r}"
+                f"turn {number} differs from character {at + 1} on: "
+                f"recorded {excerpt(turn.said[around], 80)!r}, now {excerpt(text[around], 80)!r}"
             )
             raise Unanswered("diverged", detail)
         if turn.reply is None:

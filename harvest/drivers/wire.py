@@ -117,7 +117,7 @@ class Wire:
                 limits=httpx.Limits(max_connections=None, keepalive_expiry=_KEEP_ALIVE),
                 follow_redirects=False,
             )
-        except (ValueError, httpx.InvalidURL) as fault:
+        except (ValueError, ImportError, httpx.InvalidURL) as fault:
             raise InputError(
                 f"system {surroundings.system!r}: the proxy cannot be used: {fault}",
                 allowed="http://HOST:PORT or https://HOST:PORT",
@@ -171,7 +171,7 @@ class Wire:
             finally:
                 await response.aclose()
             url = target
-        raise Denied("redirect", f"{request.url} redirects more than {_MOST_REDIRECTS} times")
+        raise Denied("redirect", f"{request.url.partition('?')[0]} redirects more than {_MOST_REDIRECTS} times")
 
     async def _read(self, response: httpx.Response, events: Events | None, transfer: _Transfer) -> None:
         chunks = self._bounded(response, transfer)
@@ -302,10 +302,11 @@ def _same_origin(response: httpx.Response) -> str | None:
 
 
 def _trust(ca_file: str | None, folder: Path) -> ssl.SSLContext:
-    if ca_file is None:
-        return httpx.create_ssl_context(trust_env=True)  # SSL_CERT_FILE and SSL_CERT_DIR hold
-    path = folder / ca_file
+    path = folder / ca_file if ca_file is not None else None
     try:
-        return ssl.create_default_context(cafile=path)
+        # Without a file of the audit's own, SSL_CERT_FILE and SSL_CERT_DIR hold.
+        return ssl.create_default_context(cafile=path) if path else httpx.create_ssl_context(trust_env=True)
     except (OSError, ssl.SSLError) as fault:
-        raise InputError(f"ca_file cannot be read as certificates: {fault}", place=Place(str(path))) from None
+        what = "ca_file" if path else "the file or folder in SSL_CERT_FILE or SSL_CERT_DIR"
+        place = Place(str(path)) if path else None
+        raise InputError(f"{what} cannot be read as certificates: {fault}", place=place) from None

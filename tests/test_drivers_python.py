@@ -1,0 +1,170 @@
+"""Functions as systems: what may go wrong in somebody else's code, and that it stays theirs."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harvest.drivers.driver import DriverError, Opening, Reply, Surroundings, Unanswered
+from harvest.drivers.registry import build_driver
+from topics.errors import InputError
+
+CODE = '''
+import asyncio, time, sys
+from dataclasses import dataclass
+
+
+@dataclass
+class Kept:
+    """A dataclass looks its module up while it is made."""
+    text: "str"
+
+
+class Bots:
+    @staticmethod
+    def inner(text): return "inner " + text
+
+class Callable_:
+    async def __call__(self, text): return "called " + text
+
+def raises(text): raise ValueError("no café today")
+def stops(text): raise StopIteration("x")
+def exits(text): sys.exit("leaving")
+def interrupts(text): raise KeyboardInterrupt
+def times_out(text): raise TimeoutError("mine")
+async def cancels(text): raise asyncio.CancelledError
+async def raises_async(text): raise ValueError("async")
+def number(text): return 42
+def nothing(text): return None
+def surrogate(text): return "\\ud800"
+def sleeps(text): time.sleep(1.5); return "late"
+async def sleeps_async(text): await asyncio.sleep(30)
+def wordy(text): return "é" * 600
+def lazy(text): return answer_later(text)
+async def answer_later(text): return "later " + text
+def spoils(text, history):
+    history.append("spoilt")
+    return str(len(history))
+def no_session(): return "not a function"
+def broken_session(): raise RuntimeError("no model file")
+called = Callable_()
+not_a_function = 3
+'''
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "bots.py").write_text(CODE, encoding="utf-8")
+    (tmp_path / "broken.py").write_text("import no_such_module_anywhere", encoding="utf-8")
+    (tmp_path / "wrong.py").write_text("def f(:", encoding="utf-8")
+    return tmp_path
+
+
+async def _ask(folder: Path, function: str, *turns: str, **options: Any) -> Reply:
+    driver = build_driver("python", {"function": function, **options}, Surroundings("bot", folder))
+    session = await driver.open(Opening("bot", "M002", 1, 1))
+    for text in turns or ("hello",):
+        reply = await session.say(text)
+    await driver.close()
+    return reply
+
+
+async def _fault(folder: Path, function: str, **options: Any) -> DriverError:
+    with pytest.raises(DriverError) as caught:
+        await _ask(folder, function, **options)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("function", "text"),
+    [
+        ("bots.py:Bots.inner", "inner hello"),
+        ("bots.py:called", "called hello"),
+        ("bots.py:lazy", "later hello"),
+        ("textwrap:dedent", "hello"),
+    ],
+)
+async def test_what_can_be_called_answers(folder: Path, function: str, text: str) -> None:
+    assert (await _ask(folder, function)).turn.answer.text == text
+
+
+@pytest.mark.parametrize(
+    ("function", "reason", "said"),
+    [
+        ("raises", "exception", "ValueError: no café today"),
+        ("raises_async", "exception", "ValueError: async"),
+        ("stops", "exception", "StopIteration"),
+        ("exits", "exception", "SystemExit: leaving"),
+        ("interrupts", "exception", "KeyboardInterrupt"),
+        ("times_out", "exception", "TimeoutError: mine"),
+        ("cancels", "exception", "CancelledError"),
+        ("number", "bad-type", "int"),
+        ("nothing", "bad-type", "NoneType"),
+        ("surrogate", "not-utf8", "surrogates"),
+        ("wordy", "too-large", "1000"),
+    ],
+)
+async def test_what_goes_wrong_is_unanswered(folder: Path, function: str, reason: str, said: str) -> None:
+    fault = await _fault(folder, f"bots.py:{function}", max_reply=1000)
+    assert (type(fault), fault.reason) == (Unanswered, reason)
+    assert said in fault.detail
+
+
+async def test_the_traceback_is_evidence_and_not_the_message(folder: Path) -> None:
+    fault = await _fault(folder, "bots.py:raises")
+    assert "Traceback" not in str(fault)
+    (trace,) = fault.exhibits
+    assert trace.name == "traceback"
+    assert b"bots.py" in trace.data
+    assert "no café today".encode() in trace.data
+
+
+@pytest.mark.parametrize("function", ["sleeps", "sleeps_async"])
+async def test_a_late_function_is_not_waited_for(folder: Path, function: str) -> None:
+    start = time.monotonic()
+    fault = await _fault(folder, f"bots.py:{function}", timeout=0.2)
+    assert fault.reason == "timeout"
+    assert time.monotonic() - start < 1.4
+    for thread in threading.enumerate():
+        assert thread.daemon or not thread.name.startswith("harvest")
+
+
+async def test_many_functions_run_at_once(folder: Path) -> None:
+    start = time.monotonic()
+    replies = await asyncio.gather(*(_ask(folder, "bots.py:sleeps") for _ in range(40)))
+    assert {reply.turn.answer.text for reply in replies} == {"late"}
+    assert time.monotonic() - start < 10
+
+
+async def test_a_function_cannot_spoil_the_history(folder: Path) -> None:
+    assert (await _ask(folder, "bots.py:spoils", "a", "b", "c", takes="history")).turn.answer.text == "5"
+
+
+@pytest.mark.parametrize(("function", "reason"), [("no_session", "bad-type"), ("broken_session", "exception")])
+async def test_a_session_that_cannot_be_made_is_unanswered(folder: Path, function: str, reason: str) -> None:
+    fault = await _fault(folder, f"bots.py:{function}", takes="nothing")
+    assert (type(fault), fault.reason) == (Unanswered, reason)
+
+
+@pytest.mark.parametrize(
+    ("function", "said"),
+    [
+        ("bots.py", "write package.module:function"),
+        (":f", "write package.module:function"),
+        ("bots.py:a b", "write package.module:function"),
+        ("missing.py:f", "there is no file"),
+        ("bots.py:missing", "no attribute 'missing'"),
+        ("bots.py:not_a_function", "is int, not a function"),
+        ("broken.py:f", "No module named 'no_such_module_anywhere'"),
+        ("wrong.py:f", "SyntaxError"),
+        ("no_such_package.bots:f", "No module named 'no_such_package'"),
+    ],
+)
+def test_what_cannot_be_imported_is_refused_before_anything_runs(folder: Path, function: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        build_driver("python", {"function": function}, Surroundings("bot", folder))
