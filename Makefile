@@ -33,7 +33,7 @@ lock: ## renew the pinned versions
 	uv pip compile -q --universal --python-version 3.11 --no-emit-index-url --generate-hashes pyproject.toml -o requirements/run.txt
 	uv pip compile -q --universal --python-version 3.11 --no-emit-index-url --generate-hashes pyproject.toml --group dev -o requirements/dev.txt
 
-clean: ## remove what the other targets made
+clean: ## remove the virtual environment and the caches
 	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 $(BIN)/uv:

@@ -10,28 +10,24 @@ from pathlib import Path
 from rich.console import Console
 
 from harvest.figures import figures
-from harvest.grid import grids
-from harvest.scorecard import most_turns, score_run
+from harvest.grid import LEGEND, grids
+from harvest.scorecard import gathered, score_material
 from recordings.run_folder import read
 
 
-def main() -> None:
-    run = read(Path(sys.argv[1]))
-    topics = run.header.topic_set()
-    assert topics is not None
-    table = score_run([run])
+def picture(run: Path) -> str:
+    """The SVG of the last grid of movies and the figures, 80 characters wide."""
+    material = gathered([read(run)])
+    table = score_material(material)
     console = Console(record=True, width=80, file=io.StringIO(), force_terminal=True)
-    turns = max(most_turns(run, topics).values())
-    systems = sorted(run.header.systems)
     # One topic type is enough to see what a grid is; the demo prints all three.
-    console.print(grids(run.conversations, topics, table.rows, turns=turns, width=80)[len(systems) - 1])
-    console.print("[dim]o useful   x not useful   - no such turn   ! no valid attempt[/]")
-    for figure in figures(table.rows, width=80):
+    console.print(grids(material, table.rows, width=80)[len(material.systems) - 1])
+    console.print(f"[dim]{LEGEND}[/]")
+    for figure in figures(table.rows, material.systems, width=80):
         console.print(figure)
     # Without the web font: a picture in a repository must not call anybody.
-    svg = re.sub(r"@font-face \{.*?\}", "", console.export_svg(title="harvest run demo"), flags=re.DOTALL)
-    (Path(__file__).parent / "demo.svg").write_text(svg)
+    return re.sub(r"@font-face \{.*?\}", "", console.export_svg(title="harvest run demo"), flags=re.DOTALL)
 
 
 if __name__ == "__main__":
-    main()
+    (Path(__file__).parent / "demo.svg").write_text(picture(Path(sys.argv[1])))

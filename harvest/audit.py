@@ -20,15 +20,17 @@ from pydantic import Field
 from harvest.drivers.driver import Driver, Surroundings
 from harvest.drivers.registry import build_driver, driver_module
 from harvest.limits import Limits
+from harvest.threshold import Threshold, check_threshold
 from protocols.library import check_topics, load_protocol
 from protocols.protocol import Protocol
+from recordings.header import Header, make_header
 from topics.document import Document, Loc, StrictModel, read_document
 from topics.errors import InputError, Place
 from topics.gold import GoldTable
 from topics.library import load_gold, load_topics
 from topics.topic import TopicSet
 
-__all__ = ["Audit", "AuditFile", "System", "SystemEntry", "Threshold", "load_audit", "shipped_audits"]
+__all__ = ["Audit", "AuditFile", "System", "SystemEntry", "load_audit", "shipped_audits"]
 
 FORMAT = "harvest-audit/1"
 
@@ -53,17 +55,6 @@ class SystemEntry(StrictModel):
     retry_wait: Seconds = 1
     attempts: Annotated[int, Field(ge=1, le=20)] = 2
     give_up_after: Positive = 10
-
-
-class Threshold(StrictModel):
-    """A bound a figure must keep: `{measure: "%useful", system: B, turn: 1, at_least: 0.8}`."""
-
-    measure: str
-    system: str | None = None
-    topic_type: str | None = None
-    turn: Positive | None = None
-    at_least: float | None = None
-    at_most: float | None = None
 
 
 class _Scoring(StrictModel):
@@ -141,6 +132,17 @@ class Audit:
     def folder(self) -> Path:
         return Path(self.document.path).resolve().parent
 
+    def header(self) -> Header:
+        """The header of a run of this audit."""
+        return make_header(
+            audit=self.as_json(),
+            protocol=self.protocol,
+            topics=self.topics,
+            systems={system.name: system.definition() for system in self.systems},
+            seed=self.seed,
+            folder=self.folder,
+        )
+
     def build(self, system: System) -> Driver:
         """A driver for `system`. Raises InputError, with its place, for bad options or a missing secret."""
         surroundings = Surroundings(system.name, self.folder, topics=self.topics, secrets=self.secrets)
@@ -213,8 +215,10 @@ def load_audit(
         evidence=file.evidence,
         max_invalid=file.max_invalid,
         scoring=file.scoring.model_dump(exclude_none=True),
-        thresholds=_thresholds(document, file),
+        thresholds=file.thresholds,
     )
+    for i, threshold in enumerate(audit.thresholds):
+        check_threshold(threshold, document, ("thresholds", i), [system.name for system in audit.systems], topics)
     _check_capabilities(audit)
     return audit
 
@@ -276,19 +280,6 @@ def _seconds_apart(document: Document, loc: Loc, rate: str | None) -> float:
     if not found or float(found[1]) <= 0:
         raise document.error(loc, f"rate {rate!r} is not understood", allowed="turns a time: 2/s, 30/min, 500/h")
     return {"s": 1.0, "min": 60.0, "h": 3600.0}[found[2]] / float(found[1])
-
-
-def _thresholds(document: Document, file: AuditFile) -> tuple[Threshold, ...]:
-    names = [entry.name for entry in file.systems]
-    for i, threshold in enumerate(file.thresholds):
-        loc: Loc = ("thresholds", i)
-        if (threshold.at_least is None) == (threshold.at_most is None):
-            raise document.error(loc, "a threshold has exactly one bound", allowed="at_least, at_most")
-        if threshold.system is not None and threshold.system not in names:
-            raise document.error(
-                (*loc, "system"), f"no system is called {threshold.system!r}", allowed=", ".join(names)
-            )
-    return file.thresholds
 
 
 def _check_capabilities(audit: Audit) -> None:

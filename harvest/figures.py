@@ -13,7 +13,7 @@ from scoring.table import ScoreRow
 
 __all__ = ["figures", "is_share", "shown_value"]
 
-_NAME_WIDTH, _CELL_WIDTH = 22, 28
+_NAME_WIDTH, _CELL_WIDTH, _VALUE_WIDTH = 22, 28, 22
 _FIRST = ("%useful", "ave%useful", "%recovery", "R", "GF", "GFR")
 
 
@@ -29,7 +29,9 @@ def shown_value(row: ScoreRow, value: float) -> str:
     return f"{100 * value:.1f}%" if is_share(row) else f"{value:.4f}"
 
 
-def figures(rows: Sequence[ScoreRow], *, width: int, every: bool = False) -> Iterator[RenderableType]:
+def figures(
+    rows: Sequence[ScoreRow], systems: Sequence[str], *, width: int, every: bool = False
+) -> Iterator[RenderableType]:
     """Tables of the overall rows (no single topic, type, trial or entity), as many systems a table as fit `width`.
 
     every: also the variants, GF by the other divergence and GF of cumulative distributions.
@@ -39,11 +41,12 @@ def figures(rows: Sequence[ScoreRow], *, width: int, every: bool = False) -> Ite
     if not every:
         overall = [row for row in overall if row.measure not in variants]
     overall.sort(key=_rank)
-    systems = list(dict.fromkeys(row.system for row in overall))
+    scored = {row.system for row in overall}
+    systems = [system for system in systems if system in scored]
     a_table = max(1, (width - _NAME_WIDTH) // _CELL_WIDTH)
     for start in range(0, len(systems), a_table):
         yield _table(overall, systems[start : start + a_table])
-    yield Text("S1, S2: system turns; R: relevance; GF: group fairness; all from 0 to 1 (or %), 1 is good", style="dim")
+    yield Text("S1, S2: system turns; R: relevance; GF: group fairness; from 0 to 1, 1 is good", style="dim")
     yield from _intervals(overall)
     yield from _invalid(overall)
     if variants and not every:
@@ -60,7 +63,9 @@ def _table(rows: Sequence[ScoreRow], systems: Sequence[str]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("measure", no_wrap=True, min_width=_NAME_WIDTH - 4)
     for system in systems:
-        table.add_column(Text(system), no_wrap=True, justify="right")
+        # A long name is folded over several lines; it must not push the figures off the screen.
+        heading = Text(system, no_wrap=False, overflow="fold")
+        table.add_column(heading, no_wrap=True, justify="right", max_width=_VALUE_WIDTH)
         table.add_column("n", no_wrap=True, justify="right", style="dim")
     cells = {(row.measure, row.turn, row.system): row for row in rows}
     for measure, turn in dict.fromkeys((row.measure, row.turn) for row in rows):

@@ -1,12 +1,12 @@
 """The o/x/- grid, in the layout of Figures 2 to 4 of the GFRC paper: a row a topic, two columns a two-turn trial.
 
-`o` useful, `x` not useful, `-` no such turn (the conversation ended before it), `!` no valid attempt, blank not
-played. Under it, as in the paper, %useful, ave%useful and %recovery of each column.
+`o` useful, `x` not useful, `-` no such turn (the conversation ended before it), `?` an answer nobody labelled, `!` no
+valid attempt, blank not played. Under it, as in the paper, %useful, ave%useful and %recovery of each column.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 from rich import box
@@ -14,36 +14,41 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from recordings.conversation import Conversation, TrialKey
+from harvest.scorecard import Material
+from recordings.conversation import TrialKey
 from scoring.table import ScoreRow
-from topics.topic import Topic, TopicSet
+from scoring.usefulness import labels
+from topics.topic import Topic
 
-__all__ = ["grids"]
+__all__ = ["LEGEND", "grids"]
 
+LEGEND = "A1: trial 1 of A   o useful   x not useful   - no such turn   ! no valid attempt"
+_LONGEST = 12  # characters of a system's name over its columns
 _CELL = 4  # characters of a turn's column: a blank and up to three digits of a percentage
-_STYLES = {"o": "green", "x": "yellow", "-": "dim", "!": "bold red", " ": ""}
+_STYLES = {"o": "green", "x": "yellow", "-": "dim", "?": "magenta", "!": "bold red", " ": ""}
 
 Column = tuple[str, int]
 """A system and the number of a trial."""
 
 
-def grids(
-    conversations: Iterable[Conversation], topics: TopicSet, rows: Sequence[ScoreRow], *, turns: int, width: int
-) -> list[RenderableType]:
+def grids(material: Material, rows: Sequence[ScoreRow], *, width: int) -> list[RenderableType]:
     """Tables for every topic type, cut into blocks of trials that fit `width` characters.
 
-    conversations: every attempt; a valid one wins over invalid ones. rows: the scores that stand under the columns.
+    rows: the scores that stand under the columns.
     """
-    cells = _cells(conversations, turns)
-    columns = sorted({(key.system, key.trial) for key in cells})
-    name_width = max([12, *(len(topic.id) for topic in topics.topics)])
+    topics = material.topics.topics
+    turns = max(material.turns.values(), default=1)
+    cells = _cells(material, turns)
+    place = {system: i for i, system in enumerate(material.systems)}
+    columns = sorted({(key.system, key.trial) for key in cells}, key=lambda column: (place[column[0]], column[1]))
+    name_width = max([12, *(len(topic.id) for topic in topics)])
     several = {system for system, trial in columns if trial > 1}
-    headings = {column: _heading(column, several) for column in columns}
+    headings = {column: _heading(column, several, max(_LONGEST, _CELL * turns)) for column in columns}
     column_width = max([_CELL * turns, *(len(heading) for heading in headings.values())]) + 1
     blocks = _blocks(columns, max(1, (width - name_width - 2) // column_width))
     summaries = {(row.measure, row.system, row.topic_type, row.trial, row.turn): row.value for row in rows}
     tables: list[RenderableType] = []
-    for type_name, group in groupby(topics.topics, key=lambda topic: topic.type.name):
+    for type_name, group in groupby(topics, key=lambda topic: topic.type.name):
         members = list(group)
         for block in blocks:
             shown = {column: headings[column] for column in block}
@@ -65,22 +70,20 @@ def _blocks(columns: Sequence[Column], most: int) -> list[Sequence[Column]]:
     return list(blocks)
 
 
-def _cells(conversations: Iterable[Conversation], turns: int) -> Mapping[TrialKey, str]:
-    cells: dict[TrialKey, str] = {}
-    for conversation in conversations:
-        if conversation.valid:
-            cells[conversation.key] = "".join(conversation.label(turn) for turn in range(1, turns + 1))
-        else:
-            cells.setdefault(conversation.key, "!" * turns)
+def _cells(material: Material, turns: int) -> Mapping[TrialKey, str]:
+    cells = dict.fromkeys(material.invalid, "!" * turns)
+    for conversation in material.finished:
+        cells[conversation.key] = "".join(labels(conversation, turns))
     return cells
 
 
-def _heading(column: Column, several: set[str]) -> str:
-    """`B2` for the second trial of B, as in the paper; the bare name where there is only one trial."""
+def _heading(column: Column, several: set[str], longest: int) -> str:
+    """`B2` for the second trial of B, as in the paper; the bare name where there is only one trial. The end of a long
+    name is kept, because that is where versions and dates stand."""
     system, trial = column
-    if system not in several:
-        return system
-    return f"{system}/{trial}" if system[-1].isdigit() else f"{system}{trial}"
+    number = "" if system not in several else f"/{trial}" if system[-1].isdigit() else str(trial)
+    room = longest - len(number)
+    return (system if len(system) <= room else f"…{system[-room + 1 :]}") + number
 
 
 def _table(

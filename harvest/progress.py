@@ -17,6 +17,11 @@ from recordings.conversation import INVALID, Outcome
 __all__ = ["Display"]
 
 
+def _short(name: str) -> str:
+    """At most 20 characters, the end of a long name: that is where versions and dates stand."""
+    return name if len(name) <= 20 else f"…{name[-19:]}"
+
+
 class Display:
     """A `harvest.runner.Watcher` that draws on a terminal, and writes plain lines where there is none."""
 
@@ -41,7 +46,7 @@ class Display:
             works = sum(len(sitting.works) for sitting in plan.sittings.get(system.name, ()))
             # The name is user text: square brackets in it are not markup.
             self._tasks[system.name] = self._progress.add_task(
-                f"[bold]{escape(system.name)}[/] {escape(system.driver)}", total=works, seen=""
+                f"[bold]{escape(_short(system.name))}[/] {escape(system.driver)}", total=works, seen=""
             )
 
     def __enter__(self) -> Self:
@@ -72,9 +77,7 @@ class Display:
 
     def system_left(self, system: str, reason: str, unplayed: int) -> None:
         self.left[system] = reason
-        self._console.print(
-            f"[yellow]{escape(system)} is left alone: {escape(reason)}; {unplayed} trials not played[/]"
-        )
+        self._console.print(f"[yellow]{escape(system)} is left alone: {escape(reason)}; {unplayed} trials are left[/]")
 
     def _told(self) -> None:
         """A plain line for every tenth of the trials where nothing can be drawn, as in the log of a scheduled job."""

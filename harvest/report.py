@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,51 +11,53 @@ from rich.console import Console
 from rich.markup import escape
 
 from harvest.figures import figures, shown_value
-from harvest.grid import grids
-from harvest.scorecard import most_turns, united_topics
+from harvest.grid import LEGEND, grids
+from harvest.scorecard import Material
 from recordings.conversation import INVALID
-from recordings.run_folder import Run
 from scoring.table import ScoreTable
 
 if TYPE_CHECKING:
-    from harvest.audit import Threshold
+    from harvest.threshold import Threshold
 
 __all__ = ["print_scored", "threshold_misses"]
 
 
 def print_scored(
-    console: Console, runs: Sequence[Run], table: ScoreTable, paths: Iterable[Path] = (), *, every: bool = False
+    console: Console, material: Material, table: ScoreTable, paths: Iterable[Path] = (), *, every: bool = False
 ) -> None:
     """Print grid, figures (every: also the variants), notes, damage and paths."""
-    topics = united_topics(runs)
-    turns = max(turns for run in runs for turns in most_turns(run, topics).values())
-    conversations = [conversation for run in runs for conversation in run.conversations]
-    for grid in grids(conversations, topics, table.rows, turns=turns, width=console.width):
+    for grid in grids(material, table.rows, width=console.width):
         console.print(grid)
-    console.print("[dim]o useful   x not useful   - no such turn   ! no valid attempt[/]")
-    for figure in figures(table.rows, width=console.width, every=every):
+    console.print(f"[dim]{LEGEND}[/]")
+    for figure in figures(table.rows, material.systems, width=console.width, every=every):
         console.print(figure)
     console.print()
     for note in table.notes:
         console.print(f"note: {escape(note)}")
-    for run in runs:
-        for sentence in run.damage:
-            console.print(f"[yellow]damage:[/] {escape(sentence)}")
-        _print_invalid(console, run)
+    for sentence in material.damage:
+        console.print(f"[yellow]damage:[/] {escape(sentence)}")
+    _print_invalid(console, material)
     for path in paths:
-        console.print(f"wrote {path}", soft_wrap=True)
+        console.print(f"wrote {escape(str(path))}", soft_wrap=True)
 
 
-def _print_invalid(console: Console, run: Run) -> None:
-    reasons: dict[str, int] = {}
-    for conversation in run.conversations:
-        if conversation.outcome is not None and conversation.outcome.kind == INVALID:
-            name = f"{conversation.key.system}: {conversation.outcome.reason}"
-            reasons[name] = reasons.get(name, 0) + 1
-    for name, count in sorted(reasons.items()):
-        console.print(f"[yellow]invalid attempts:[/] {escape(name)} x {count}")
-    if run.interrupted:
-        console.print(f"[yellow]interrupted attempts:[/] {len(run.interrupted)}")
+def _print_invalid(console: Console, material: Material) -> None:
+    """What broke, how often, and the last time in its own words."""
+    counts: Counter[tuple[str, str]] = Counter()
+    details: dict[tuple[str, str], str] = {}
+    interrupted = 0
+    for conversation in material.conversations:
+        if conversation.outcome is None:
+            interrupted += 1
+        elif conversation.outcome.kind == INVALID:
+            kind = (conversation.key.system, conversation.outcome.reason)
+            counts[kind] += 1
+            details[kind] = conversation.outcome.detail
+    for (system, reason), count in sorted(counts.items()):
+        detail = f" ({escape(details[system, reason][:200])})" if details[system, reason] else ""
+        console.print(f"[yellow]invalid attempts:[/] {escape(system)}: {escape(reason)} x {count}{detail}")
+    if interrupted:
+        console.print(f"[yellow]interrupted attempts:[/] {interrupted}")
 
 
 def threshold_misses(thresholds: Sequence[Threshold], table: ScoreTable) -> list[str]:

@@ -1,12 +1,13 @@
-"""From run folders to scores: puts together what `scoring` needs, from the run alone.
+"""From run folders to scores: gathers what `scoring` needs from the runs alone, and scores it.
 
 A run holds its topics, its protocol, its gold and its scoring settings, so it can be scored anywhere, again and again.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from recordings.conversation import Conversation, TrialKey
 from recordings.evidence import write_safely
 from recordings.json_text import document
 from recordings.judgments import read_gold_layers
-from recordings.run_folder import Run
+from recordings.run_folder import Run, first_valid
 from scoring.scores import score
 from scoring.settings import Settings
 from scoring.table import ScoreTable
@@ -24,21 +25,100 @@ from topics.gold import GoldTable
 from topics.identity import generator
 from topics.topic import TopicSet
 
-__all__ = ["most_turns", "score_run", "scoring_settings", "united_topics", "write_scores"]
+__all__ = ["Material", "gathered", "score_material", "scores_document", "scoring_settings", "write_scores"]
 
 
-def scoring_settings(run: Run, changes: Mapping[str, Any] | None = None) -> Settings:
-    """The settings of the run's audit, with `changes` over them."""
-    audit = run.header.audit
-    values: dict[str, Any] = dict(audit.get("scoring") or {}) if isinstance(audit, dict) else {}
-    values.update({key: value for key, value in (changes or {}).items() if value is not None})
-    if "gains" in values:
-        values["gains"] = {int(str(grade).removeprefix("L")): gain for grade, gain in values["gains"].items()}
-    return Settings(**values)
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What runs give to be scored.
+
+    systems: names in the order of the runs' audits. conversations: every attempt. turns: user turns the protocol can
+    take at most, by topic. planned: the trials that were to be played. gold: None where nothing is judged.
+    scoring: the settings of the first run's audit. thresholds: of its audit, where there is but one run.
+    """
+
+    topics: TopicSet
+    systems: tuple[str, ...]
+    conversations: tuple[Conversation, ...]
+    turns: Mapping[str, int]
+    planned: frozenset[TrialKey]
+    gold: GoldTable | None
+    scoring: Mapping[str, Any]
+    thresholds: tuple[Mapping[str, Any], ...]
+    damage: tuple[str, ...]
+
+    @property
+    def finished(self) -> tuple[Conversation, ...]:
+        """The first valid attempt of each trial."""
+        return first_valid(self.conversations)
+
+    @property
+    def invalid(self) -> frozenset[TrialKey]:
+        """Trials that were tried and have no valid attempt."""
+        return frozenset(one.key for one in self.conversations) - frozenset(one.key for one in self.finished)
 
 
-def most_turns(run: Run, topics: TopicSet) -> dict[str, int]:
+def gathered(runs: Sequence[Run]) -> Material:
+    """What `runs` give together. A system that several runs recorded, as two audits of one assistant at different
+    dates do, is told apart as `system@run`.
+
+    Raises InputError where a run does not know its topics, or one name stands for two topics.
+    """
+    for path, count in Counter(run.path.resolve() for run in runs).items():
+        if count > 1:
+            raise InputError("the same run is given twice", place=Place(str(path)))
+    topics = _united_topics(runs)
+    named = list(_told_apart(runs))
+    turns: Counter[str] = Counter()
+    for run in runs:
+        for topic, most in _most_turns(run).items():
+            turns[topic] = max(most, turns[topic])
+    gold = read_gold_layers([run.path for run in runs], topics)
+    audit = _audit(runs[0])
+    return Material(
+        topics=topics,
+        systems=tuple(dict.fromkeys(names[system] for run, names in named for system in _systems(run))),
+        conversations=tuple(
+            replace(one, key=replace(one.key, system=names[one.key.system]))
+            for run, names in named
+            for one in run.conversations
+        ),
+        turns=turns,
+        planned=frozenset(replace(key, system=names[key.system]) for run, names in named for key in _planned(run)),
+        gold=gold if len(gold) else None,
+        scoring=audit.get("scoring") or {},
+        thresholds=tuple(audit.get("thresholds") or ()) if len(runs) == 1 else (),
+        damage=tuple(sentence for run in runs for sentence in run.damage),
+    )
+
+
+def _audit(run: Run) -> Mapping[str, Any]:
+    return run.header.audit if isinstance(run.header.audit, dict) else {}
+
+
+def _systems(run: Run) -> Iterator[str]:
+    yield from dict.fromkeys((*run.header.systems, *(one.key.system for one in run.conversations)))
+
+
+def _told_apart(runs: Sequence[Run]) -> Iterator[tuple[Run, Mapping[str, str]]]:
+    """Each run with the names its systems go by."""
+    recorded = [{one.key for one in run.conversations} for run in runs]
+    shared = {
+        key.system
+        for i, keys in enumerate(recorded)
+        for key in keys
+        if any(key in others for others in recorded[:i] + recorded[i + 1 :])
+    }
+    folders = Counter(run.path.resolve().name for run in runs)
+    for run in runs:
+        folder = run.path.resolve().name
+        place = folder if folders[folder] == 1 else str(run.path)
+        yield run, {system: f"{system}@{place}" if system in shared else system for system in _systems(run)}
+
+
+def _most_turns(run: Run) -> Mapping[str, int]:
     """Turns the protocol can take at most, by topic; without a protocol (an import), the longest conversation's."""
+    topics = _topics(run)
     if run.header.protocol is not None:
         protocol = decode_protocol(run.header.protocol)
         return {topic.id: protocol.most_turns(topic) for topic in topics.topics}
@@ -46,68 +126,25 @@ def most_turns(run: Run, topics: TopicSet) -> dict[str, int]:
     return dict.fromkeys((topic.id for topic in topics.topics), most)
 
 
-def _turns(runs: Sequence[Run], topics: TopicSet) -> dict[str, int]:
-    turns: dict[str, int] = {}
-    for run in runs:
-        for topic, most in most_turns(run, run.header.topic_set() or topics).items():
-            turns[topic] = max(most, turns.get(topic, 0))
-    return turns
-
-
 def _planned(run: Run) -> Iterator[TrialKey]:
     """The trials that the run's audit asks for; none for an import, which was not planned."""
-    audit = run.header.audit
-    trials = audit.get("trials", 0) if isinstance(audit, dict) else 0
-    topics = run.header.topic_set()
     for system in run.header.systems:
-        for topic in topics.topics if topics else ():
-            for trial in range(1, trials + 1):
+        for topic in _topics(run).topics:
+            for trial in range(1, _audit(run).get("trials", 0) + 1):
                 yield TrialKey(system, topic.id, trial)
 
 
-def _judged(runs: Sequence[Run], topics: TopicSet) -> GoldTable | None:
-    table = read_gold_layers([run.path for run in runs], topics)
-    return table if len(table) else None
+def _topics(run: Run) -> TopicSet:
+    topics = run.header.topic_set()
+    if topics is None:
+        raise InputError(
+            "this run does not know its topics", place=Place(str(run.path)), advice="import it again with --topics"
+        )
+    return topics
 
 
-def score_run(
-    runs: Sequence[Run], *, settings: Mapping[str, Any] | None = None, gold: GoldTable | None = None, seed: int = 0
-) -> ScoreTable:
-    """Score the finished conversations of runs that share a topic set; systems of later runs stand beside the first's.
-
-    gold: instead of the runs' own layers. Raises InputError where two runs hold the same trial of the same system,
-    or different topics under one name.
-    """
-    topics = united_topics(runs)
-    finished: list[Conversation] = []
-    missing: set[TrialKey] = set()
-    for run in runs:
-        finished += run.finished
-        done = {conversation.key for conversation in run.finished}
-        missing |= {conversation.key for conversation in run.conversations} - done
-    _refuse_twice(runs)
-    return score(
-        finished,
-        topics,
-        _judged(runs, topics) if gold is None else gold,
-        scoring_settings(runs[0], settings),
-        generator(seed, "scores"),
-        turns=_turns(runs, topics),
-        invalid=missing,
-        planned=[key for run in runs for key in _planned(run)],
-    )
-
-
-def united_topics(runs: Sequence[Run]) -> TopicSet:
-    """The topics of all runs. Raises InputError where one name means two topics, or a run knows none."""
-    sets = []
-    for run in runs:
-        topics = run.header.topic_set()
-        if topics is None:
-            raise InputError(
-                "this run does not know its topics", place=Place(str(run.path)), advice="import it again with --topics"
-            )
-        sets.append(topics)
+def _united_topics(runs: Sequence[Run]) -> TopicSet:
+    sets = [_topics(run) for run in runs]
     known = {topic.id: topic for topic in sets[0].topics}
     for run, topics in zip(runs, sets, strict=True):
         for topic in topics.topics:
@@ -118,24 +155,56 @@ def united_topics(runs: Sequence[Run]) -> TopicSet:
                     advice="score the two runs apart",
                 )
     attributes = {name: item for topics in reversed(sets) for name, item in topics.attributes.items()}
-    return replace(sets[0], topics=tuple(known.values()), attributes=attributes)
+    left_out = tuple(topic for topic in sets[0].left_out if topic not in known)
+    return replace(sets[0], topics=tuple(known.values()), attributes=attributes, left_out=left_out)
 
 
-def _refuse_twice(runs: Sequence[Run]) -> None:
-    seen: dict[TrialKey, Path] = {}
-    for run in runs:
-        for conversation in run.finished:
-            if seen.setdefault(conversation.key, run.path) != run.path:
-                key = conversation.key
-                raise InputError(
-                    f"{key.system}, topic {key.topic}, trial {key.trial} is also in {seen[key]}",
-                    place=Place(str(run.path)),
-                    advice="merge the runs, or score them apart",
-                )
+def scoring_settings(
+    scoring: Mapping[str, Any], changes: Mapping[str, Any] | None = None, gold: GoldTable | None = None
+) -> Settings:
+    """The settings an audit gives (`scoring`), with `changes` over them; gains that are not named keep their default.
+
+    Raises InputError for a setting out of range, and for a grade in `gold` that has no gain.
+    """
+    values = {**scoring, **{key: value for key, value in (changes or {}).items() if value is not None}}
+    if "gains" in values:
+        named = {int(str(grade).removeprefix("L")): gain for grade, gain in values["gains"].items()}
+        values["gains"] = {**Settings().gains, **named}
+    settings = Settings(**values)
+    for grade in sorted({entry.grade for entry in gold or ()}):
+        settings.gain(grade)
+    return settings
 
 
-def write_scores(folder: Path, table: ScoreTable) -> Path:
+def score_material(
+    material: Material,
+    changes: Mapping[str, Any] | None = None,
+    *,
+    gold: GoldTable | None = None,
+    seed: int = 0,
+) -> ScoreTable:
+    """Score what was gathered. changes: settings instead of the audit's. gold: instead of the runs' own. seed: of the
+    bootstrap."""
+    judged = material.gold if gold is None else gold
+    return score(
+        material.finished,
+        material.topics,
+        judged,
+        scoring_settings(material.scoring, changes, judged),
+        generator(seed, "scores"),
+        turns=material.turns,
+        invalid=material.invalid,
+        planned=material.planned,
+    )
+
+
+def scores_document(table: ScoreTable, seed: int = 0) -> dict[str, object]:
+    """The `harvest-scores/1` document, with the seed of its bootstrap."""
+    return {**table.as_json(), "seed": seed}
+
+
+def write_scores(folder: Path, table: ScoreTable, seed: int = 0) -> Path:
     """Write `scores.json` beside the recording: derived, and made anew each time."""
     path = folder / "scores.json"
-    write_safely(path, document(table.as_json()))
+    write_safely(path, document(scores_document(table, seed)))
     return path

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from os import PathLike
@@ -34,6 +35,7 @@ __all__ = [
     "differences",
     "extended",
     "make_header",
+    "refuse_differences",
     "topic_order",
     "trial_identity",
 ]
@@ -265,6 +267,17 @@ def _diff(what: str, old: Json, new: Json) -> list[str]:
     if len(found) > _LONGEST_DIFF:
         lines.append(f"  … and {len(found) - _LONGEST_DIFF} more lines")
     return lines
+
+
+def refuse_differences(recorded: Header, now: Header, run: str | PathLike[str]) -> None:
+    """Raises RunError, with the diff, where the run with header `recorded` cannot go on as `now`."""
+    changed = differences(recorded, now)
+    if changed:
+        raise RunError(
+            "this run was recorded with something else:\n" + "\n".join(f"  {entry}" for entry in changed),
+            place=Place(os.fspath(run)),
+            advice="undo the change, or record what is changed in another folder (--out)",
+        )
 
 
 def added(old: Header, new: Header) -> dict[str, list[str]]:

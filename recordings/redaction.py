@@ -28,6 +28,7 @@ __all__ = ["SHORTEST", "Redactor", "marks_in"]
 SHORTEST = 8
 """Characters a secret must have to be looked for by its value."""
 
+_PASSES = 10
 _MARK = re.compile(r"\[redacted:[a-z-]{3,20}\]")
 _EVERY_MARK = "".join(f"[redacted:{kind}]" for kind in {"secret", "cookie", *(pattern.kind for pattern in PATTERNS)})
 
@@ -91,6 +92,14 @@ class Redactor:
 
     def text(self, text: str) -> str:
         """`text` with every secret replaced by its mark."""
+        for _ in range(_PASSES):  # a mark can uncover a secret that was glued to the one before it
+            cleaned = self._pass(text)
+            if cleaned == text:
+                break
+            text = cleaned
+        return text
+
+    def _pass(self, text: str) -> str:
         for form in self._forms:
             if form in text:
                 text = text.replace(form, "[redacted:secret]")

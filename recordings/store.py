@@ -22,7 +22,7 @@ from recordings.errors import RunError, StoreError
 from recordings.event_lines import FORMAT, encode
 from recordings.events import Answered, Event, Failed, TrialEnded, TrialStarted
 from recordings.evidence import fsync_folder, keep_exhibit, write_safely
-from recordings.header import Header, differences, extended
+from recordings.header import Header, extended, refuse_differences
 from recordings.journal import Journal
 from recordings.json_text import document, line, parsed
 from recordings.lock import Lock
@@ -131,13 +131,7 @@ class RunWriter:
             redactor = Redactor(secrets)
             if header is not None:
                 header = _redacted(header, redactor)
-                changed = differences(recorded, header)
-                if changed:
-                    raise RunError(
-                        "this run was recorded with something else:\n" + "\n".join(f"  {entry}" for entry in changed),
-                        place=Place(str(run)),
-                        advice="undo the change, or record what is changed in another folder (--out)",
-                    )
+                refuse_differences(recorded, header, run)
                 now = extended(recorded, header, stamp(clock()))
                 if now is not recorded:
                     _save(run, now)

@@ -125,8 +125,8 @@ def _by_formula(top: Floats, bottom: Floats, value: float, pooled: bool, level: 
     """Wilson's interval; where topics gave several answers, with n_eff = p(1-p)/Var in place of n.
 
     Var is estimated from the spread between topics. It is at most p(1-p)/topics, so n_eff is at least the number of
-    topics, which is also what is left where every answer is the same; and n_eff is at most the number of answers. The
-    factor (z/t)² pays for a variance estimated from few topics.
+    topics, and it is at most the number of answers; the factor (z/t)² then pays for a variance estimated from few
+    topics. Where every answer is the same no variance is estimated, and n_eff is the number of topics.
     """
     above, below = top.sum(axis=1), bottom.sum(axis=1)
     units, answers = int((below > 0).sum()), float(below.sum())
@@ -135,13 +135,12 @@ def _by_formula(top: Floats, bottom: Floats, value: float, pooled: bool, level: 
         return Interval(float(low), float(high), "Wilson", "nothing")
     effective = float(units)
     asked = len(below) if pooled else units
-    if asked > 1:
+    if asked > 1 and 0 < value < 1:
         part = below if pooled else np.where(below > 0, 1.0, 0.0)
         parts = above if pooled else np.divide(above, below, out=np.zeros_like(above), where=below > 0)
         leverage = (parts - value * part) / part.sum()
         variance = float(np.square(leverage).sum()) * asked / (asked - 1)
-        if 0 < value < 1:
-            effective = min(max(value * (1 - value) / variance, float(units)), answers) if variance > 0 else answers
+        effective = min(max(value * (1 - value) / variance, float(units)), answers) if variance > 0 else answers
         effective *= (normal_quantile(0.5 + level / 2) / student_quantile(0.5 + level / 2, asked - 1)) ** 2
     low, high = wilson(value * effective, effective, level)
     return Interval(float(low), float(high), "Wilson, effective n", "nothing", f"effective n = {effective:.1f}")

@@ -9,6 +9,10 @@ import click
 
 from harvest.audit import load_audit
 from harvest.plan import make_plan
+from harvest.scorecard import scoring_settings
+from recordings.conversation import Conversation
+from recordings.header import refuse_differences
+from recordings.run_folder import is_run, read
 
 __all__ = ["command"]
 
@@ -22,10 +26,13 @@ def command(audit: str, out: Path | None, as_json: bool) -> None:
 
     AUDIT is a file, or a shipped name such as `demo`.
     """
-    from recordings.run_folder import is_run, read
-
     resolved = load_audit(audit)
-    recorded = read(out).conversations if out is not None and is_run(out) else ()
+    scoring_settings(resolved.scoring, gold=resolved.gold)
+    recorded: tuple[Conversation, ...] = ()
+    if out is not None and is_run(out):
+        run = read(out)
+        refuse_differences(run.header, resolved.header(), out)
+        recorded = run.conversations
     plan = make_plan(resolved, recorded)
     systems = [
         {
@@ -56,7 +63,7 @@ def command(audit: str, out: Path | None, as_json: bool) -> None:
         click.echo(json.dumps(document, indent=2))
         return
     click.echo(f"{resolved.name}: {resolved.protocol.name} over {resolved.topics.name}, nothing was sent")
-    click.echo(f"  {len(resolved.topics.topics)} topics x {resolved.trials} trials x {len(systems)} systems")
+    click.echo(f"  topics: {len(resolved.topics.topics)}, trials of each: {resolved.trials}, systems: {len(systems)}")
     for system in systems:
         pace = f", a turn every {system['spacing']:g} s" if system["spacing"] else ""
         click.echo(

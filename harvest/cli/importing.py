@@ -9,7 +9,7 @@ import click
 
 from recordings.conversation import Conversation
 from recordings.imports import import_header, record
-from recordings.judgments import keep_gold
+from recordings.judgments import keep_gold, read_gold_layers
 from recordings.messages import read_messages
 from recordings.transcript import Transcript, read_transcript
 from topics.errors import InputError, Place
@@ -69,7 +69,8 @@ def command(
     if gold is not None:
         keep_gold(out, load_gold(gold, topic_set), source=gold)
     known = f", {imported.known} stood there already" if imported.known else ""
-    click.echo(f"{imported.written} conversations written to {out}{known}; {len(judged)} judged entities", err=True)
+    entities = len(read_gold_layers([out], topic_set))
+    click.echo(f"{imported.written} conversations written to {out}{known}; {entities} judged entities", err=True)
 
 
 def _united(files: Iterable[Path], transcripts: Iterable[Transcript]) -> GoldTable:

@@ -95,7 +95,7 @@ def _first_change(conversation: Conversation, now: Sequence[Say | Stop]) -> Chan
         if turn.route is None or route is None:
             continue  # an import without decisions has nothing to compare with
         if (turn.route.label, turn.route.target) != (route.label, route.target):
-            quotes = tuple(f"{piece.note}: {piece.quote[:80]}" for piece in route.evidence[:3])
+            quotes = tuple(dict.fromkeys(piece.quote[:80] or piece.note[:80] for piece in route.evidence[:2]))
             return change(turn.number, _told(turn.route), _told(route), quotes)
     return None
 
@@ -105,9 +105,12 @@ def _told(route: Route) -> str:
 
 
 def _other_versions(conversation: Conversation, now: Sequence[Say | Stop]) -> int:
-    """Decisions whose rule was judged by other code than today's."""
+    """Decisions that stand, by a rule whose code is not the recorded one."""
     return sum(
         1
         for turn, action in zip(conversation.turns, now[1:], strict=False)
-        if turn.route is not None and action.route is not None and turn.route.version != action.route.version
+        if turn.route is not None
+        and action.route is not None
+        and (turn.route.rule, turn.route.target) == (action.route.rule, action.route.target)
+        and turn.route.version != action.route.version
     )

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 from rich.console import Console
+from rich.markup import escape
 
 from harvest.attempt import Player
 from harvest.audit import Audit, load_audit
@@ -17,10 +18,10 @@ from harvest.plan import make_plan
 from harvest.progress import Display
 from harvest.report import print_scored, threshold_misses
 from harvest.runner import Runner
-from harvest.scorecard import score_run, write_scores
-from recordings.header import make_header
+from harvest.scorecard import gathered, score_material, scores_document, scoring_settings, write_scores
+from recordings.header import extended, refuse_differences
 from recordings.judgments import keep_gold
-from recordings.run_folder import read
+from recordings.run_folder import is_run, read
 from recordings.store import RunWriter
 from simulators.scripted import ScriptedUser
 from topics.errors import HarvestError
@@ -59,17 +60,20 @@ def command(
     again, a changed protocol, topic or system is refused.
     """
     resolved = load_audit(audit, trials=trials, seed=seed, only=topics)
+    scoring_settings(resolved.scoring, gold=resolved.gold)  # what cannot be scored is refused before it is played
     folder = out or Path("runs") / resolved.name
     console = Console(stderr=True, highlight=False)
+    _introduce(console, resolved)
     journal = _play(resolved, folder, worker, console)
 
     run = read(folder)
-    table = score_run([run])
-    paths = [folder / "run.json", journal, write_scores(folder, table)]
+    material = gathered([run])
+    table = score_material(material)
+    written = [folder / "run.json", *([journal] if journal else []), write_scores(folder, table)]
     people = console if as_json else Console(highlight=False)
-    print_scored(people, [run], table, paths)
+    print_scored(people, material, table, written)
     if as_json:
-        click.echo(json.dumps(table.as_json(), ensure_ascii=False))
+        click.echo(json.dumps(scores_document(table), ensure_ascii=False))
 
     plan = make_plan(resolved, run.conversations)
     if plan.to_play:
@@ -80,30 +84,42 @@ def command(
             return 3
     misses = threshold_misses(resolved.thresholds, table)
     for miss in misses:
-        people.print(f"[red]threshold missed:[/] {miss}")
+        people.print(f"[red]threshold missed:[/] {escape(miss)}")
     return 1 if misses else 0
 
 
-def _play(audit: Audit, folder: Path, worker: str, console: Console) -> Path:
-    """Play what is still to be played; returns the file that the events of this command stand in."""
-    systems = {system.name: system.definition() for system in audit.systems}
-    drivers = {system.name: audit.build(system) for system in audit.systems}
-    header = make_header(
-        audit=audit.as_json(),
-        protocol=audit.protocol,
-        topics=audit.topics,
-        systems=systems,
-        seed=audit.seed,
-        folder=audit.folder,
+def _introduce(console: Console, audit: Audit) -> None:
+    """What is going to be played, for somebody who has not read the audit."""
+    console.print(
+        f"[bold]{audit.name}[/]: protocol {audit.protocol.name}, {len(audit.topics.topics)} topics of "
+        f"{audit.topics.name}, {audit.trials} trials"
     )
+    if audit.about:
+        console.print(escape(audit.about.strip()))
+    for system in audit.systems:
+        options = ", ".join(f"{key} {value}" for key, value in system.options.items() if isinstance(value, str | int))
+        console.print(escape(f"  {system.name}: {system.driver}" + (f" ({options})" if options else "")))
 
-    async def play() -> Path:
+
+def _play(audit: Audit, folder: Path, worker: str, console: Console) -> Path | None:
+    """Play what is still to be played; returns the file that its events stand in, None where nothing was left."""
+    drivers = {system.name: audit.build(system) for system in audit.systems}
+    header = audit.header()
+
+    async def play() -> Path | None:
+        recorded = read(folder) if is_run(folder) else None
+        if recorded is not None:
+            refuse_differences(recorded.header, header, folder)
+            plan = make_plan(audit, recorded.conversations)
+            if not plan.to_play and extended(recorded.header, header, "") is recorded.header:
+                console.print(f"all {plan.planned} trials are recorded; nothing to play")
+                _keep_gold(audit, folder)
+                return None
         async with RunWriter.open(folder, header, secrets=audit.secrets, worker=worker) as writer:
-            recorded = read(folder)
+            recorded = read(folder)  # again, now that nobody else writes
             for sentence in recorded.damage:
-                console.print(f"[yellow]note:[/] {sentence}", markup=True)
-            if audit.gold is not None:
-                keep_gold(folder, audit.gold, source=audit.gold_source)
+                console.print(f"[yellow]note:[/] {escape(sentence)}")
+            _keep_gold(audit, folder)
             plan = make_plan(audit, recorded.conversations)
             if plan.recorded:
                 console.print(f"{plan.recorded} of {plan.planned} trials are recorded; {plan.to_play} to play")
@@ -122,6 +138,11 @@ def _play(audit: Audit, folder: Path, worker: str, console: Console) -> Path:
         console.print("interrupted; every finished turn is on disk, and the same command goes on")
         sys.exit(130)
     return journal
+
+
+def _keep_gold(audit: Audit, folder: Path) -> None:
+    if audit.gold is not None:
+        keep_gold(folder, audit.gold, source=audit.gold_source)
 
 
 def _first(group: BaseExceptionGroup[HarvestError]) -> HarvestError:

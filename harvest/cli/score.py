@@ -8,9 +8,11 @@ from typing import Any
 
 import click
 from rich.console import Console
+from rich.markup import escape
 
-from harvest.report import print_scored
-from harvest.scorecard import score_run, write_scores
+from harvest.report import print_scored, threshold_misses
+from harvest.scorecard import gathered, score_material, scores_document, write_scores
+from harvest.threshold import Threshold
 from recordings.run_folder import read
 from topics.errors import InputError
 from topics.library import load_gold
@@ -61,24 +63,24 @@ def command(
     every: bool,
     as_json: bool,
     **options: Any,
-) -> None:
+) -> int:
     """Score recorded runs, offline, again and again.
 
-    Several RUNS are scored side by side.
+    Several RUNS are scored side by side; a system that several of them recorded is told apart as SYSTEM@RUN.
     """
-    read_runs = [read(run) for run in runs]
-    if keep and len(read_runs) > 1:
+    if keep and len(runs) > 1:
         raise InputError("--keep writes into one run, and several were given", advice="score them one by one")
-    table_of_gold = None
-    if gold is not None:
-        topics = read_runs[0].header.topic_set()
-        if topics is None:
-            raise InputError(f"{runs[0]} does not know its topics", advice="import it again with --topics")
-        table_of_gold = load_gold(gold, topics)
+    material = gathered([read(run) for run in runs])
+    judged = load_gold(gold, material.topics) if gold is not None else None
     settings = {**options, "gains": gain or None, "weights": weight or None}
-    table = score_run(read_runs, settings=settings, gold=table_of_gold, seed=seed)
-    paths = [write_scores(runs[0], table)] if keep else []
+    table = score_material(material, settings, gold=judged, seed=seed)
+    paths = [write_scores(runs[0], table, seed)] if keep else []
+    people = Console(stderr=as_json, highlight=False)
     if as_json:
-        click.echo(json.dumps(table.as_json(), ensure_ascii=False))
+        click.echo(json.dumps(scores_document(table, seed), ensure_ascii=False))
     else:
-        print_scored(Console(highlight=False), read_runs, table, paths, every=every)
+        print_scored(people, material, table, paths, every=every)
+    misses = threshold_misses([Threshold.model_validate(bound) for bound in material.thresholds], table)
+    for miss in misses:
+        people.print(f"[red]threshold missed:[/] {escape(miss)}")
+    return 1 if misses else 0

@@ -15,6 +15,7 @@ from rich.text import Text
 
 from recordings.conversation import Conversation, Turn
 from recordings.run_folder import Run, read
+from topics.errors import InputError, Place
 
 __all__ = ["command"]
 
@@ -32,6 +33,12 @@ def command(
 ) -> None:
     """List a run's trials, or print one conversation (with --system, --topic and --trial)."""
     recorded = read(run)
+    _check(
+        recorded, "system", system, [one.key.system for one in recorded.conversations] + list(recorded.header.systems)
+    )
+    topics = recorded.header.topic_set()
+    known = [one.id for one in topics.topics] if topics else [one.key.topic for one in recorded.conversations]
+    _check(recorded, "topic", topic, known)
     chosen = [
         conversation
         for conversation in (recorded.conversations if every else recorded.finished)
@@ -47,7 +54,14 @@ def command(
         for conversation in chosen:
             _print_conversation(console, conversation)
     else:
-        _print_list(console, recorded, chosen)
+        _print_list(console, recorded, chosen, every=every)
+
+
+def _check(run: Run, what: str, given: str | None, known: list[str]) -> None:
+    if given is not None and given not in known:
+        names = list(dict.fromkeys(known))
+        shown = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
+        raise InputError(f"this run has no {what} {given!r}", place=Place(str(run.path)), allowed=shown)
 
 
 def _labels(conversation: Conversation) -> str:
@@ -97,7 +111,7 @@ def _turn(turn: Turn) -> dict[str, Any]:
     }
 
 
-def _print_list(console: Console, run: Run, chosen: list[Conversation]) -> None:
+def _print_list(console: Console, run: Run, chosen: list[Conversation], *, every: bool) -> None:
     for conversation in chosen:
         key = conversation.key
         attempt = f" attempt {conversation.attempt}" if conversation.attempt > 1 else ""
@@ -105,7 +119,10 @@ def _print_list(console: Console, run: Run, chosen: list[Conversation]) -> None:
         click.echo(f"{name}  {_labels(conversation):<5} {_outcome(conversation)}")
     attempts = Counter(_outcome(conversation) for conversation in run.conversations)
     counted = ", ".join(f"{count} {outcome}" for outcome, count in attempts.most_common())
-    click.echo(f"\n{len(chosen)} shown; attempts recorded: {counted or 'none'}")
+    hint = (
+        "" if every or len(chosen) == len(run.conversations) else "; --all shows the invalid and interrupted ones too"
+    )
+    click.echo(f"\n{len(chosen)} shown; attempts recorded: {counted or 'none'}{hint}")
     for sentence in run.damage:
         console.print(f"[yellow]damage:[/] {escape(sentence)}")
 
@@ -131,7 +148,7 @@ def _print_conversation(console: Console, conversation: Conversation) -> None:
         if turn.route is not None:
             console.print(Text(f"  {turn.route.rule} ({turn.route.version}) -> {turn.route.target}", style="dim"))
             for piece in turn.route.evidence[:5]:
-                note = f"  {piece.note}: " if piece.note else "  "
+                note = f"  {piece.note}: " if piece.note not in ("", piece.quote) else "  "
                 console.print(Text(note + piece.quote.replace("\n", " ")[:100], style="dim"), soft_wrap=True)
             if len(turn.route.evidence) > 5:
                 console.print(Text(f"  … and {len(turn.route.evidence) - 5} more", style="dim"))
