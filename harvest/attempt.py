@@ -7,11 +7,12 @@ What ends an attempt, in the order in which it wins: infrastructure error, syste
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from harvest.audit import System
-from harvest.delivery import deliver
+from harvest.delivery import deliver, unforeseen
 from harvest.drivers.driver import Denied, Driver, DriverError, Exhibit, Opening, Reply, Session
 from harvest.limits import Gate
 from harvest.plan import Work
@@ -47,12 +48,14 @@ class Lease:
 
     async def session(self) -> Session:
         if self._session is None:
-            self._session = await self._driver.open(self._opening)
+            with unforeseen():
+                self._session = await self._driver.open(self._opening)
         return self._session
 
     async def close(self) -> None:
         if self._session is not None:
-            await self._session.close()
+            with suppress(Exception):  # the conversation is on disk; a session that will not go quietly is its own loss
+                await self._session.close()
 
 
 @dataclass(slots=True)
@@ -101,7 +104,8 @@ class Player:
             played.outcome = await self._converse(work, system, lease, gate, asked, played)
         except DriverError as fault:
             played.denied = isinstance(fault, Denied)
-            played.outcome = Outcome(INVALID, fault.reason, fault.detail)
+            # A system may echo our key in its error, and what is told here is also shown on the terminal.
+            played.outcome = self.writer.redacted(Outcome(INVALID, fault.reason, fault.detail))
             await self.writer.append(
                 Failed(
                     trial_id=work.trial_id,

@@ -30,7 +30,7 @@ from topics.gold import GoldTable
 from topics.library import load_gold, load_topics
 from topics.topic import TopicSet
 
-__all__ = ["Audit", "AuditFile", "System", "SystemEntry", "load_audit", "shipped_audits"]
+__all__ = ["Audit", "AuditFile", "System", "SystemEntry", "load_audit", "placed", "shipped_audits"]
 
 FORMAT = "harvest-audit/1"
 
@@ -146,7 +146,7 @@ class Audit:
     def build(self, system: System) -> Driver:
         """A driver for `system`. Raises InputError, with its place, for bad options or a missing secret."""
         surroundings = Surroundings(system.name, self.folder, topics=self.topics, secrets=self.secrets)
-        with _placed(self.document, (*system.loc, "driver")):
+        with placed(self.document, (*system.loc, "driver")):
             driver_module(system.driver)
         options_loc = (*system.loc, "options")
         loc = options_loc if options_loc in self.document.marks else system.loc
@@ -199,7 +199,7 @@ def load_audit(
     topics = _chosen(document, topics, only or file.only, given_by_option=only is not None)
     protocol = _resolved(document, "protocol", folder, load_protocol)
     gold = _resolved(document, "gold", folder, lambda name: load_gold(name, topics)) if file.gold else None
-    with _placed(document, ("protocol",)):
+    with placed(document, ("protocol",)):
         check_topics(protocol, topics)
     audit = Audit(
         document=document,
@@ -224,7 +224,7 @@ def load_audit(
 
 
 @contextmanager
-def _placed(document: Document, loc: Loc) -> Iterator[None]:
+def placed(document: Document, loc: Loc) -> Iterator[None]:
     """Gives an InputError that knows no place the one in the audit file."""
     try:
         yield
@@ -240,13 +240,13 @@ def _resolved(document: Document, key: str, folder: Path, load: Any) -> Any:
     name = document.value[key]
     beside = folder / name
     is_path = "/" in name or name.endswith((".yaml", ".yml", ".csv"))
-    with _placed(document, (key,)):
+    with placed(document, (key,)):
         return load(str(beside) if is_path or beside.is_file() else name)
 
 
 def _chosen(document: Document, topics: TopicSet, only: tuple[str, ...] | None, *, given_by_option: bool) -> TopicSet:
     for i, topic_id in enumerate(only or ()):
-        with _placed(document, ("topics",) if given_by_option else ("only", i)):
+        with placed(document, ("topics",) if given_by_option else ("only", i)):
             topics[topic_id]
     return topics if only is None else topics.only(only)
 

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 import stamina
 
-from harvest.drivers.driver import Denied, DriverError, NotSent, Reply, Session, Unanswered
+from harvest.drivers.driver import Denied, DriverError, Exhibit, NotSent, Reply, Session, Unanswered
 from harvest.limits import Gate, Limits
 
-__all__ = ["deliver"]
+__all__ = ["deliver", "unforeseen"]
 
 # Every failed sending is in the recording; stamina's own warnings would write over the progress display.
 logging.getLogger("stamina").addHandler(logging.NullHandler())
@@ -56,8 +59,28 @@ async def deliver(session: Session, text: str, *, stateful: bool, limits: Limits
 async def _within(seconds: float, session: Session, text: str) -> Reply:
     try:
         async with asyncio.timeout(seconds) as bound:
-            return await session.say(text)
+            with unforeseen():
+                return await session.say(text)
     except TimeoutError as fault:
-        if bound.expired():
-            raise Unanswered("timeout", f"no whole reply within {seconds:g} s (turn_timeout)") from fault
-        raise Unanswered("timeout", str(fault)) from fault
+        if not bound.expired():
+            raise
+        raise Unanswered("timeout", f"no whole reply within {seconds:g} s (turn_timeout)") from fault
+
+
+@contextmanager
+def unforeseen() -> Iterator[None]:
+    """Turns whatever a driver did not foresee into an invalid attempt: one system's odd reply must not end a run.
+
+    A cancellation that nobody asked for is such a thing too.
+    """
+    task = asyncio.current_task()
+    try:
+        yield
+    except DriverError:
+        raise
+    except (Exception, asyncio.CancelledError) as fault:
+        if isinstance(fault, asyncio.CancelledError) and task is not None and task.cancelling():
+            raise
+        detail = f"{type(fault).__name__}: {fault}"[:500]
+        trace = "".join(traceback.format_exception(fault)).encode("utf-8", "backslashreplace")
+        raise Unanswered("driver-fault", detail, exhibits=(Exhibit("traceback", "text/plain", trace),)) from fault

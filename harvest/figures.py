@@ -9,6 +9,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from harvest.terminal import shown
 from scoring.table import ScoreRow
 
 __all__ = ["figures", "is_share", "shown_value"]
@@ -64,7 +65,7 @@ def _table(rows: Sequence[ScoreRow], systems: Sequence[str]) -> Table:
     table.add_column("measure", no_wrap=True, min_width=_NAME_WIDTH - 4)
     for system in systems:
         # A long name is folded over several lines; it must not push the figures off the screen.
-        heading = Text(system, no_wrap=False, overflow="fold")
+        heading = Text(shown(system, line=True), no_wrap=False, overflow="fold")
         table.add_column(heading, no_wrap=True, justify="right", max_width=_VALUE_WIDTH)
         table.add_column("n", no_wrap=True, justify="right", style="dim")
     cells = {(row.measure, row.turn, row.system): row for row in rows}
@@ -103,7 +104,7 @@ def _invalid(rows: Sequence[ScoreRow]) -> Iterator[Text]:
     for row in rows:
         if row.invalid and row.measure == "ave%useful":
             yield Text(
-                f"{row.system}: {row.invalid} trials are invalid and in no figure; ave%useful would be "
+                f"{shown(row.system, line=True)}: invalid trials, in no figure: {row.invalid}; ave%useful would be "
                 f"{shown_value(row, row.worst)} had all of them been useless, {shown_value(row, row.best)} useful",
                 style="yellow",
             )

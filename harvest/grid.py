@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harvest.scorecard import Material
+from harvest.terminal import shown
 from recordings.conversation import TrialKey
 from scoring.table import ScoreRow
 from scoring.usefulness import labels
@@ -83,7 +84,8 @@ def _heading(column: Column, several: set[str], longest: int) -> str:
     system, trial = column
     number = "" if system not in several else f"/{trial}" if system[-1].isdigit() else str(trial)
     room = longest - len(number)
-    return (system if len(system) <= room else f"…{system[-room + 1 :]}") + number
+    name = shown(system, line=True)
+    return (name if len(name) <= room else f"…{name[-room + 1 :]}") + number
 
 
 def _table(
@@ -101,7 +103,7 @@ def _table(
         table.add_column(Text(f"{heading}\n{turn_names}"), no_wrap=True, justify="right")
     for topic in topics:
         texts = [cells.get(TrialKey(system, topic.id, trial), " " * turns) for system, trial in columns]
-        table.add_row(Text(topic.id), *(_coloured(text) for text in texts))
+        table.add_row(Text(shown(topic.id, line=True)), *(_coloured(text) for text in texts))
     table.add_section()
 
     def percents(measure: str, *, by_turn: bool) -> list[Text]:

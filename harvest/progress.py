@@ -12,6 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 from harvest.audit import System
 from harvest.plan import Plan, Work
+from harvest.terminal import shown
 from recordings.conversation import INVALID, Outcome
 
 __all__ = ["Display"]
@@ -77,7 +78,8 @@ class Display:
 
     def system_left(self, system: str, reason: str, unplayed: int) -> None:
         self.left[system] = reason
-        self._console.print(f"[yellow]{escape(system)} is left alone: {escape(reason)}; {unplayed} trials are left[/]")
+        told = shown(f"{system} is left alone: {reason}; trials left: {unplayed}", line=True)
+        self._console.print(f"[yellow]{escape(told)}[/]")
 
     def _told(self) -> None:
         """A plain line for every tenth of the trials where nothing can be drawn, as in the log of a scheduled job."""

@@ -13,6 +13,7 @@ from rich.markup import escape
 from harvest.figures import figures, shown_value
 from harvest.grid import LEGEND, grids
 from harvest.scorecard import Material
+from harvest.terminal import shown
 from recordings.conversation import INVALID
 from scoring.table import ScoreTable
 
@@ -54,8 +55,9 @@ def _print_invalid(console: Console, material: Material) -> None:
             counts[kind] += 1
             details[kind] = conversation.outcome.detail
     for (system, reason), count in sorted(counts.items()):
-        detail = f" ({escape(details[system, reason][:200])})" if details[system, reason] else ""
-        console.print(f"[yellow]invalid attempts:[/] {escape(system)}: {escape(reason)} x {count}{detail}")
+        detail = details[system, reason][:200]
+        told = f"{system}: {reason} x {count}" + (f" ({detail})" if detail else "")
+        console.print(f"[yellow]invalid attempts:[/] {escape(shown(told, line=True))}")
     if interrupted:
         console.print(f"[yellow]interrupted attempts:[/] {interrupted}")
 

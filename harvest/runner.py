@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Mapping
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol as Seam
@@ -34,6 +34,11 @@ class Watcher(Seam):
     def attempt_ended(self, work: Work, outcome: Outcome, labels: tuple[str, ...], *, again: bool) -> None: ...
 
     def system_left(self, system: str, reason: str, unplayed: int) -> None: ...
+
+
+async def _closed(driver: Driver) -> None:
+    with suppress(Exception):  # everything is recorded by now
+        await driver.close()
 
 
 @dataclass(slots=True)
@@ -63,7 +68,7 @@ class Runner:
         async with AsyncExitStack() as stack, asyncio.TaskGroup() as group:
             for system in self.systems:
                 driver = self.drivers[system.name]
-                stack.push_async_callback(driver.close)
+                stack.push_async_callback(_closed, driver)
                 desk = _Desk(system, driver, Gate(system.limits.spacing), deque(plan.sittings.get(system.name, ())))
                 for _ in range(min(system.limits.concurrency, len(desk.queue))):
                     group.create_task(self._work_through(desk))

@@ -17,7 +17,7 @@ from recordings.evidence import write_safely
 from recordings.json_text import document
 from recordings.judgments import read_gold_layers
 from recordings.run_folder import Run, first_valid
-from scoring.scores import score
+from scoring.scores import check_weights, score
 from scoring.settings import Settings
 from scoring.table import ScoreTable
 from topics.errors import InputError, Place
@@ -160,17 +160,22 @@ def _united_topics(runs: Sequence[Run]) -> TopicSet:
 
 
 def scoring_settings(
-    scoring: Mapping[str, Any], changes: Mapping[str, Any] | None = None, gold: GoldTable | None = None
+    scoring: Mapping[str, Any],
+    topics: TopicSet,
+    gold: GoldTable | None,
+    changes: Mapping[str, Any] | None = None,
 ) -> Settings:
     """The settings an audit gives (`scoring`), with `changes` over them; gains that are not named keep their default.
 
-    Raises InputError for a setting out of range, and for a grade in `gold` that has no gain.
+    Raises InputError for a setting out of range, a weight of an attribute set that `topics` has not, and a grade in
+    `gold` that has no gain.
     """
     values = {**scoring, **{key: value for key, value in (changes or {}).items() if value is not None}}
     if "gains" in values:
         named = {int(str(grade).removeprefix("L")): gain for grade, gain in values["gains"].items()}
         values["gains"] = {**Settings().gains, **named}
     settings = Settings(**values)
+    check_weights(settings, topics)
     for grade in sorted({entry.grade for entry in gold or ()}):
         settings.gain(grade)
     return settings
@@ -190,7 +195,7 @@ def score_material(
         material.finished,
         material.topics,
         judged,
-        scoring_settings(material.scoring, changes, judged),
+        scoring_settings(material.scoring, material.topics, judged, changes),
         generator(seed, "scores"),
         turns=material.turns,
         invalid=material.invalid,

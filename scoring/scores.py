@@ -17,7 +17,7 @@ from topics.errors import InputError
 from topics.gold import GoldTable
 from topics.topic import TopicSet
 
-__all__ = ["FORMAT", "ScoreRow", "ScoreTable", "score"]
+__all__ = ["FORMAT", "ScoreRow", "ScoreTable", "check_weights", "score"]
 
 
 def score(
@@ -49,7 +49,7 @@ def score(
     for key in (*lost, *planned):
         if key.topic not in known:
             topics[key.topic]  # raises, naming the topics there are
-    _check_weights(settings, topics)
+    check_weights(settings, topics)
     by_topic = _turns(turns, found, topics)
     resampler = Resampler(rng, replications=settings.replications, level=settings.level, resample=settings.resample)
 
@@ -111,7 +111,7 @@ def _turns(
     return most
 
 
-def _check_weights(settings: Settings, topics: TopicSet) -> None:
+def check_weights(settings: Settings, topics: TopicSet) -> None:
     for name in settings.weights:
         if name not in topics.attributes:
             raise InputError(

@@ -299,3 +299,31 @@ def test_turns_keep_their_spacing_over_all_sessions(tmp_path: Path) -> None:
     play(tmp_path / "run", Scripted(behave), concurrency=3, spacing=0.05)
     assert len(times) == 6
     assert min(later - earlier for earlier, later in pairwise(times)) > 0.04
+
+
+def test_what_a_driver_did_not_foresee_is_an_invalid_attempt_and_the_run_goes_on(tmp_path: Path) -> None:
+    def behave(opening: Opening, n: int, text: str) -> str:
+        if opening.topic == "M001":
+            raise OverflowError("date value out of range")
+        if opening.topic == "M002":
+            raise asyncio.CancelledError  # nobody asked for it
+        return USEFUL
+
+    run, _ = play(tmp_path / "run", Scripted(behave), attempts=1)
+    reasons = {c.key.topic: c.outcome.reason for c in run.conversations if c.outcome and not c.valid}
+    assert reasons == {"M001": "driver-fault", "M002": "driver-fault"}
+    assert {c.key.topic for c in run.finished} == {"M003"}
+    (trace,) = {failure.evidence["traceback"] for failure in run.failures if "Overflow" in failure.detail}
+    assert b"OverflowError" in (run.path / trace).read_bytes()
+
+
+def test_a_secret_that_a_system_echoes_in_its_error_is_not_told_on_the_terminal(tmp_path: Path) -> None:
+    key = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD"
+
+    def behave(opening: Opening, n: int, text: str) -> str:
+        raise Denied("http-401", f"Incorrect API key provided: {key}")
+
+    _, watcher = play(tmp_path / "run", Scripted(behave))
+    assert "http-401" in watcher.left[0][1]
+    assert key not in watcher.left[0][1]
+    assert key not in watcher.outcomes[0][1].detail

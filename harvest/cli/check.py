@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from harvest.audit import load_audit
+from harvest.audit import load_audit, placed
 from harvest.plan import make_plan
 from harvest.scorecard import scoring_settings
 from recordings.conversation import Conversation
@@ -27,7 +27,8 @@ def command(audit: str, out: Path | None, as_json: bool) -> None:
     AUDIT is a file, or a shipped name such as `demo`.
     """
     resolved = load_audit(audit)
-    scoring_settings(resolved.scoring, gold=resolved.gold)
+    with placed(resolved.document, ("scoring",)):
+        scoring_settings(resolved.scoring, resolved.topics, resolved.gold)
     recorded: tuple[Conversation, ...] = ()
     if out is not None and is_run(out):
         run = read(out)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import io
+import signal
 import sys
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -81,6 +82,9 @@ def main(arguments: list[str] | None = None) -> None:
         # A reply may hold what no terminal can show (half a surrogate pair, or any Chinese where LANG is C).
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    if arguments is None and sys.argv[1:2] != ["run"]:
+        # Go away quietly with the reader, as `| head` expects. Never while playing: there a pipe may be a system's.
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:
         code = _harvest.main(args=arguments, prog_name="harvest", standalone_mode=False)
     except click.ClickException as fault:
@@ -92,7 +96,8 @@ def main(arguments: list[str] | None = None) -> None:
     except HarvestError as fault:
         click.echo(f"error: {fault}", err=True)
         code = 2
-    except BrokenPipeError:  # the reader of our output went away, as `| head` does
-        sys.stderr.close()
-        code = 0
+    except OSError as fault:
+        name = f"{fault.filename}: " if fault.filename else ""
+        click.echo(f"error: {name}{fault.strerror or fault}", err=True)
+        code = 2
     sys.exit(code if isinstance(code, int) else 0)

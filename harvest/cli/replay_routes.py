@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from harvest.terminal import shown
 from protocols.interpreter import retrace
 from protocols.library import check_topics, decode_protocol, load_protocol
 from protocols.route import Route, Say, Stop
@@ -70,10 +71,11 @@ def command(run: Path, protocol: str | None, fail_on_change: bool, as_json: bool
         click.echo(json.dumps(document, ensure_ascii=False))
     else:
         for change in changes:
-            click.echo(
+            told = (
                 f"{change.system} {change.topic} trial {change.trial}, turn {change.turn}: was {change.recorded}, "
                 f"now {change.now}" + (f" ({'; '.join(change.evidence)})" if change.evidence else "")
             )
+            click.echo(shown(told, line=True))
         click.echo(f"{len(recorded.finished)} conversations, {len(changes)} would have gone another way")
         if versions:
             click.echo(f"{versions} decisions were recorded with other versions of the rules")

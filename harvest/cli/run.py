@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from harvest.attempt import Player
-from harvest.audit import Audit, load_audit
+from harvest.audit import Audit, load_audit, placed
 from harvest.plan import make_plan
 from harvest.progress import Display
 from harvest.report import print_scored, threshold_misses
@@ -30,13 +30,18 @@ __all__ = ["command"]
 
 
 def _listed(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
-    return tuple(item.strip() for item in value.split(",") if item.strip()) if value else None
+    if value is None:
+        return None
+    items = tuple(item.strip() for item in value.split(",") if item.strip())
+    if not items:
+        raise click.BadParameter("names no topic")
+    return items
 
 
 @click.command()
 @click.argument("audit")
 @click.option("--out", type=click.Path(path_type=Path), metavar="RUN", help="The run folder [default: runs/NAME].")
-@click.option("--trials", type=click.IntRange(1), help="Trials, instead of the audit's number.")
+@click.option("--trials", type=click.IntRange(1, 1_000_000), help="Trials, instead of the audit's number.")
 @click.option("--seed", type=click.IntRange(0), help="Seed, instead of the audit's.")
 @click.option("--topics", callback=_listed, metavar="ID,ID,…", help="Only these topics.")
 @click.option(
@@ -60,8 +65,9 @@ def command(
     again, a changed protocol, topic or system is refused.
     """
     resolved = load_audit(audit, trials=trials, seed=seed, only=topics)
-    scoring_settings(resolved.scoring, gold=resolved.gold)  # what cannot be scored is refused before it is played
-    folder = out or Path("runs") / resolved.name
+    with placed(resolved.document, ("scoring",)):  # what cannot be scored is refused before it is played
+        scoring_settings(resolved.scoring, resolved.topics, resolved.gold)
+    folder = (out or Path("runs") / resolved.name).absolute()  # a system in this process may change the folder
     console = Console(stderr=True, highlight=False)
     _introduce(console, resolved)
     journal = _play(resolved, folder, worker, console)

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.text import Text
 
+from harvest.terminal import shown
 from recordings.conversation import Conversation, Turn
 from recordings.run_folder import Run, read
 from topics.errors import InputError, Place
@@ -115,7 +116,7 @@ def _print_list(console: Console, run: Run, chosen: list[Conversation], *, every
     for conversation in chosen:
         key = conversation.key
         attempt = f" attempt {conversation.attempt}" if conversation.attempt > 1 else ""
-        name = f"{key.system}  {key.topic}  trial {key.trial}{attempt}"
+        name = shown(f"{key.system}  {key.topic}  trial {key.trial}{attempt}", line=True)
         click.echo(f"{name}  {_labels(conversation):<5} {_outcome(conversation)}")
     attempts = Counter(_outcome(conversation) for conversation in run.conversations)
     counted = ", ".join(f"{count} {outcome}" for outcome, count in attempts.most_common())
@@ -129,10 +130,11 @@ def _print_list(console: Console, run: Run, chosen: list[Conversation], *, every
 
 def _print_conversation(console: Console, conversation: Conversation) -> None:
     key = conversation.key
-    console.rule(f"{escape(key.system)} · {escape(key.topic)} · trial {key.trial} · attempt {conversation.attempt}")
+    title = f"{key.system} · {key.topic} · trial {key.trial} · attempt {conversation.attempt}"
+    console.rule(Text(shown(title, line=True)))
     for turn in conversation.turns:
         console.print(Text(f"U{turn.number} ", style="bold cyan") + Text(f"({turn.state})", style="dim"))
-        console.print(Text(turn.said), soft_wrap=True)
+        console.print(Text(shown(turn.said)), soft_wrap=True)
         if turn.reply is None:
             console.print(Text("no reply was recorded", style="red"))
             continue
@@ -144,15 +146,16 @@ def _print_conversation(console: Console, conversation: Conversation) -> None:
         if turn.reply.finish:
             heading.append(f" finish={turn.reply.finish}", style="dim")
         console.print(heading)
-        console.print(Text(turn.reply.answer.text), soft_wrap=True)
+        console.print(Text(shown(turn.reply.answer.text)), soft_wrap=True)
         if turn.route is not None:
             console.print(Text(f"  {turn.route.rule} ({turn.route.version}) -> {turn.route.target}", style="dim"))
             for piece in turn.route.evidence[:5]:
                 note = f"  {piece.note}: " if piece.note not in ("", piece.quote) else "  "
-                console.print(Text(note + piece.quote.replace("\n", " ")[:100], style="dim"), soft_wrap=True)
+                console.print(Text(note + shown(piece.quote, line=True)[:100], style="dim"), soft_wrap=True)
             if len(turn.route.evidence) > 5:
                 console.print(Text(f"  … and {len(turn.route.evidence) - 5} more", style="dim"))
         for name, address in turn.reply.evidence.items():
             console.print(Text(f"  evidence {name}: {address}", style="dim"), soft_wrap=True)
     detail = conversation.outcome.detail if conversation.outcome else ""
-    console.print(Text(f"outcome: {_outcome(conversation)}" + (f": {detail}" if detail else "")), soft_wrap=True)
+    told = f"outcome: {_outcome(conversation)}" + (f": {detail}" if detail else "")
+    console.print(Text(shown(told)), soft_wrap=True)
