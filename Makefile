@@ -26,7 +26,7 @@ test: $(DEV_READY) ## lint, types, import rules and all tests
 bench: $(DEV_READY) ## speed, as ratios made in one run
 	@for file in tests/bench_*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
 
-soak: $(DEV_READY) ## the long tests: kills, coverage of intervals, memory
+soak: $(DEV_READY) ## the long tests: three hundred kills
 	$(BIN)/python -m pytest -m soak -n 2
 
 lock: ## renew the pinned versions

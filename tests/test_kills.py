@@ -12,9 +12,10 @@ import time
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 from recordings.run_folder import read
 
-KILLS = 50
 AUDIT = f"""\
 format: harvest-audit/1
 name: killed
@@ -52,13 +53,11 @@ def scores(output: bytes) -> list[dict[str, object]]:
     return list(rows)
 
 
-def test_after_fifty_kills_every_finished_turn_is_there_once_and_the_scores_are_those_of_an_undisturbed_run(
-    tmp_path: Path,
-) -> None:
-    (tmp_path / "audit.yaml").write_text(AUDIT)
+def killed_and_compared(tmp_path: Path, kills: int, trials: int) -> None:
+    (tmp_path / "audit.yaml").write_text(AUDIT.replace("trials: 3", f"trials: {trials}"))
     moments = random.Random(20231212)
     killed = 0
-    while killed < KILLS:
+    while killed < kills:
         files = len(list(tmp_path.glob("run/trials-*")))
         process = harvest(tmp_path, tmp_path / "log.jsonl", "run")
         if killed % 5:  # four of five while it plays, the fifth while it starts, reads what is there and locks
@@ -73,15 +72,15 @@ def test_after_fifty_kills_every_finished_turn_is_there_once_and_the_scores_are_
         killed += 1
 
     process = harvest(tmp_path, tmp_path / "log.jsonl", "run")
-    output, messages = process.communicate(timeout=300)
+    output, messages = process.communicate(timeout=600)
     assert process.returncode == 0, messages.decode()
     undisturbed = harvest(tmp_path, tmp_path / "undisturbed.jsonl", "undisturbed")
-    expected, messages = undisturbed.communicate(timeout=300)
+    expected, messages = undisturbed.communicate(timeout=600)
     assert undisturbed.returncode == 0, messages.decode()
 
     run, whole = read(tmp_path / "run"), read(tmp_path / "undisturbed")
     planned = {conversation.key for conversation in whole.finished}
-    assert len(planned) == 45 * 3 * 2
+    assert len(planned) == 45 * trials * 2
     finished = [conversation for conversation in run.conversations if conversation.outcome is not None]
     assert Counter(conversation.key for conversation in finished) == Counter(planned)
     assert {(c.key, c.exchanges) for c in run.finished} == {(c.key, c.exchanges) for c in whole.finished}
@@ -102,3 +101,14 @@ def test_after_fifty_kills_every_finished_turn_is_there_once_and_the_scores_are_
     assert answered
     assert answered <= recorded
     assert len(run.interrupted) > 0, "no kill hit a conversation: the test shows nothing"
+
+
+def test_after_fifty_kills_every_finished_turn_is_there_once_and_the_scores_are_those_of_an_undisturbed_run(
+    tmp_path: Path,
+) -> None:
+    killed_and_compared(tmp_path, kills=50, trials=3)
+
+
+@pytest.mark.soak
+def test_after_three_hundred_kills_too(tmp_path: Path) -> None:
+    killed_and_compared(tmp_path, kills=300, trials=12)
