@@ -15,6 +15,7 @@ import pytest
 
 from harvest.drivers.driver import Denied, Driver, DriverError, Opening, Surroundings, Unanswered
 from harvest.drivers.registry import build_driver
+from protocols.answer import Answer, Exchange
 from topics.errors import InputError
 from topics.links import Link
 
@@ -103,12 +104,13 @@ async def test_a_prompt_ends_a_reply_only_at_the_start_of_a_line(built: Built) -
         assert (await session.say(text)).turn.answer.text == f"say you> now\n{text}"
 
 
-async def test_a_program_that_says_more_than_it_was_asked_is_out_of_step(built: Built) -> None:
-    driver = built('while True: print(input() + "\\nand a second line")')
+@pytest.mark.parametrize("more", ["and a second line", ""])
+async def test_output_after_the_reply_is_never_the_reply_to_the_next_turn(built: Built, more: str) -> None:
+    driver = built(f'import time\nwhile True: print(input()); time.sleep(0.02); print("{more}")')
     session = await driver.open(_opening())
     await session.say("one")
     await asyncio.sleep(0.2)
-    with pytest.raises(Unanswered, match="out-of-step"):
+    with pytest.raises(Unanswered, match=r"unexpected-output.*`end`"):
         await session.say("two")
     with pytest.raises(Unanswered, match="ended"):
         await session.say("three")
@@ -123,10 +125,42 @@ async def test_a_program_that_ends_well_after_its_reply_has_ended_the_conversati
         await session.say("more?")
 
 
+async def test_output_that_lies_in_the_pipe_when_the_next_turn_is_due_is_seen(built: Built, tmp_path: Path) -> None:
+    done = tmp_path / "done"
+    code = f"print(input()); import time; time.sleep(0.1); print('more'); open({str(done)!r}, 'w'); print(input())"
+    session = await built(code).open(_opening())
+    await session.say("one")
+    while not done.exists():  # the loop must not turn, or it would read the pipe
+        time.sleep(0.01)  # noqa: ASYNC251
+    with pytest.raises(Unanswered, match="unexpected-output"):
+        await session.say("two")
+
+
 @pytest.mark.parametrize("mode", ["lines", "json"])
-async def test_a_program_that_hangs_up_without_a_word_has_ended_the_conversation(built: Built, mode: str) -> None:
-    turn = (await _first(built(WAIT, mode=mode))).turn
-    assert (turn.answer.text, turn.ended) == ("", True)
+async def test_a_program_that_hangs_up_without_a_word_is_no_reply(built: Built, mode: str) -> None:
+    fault = await _fault(built(WAIT, mode=mode))
+    assert (type(fault), fault.reason, fault.partial) == (Unanswered, "ended-early", "")
+
+
+@pytest.mark.parametrize("mark", [{"end": "END"}, {"prompt": "> "}])
+async def test_a_program_that_ends_before_its_mark_is_no_reply(built: Built, mark: dict[str, Any]) -> None:
+    greet = "print('> ', end='', flush=True)\n" if "prompt" in mark else ""
+    fault = await _fault(built(greet + WAIT + "print('half a rep', end='')", **mark))
+    assert (type(fault), fault.reason, fault.partial) == (Unanswered, "ended-early", "half a rep")
+
+
+@pytest.mark.parametrize(("mode", "key"), [("json", "text"), ("once", "history")])
+async def test_half_a_character_is_kept_and_can_be_said_and_sent_back(built: Built, mode: str, key: str) -> None:
+    code = (
+        "import sys, json\nfor line in sys.stdin: print(json.dumps({'text': ascii(json.loads(line)['" + key + "'])}))"
+    )
+    driver = built(code, mode=mode)
+    if mode == "json":
+        reply = await _first(driver, "half \ud83e")
+    else:
+        session = await driver.open(Opening("program", "M002", 1, 1, history=(Exchange("x", Answer("half \ud83e")),)))
+        reply = await session.say("y")
+    assert "half \\\\ud83e" in json.dumps(reply.turn.answer.text).replace("\\\\\\\\", "\\\\")
 
 
 @pytest.mark.parametrize("mode", ["lines", "json", "once"])
@@ -247,7 +281,9 @@ async def test_utf8_cut_in_the_middle_of_a_character_is_put_together(built: Buil
         ("", "bad-json"),
         ("{}", "bad-type"),
         ('{"text": null}', "bad-type"),
-        ('{"text": "half \\ud83e"}', "bad-encoding"),
+        ('{"text": "x", "links": 5}', "bad-json"),
+        ('{"text": "x", "links": true}', "bad-json"),
+        ('{"text": "x", "links": {"href": "https://example.org"}}', "bad-json"),
         ('{"text": "x", "error": "out of memory"}', "system-error"),
     ],
 )

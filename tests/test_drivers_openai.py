@@ -120,11 +120,13 @@ async def test_a_seed_for_each_trial_is_derived_and_stable() -> None:
         ({"content": ""}, "stop", ""),
         ({"content": None}, "stop", ""),
         ({"content": "cut o"}, "length", "cut o"),
-        ({"content": ""}, "content_filter", ""),
         ({"content": None, "refusal": "I can't help with that."}, "stop", "I can't help with that."),
         ({"content": [{"type": "text", "text": "two "}, {"type": "text", "text": "parts"}]}, "stop", "two parts"),
         ({"content": [{"type": "image_url", "image_url": {}}, {"type": "output_text", "text": "x"}]}, "stop", "x"),
-        ({"content": ["a", {"text": "b"}, 3, {"type": "text", "text": None}]}, "stop", "ab"),
+        ({"content": ["a", {"text": "b"}, {"type": "text", "text": None}]}, "stop", "ab"),
+        ({"role": "assistant"}, "stop", ""),
+        ({"content": None}, "length", ""),
+        ({"content": ""}, "content_filter", ""),
         ({"content": None, "tool_calls": [{"function": {"name": "search"}}]}, "tool_calls", ""),
         ({"content": "seen", "reasoning_content": "not seen"}, "stop", "seen"),
     ],
@@ -156,6 +158,8 @@ async def test_token_counts_that_make_no_sense_are_left_out() -> None:
         ([chunk(content="x"), chunk(finish_reason="content_filter")], "x", "content_filter"),
         ([chunk(refusal="I can"), chunk(refusal="not."), chunk(finish_reason="stop")], "I cannot.", "stop"),
         ([chunk(content=[{"type": "text", "text": "part"}])], "part", ""),
+        ([chunk(tool_calls=[{"index": 0}])], "", ""),
+        ([b'data: {"choices": [{"index": 0, "finish_reason": null}]}\n\n', chunk(content="x")], "x", ""),
         ([chunk(tool_calls=[{"index": 0}]), chunk(finish_reason="tool_calls")], "", "tool_calls"),
         ([b": OPENROUTER PROCESSING\n\n", b":\n\n", chunk(content="x"), b"data:\n\n"], "x", ""),
         ([b"event: message\nid: 7\nretry: 10\n" + chunk(content="x")], "x", ""),
@@ -187,12 +191,77 @@ async def test_a_character_cut_in_two_escapes_is_put_together() -> None:
 
 
 @pytest.mark.parametrize("stream", [False, True])
-async def test_half_a_character_is_no_text(stream: bool) -> None:
+async def test_half_a_character_is_kept_and_sent_back_escaped(stream: bool) -> None:
     message = {"content": "half: \ud83e"}
-    with pytest.raises(Unanswered, match="bad-encoding") as caught:
-        await _ask(_streamed(chunk(**message)) if stream else _whole(message), stream=stream)
-    assert caught.value.exhibits
-    caught.value.partial.encode()
+    body = _streamed(chunk(**message)) if stream else _whole(message)
+    reply, asked = await _ask(body, "one", "two", stream=stream)
+    assert reply.turn.answer.text == "half: \ud83e"
+    assert b"half: \\ud83e" in asked[1].body
+    assert asked[1].json["messages"][1]["content"] == "half: \ud83e"
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ({"choices": [{}]}, "bad-completion"),
+        ({"choices": [{"garbage": 1}]}, "bad-completion"),
+        ({"choices": [{"message": "hello"}]}, "bad-completion"),
+        ({"choices": ["hello"]}, "bad-completion"),
+        ({"choices": {"message": {"content": "hello"}}}, "bad-completion"),
+        ({"choices": [{"message": {"content": 42}, "finish_reason": "stop"}]}, "bad-completion"),
+        ({"choices": [{"message": {"content": {"a": 1}}, "finish_reason": "stop"}]}, "bad-completion"),
+        ({"choices": [{"message": {"content": [42]}, "finish_reason": "stop"}]}, "bad-completion"),
+        ({"choices": [{"message": {"content": [{"text": 42}]}, "finish_reason": "stop"}]}, "bad-completion"),
+        ({"choices": [{"message": {"refusal": 42}, "finish_reason": "stop"}]}, "bad-completion"),
+        ({"choices": [{"message": {"content": "x"}, "finish_reason": 42}]}, "bad-completion"),
+        ({"choices": [{"message": {"content": None}}]}, "bad-completion"),
+        ({"choices": [{"message": {}, "finish_reason": "error"}]}, "system-error"),
+        ({"choices": [{"message": {"content": "x"}, "error": {"code": 502, "message": "down"}}]}, "system-error"),
+    ],
+)
+async def test_a_body_that_is_no_completion_is_no_reply(body: object, reason: str) -> None:
+    with pytest.raises(Unanswered) as caught:
+        await _ask(response("200 OK", json.dumps(body)))
+    assert caught.value.reason == reason
+    kept = next(exhibit for exhibit in caught.value.exhibits if exhibit.name == "response")
+    assert json.loads(kept.data) == body
+
+
+def _event(value: object) -> bytes:
+    return b"data: " + json.dumps(value).encode() + b"\n\n"
+
+
+@pytest.mark.parametrize(
+    ("events", "reason"),
+    [
+        ([_event({"choices": [{"delta": "hi"}]})], "bad-completion"),
+        ([chunk(content=42)], "bad-completion"),
+        ([_event({"choices": 42})], "bad-completion"),
+        ([chunk(role="assistant")], "broken-stream"),
+        ([chunk(role="assistant", content="")], "broken-stream"),
+        ([_event({"choices": [{}]})], "broken-stream"),
+    ],
+)
+async def test_a_stream_that_is_no_completion_is_no_reply(events: list[bytes], reason: str) -> None:
+    with pytest.raises(Unanswered) as caught:
+        await _ask(_streamed(*events), stream=True)
+    assert caught.value.reason == reason
+    assert any(exhibit.name == "stream" and exhibit.data for exhibit in caught.value.exhibits)
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        chunk(finish_reason="error"),
+        chunk(finish_reason="abort", content=""),
+        _event({"choices": [{"delta": {}, "finish_reason": "error", "error": {"code": 502, "message": "down"}}]}),
+        _event({"choices": [{"delta": {"content": ""}}], "error": {"code": 502, "message": "down"}}),
+    ],
+)
+async def test_a_stream_that_ends_in_an_error_is_unanswered_with_its_part(last: bytes) -> None:
+    with pytest.raises(Unanswered, match="system-error") as caught:
+        await _ask(_streamed(chunk(content="half a "), chunk(content="rep"), last), stream=True)
+    assert caught.value.partial == "half a rep"
 
 
 async def test_a_server_may_stream_unasked_or_not_stream_though_asked() -> None:
@@ -263,7 +332,7 @@ def test_any_json_is_a_text_or_unanswered(value: object) -> None:
     except Unanswered as fault:
         text, reason = completion.partial, fault.reason
     assert isinstance(text, str)
-    assert reason in ("", "bad-json", "system-error", "no-choices")
+    assert reason in ("", "bad-json", "bad-completion", "system-error", "no-choices")
 
 
 async def test_a_conversation_grows_by_what_was_answered() -> None:

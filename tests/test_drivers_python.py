@@ -41,7 +41,43 @@ async def cancels(text): raise asyncio.CancelledError
 async def raises_async(text): raise ValueError("async")
 def number(text): return 42
 def nothing(text): return None
-def surrogate(text): return "\\ud800"
+def surrogate(text): return "half \\ud83d"
+def pair(text): return "\\ud83e" + "\\udd9c"
+async def leaves(text): raise GeneratorExit
+async def interrupts_async(text): raise KeyboardInterrupt
+async def exits_async(text): sys.exit("leaving")
+async def cancels_itself(text):
+    asyncio.current_task().cancel()
+    await asyncio.sleep(0)
+class Unspeakable(Exception):
+    def __str__(self): raise KeyboardInterrupt
+def raises_unspeakable(text): raise Unspeakable
+class Text(str):
+    def encode(self, *_): raise RuntimeError("no bytes")
+    def __str__(self): raise RuntimeError("no text")
+def odd_text(text): return Text("odd " + text)
+class Hidden:
+    def __repr__(self): raise KeyboardInterrupt
+def hidden(text): return Hidden()
+async def blocks(text):
+    if text == "block": time.sleep(1.5)
+    return text
+async def swallows(text):
+    if text != "block": return text
+    while True:
+        try: await asyncio.sleep(30)
+        except asyncio.CancelledError: pass
+LOOPS = set()
+async def same_loop(text):
+    LOOPS.add(id(asyncio.get_running_loop()))
+    return str(len(LOOPS))
+def prints(text):
+    import threading
+    print("from the function")
+    inner = threading.Thread(target=print, args=("from its thread",))
+    inner.start(); inner.join()
+    return "fine"
+print("from the import")
 def sleeps(text): time.sleep(1.5); return "late"
 async def sleeps_async(text): await asyncio.sleep(30)
 def wordy(text): return "é" * 600
@@ -61,6 +97,7 @@ not_a_function = 3
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "bots.py").write_text(CODE, encoding="utf-8")
     (tmp_path / "broken.py").write_text("import no_such_module_anywhere", encoding="utf-8")
+    (tmp_path / "opens.py").write_text("open('no-such-model')", encoding="utf-8")
     (tmp_path / "wrong.py").write_text("def f(:", encoding="utf-8")
     return tmp_path
 
@@ -87,6 +124,9 @@ async def _fault(folder: Path, function: str, **options: Any) -> DriverError:
         ("bots.py:called", "called hello"),
         ("bots.py:lazy", "later hello"),
         ("textwrap:dedent", "hello"),
+        ("bots.py:odd_text", "odd hello"),
+        ("bots.py:surrogate", "half \ud83d"),
+        ("bots.py:pair", "🦜"),
     ],
 )
 async def test_what_can_be_called_answers(folder: Path, function: str, text: str) -> None:
@@ -105,7 +145,12 @@ async def test_what_can_be_called_answers(folder: Path, function: str, text: str
         ("cancels", "exception", "CancelledError"),
         ("number", "bad-type", "int"),
         ("nothing", "bad-type", "NoneType"),
-        ("surrogate", "not-utf8", "surrogates"),
+        ("leaves", "exception", "GeneratorExit"),
+        ("interrupts_async", "exception", "KeyboardInterrupt"),
+        ("exits_async", "exception", "SystemExit: leaving"),
+        ("cancels_itself", "exception", "CancelledError"),
+        ("raises_unspeakable", "exception", "Unspeakable"),
+        ("hidden", "bad-type", "Hidden"),
         ("wordy", "too-large", "1000"),
     ],
 )
@@ -134,6 +179,36 @@ async def test_a_late_function_is_not_waited_for(folder: Path, function: str) ->
         assert thread.daemon or not thread.name.startswith("harvest")
 
 
+@pytest.mark.parametrize("function", ["blocks", "swallows"])
+async def test_an_async_function_that_cannot_be_stopped_holds_up_nothing_of_ours(folder: Path, function: str) -> None:
+    driver = build_driver("python", {"function": f"bots.py:{function}", "timeout": 0.3}, Surroundings("bot", folder))
+    session = await driver.open(Opening("bot", "M002", 1, 1))
+    start = time.monotonic()
+    asking, ticks = asyncio.ensure_future(session.say("block")), 0
+    while not asking.done():
+        await asyncio.sleep(0.01)
+        ticks += 1
+    with pytest.raises(Unanswered, match="timeout"):
+        await asking
+    assert ticks > 5
+    other = await driver.open(Opening("bot", "M002", 2, 1))
+    assert (await other.say("next")).turn.answer.text == "next"
+    assert time.monotonic() - start < 1.2
+    await driver.close()
+
+
+async def test_async_calls_share_one_loop_so_that_clients_can_be_kept(folder: Path) -> None:
+    assert (await _ask(folder, "bots.py:same_loop", "a", "b", "c")).turn.answer.text == "1"
+
+
+async def test_what_a_function_prints_is_not_among_our_output(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert (await _ask(folder, "bots.py:prints")).turn.answer.text == "fine"
+    print("ours")
+    shown = capsys.readouterr()
+    assert shown.out == "ours\n"
+    assert shown.err == "from the import\nfrom the function\nfrom its thread\n"
+
+
 async def test_many_functions_run_at_once(folder: Path) -> None:
     start = time.monotonic()
     replies = await asyncio.gather(*(_ask(folder, "bots.py:sleeps") for _ in range(40)))
@@ -158,7 +233,12 @@ async def test_a_session_that_cannot_be_made_is_unanswered(folder: Path, functio
         (":f", "write package.module:function"),
         ("bots.py:a b", "write package.module:function"),
         ("missing.py:f", "there is no file"),
-        ("bots.py:missing", "no attribute 'missing'"),
+        ("bots.py:nope", r"bots\.py has no function 'nope'"),
+        ("bots.py:raise", r"has no function 'raise'; did you mean 'raises'\?"),
+        ("bots.py:Bots.outer", r"bots\.py has no function 'Bots\.outer'"),
+        ("opens.py:f", "importing opens.py fails: FileNotFoundError"),
+        ("bots.py:spoils", "takes: history"),
+        ("bots.py:no_session", "takes: nothing"),
         ("bots.py:not_a_function", "is int, not a function"),
         ("broken.py:f", "No module named 'no_such_module_anywhere'"),
         ("wrong.py:f", "SyntaxError"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -23,6 +22,7 @@ from harvest.drivers.driver import (
     Unanswered,
 )
 from harvest.drivers.options import Seconds, Text, refused, resolved
+from harvest.drivers.payload import json_bytes
 from harvest.drivers.process import Program
 from harvest.drivers.program_output import Mark, json_turn, readable, text_turn
 from harvest.drivers.received import excerpt
@@ -133,6 +133,7 @@ class _Talk:
     def __init__(self, options: Options, program: Program, forget: Callable[[_Talk], None]) -> None:
         self._options, self._program, self._forget = options, program, forget
         self._mark = Mark(options.end, options.prompt)
+        self._marked = options.end is not None or options.prompt is not None
         self._greeting = b""
         self._over = ""
         self._closed = False
@@ -149,11 +150,15 @@ class _Talk:
     async def say(self, text: str) -> Reply:
         if self._over:
             raise Unanswered("ended", f"the program is gone: {self._over}")
-        stray = bytes(self._program.output).strip()
-        if stray:
-            self._over = "it was out of step"
+        for _ in range(3):  # rounds of the loop: what it wrote already is read from its pipe, and handed on to us
+            await asyncio.sleep(0)
+        stray = bytes(self._program.output)
+        if stray.strip() or (stray and not self._marked):  # without a mark, an empty line is a reply too
+            await self._give_up("it wrote without being asked")
             detail = f"it wrote without being asked: {excerpt(stray.decode('utf-8', 'replace'))!r}"
-            raise self._fault("out-of-step", f"{detail}; say how its replies end, with `end` or `prompt`", stray)
+            lines = self._options.mode == "lines"
+            advice = "say how its replies end, with `end` or `prompt`" if lines else "each reply must be one line"
+            raise self._fault("unexpected-output", f"{detail}; {advice}", stray)
         sent = self._line(text)
         watch = Stopwatch()
         self._program.write(sent)
@@ -163,9 +168,11 @@ class _Talk:
             if self._program.exit_code != 0:
                 raise self._ended_badly(raw)
             self._over = "it ended by itself"
+            if self._marked or not raw.strip():
+                raise self._fault("ended-early", "the program ended before its reply was whole", raw)
         exhibits = (Exhibit("stdin", "text/plain", sent), *self._exhibits(raw))
         try:
-            turn = json_turn(raw, watch, ended=not whole) if self._options.mode == "json" else text_turn(raw, watch)
+            turn = json_turn(raw, watch) if self._options.mode == "json" else text_turn(raw, watch)
         except DriverError as fault:
             await self._give_up(fault.reason)
             raise Unanswered(fault.reason, fault.detail, partial=readable(raw), exhibits=exhibits) from None
@@ -218,7 +225,7 @@ class _Talk:
 
     def _line(self, text: str) -> bytes:
         if self._options.mode == "json":
-            return json.dumps({"text": text}, ensure_ascii=False).encode() + _LINE
+            return json_bytes({"text": text}) + _LINE
         return self._options.line_break.join(text.splitlines()).encode() + _LINE
 
     async def _give_up(self, why: str) -> None:
@@ -279,7 +286,7 @@ class _Once:
             for exchange in self._history
             for role, content in (("user", exchange.said), ("assistant", exchange.answer.text))
         ]
-        return json.dumps({"text": text, "history": history}, ensure_ascii=False).encode() + _LINE
+        return json_bytes({"text": text, "history": history}) + _LINE
 
 
 def _marked(program: Program, watch: Stopwatch) -> bool:

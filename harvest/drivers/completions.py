@@ -2,7 +2,10 @@
 
 What counts as the reply is the text of the first choice; a refusal in a field of its own is the reply where there
 is no other text. Tool calls, reasoning and further choices stay in the evidence. `finish` is the server's word:
-`length` (cut by the server's own limit) and `content_filter` are replies like any other.
+`length` (cut by the server's own limit) and `content_filter` are replies like any other, even without text.
+
+What is not shaped like a completion is no reply: read leniently, a proxy's odd error would be an empty answer, and
+an empty answer is scored.
 """
 
 from __future__ import annotations
@@ -22,6 +25,8 @@ _DETAILS = {
     ("completion_tokens_details", "reasoning_tokens"): "reasoning",
     ("prompt_tokens_details", "cached_tokens"): "cached",
 }
+_FAILED = frozenset({"error", "abort"})  # ends that gateways and servers report where generating failed
+_OTHER_ANSWERS = ("refusal", "tool_calls", "function_call")
 
 
 class Completion:
@@ -31,7 +36,7 @@ class Completion:
         self._content: list[str] = []
         self._refusal: list[str] = []
         self._characters = 0
-        self._chosen = self._done = False
+        self._chosen = self._said = self._done = False
         self.finish = ""
         self.tokens: Mapping[str, int] = MappingProxyType({})
 
@@ -45,7 +50,7 @@ class Completion:
         return self._done or bool(self.finish)
 
     def take(self, event: str, data: str, watch: Stopwatch) -> bool:
-        """One event of a stream; True at [DONE]. Raises Unanswered (`bad-json`, `system-error`)."""
+        """One event of a stream; True at [DONE]. Raises Unanswered (as `read`)."""
         if data.strip() == "[DONE]":
             self._done = True
             return True
@@ -64,13 +69,20 @@ class Completion:
         return False
 
     def read(self, received: Received) -> None:
-        """A whole body. Raises Unanswered (`bad-json`, `system-error`, or bytes that are not text)."""
+        """A whole body. Raises Unanswered: `bad-json`, `bad-completion`, `system-error`, or bytes that are not text."""
         self._read(received.json(), "message")
 
     def text(self) -> str:
-        """The reply's text. Raises Unanswered (`no-choices`) where the system offered none at all."""
+        """The reply's text. Raises Unanswered where the system offered none at all (`no-choices`), or one without
+        text, refusal, tool call or a reason why it ended (`broken-stream` after [DONE], else `bad-completion`).
+        """
         if not self._chosen:
             raise Unanswered("no-choices", "the system sent no choice of a reply")
+        if not (self._said or self.finish):
+            detail = "neither text nor a finish_reason"
+            if self._done:
+                raise Unanswered("broken-stream", f"the stream ended with {detail}")
+            raise Unanswered("bad-completion", f"a choice with {detail}")
         return sound_text(self._joined())
 
     def _joined(self) -> str:
@@ -79,17 +91,18 @@ class Completion:
     def _read(self, value: object, holder: str) -> None:
         if not isinstance(value, Mapping):
             raise Unanswered("bad-json", f"not a completion but {type(value).__name__}: {excerpt(repr(value))}")
-        if value.get("error"):
-            code = excerpt(error_code(value), 60)
-            detail = error_message(value) or excerpt(repr(value["error"]))
-            raise Unanswered("system-error", f"{code}: {excerpt(detail)}" if code else excerpt(detail))
+        _check_error(value)
         if isinstance(value.get("usage"), Mapping):
             self.tokens = _tokens(value["usage"])
         choices = value.get("choices")
-        if not isinstance(choices, list):
+        if choices is None:
             return
+        if not isinstance(choices, list):
+            raise _misshapen("choices", choices)
         for choice in choices:
-            if isinstance(choice, Mapping) and choice.get("index") in (0, None):
+            if not isinstance(choice, Mapping):
+                raise _misshapen("a choice", choice)
+            if choice.get("index") in (0, None):
                 self._choose(choice, holder)
                 break
 
@@ -100,8 +113,17 @@ class Completion:
         if isinstance(message, Mapping):
             self._add(self._content, _plain(message.get("content")))
             self._add(self._refusal, _plain(message.get("refusal")))
-        if choice.get("finish_reason"):
-            self.finish = excerpt(str(choice["finish_reason"]), 60)
+            self._said = self._said or self._characters > 0 or any(message.get(key) for key in _OTHER_ANSWERS)
+        elif message is not None or holder == "message":  # a stream's chunks may come without a delta
+            raise _misshapen(f"a choice's {holder}", message)
+        _check_error(choice)
+        finish = choice.get("finish_reason")
+        if finish is not None and not isinstance(finish, str):
+            raise _misshapen("finish_reason", finish)
+        if finish and finish.lower() in _FAILED:
+            raise Unanswered("system-error", f"the system gave up: finish_reason {finish!r}")
+        if finish:
+            self.finish = excerpt(finish, 60)
 
     def _add(self, parts: list[str], text: str) -> None:
         if text:
@@ -109,22 +131,38 @@ class Completion:
             self._characters += len(text)
 
 
+def _check_error(holder: Mapping[str, object]) -> None:
+    """Raises Unanswered for an error object, which may stand in the body, in a chunk or in a choice."""
+    if holder.get("error"):
+        code = excerpt(error_code(holder), 60)
+        detail = error_message(holder) or excerpt(repr(holder["error"]))
+        raise Unanswered("system-error", f"{code}: {excerpt(detail)}" if code else excerpt(detail))
+
+
+def _misshapen(what: str, value: object) -> Unanswered:
+    return Unanswered("bad-completion", f"{what} cannot be {type(value).__name__}: {excerpt(repr(value), 80)}")
+
+
 def _plain(content: object) -> str:
     """The text of a content: a string, or a list of parts of which those with text count."""
-    if isinstance(content, str):
-        return content
+    if content is None or isinstance(content, str):
+        return content or ""
     if isinstance(content, list):
         return "".join(_part(part) for part in content)
-    return ""
+    raise _misshapen("content", content)
 
 
 def _part(part: object) -> str:
     if isinstance(part, str):
         return part
-    if isinstance(part, Mapping) and part.get("type", "text") in ("text", "output_text"):
-        text = part.get("text")
-        return text if isinstance(text, str) else ""
-    return ""
+    if not isinstance(part, Mapping):
+        raise _misshapen("a part of the content", part)
+    if part.get("type", "text") not in ("text", "output_text"):
+        return ""
+    text = part.get("text")
+    if text is not None and not isinstance(text, str):
+        raise _misshapen("the text of a part", text)
+    return text or ""
 
 
 def _tokens(usage: Mapping[str, object]) -> Mapping[str, int]:

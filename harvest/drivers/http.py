@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import uuid
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
@@ -14,6 +13,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from harvest.drivers.driver import Capabilities, Denied, DriverError, Opening, Reply, Surroundings, Unanswered
 from harvest.drivers.options import Headers, Text, Url, WireOptions, refused, resolved
+from harvest.drivers.payload import json_bytes
 from harvest.drivers.received import Received, excerpt, sound_text
 from harvest.drivers.reply_path import ReplyPath
 from harvest.drivers.template import (
@@ -154,7 +154,7 @@ class _Caller:
 
     def request(self, values: Mapping[str, object]) -> Request:
         url = fill_url(self._url, values)
-        query = urlencode(form_values(fill(self._query, values)))
+        query = _form(fill(self._query, values))
         if query:
             url += ("&" if "?" in url else "?") + query
         headers: dict[str, str] = {}
@@ -168,11 +168,15 @@ class _Caller:
         content = None
         if self._form is not None:
             headers.setdefault("Content-Type", "application/x-www-form-urlencoded")
-            content = urlencode(form_values(fill(self._form, values))).encode()
+            content = _form(fill(self._form, values)).encode()
         elif self._body is not None:
             headers.setdefault("Content-Type", "application/json")
-            content = json.dumps(fill(self._body, values), ensure_ascii=False).encode()
+            content = json_bytes(fill(self._body, values))
         return Request(self._method, url, headers, content)
+
+
+def _form(filled: Mapping[str, object]) -> str:
+    return urlencode(form_values(filled), errors="surrogatepass")  # a reply sent back may hold half a character
 
 
 class HttpDriver:
@@ -285,10 +289,7 @@ def _text(received: Received, options: Options) -> str:
         if not isinstance(value, str):
             kind = type(value).__name__
             raise received.fault(Unanswered, "bad-type", f"at {options.reply} stands no text but {kind}")
-    try:
-        return sound_text(options.join.join(str(value) for value in found))
-    except Unanswered as fault:
-        raise received.fault(Unanswered, fault.reason, fault.detail) from None
+    return sound_text(options.join.join(str(value) for value in found))
 
 
 def _beginning(received: Received) -> str:

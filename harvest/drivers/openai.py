@@ -4,7 +4,6 @@ messages of each session and send them all with every turn.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
@@ -13,6 +12,7 @@ from pydantic import AfterValidator, Field
 from harvest.drivers.completions import Completion
 from harvest.drivers.driver import Capabilities, DriverError, Opening, Reply, Surroundings, Unanswered
 from harvest.drivers.options import Url, VariableName, WireOptions, refused, sendable
+from harvest.drivers.payload import json_bytes
 from harvest.drivers.received import Received, error_code
 from harvest.drivers.wire import Request, Wire
 from protocols.answer import Answer
@@ -124,7 +124,7 @@ class OpenAIDriver:
                     "Accept": "text/event-stream" if self._options.stream else "application/json",
                     **self._authorization,
                 },
-                json.dumps({**fields, "messages": messages}, ensure_ascii=False).encode(),
+                json_bytes({**fields, "messages": messages}),
             ),
             events=completion,
         )

@@ -62,11 +62,9 @@ def text_turn(raw: bytes, watch: Stopwatch) -> SystemTurn:
     return SystemTurn(Answer(text, links_in(text)), watch.asked_at, watch.first_seconds, watch.seconds)
 
 
-def json_turn(raw: bytes, watch: Stopwatch, *, ended: bool) -> SystemTurn:
+def json_turn(raw: bytes, watch: Stopwatch) -> SystemTurn:
     """Raises Unanswered: `bad-json`, `bad-type`, `not-utf8`, `system-error` (the program's own `error`)."""
     line = _decoded(raw)
-    if ended and not line.strip():
-        return text_turn(b"", watch)
     try:
         value = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -80,7 +78,10 @@ def json_turn(raw: bytes, watch: Stopwatch, *, ended: bool) -> SystemTurn:
         raise Unanswered("bad-type", f'a line has no text at "text": {excerpt(line)!r}')
     text = sound_text(text)
     links, known = links_in(text), {link.href for link in links_in(text)}
-    for link in value.get("links") or ():
+    beside = value.get("links")
+    if beside is not None and not isinstance(beside, list):
+        raise Unanswered("bad-json", f'"links" is no list: {excerpt(repr(beside))}')
+    for link in beside or ():
         if isinstance(link, Mapping) and isinstance(link.get("href"), str) and link["href"] not in known:
             links += (Link(excerpt(str(link.get("text") or link["href"]), 4096), excerpt(link["href"], 4096)),)
     tokens = value.get("tokens")

@@ -1,27 +1,29 @@
 """A Python function as a system, for models in the same process and for trying things out.
 
-A plain function runs in a thread of its own, an `async` one on our event loop. Python cannot end a thread: after a
-time-out the function goes on unseen until it returns, and the session takes no further turn.
+Functions run in threads, `async` ones on an event loop there (see `function_calls`). Python cannot end a thread:
+after a time-out a plain function goes on unseen until it returns, and a session that remembers takes no further turn.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import difflib
 import importlib
 import importlib.util
 import inspect
 import sys
-import threading
 import traceback
-from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
 from harvest.drivers.driver import Capabilities, Exhibit, Opening, Reply, Surroundings, Unanswered
+from harvest.drivers.function_calls import Calls, Function, keep_output_aside
 from harvest.drivers.options import Seconds, refused
+from harvest.drivers.received import sound_text
 from harvest.drivers.timing import Stopwatch
 from protocols.answer import Answer
 from recordings.conversation import SystemTurn
@@ -32,7 +34,7 @@ from topics.links import links_in
 
 __all__ = ["Options", "PythonDriver", "build"]
 
-Function = Callable[..., Any]
+_ARGUMENTS = {"text": ("text",), "history": ("text", "history"), "nothing": ()}
 
 
 def _reference(text: str) -> str:
@@ -63,7 +65,7 @@ class PythonDriver:
     """Opens sessions with one function."""
 
     def __init__(self, options: Options, function: Function) -> None:
-        self._options, self._function = options, function
+        self._options, self._function, self._calls = options, function, Calls()
 
     @property
     def capabilities(self) -> Capabilities:
@@ -74,22 +76,22 @@ class PythonDriver:
         """Raises Unanswered where the function that makes a session fails."""
         function = self._function
         if self._options.takes == "nothing":
-            function = await _called(self._function, (), self._options.timeout)
+            function = await _called(self._calls, self._function, (), self._options.timeout)
             if not callable(function):
                 kind = type(function).__name__
                 raise Unanswered("bad-type", f"{self._options.function} returned {kind}, not a function of text")
         history = [
             message for exchange in opening.history for message in _messages(exchange.said, exchange.answer.text)
         ]
-        return _Session(self._options, function, history)
+        return _Session(self._options, self._calls, function, history)
 
     async def close(self) -> None:
-        """Nothing is held."""
+        self._calls.close()
 
 
 class _Session:
-    def __init__(self, options: Options, function: Function, history: list[dict[str, str]]) -> None:
-        self._options, self._function, self._history = options, function, history
+    def __init__(self, options: Options, calls: Calls, function: Function, history: list[dict[str, str]]) -> None:
+        self._options, self._calls, self._function, self._history = options, calls, function, history
         self._late = False
 
     async def say(self, text: str) -> Reply:
@@ -100,7 +102,7 @@ class _Session:
         arguments = (text, [dict(message) for message in self._history]) if options.takes == "history" else (text,)
         watch = Stopwatch()
         try:
-            answered = await _called(self._function, arguments, options.timeout)
+            answered = await _called(self._calls, self._function, arguments, options.timeout)
         except Unanswered as fault:
             self._late = self._late or fault.reason == "timeout"
             raise
@@ -122,73 +124,34 @@ def _messages(said: str, answered: str) -> list[dict[str, str]]:
 
 
 def _checked(answered: object, options: Options) -> str:
-    if not isinstance(answered, str):
-        shown = repr(answered)[:1000]
-        detail = f"{options.function} returned {type(answered).__name__}, not text"
-        raise Unanswered("bad-type", detail, exhibits=(Exhibit("returned", "text/plain", _encoded(shown)),))
-    try:
-        size = len(answered.encode())
-    except UnicodeEncodeError as error:
-        raise Unanswered("not-utf8", f"the text cannot be written as UTF-8: {error.reason}") from None
-    if size > options.max_reply:
+    # None of its own methods is trusted, nor what it says its class is: they are the function's code too.
+    kind = type(answered)
+    if not issubclass(kind, str):
+        detail = f"{options.function} returned {kind.__name__}, not text"
+        raise Unanswered("bad-type", detail, exhibits=(Exhibit("returned", "text/plain", _encoded(_shown(answered))),))
+    text = sound_text(str.__str__(answered))
+    if len(text.encode("utf-8", "surrogatepass")) > options.max_reply:
         detail = f"the reply is longer than {options.max_reply} bytes (max_reply)"
-        raise Unanswered("too-large", detail, partial=answered[: 2**20])
-    return str(answered)
+        raise Unanswered("too-large", detail, partial=text[: 2**20])
+    return text
 
 
-async def _called(function: Function, arguments: tuple[Any, ...], seconds: float) -> Any:
+def _shown(value: object) -> str:
+    try:
+        return repr(value)[:1000]
+    except BaseException:  # whatever its class raises
+        return object.__repr__(value)
+
+
+async def _called(calls: Calls, function: Function, arguments: tuple[Any, ...], seconds: float) -> Any:
     """What the function returns. Raises Unanswered: `timeout`, `exception` with the traceback as evidence."""
     try:
-        async with asyncio.timeout(seconds) as bound:
-            if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
-                getattr(function, "__call__", None)  # noqa: B004 - an object with an async __call__, not a question
-            ):
-                return await function(*arguments)
-            result = await _in_thread(function, arguments)
-            return await result if inspect.isawaitable(result) else result
-    except TimeoutError as error:
-        if bound.expired():
-            raise Unanswered("timeout", f"no reply within {seconds:g} s") from None
-        raise _blamed(error) from None
-    except asyncio.CancelledError as error:
-        task = asyncio.current_task()
-        if task is not None and task.cancelling():
-            raise
-        raise _blamed(error) from None  # the function's own doing
-    except (Exception, SystemExit) as error:
-        raise _blamed(error) from None
-
-
-async def _in_thread(function: Function, arguments: tuple[Any, ...]) -> Any:
-    loop = asyncio.get_running_loop()
-    future: asyncio.Future[Any] = loop.create_future()
-
-    def settle(result: Any, error: BaseException | None) -> None:
-        if not future.done():
-            if error is None:
-                future.set_result(result)
-            else:
-                future.set_exception(error)
-
-    def work() -> None:
-        result: Any = None
-        failure: Exception | None = None
-        try:
-            result = function(*arguments)
-        except BaseException as error:
-            # A future cannot carry StopIteration, and KeyboardInterrupt or SystemExit would end our own loop.
-            fits = isinstance(error, Exception) and not isinstance(error, StopIteration)
-            failure = cast(Exception, error) if fits else _carried(error)
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(settle, result, failure)
-
-    # A daemon, not a pool's thread: one that never returns must not keep the program from ending.
-    threading.Thread(target=work, name="harvest-python-driver", daemon=True).start()
-    return await future
-
-
-def _carried(error: BaseException) -> RuntimeError:
-    return RuntimeError(f"{type(error).__name__}: {error}").with_traceback(error.__traceback__)
+        returned, raised = await calls.result(function, arguments, seconds)
+    except TimeoutError:
+        raise Unanswered("timeout", f"no reply within {seconds:g} s") from None
+    if raised is not None:
+        raise _blamed(raised)
+    return returned
 
 
 def _blamed(error: BaseException) -> Unanswered:
@@ -203,24 +166,58 @@ def _encoded(text: str) -> bytes:
 
 
 def build(options: Options, surroundings: Surroundings) -> PythonDriver:
-    """Imports the function. Raises InputError where that fails, or what is there cannot be called."""
+    """Imports the function. Raises InputError where that fails, or what is there cannot be called as `takes` says."""
+    keep_output_aside()
     place, _, name = options.function.rpartition(":")
-    try:
-        found: Any = (
-            _from_file(surroundings.folder / place) if place.endswith(".py") else importlib.import_module(place)
-        )
-        for part in name.split("."):
+    found: Any = _imported(options, place, surroundings.folder)
+    for part in name.split("."):
+        try:
             found = getattr(found, part)
-    except FileNotFoundError:
-        raise _unusable(options, f"there is no file {surroundings.folder / place}") from None
-    except AttributeError as error:
-        raise _unusable(options, str(error)) from None
+        except AttributeError:
+            near = difflib.get_close_matches(part, [known for known in dir(found) if not known.startswith("_")], n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise _unusable(options, f"{place} has no function {name!r}{hint}") from None
+    if not callable(found):
+        raise _unusable(options, f"{options.function} is {type(found).__name__}, not a function")
+    _check_parameters(options, found)
+    return PythonDriver(options, found)
+
+
+def _imported(options: Options, place: str, folder: Path) -> ModuleType:
+    path = folder / place if place.endswith(".py") else None
+    if path is not None and not path.is_file():
+        raise _unusable(options, f"there is no file {path}")
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            return _from_file(path) if path is not None else importlib.import_module(place)
     except (Exception, SystemExit) as error:
         sentence = "".join(traceback.format_exception_only(error)).strip().splitlines()[-1]
         raise _unusable(options, f"importing {place} fails: {sentence}") from None
-    if not callable(found):
-        raise _unusable(options, f"{options.function} is {type(found).__name__}, not a function")
-    return PythonDriver(options, found)
+
+
+def _check_parameters(options: Options, function: Function) -> None:
+    """Raises InputError where the function cannot be called with what `takes` says, naming the value that would do."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # some built-in functions tell nothing
+        return
+    fitting = [takes for takes, arguments in _ARGUMENTS.items() if _fits(signature, arguments)]
+    if options.takes not in fitting:
+        given = ", ".join(_ARGUMENTS[options.takes])
+        raise InputError(
+            f"function {options.function}: it has the parameters {signature}, and `takes: {options.takes}` calls it "
+            f"with ({given})",
+            allowed="f(text); f(text, history) with takes: history; f() with takes: nothing",
+            advice=f"write `takes: {fitting[0]}`" if fitting else "change its parameters",
+        )
+
+
+def _fits(signature: inspect.Signature, arguments: tuple[str, ...]) -> bool:
+    try:
+        signature.bind(*arguments)
+    except TypeError:
+        return False
+    return True
 
 
 def _unusable(options: Options, what: str) -> InputError:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import codecs
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -33,6 +34,7 @@ __all__ = ["Received", "error_code", "error_message", "excerpt", "sound_text"]
 _ALWAYS_DENIED = frozenset({401, 402, 403, 407})
 _NO_QUOTA = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
 _NO_MODEL = frozenset({"model_not_found", "invalid_model", "model_not_supported", "deploymentnotfound"})
+_PYTHONS_OWN = frozenset({"undefined", "punycode", "idna", "unicode-escape", "raw-unicode-escape"})  # no charsets
 _MOST_EVIDENCE = 2**20  # bytes of a reply that was not whole: enough to see what it was
 
 
@@ -44,14 +46,9 @@ def excerpt(text: str, most: int = 200) -> str:
 
 def sound_text(text: str) -> str:
     """The text with halves of characters put together: JSON may escape a character beyond U+FFFF as two, and a
-    stream may cut between them. Raises Unanswered (`bad-encoding`) where the other half never came.
+    stream may cut between them. A half whose other half never came stays as it is: it is what the system said.
     """
-    if not any("\ud800" <= character <= "\udfff" for character in text):
-        return text
-    try:
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
-    except UnicodeDecodeError:
-        raise Unanswered("bad-encoding", "the reply holds half a character (a lone surrogate)") from None
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +82,11 @@ class Received:
     def charset(self) -> str:
         """As declared; UTF-8 where nothing is."""
         message = Message()
-        message["content-type"] = self.header("content-type") or "text/plain"
-        return message.get_content_charset("utf-8")
+        message["content-type"] = declared = self.header("content-type") or "text/plain"
+        try:
+            return message.get_content_charset("utf-8")
+        except (ValueError, LookupError):  # `charset*=…` is percent-encoded in a charset of its own
+            return excerpt(declared, 60)
 
     @property
     def loaded(self) -> object:
@@ -116,8 +116,11 @@ class Received:
         charset = self.charset
         try:
             codec = codecs.lookup(charset)
-        except LookupError:
-            raise self.fault(Unanswered, "unknown-charset", f"the reply declares the charset {charset!r}") from None
+        except (LookupError, ValueError):  # ValueError: a NUL in the name
+            codec = None
+        if codec is None or codec.name in _PYTHONS_OWN:
+            detail = f"the reply declares the charset {excerpt(charset, 60)!r}"
+            raise self.fault(Unanswered, "unknown-charset", detail)
         name = "utf-8-sig" if codec.name == "utf-8" else charset
         try:
             return self.body.decode(name)
@@ -125,6 +128,8 @@ class Received:
             reason = "not-utf8" if codec.name == "utf-8" else "bad-encoding"
             detail = f"byte {error.start} of the reply is not {charset}: {error.reason}"
             raise self.fault(Unanswered, reason, detail) from None
+        except UnicodeError as error:  # some codecs say no more than that
+            raise self.fault(Unanswered, "bad-encoding", f"the reply is not {charset}: {excerpt(str(error))}") from None
         except LookupError:  # codecs from bytes to bytes, such as `hex`, are no charsets
             raise self.fault(Unanswered, "unknown-charset", f"{charset!r} is not a charset of text") from None
 
@@ -174,14 +179,15 @@ class Received:
         for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
             value = self.header(name).strip()
             if value.isascii() and value.replace(".", "", 1).isdigit():
-                return float(value) * unit
+                seconds = float(value) * unit
+                return seconds if math.isfinite(seconds) else None
         try:
             moment = parsedate_to_datetime(self.header("retry-after"))
-        except (TypeError, ValueError):
+            if moment.tzinfo is None:
+                moment = moment.replace(tzinfo=UTC)
+            return max(0.0, (moment - now).total_seconds())
+        except (TypeError, ValueError, ArithmeticError, LookupError):  # years and zones beyond what a date can be
             return None
-        if moment.tzinfo is None:
-            moment = moment.replace(tzinfo=UTC)
-        return max(0.0, (moment - now).total_seconds())
 
 
 def _loaded(body: bytes) -> object:

@@ -83,7 +83,7 @@ def fill(value: object, values: Mapping[str, object]) -> Any:
 
 def fill_url(url: str, values: Mapping[str, object]) -> str:
     """The URL filled; what is put in is percent-encoded whole, so it stays one part of a path or a query."""
-    return _GAP.sub(lambda gap: quote(as_text(values[gap[1]]), safe=""), url)
+    return _GAP.sub(lambda gap: quote(as_text(values[gap[1]]), safe="", errors="surrogatepass"), url)
 
 
 def form_values(filled: Mapping[str, object]) -> list[tuple[str, str]]:

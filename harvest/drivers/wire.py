@@ -27,13 +27,16 @@ from httpx_sse import EventSource
 
 from harvest.drivers.driver import Denied, DriverError, NotSent, Surroundings, Unanswered
 from harvest.drivers.options import WireOptions, resolved, resolved_headers
-from harvest.drivers.received import Received
+from harvest.drivers.received import Received, excerpt
 from harvest.drivers.timing import Stopwatch
 from topics.errors import InputError, Place
 
 __all__ = ["Events", "Jar", "Request", "Wire"]
 
 _MOST_REDIRECTS = 5
+_UNPACKED = frozenset({"gzip", "deflate"})
+"""Codings that are undone though we asked for none. They swell a packet by 1000 at most; others, or one within the
+other, know no such bound, and the limit on a reply's size is looked at only after each packet."""
 _KEEP_ALIVE = 2.0  # seconds: servers drop idle connections after 5 s or more, and a turn lost to that is lost
 
 
@@ -196,6 +199,11 @@ class Wire:
                 raise Unanswered("broken-stream", "the stream ended before the reply was complete")
 
     async def _bounded(self, response: httpx.Response, transfer: _Transfer) -> AsyncGenerator[bytes, None]:
+        codings = [name.lower() for name in response.headers.get_list("content-encoding", split_commas=True) if name]
+        packed = [name for name in codings if name != "identity"]
+        if len(packed) > 1 or not set(packed) <= _UNPACKED:
+            shown = excerpt(", ".join(packed), 80)
+            raise Unanswered("bad-encoding", f"the body is packed as {shown!r}, and we asked for it as it is")
         room = self._options.max_reply
         async for chunk in response.aiter_bytes():
             transfer.body += chunk[: room + 1]

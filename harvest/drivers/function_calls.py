@@ -1,0 +1,173 @@
+"""Calling somebody else's Python function: in threads of its own, so that it can hold up or end nothing of ours.
+
+A plain call has a thread to itself. All `async` calls of a system share one event loop in another thread, because
+clients and connections that a bot keeps between turns belong to the loop they were made on; a loop that a function
+blocks past its time is left to it, and the calls that follow get a new one. Whatever a function raises, down to
+KeyboardInterrupt, is handed over as a value.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import inspect
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any, TextIO, cast
+
+__all__ = ["Calls", "Function", "Result", "keep_output_aside"]
+
+Function = Callable[..., Any]
+_SIGN_OF_LIFE = 0.2  # seconds that a loop has, after a call ran out of time on it, to show that it still turns
+
+Result = tuple[Any, BaseException | None]
+"""What a call returned, and what it raised instead."""
+
+
+class Calls:
+    """The calls of one system's functions."""
+
+    def __init__(self) -> None:
+        self._loops: list[_LoopThread] = []
+
+    async def result(self, function: Function, arguments: tuple[Any, ...], seconds: float) -> Result:
+        """Raises TimeoutError after `seconds`: an `async` function is then cancelled, a plain one goes on unseen."""
+        async with asyncio.timeout(seconds):
+            if is_async(function):
+                return await self._on_loop(lambda: function(*arguments))
+            returned, raised = await _in_thread(function, arguments)
+            if raised is None and inspect.isawaitable(returned):
+                return await self._on_loop(lambda: returned)
+            return returned, raised
+
+    def close(self) -> None:
+        while self._loops:
+            self._loops.pop().stop()
+
+    async def _on_loop(self, start: Callable[[], Any]) -> Result:
+        if self._loops and not self._loops[-1].responsive:
+            await asyncio.sleep(_SIGN_OF_LIFE)
+        if not self._loops or not self._loops[-1].responsive:
+            # The one before is not stopped: it may be slow, not stuck, and have other calls to finish.
+            self._loops.append(_LoopThread())
+        return await self._loops[-1].result(start)
+
+
+def is_async(function: Function) -> bool:
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
+        getattr(type(function), "__call__", None)  # noqa: B004 - an object with an async __call__, not a question
+    )
+
+
+class _LoopThread:
+    """An event loop in a daemon thread. responsive: False from a call that ran out of time until it shows life."""
+
+    def __init__(self) -> None:
+        self.responsive = True
+        self._loop = asyncio.new_event_loop()
+        _start(self._run)
+
+    async def result(self, start: Callable[[], Any]) -> Result:
+        settle, settled = _promise()
+        tasks: list[asyncio.Task[None]] = []
+
+        async def work() -> None:
+            try:
+                settle(await start(), None)
+            except BaseException as error:  # raised out of a task, KeyboardInterrupt and SystemExit would end the loop
+                settle(None, error)
+
+        def begin() -> None:
+            tasks.append(self._loop.create_task(work()))
+
+        self._loop.call_soon_threadsafe(begin)
+        try:
+            return await settled
+        except asyncio.CancelledError:  # out of time, or the audit is stopping
+            self.responsive = False
+            self._loop.call_soon_threadsafe(self._give_up, tasks)
+            raise
+
+    def stop(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+
+    def _give_up(self, tasks: list[asyncio.Task[None]]) -> None:
+        self.responsive = True
+        for task in tasks:
+            task.cancel()
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        while True:
+            try:
+                self._loop.run_forever()
+                break
+            except BaseException:  # of a task that a function left behind; other calls go on
+                continue
+        self._loop.set_exception_handler(lambda loop, context: None)  # tasks that refuse to end are not news
+        with contextlib.suppress(BaseException):
+            left = asyncio.all_tasks(self._loop)
+            for task in left:
+                task.cancel()
+            if left:
+                self._loop.run_until_complete(asyncio.wait(left, timeout=0.5))
+            self._loop.run_until_complete(self._loop.shutdown_asyncgens())
+        with contextlib.suppress(BaseException):
+            self._loop.close()
+
+
+async def _in_thread(function: Function, arguments: tuple[Any, ...]) -> Result:
+    settle, settled = _promise()
+
+    def work() -> None:
+        try:
+            settle(function(*arguments), None)
+        except BaseException as error:
+            settle(None, error)
+
+    _start(work)
+    return await settled
+
+
+def _promise() -> tuple[Callable[[Any, BaseException | None], None], asyncio.Future[Result]]:
+    """A future of the running loop, and how another thread settles it; late or twice is no harm."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[Result] = loop.create_future()
+
+    def set_result(result: Result) -> None:
+        if not future.done():
+            future.set_result(result)
+
+    def settle(returned: Any, raised: BaseException | None) -> None:
+        with contextlib.suppress(RuntimeError):  # our loop has ended meanwhile
+            loop.call_soon_threadsafe(set_result, (returned, raised))
+
+    return settle, future
+
+
+def _start(work: Callable[[], None]) -> None:
+    # A daemon, not a pool's thread: one that never returns must not keep the program from ending.
+    threading.Thread(target=work, name="harvest-python-driver", daemon=True).start()
+
+
+class _OutputAside:
+    """Stands for standard output: what the threads of functions print goes to standard error."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream, self.keepers = stream, {threading.main_thread().ident}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream if threading.get_ident() in self.keepers else sys.stderr, name)
+
+
+def keep_output_aside() -> None:
+    """From now on, only the main thread and the calling one write to `sys.stdout`; all other threads, those that
+    functions start included, write to `sys.stderr`. Standard output is where our own results go, and a bot's
+    `print` within them would spoil them. It stays so: a late function prints when its driver is long closed.
+    """
+    output: Any = sys.stdout
+    if not isinstance(output, _OutputAside):
+        output = _OutputAside(output)
+        sys.stdout = cast(TextIO, output)
+    output.keepers.add(threading.get_ident())
