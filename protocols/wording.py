@@ -3,12 +3,16 @@
 Templates are Jinja in its sandbox, cut down to what is pure and can be checked when the file is read: variables,
 filters from a fixed list, `if`, `for` and `set`. No includes, no calls, no randomness. Only the protocol's own text
 is a template; what stands in a topic is data and comes out as it is, even where it looks like a template.
+
+A file from elsewhere must not take the memory or the time of the machine either. So the only arithmetic is + and -,
+numbers have at most six digits, a loop stands in no other, what is set is made of nothing that was set before, and
+a text ends at 100,000 characters.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from types import SimpleNamespace
@@ -20,7 +24,7 @@ from topics.topic import Topic
 if TYPE_CHECKING:  # jinja takes 40 ms to import, and most commands render nothing
     from jinja2 import Environment, Template, nodes
 
-__all__ = ["FILTERS", "TOPIC_WORDS", "Fault", "Wording", "faults", "fields_used", "occurrence", "rendered"]
+__all__ = ["FILTERS", "LONGEST", "TOPIC_WORDS", "Fault", "Wording", "faults", "fields_used", "occurrence", "rendered"]
 
 TOPIC_WORDS = ("asks_for", "fields", "id", "request", "subject", "turns", "type")
 """What a template may ask of `topic`; `topic.fields.NAME` for the file's own words."""
@@ -32,6 +36,12 @@ FILTERS = frozenset(
 """The filters a template may use: those of Jinja that are pure and need no names in quotation marks."""
 
 
+LONGEST = 100_000
+"""Characters of the longest text a template may make."""
+
+_LONGEST_TEMPLATE = 20_000
+_LARGEST_NUMBER = 1_000_000
+_DEEPEST = 40
 _STATEMENTS = "{{ variable }}, {% if %}, {% for %}, {% set %}"
 
 
@@ -62,7 +72,7 @@ def rendered(wording: Wording, topic: Topic, *, turn: int, item: str = "") -> st
     if wording.each:
         variables["item"] = item
     try:
-        text = _compiled(wording.template).render(variables)
+        text = _bounded(_compiled(wording.template).generate(variables))
     except TemplateError as fault:
         named = re.search(r"attribute '([^']*)'", fault.message or "")
         name = named[1] if named else ""
@@ -78,7 +88,7 @@ def rendered(wording: Wording, topic: Topic, *, turn: int, item: str = "") -> st
                 f"topic {topic.id!r} has no {name}", advice="add it to the topic, or write {{ … | default('…') }}"
             ) from None
         raise InputError(f"topic {topic.id!r}: {fault.message}") from None
-    except (TypeError, ValueError, ArithmeticError) as fault:
+    except (TypeError, ValueError, ArithmeticError, RecursionError, MemoryError) as fault:
         raise InputError(f"topic {topic.id!r}: the template cannot be filled in: {fault}") from None
     text = text.strip()
     if not text:
@@ -86,14 +96,38 @@ def rendered(wording: Wording, topic: Topic, *, turn: int, item: str = "") -> st
     return text
 
 
+def _bounded(pieces: Iterable[str]) -> str:
+    found: list[str] = []
+    length = 0
+    for piece in pieces:
+        length += len(piece)
+        if length > LONGEST:
+            raise ValueError(f"it makes more than {LONGEST:,} characters")
+        found.append(piece)
+    return "".join(found)
+
+
 def faults(wording: Wording) -> Iterator[Fault]:
     """What is wrong with a template, whatever the topic; nothing where all is well."""
     from jinja2 import TemplateSyntaxError, nodes
 
+    if len(wording.template) > _LONGEST_TEMPLATE:
+        yield Fault(f"longer than {_LONGEST_TEMPLATE:,} characters", "a shorter template", 1, "")
+        return
     try:
         tree = _environment().parse(wording.template)
     except TemplateSyntaxError as fault:
         yield Fault(f"not a template: {fault.message}", _STATEMENTS, fault.lineno, "")
+        return
+    except RecursionError:
+        yield Fault("nested too deep", f"{_DEEPEST} levels", 1, "")
+        return
+    except ValueError:  # Python refuses to read a whole number of thousands of digits
+        yield Fault("too large a number", f"numbers up to {_LARGEST_NUMBER:,}", 1, "")
+        return
+    heavy = _heavy(tree, 0)
+    if heavy:
+        yield heavy
         return
     allowed_names = {"topic", "turn", *(("item",) if wording.each else ())}
     own = {node.name for node in tree.find_all(nodes.Name) if node.ctx in ("store", "param")}
@@ -101,6 +135,36 @@ def faults(wording: Wording) -> Iterator[Fault]:
     for name in sorted(own & allowed_names):
         yield Fault(f"the template sets {name!r} anew", "another name", _line_of(tree, name), name)
     yield from _walk(tree, frozenset(allowed_names | own | {"loop"}), allowed)
+
+
+def _heavy(node: nodes.Node, depth: int, *, looping: bool = False) -> Fault | None:
+    """The first thing in a template that could take more time or memory than a text for a chat is worth."""
+    from jinja2 import nodes
+
+    line = node.lineno
+    if depth > _DEEPEST:
+        return Fault("nested too deep", f"{_DEEPEST} levels", line, "")
+    if isinstance(node, nodes.BinExpr) and not isinstance(node, (nodes.Add, nodes.Sub, nodes.And, nodes.Or)):
+        return Fault(f"the operator {node.operator} is not for protocols", "+ and -", line, "")
+    if isinstance(node, nodes.Const) and isinstance(node.value, (int, float)) and abs(node.value) > _LARGEST_NUMBER:
+        return Fault("too large a number", f"numbers up to {_LARGEST_NUMBER:,}", line, "")
+    if isinstance(node, nodes.For):
+        if looping:
+            return Fault("a loop inside a loop", "loops one after the other", line, "for")
+        looping = True
+    if isinstance(node, nodes.AssignBlock):
+        return Fault("a block that sets a variable", "{% set name = value %}", line, "set")
+    if isinstance(node, nodes.Template):
+        before = {name.name for one in node.find_all(nodes.Assign) for name in one.target.find_all(nodes.Name)}
+        before |= {one.target.name for one in node.find_all(nodes.Assign) if isinstance(one.target, nodes.Name)}
+        for one in node.find_all(nodes.Assign):
+            used = {name.name for name in one.node.find_all(nodes.Name)}
+            used |= {one.node.name} if isinstance(one.node, nodes.Name) else set()
+            if used & before:
+                name = min(used & before)
+                return Fault(f"what is set is made of {name!r}, which is set too", "topic, turn", one.lineno, name)
+    found = (_heavy(child, depth + 1, looping=looping) for child in node.iter_child_nodes())
+    return next((fault for fault in found if fault), None)
 
 
 def _walk(node: nodes.Node, names: frozenset[str], allowed: str) -> Iterator[Fault]:
@@ -213,7 +277,23 @@ def _environment() -> Environment:
     )
     environment.globals.clear()
     environment.filters = {name: environment.filters[name] for name in FILTERS}
+    environment.filters.update(indent=_indented, replace=_replaced)
     return environment
+
+
+def _indented(text: str, width: int | str = 4, first: bool = False, blank: bool = False) -> str:
+    from jinja2.filters import do_indent
+
+    if len(width if isinstance(width, str) else range(width)) > 100:
+        raise ValueError("indent takes at most 100")
+    return do_indent(text, width, first, blank)
+
+
+def _replaced(text: object, old: str, new: str, count: int = -1) -> str:
+    words = str(text)
+    if len(words) + (words.count(old) if old else len(words) + 1) * len(new) > LONGEST:
+        raise ValueError(f"replace makes more than {LONGEST:,} characters")
+    return words.replace(old, new, count)
 
 
 @lru_cache(maxsize=512)

@@ -18,30 +18,33 @@ from topics.errors import HarvestError, InputError
 __all__ = ["RunError", "StoreError"]
 
 _ADVICE = {
-    errno.ENOSPC: "free some space on that disk, then give the same command again: it goes on where it stopped",
+    errno.ENOSPC: "free some space on that disk, then give the same command again",
     errno.EDQUOT: "your quota on that disk is used up: free some space, then give the same command again",
     errno.EFBIG: "files may not grow further here (ulimit -f): raise the limit, then give the same command again",
     errno.EROFS: "the disk is mounted read-only: mend that, then give the same command again",
 }
-_OTHER = "check the disk, then give the same command again: it goes on where it stopped"
+_OTHER = "check the path and the disk, then give the same command again"
 
 
 class StoreError(HarvestError):
-    """A write failed. path: the file. fault: the operating system's error.
+    """A write failed. path: the file. fault: the operating system's error. playing: a run was being written.
 
+    While a run is played:
     Every event whose `append(…, sync=True)` returned is on disk; the event at hand may or may not be. The writer
     takes nothing more: going on behind a half-written line would bury it in the middle of a file.
     """
 
-    def __init__(self, path: str | os.PathLike[str], fault: OSError, doing: str = "write") -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], fault: OSError, doing: str = "write", *, playing: bool = False
+    ) -> None:
         self.path, self.fault = os.fspath(path), fault
         reason = fault.strerror or str(fault)
         advice = _ADVICE.get(fault.errno or 0, _OTHER)
-        super().__init__(
-            f"cannot {doing} {self.path}: {reason}\n"
-            f"  safe: every turn that was acknowledged before this is on disk; this run takes no further turns\n"
-            f"  do: {advice}"
-        )
+        safe = ""
+        if playing:
+            safe = "  safe: every turn that was acknowledged before this is on disk; this run takes no further turns\n"
+            advice += ": it goes on where it stopped"
+        super().__init__(f"cannot {doing} {self.path}: {reason}\n{safe}  do: {advice}")
 
 
 class RunError(InputError):

@@ -148,7 +148,12 @@ class _Row:
 
     def seconds(self, key: str) -> float | None:
         value = self._take(key, (int, float, type(None)), "a number or null", None)
-        return None if value is None else float(value)
+        return None if value is None else self.finite(value, key)
+
+    def finite(self, value: int | float, key: str) -> float:
+        if not -_MOST_SECONDS < value < _MOST_SECONDS:  # JSON can write numbers that no float can hold
+            raise RunError(f"{key!r} is no number of seconds that can have passed", place=self.place)
+        return float(value)
 
     def rows(self, key: str) -> list[Any]:
         return list(self._take(key, (list,), "a list", []))
@@ -167,6 +172,7 @@ class _Row:
 
 
 _MISSING = object()
+_MOST_SECONDS = 1e12
 
 
 def _started(row: _Row) -> TrialStarted:
@@ -194,7 +200,7 @@ def _answered(row: _Row) -> Answered:
     for piece in row.rows("pieces"):
         match piece:
             case [int() | float() as seconds, int() as characters]:
-                pieces.append((float(seconds), characters))
+                pieces.append((row.finite(seconds, "pieces"), characters))
             case _:
                 raise RunError("'pieces' holds something that is not [seconds, characters]", place=row.place)
     links = [_Row(_object(link, row.place), row.place) for link in row.rows("links")]

@@ -11,7 +11,7 @@ import dataclasses
 import difflib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from types import MappingProxyType
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FORMAT",
+    "PART",
     "Header",
     "added",
     "differences",
@@ -103,7 +104,10 @@ class Header:
         for key, kinds in _KINDS.items():
             if key not in value or not isinstance(value[key], kinds) or isinstance(value[key], bool):
                 raise RunError(f"run.json has no {key!r}, or not of the right kind", place=place)
-        rest = {key: item for key, item in value.items() if key in known}
+        fault = next(_faults_inside(value), "")
+        if fault:
+            raise RunError(f"run.json: {fault}", place=place)
+        rest = {key: item for key, item in value.items() if key in known and (item is not None or key in _JSON)}
         for key in ("changes", "parts"):
             rest[key] = tuple(rest.get(key) or ())
         extra = {key: item for key, item in value.items() if key not in known and key != "format"}
@@ -128,6 +132,39 @@ class Header:
 
 
 _KINDS: Mapping[str, type | tuple[type, ...]] = {"seed": int, "systems": dict, "hashes": dict}
+PART = ("audit", "created_at", "software", "audit_commit", "source", "redaction", "changes")
+"""What a merged header remembers of each run that went in."""
+_JSON = ("audit", "protocol", "topics", "source")
+
+
+def _faults_inside(value: Mapping[str, Any]) -> Iterator[str]:
+    """What is of the wrong kind in a header, below its first level."""
+    for key, kind, called in (
+        ("created_at", str, "text"),
+        ("audit_commit", str, "text"),
+        ("software", dict, "an object"),
+        ("redaction", dict, "an object"),
+        ("changes", list, "a list"),
+        ("parts", list, "a list"),
+    ):
+        if not isinstance(value.get(key), (kind, type(None))):
+            yield f"{key!r} is not {called}"
+        elif kind is list and not all(isinstance(item, dict) for item in value.get(key) or ()):
+            yield f"{key!r} holds something that is not an object"
+    hashes = value["hashes"]
+    if not isinstance(hashes.get("protocol", ""), str):
+        yield "'hashes.protocol' is not text"
+    for key in ("topics", "systems"):
+        named = hashes.get(key, {})
+        if not isinstance(named, dict) or not all(isinstance(item, str) for item in named.values()):
+            yield f"'hashes.{key}' is not an object of texts"
+    for part in value.get("parts") or ():
+        if isinstance(part, dict):
+            wrong = [key for key in PART if key not in part]
+            if wrong:
+                yield f"'parts' holds an object without {wrong[0]!r}"
+            elif not (isinstance(part["software"], dict) and isinstance(part["redaction"], dict)):
+                yield "'parts' holds an object whose 'software' or 'redaction' is not an object"
 
 
 def make_header(

@@ -53,7 +53,7 @@ class Journal:
                 view = view[os.write(self._descriptor, view) :]
         except OSError as fault:
             self._fault = fault
-            raise StoreError(self.path, fault) from fault
+            raise StoreError(self.path, fault, playing=True) from fault
         self._written += len(data)
 
     async def sync(self) -> None:
@@ -81,7 +81,7 @@ class Journal:
 
     def _check(self) -> None:
         if self._fault is not None:
-            raise StoreError(self.path, self._fault)
+            raise StoreError(self.path, self._fault, playing=True)
         if self._descriptor < 0:
             raise ValueError(f"{self.path} is closed")
 
@@ -99,7 +99,7 @@ class Journal:
                     self._fault = fault
                     for done in batch + self._waiting:
                         if not done.done():
-                            done.set_exception(StoreError(self.path, fault, "make safe"))
+                            done.set_exception(StoreError(self.path, fault, "make safe", playing=True))
                     self._waiting = []
                 else:
                     self._synced = reached

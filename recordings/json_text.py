@@ -15,6 +15,7 @@ from pathlib import Path
 
 from recordings.errors import RunError
 from topics.errors import InputError, Place
+from topics.regular_file import missing_advice, read_regular
 
 __all__ = ["Json", "document", "line", "parsed", "read_bytes", "read_lines"]
 
@@ -61,11 +62,9 @@ def read_bytes(path: str | PathLike[str]) -> bytes:
     """The bytes of a file that a person named. Raises InputError where it cannot be read."""
     place = Place.of(path)
     try:
-        return Path(path).read_bytes()
+        return read_regular(path)
     except FileNotFoundError:
-        raise InputError("no such file", place=place, advice="check the path; relative to where?") from None
-    except IsADirectoryError:
-        raise InputError("this is a folder, not a file", place=place) from None
+        raise InputError("no such file", place=place, advice=missing_advice(path)) from None
     except OSError as fault:
         raise InputError(f"cannot be read: {fault.strerror}", place=place) from None
 
@@ -74,9 +73,12 @@ def read_lines(path: Path) -> tuple[list[tuple[Place, dict[str, Json]]], str]:
     """The objects of a JSONL file with their places, and what is wrong with its last line ("" if nothing).
 
     A last line without a line end is what a killed writer leaves: it is taken if it is whole, and left out and
-    described if it is not. Raises RunError for anything else that is no JSON object.
+    described if it is not. Raises RunError for anything else that is no JSON object, and where it cannot be read.
     """
-    data = path.read_bytes()
+    try:
+        data = read_regular(path)
+    except OSError as fault:
+        raise RunError(f"cannot be read: {fault.strerror}", place=Place(str(path))) from None
     rows: list[tuple[Place, dict[str, Json]]] = []
     pieces = data.split(b"\n")
     rest = pieces.pop()

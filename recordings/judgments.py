@@ -8,9 +8,11 @@ ends in the hash of its content, so that merging runs keeps every layer once.
 from __future__ import annotations
 
 import hashlib
+import math
+import os
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -61,6 +63,7 @@ class Judgment:
 class Layer:
     """Judgments of one author. kind: one of `KINDS`. version: of the rule, model or guideline. source: where they
     come from (a file, a prompt's hash, a publication). made_at: UTC time, ISO 8601, "" where not known.
+    path: the file it was read from; judgment i stands in its line i + 2.
     """
 
     kind: str
@@ -69,6 +72,7 @@ class Layer:
     source: str = ""
     made_at: str = ""
     judgments: tuple[Judgment, ...] = ()
+    path: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -97,6 +101,7 @@ def put_layer(run: Path, data: bytes, kind: str, author: str) -> Path:
     """Keep the bytes of a layer under the name that belongs to them."""
     slug = re.sub(r"[^a-z0-9]+", "-", author.lower()).strip("-")[:40] or "unknown"
     digest = hashlib.blake2b(data, digest_size=8, person=b"harvest-layer").hexdigest()
+    _folder(run)
     path = run / "judgments" / f"{kind}-{slug}-{digest}.jsonl"
     if not path.exists():
         try:
@@ -109,8 +114,15 @@ def put_layer(run: Path, data: bytes, kind: str, author: str) -> Path:
 
 def read_layers(run: str | PathLike[str]) -> tuple[Layer, ...]:
     """Every layer of a run, the oldest first. Raises RunError with file and line."""
-    files = sorted((Path(run) / "judgments").glob("*.jsonl"))
+    files = sorted(_folder(Path(run)).glob("*.jsonl"))
     return tuple(sorted((read_layer(file) for file in files), key=lambda layer: layer.made_at))
+
+
+def _folder(run: Path) -> Path:
+    folder = run / "judgments"
+    if os.path.lexists(folder) and not folder.is_dir():
+        raise RunError("this is not a folder, so no judgments can be in it", place=Place(str(folder)))
+    return folder
 
 
 def read_layer(path: Path) -> Layer:
@@ -125,7 +137,9 @@ def read_layer(path: Path) -> Layer:
     if opening.get("layer") not in KINDS:
         raise RunError(f"{opening.get('layer')!r} is not a kind of layer", place=place, allowed=", ".join(KINDS))
     names = {key: str(opening.get(key) or "") for key in ("author", "version", "source", "made_at")}
-    return Layer(str(opening["layer"]), **names, judgments=tuple(_judgment(row, at) for at, row in rows[1:]))
+    return Layer(
+        str(opening["layer"]), **names, judgments=tuple(_judgment(row, at) for at, row in rows[1:]), path=str(path)
+    )
 
 
 def _judgment(row: Mapping[str, Any], place: Place) -> Judgment:
@@ -152,35 +166,61 @@ def gold_judgments(
     return tuple(found)
 
 
-def gold_entries(layers: Iterable[Layer]) -> tuple[GoldEntry, ...]:
-    """The gold entries in the layers of kind `gold`; a later layer wins over an earlier one for the same entity."""
+def gold_entries(layers: Iterable[Layer], topics: TopicSet | None = None) -> tuple[GoldEntry, ...]:
+    """The gold entries in the layers of kind `gold`; a later layer wins over an earlier one for the same entity.
+
+    topics: whose attribute sets say how many shares a membership has. Raises RunError, with file and line, where a
+    judgment is not what a gold judgment must be.
+    """
     found: dict[tuple[str, str], GoldEntry] = {}
     for layer in layers:
         if layer.kind != "gold":
             continue
-        for judgment in layer.judgments:
+        for number, judgment in enumerate(layer.judgments, 2):
+            place = Place(layer.path or f"the gold of {layer.author}", number)
             match judgment:
                 case Judgment(
                     about={"topic": str(topic), "entity": str(entity)},
                     criterion="gold",
-                    value={"grade": int(grade), **rest},
+                    value={"grade": grade, **rest},
                 ):
+                    if isinstance(grade, bool) or grade not in range(10):
+                        raise RunError("the grade of a gold judgment is a whole number from 0 to 9", place=place)
                     found[topic, entity] = GoldEntry(
                         topic=topic,
                         entity=entity,
                         grade=grade,
                         title=str(rest.get("title") or ""),
                         groups={
-                            name: tuple(float(share) for share in vector)
-                            for name, vector in _object(rest.get("groups")).items()
+                            name: _shares(name, vector, topics, place)
+                            for name, vector in _object(rest.get("groups"), "groups", place).items()
                         },
-                        raw={name: str(text) for name, text in _object(rest.get("raw")).items()},
+                        raw={name: str(text) for name, text in _object(rest.get("raw"), "raw", place).items()},
+                    )
+                case Judgment(criterion="gold"):
+                    raise RunError(
+                        "a gold judgment is about a topic and an entity, and its value has a grade", place=place
                     )
     return tuple(found.values())
 
 
-def _object(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
+def _object(value: Any, key: str, place: Place) -> dict[str, Any]:
+    if not isinstance(value, (dict, type(None))):
+        raise RunError(f"the {key!r} of a gold judgment is not an object", place=place)
+    return value or {}
+
+
+def _shares(name: str, vector: Any, topics: TopicSet | None, place: Place) -> tuple[float, ...]:
+    if not isinstance(vector, list) or not all(
+        isinstance(share, (int, float)) and not isinstance(share, bool) and 0 <= share <= 1 for share in vector
+    ):
+        raise RunError(f"{name} is not a list of shares from 0 to 1", place=place)
+    if abs(math.fsum(vector) - 1) > 1e-5:
+        raise RunError(f"the shares of {name} sum to {math.fsum(vector):.6g}, not to 1", place=place)
+    known = topics.attributes.get(name) if topics else None
+    if known and len(known.groups) != len(vector):
+        raise RunError(f"{name} has {len(known.groups)} groups, and {len(vector)} shares stand here", place=place)
+    return tuple(map(float, vector))
 
 
 def keep_gold(
@@ -207,4 +247,4 @@ def read_gold_layers(runs: Iterable[str | PathLike[str]], topics: TopicSet | Non
     """
     layers = sorted((layer for run in runs for layer in read_layers(run)), key=lambda layer: layer.made_at)
     known = None if topics is None else {topic.id for topic in topics.topics}
-    return GoldTable(entry for entry in gold_entries(layers) if known is None or entry.topic in known)
+    return GoldTable(entry for entry in gold_entries(layers, topics) if known is None or entry.topic in known)

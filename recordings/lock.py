@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
+import re
+import stat
 from pathlib import Path
 
 from recordings.errors import RunError, StoreError
@@ -11,28 +14,48 @@ from topics.errors import Place
 
 __all__ = ["Lock"]
 
+_HOLDER = re.compile(rb"[0-9]{0,20}\n?")
+
 
 class Lock:
     """Held from its making until `release`, or until the process ends, however it ends.
 
-    Raises RunError, naming the process that holds it, and StoreError where the folder cannot be written.
+    Raises RunError, naming the process that holds it, or where `lock` is no file of ours; StoreError where the
+    folder cannot be written.
     """
 
     def __init__(self, run: Path) -> None:
         path = run / "lock"
-        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        # A link is not followed: what it leads to would be emptied for the number of this process.
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+        try:
+            self._descriptor = os.open(path, flags, 0o666)
+        except OSError as fault:
+            if fault.errno in (errno.ELOOP, errno.EISDIR, errno.ENXIO):
+                raise _no_lock(path) from None
+            raise StoreError(path, fault, "lock") from fault
+        try:
+            self._take(path, run)
+        except BaseException:
+            self.release()
+            raise
+
+    def _take(self, path: Path, run: Path) -> None:
+        if not stat.S_ISREG(os.fstat(self._descriptor).st_mode):
+            raise _no_lock(path)
+        holder = os.pread(self._descriptor, 32, 0)
+        if not _HOLDER.fullmatch(holder):
+            raise _no_lock(path)
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as fault:
-            holder = os.read(self._descriptor, 32).decode("ascii", "replace").strip()
-            os.close(self._descriptor)
-            if not isinstance(fault, BlockingIOError):
-                raise StoreError(path, fault, "lock") from fault
+        except BlockingIOError:
             raise RunError(
-                f"this run is being written by another process (pid {holder or 'unknown'})",
+                f"this run is being written by another process (pid {holder.decode().strip() or 'unknown'})",
                 place=Place(str(run)),
                 advice="wait for it to end, or stop it; then give the same command again",
             ) from None
+        except OSError as fault:
+            raise StoreError(path, fault, "lock") from fault
         try:
             os.ftruncate(self._descriptor, 0)
             os.pwrite(self._descriptor, f"{os.getpid()}\n".encode(), 0)
@@ -44,3 +67,11 @@ class Lock:
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
+
+
+def _no_lock(path: Path) -> RunError:
+    return RunError(
+        "this is not the lock of a run (a link, a folder, or a file with something in it)",
+        place=Place(str(path)),
+        advice="see where it comes from; without it the run makes its own",
+    )

@@ -23,7 +23,7 @@ from recordings.attempts import Attempt
 from recordings.errors import RunError, StoreError
 from recordings.event_lines import FORMAT
 from recordings.evidence import evidence_fault, fsync_folder, write_safely
-from recordings.header import Header, differences, united_topics
+from recordings.header import PART, Header, differences, united_topics
 from recordings.json_text import Json, document, line
 from recordings.judgments import put_layer, read_layer
 from recordings.run_folder import Run, read
@@ -183,8 +183,7 @@ def _parts(header: Header) -> list[dict[str, Any]]:
     if header.parts:
         return [part for part in header.parts if isinstance(part, dict)]
     value = header.as_json()
-    kept = ("audit", "created_at", "software", "audit_commit", "source", "redaction", "changes")
-    return [{key: value[key] for key in kept}]
+    return [{key: value[key] for key in PART}]
 
 
 def _both(one: Any, two: Any) -> dict[str, Json]:

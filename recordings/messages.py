@@ -15,16 +15,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 from protocols.answer import Answer
 from recordings.conversation import INVALID, Conversation, Outcome, SystemTurn, TrialKey, Turn
-from recordings.errors import StoreError
-from recordings.evidence import write_safely
+from recordings.exports import write_export
 from recordings.header import trial_identity
 from recordings.json_text import Json, line, parsed, read_bytes
-from recordings.transcript_turns import IMPORT_RULE, imported_route, state_name
+from recordings.transcript_turns import IMPORT_RULE, imported_route, state_name, topic_names
 from topics.errors import InputError, Place
 from topics.links import links_in
 from topics.topic import TopicSet
@@ -121,8 +119,9 @@ class _Line:
         if topics is not None:
             known = next((one for one in topics.topics if one.id == topic), None)
             if known is None:
-                names = ", ".join(one.id for one in topics.topics[:8])
-                raise self.error(f"topic {topic!r} is not in the topic set {topics.name!r}", allowed=names)
+                raise self.error(
+                    f"topic {topic!r} is not in the topic set {topics.name!r}", allowed=topic_names(topics)
+                )
         counted[system, topic] += 1
         key = TrialKey(system, topic, self._count("trial", counted[system, topic]))
         said = self._sides()
@@ -205,12 +204,9 @@ class _Line:
 
 
 def write_messages(conversations: Iterable[Conversation], path: str | PathLike[str]) -> None:
-    """Write the conversations to `path`, whole or not at all. Raises StoreError."""
+    """Write the conversations to `path`, whole or not at all. Raises as `write_export` does."""
     data = b"".join(map(messages_line, conversations))
-    try:
-        write_safely(Path(path), data)
-    except OSError as fault:
-        raise StoreError(path, fault) from fault
+    write_export(path, data)
 
 
 def messages_line(conversation: Conversation) -> bytes:

@@ -1,7 +1,9 @@
 """Secrets are taken out by the writer, before anything reaches the disk.
 
 Two nets: the secrets we were told about, in every form in which they commonly come back (as they are, escaped for
-JSON, HTML or URLs, in base64 at any offset, in hex), and the shapes of well-known secrets. What is found becomes
+JSON, HTML or URLs, in base64 at any offset, in hex, as UTF-16, with any characters as HTML's numeric entities, with
+colour codes of terminals or characters of no width between; from 12 characters on in any mix of upper and lower
+case), and the shapes of well-known secrets. What is found becomes
 `[redacted:<kind>]`; nothing else changes. A word of a reply stays a word, so word counts hold.
 
 Known limits, on purpose: a secret of fewer than 8 characters is not looked for by its value (`test`, `none` and
@@ -28,6 +30,11 @@ __all__ = ["SHORTEST", "Redactor", "marks_in"]
 SHORTEST = 8
 """Characters a secret must have to be looked for by its value."""
 
+_ANY_CASE = 12
+"""Characters a secret must have to be looked for in any mix of upper and lower case."""
+
+_DISGUISE = re.compile(r"&#|\x1b\[|[\0\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")
+_BETWEEN = r"(?:\x1b\[[0-9;]{0,20}m|[\0\u00ad\u200b-\u200f\u2060-\u2064\ufeff]){0,8}"
 _PASSES = 10
 _MARK = re.compile(r"\[redacted:[a-z-]{3,20}\]")
 _EVERY_MARK = "".join(f"[redacted:{kind}]" for kind in {"secret", "cookie", *(pattern.kind for pattern in PATTERNS)})
@@ -66,6 +73,7 @@ class Redactor:
         self._forms: list[str] = []
         self._raw: list[bytes] = []
         self._known: set[str] = set()
+        self._loose: list[tuple[str, re.Pattern[str]]] = []  # how it looks in lower case, and all its disguises
         self.ignored = 0
         self.add(*secrets)
 
@@ -85,6 +93,8 @@ class Redactor:
                 continue
             self._known.add(value)
             self._forms.extend(form for form in _forms(value) if form not in _EVERY_MARK)
+            if value.lower() not in _EVERY_MARK:
+                self._loose.append((value.lower(), _disguised(value)))
             raw = value.encode("utf-8", "surrogatepass")
             self._raw += [raw, value.encode("utf-16-le", "surrogatepass"), value.encode("utf-16-be", "surrogatepass")]
         # The longest first: a form may contain a shorter one, and must go as a whole.
@@ -104,6 +114,12 @@ class Redactor:
             if form in text:
                 text = text.replace(form, "[redacted:secret]")
         lowered = text.lower()
+        if self._loose:
+            disguises = _DISGUISE.search(text)
+            for plain, expression in self._loose:
+                if disguises or plain in lowered:
+                    text = expression.sub("[redacted:secret]", text)
+            lowered = text.lower()
         if len(text) < _SHORT and not _ANY_HINT.search(lowered):  # names and hashes: most texts of a recording
             return text
         for pattern in PATTERNS:
@@ -129,6 +145,11 @@ class Redactor:
         In what is not text, known secrets are overwritten with `*`, so that offsets in the file stay what they are.
         """
         if _is_text(data, media_type):
+            for told in self._known:  # text in UTF-16 is often said to be something else
+                for order in ("utf-16-le", "utf-16-be"):
+                    wide = told.encode(order, "surrogatepass")
+                    if wide in data:
+                        data = data.replace(wide, "[redacted:secret]".encode(order))
             encoding = _encoding(media_type)
             try:
                 text = data.decode(encoding, "surrogateescape")
@@ -215,6 +236,20 @@ def _forms(secret: str) -> Iterator[str]:
             yield form.replace("/", "\\/")
         if set(form) & set("+/="):
             yield quote(form, safe="")
+
+
+def _disguised(secret: str) -> re.Pattern[str]:
+    """`secret` with each character as itself or as an entity, and what nobody sees between. It takes linear time: what
+    stands between begins with no character that a secret can begin its next piece with."""
+    any_case = len(secret) >= _ANY_CASE
+    pieces = []
+    for character in secret:
+        codes = {ord(one) for one in (character, character.lower(), character.upper()) if len(one) == 1}
+        shapes = [re.escape(character)]
+        for code in sorted(codes if any_case else {ord(character)}):
+            shapes += [f"&#0{{0,5}}{code};?", f"&#[xX]0{{0,5}}(?i:{code:x});?"]
+        pieces.append(f"(?:{'|'.join(shapes)})")
+    return re.compile(_BETWEEN.join(pieces), re.IGNORECASE if any_case else re.NOFLAG)
 
 
 def _units(text: str) -> Iterator[int]:

@@ -86,11 +86,10 @@ def read(path: str | PathLike[str]) -> Run:
 
 def _read_file(file: Path, attempts: Attempts) -> list[str]:
     worker = file.name.removeprefix("trials-").removesuffix(".jsonl")
-    try:
-        rows, torn = read_lines(file)
-    except OSError as fault:
-        raise RunError(f"cannot be read: {fault.strerror}", place=Place(str(file))) from None
+    rows, torn = read_lines(file)
     damage = [torn] if torn else []
+    if not rows and not torn:
+        damage = [f"{file} is empty: its writer was stopped before its first line, or it was emptied"]
     unknown: dict[str, Place] = {}
     for i, (place, row) in enumerate(rows):
         if i == 0:

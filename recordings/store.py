@@ -29,6 +29,7 @@ from recordings.lock import Lock
 from recordings.provenance import Clock, software, stamp, utc_now
 from recordings.redaction import Redactor, marks_in
 from topics.errors import Place
+from topics.regular_file import read_regular
 
 __all__ = ["RunWriter", "read_header"]
 
@@ -42,7 +43,7 @@ def read_header(run: Path) -> Header:
     path = run / "run.json"
     place = Place(str(path))
     try:
-        data = path.read_bytes()
+        data = read_regular(path)
     except (FileNotFoundError, NotADirectoryError):
         raise RunError(
             "this is not a run folder: it has no run.json", place=Place(str(run)), advice="check the path"
@@ -83,21 +84,12 @@ class RunWriter:
         Raises RunError where the folder holds something, StoreError where it cannot be written.
         """
         run = Path(path)
+        _check_name(worker)
+        if run.is_dir():
+            _refuse_filled(run)  # before anything is written: this may be somebody's folder
         lock = _locked(run, make=True)
         try:
-            if (run / "run.json").exists():
-                raise RunError(
-                    "there is a run in this folder already",
-                    place=Place(str(run)),
-                    advice="resume it, or take another folder",
-                )
-            others = sorted(entry.name for entry in run.iterdir() if not _left_over(entry.name))
-            if others:
-                raise RunError(
-                    f"the folder is not empty and holds no run (it holds {others[0]!r})",
-                    place=Place(str(run)),
-                    advice="take an empty or new folder",
-                )
+            _refuse_filled(run)  # another process may have been quicker
             redactor = Redactor(secrets)
             header = _redacted(header, redactor)
             _save(run, header)
@@ -124,6 +116,7 @@ class RunWriter:
         run = Path(path)
         if not run.is_dir():
             raise RunError("there is no such run folder", place=Place(str(run)))
+        _check_name(worker)
         read_header(run)  # before anything is written: this may be somebody's folder and not a run
         lock = _locked(run, make=False)
         try:
@@ -157,8 +150,6 @@ class RunWriter:
 
     @classmethod
     def _opened(cls, run: Path, header: Header, lock: Lock, name: str, redactor: Redactor, clock: Clock) -> RunWriter:
-        if name and not _NAME.fullmatch(name):
-            raise RunError(f"{name!r} cannot be a worker's name", allowed="letters, digits, _ . and -")
         numbers = [int(found[1]) for entry in run.iterdir() if (found := _SEQUENCE.fullmatch(entry.name))]
         for number in count(max(numbers, default=0) + 1):
             worker = f"{name}-{number:06d}" if name else f"{number:06d}"
@@ -220,7 +211,7 @@ class RunWriter:
             address, marks = await asyncio.to_thread(kept)
         except OSError as fault:
             path = fault.filename or self.run / "evidence"
-            raise StoreError(path, fault, f"keep the evidence {exhibit_name!r} in") from fault
+            raise StoreError(path, fault, f"keep the evidence {exhibit_name!r} in", playing=True) from fault
         if marks:
             self._marks_at[address] = marks
         return address
@@ -261,6 +252,30 @@ def _evidence(event: Event) -> Mapping[str, str]:
     if isinstance(event, Answered):
         return event.reply.evidence
     return event.evidence if isinstance(event, Failed) else {}
+
+
+def _check_name(worker: str) -> None:
+    if worker and not _NAME.fullmatch(worker):
+        raise RunError(f"{worker!r} cannot be a worker's name", allowed="letters, digits, _ . and -")
+
+
+def _refuse_filled(run: Path) -> None:
+    if (run / "run.json").exists():
+        raise RunError(
+            "there is a run in this folder already",
+            place=Place(str(run)),
+            advice="resume it, or take another folder",
+        )
+    try:
+        others = sorted(entry.name for entry in run.iterdir() if not _left_over(entry.name))
+    except OSError as fault:
+        raise StoreError(run, fault, "read") from fault
+    if others:
+        raise RunError(
+            f"the folder is not empty and holds no run (it holds {others[0]!r})",
+            place=Place(str(run)),
+            advice="take an empty or new folder",
+        )
 
 
 def _locked(run: Path, *, make: bool) -> Lock:

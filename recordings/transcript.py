@@ -31,7 +31,7 @@ from urllib.parse import unquote
 from recordings.conversation import Conversation
 from recordings.header import trial_identity
 from recordings.json_text import read_bytes
-from recordings.transcript_turns import Draft, assembled
+from recordings.transcript_turns import Draft, assembled, topic_names
 from topics.attributes import AttributeSet
 from topics.errors import InputError, Place
 from topics.gold import GoldEntry, GoldTable
@@ -187,7 +187,7 @@ class _Reader:
                 raise self.error(
                     f"topic {name!r} is not in the topic set {self.topics.name!r}",
                     column=7,
-                    allowed=", ".join(one.id for one in self.topics.topics[:8]),
+                    allowed=topic_names(self.topics),
                     advice="if this is text of a reply, take out its first #",
                 )
         system = self.own.get("system") or self.system

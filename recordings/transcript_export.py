@@ -11,12 +11,10 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from os import PathLike
-from pathlib import Path
 from urllib.parse import quote
 
 from recordings.conversation import Conversation
-from recordings.errors import StoreError
-from recordings.evidence import write_safely
+from recordings.exports import write_export
 from recordings.transcript import FORMAT, entity_key
 from topics.gold import GoldTable, written_vector
 from topics.links import find_urls
@@ -36,12 +34,9 @@ def write_transcript(
     gold: GoldTable | None = None,
     topics: TopicSet | None = None,
 ) -> None:
-    """Write `transcript_text` to `path`, whole or not at all. Raises StoreError."""
+    """Write `transcript_text` to `path`, whole or not at all. Raises as `write_export` does."""
     text = transcript_text(conversations, gold=gold, topics=topics)
-    try:
-        write_safely(Path(path), text.encode())
-    except OSError as fault:
-        raise StoreError(path, fault) from fault
+    write_export(path, text.encode())
 
 
 def transcript_text(

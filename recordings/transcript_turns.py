@@ -8,9 +8,9 @@ from protocols.answer import Answer
 from protocols.route import Route
 from recordings.conversation import INVALID, Conversation, Outcome, SystemTurn, TrialKey, Turn
 from topics.links import links_in
-from topics.topic import Topic
+from topics.topic import Topic, TopicSet
 
-__all__ = ["IMPORT_RULE", "Draft", "OpenTurn", "assembled", "imported_route", "state_name"]
+__all__ = ["IMPORT_RULE", "Draft", "OpenTurn", "assembled", "imported_route", "state_name", "topic_names"]
 
 IMPORT_RULE = "imported"
 """Name of the rule in the route of a label that somebody else gave."""
@@ -153,3 +153,9 @@ def _conversation(
 
 def _key(draft: Draft) -> TrialKey:
     return TrialKey(draft.system, draft.topic_id, draft.trial)
+
+
+def topic_names(topics: TopicSet) -> str:
+    """The first topics of a set, for a message that says what is allowed."""
+    names = [topic.id for topic in topics.topics]
+    return ", ".join(names[:8]) + (", …" if len(names) > 8 else "")

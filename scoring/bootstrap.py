@@ -28,13 +28,17 @@ import numpy.typing as npt
 
 from scoring.beta import normal_cdf, student_quantile
 from scoring.settings import Resample
+from topics.errors import InputError
 from topics.identity import generator
 
 __all__ = ["Interval", "Resampler", "expanded_tail", "no_interval"]
 
 Floats = npt.NDArray[np.float64]
+_Draw = Callable[[np.random.Generator, int], Floats]
+"""Draws so many rows of weights."""
 
-_KEPT = 64 * 2**20  # bytes of weights kept for the next call
+_KEPT = 64 * 2**20  # bytes of weights kept for the next call, and of weights drawn at a time
+_MOST = 512 * 2**20  # bytes of replicates: more is a slip in the settings
 _SAME = 1e-12  # topics that differ by less gave the same value
 
 
@@ -131,34 +135,51 @@ class Resampler:
         """(B, measures) means over the topics drawn. cells: (topics, trials, measures); each: its sum over trials."""
         key: tuple[object, ...] = (tuple(names),)
         if self._resample == "topics":
-            weights = self._weights(key, lambda rng: self._draw_topics(rng, len(names)))
-            return _product(weights, each) / len(names)
-        key = (*key, tuple(int(count) for count in seen.sum(axis=1)))
-        drawn = self._weights(key, lambda rng: self._draw_trials(rng, len(names), seen.sum(axis=1)))
-        most = drawn.shape[1] // len(names)
+            return self._products(key, len(names), each, lambda rng, size: self._draw_topics(rng, len(names), size))
+        trials = seen.sum(axis=1)
+        key, most = (*key, tuple(int(count) for count in trials)), int(trials.max())
         packed = np.zeros((len(names), most, cells.shape[2]))
         for row, (cell, present) in enumerate(zip(cells, seen, strict=True)):
             packed[row, : present.sum()] = cell[present]
-        return _product(drawn, packed.reshape(-1, cells.shape[2])) / len(names)
+        values = packed.reshape(-1, cells.shape[2])
+        return self._products(
+            key, len(names), values, lambda rng, size: self._draw_trials(rng, len(names), trials, size)
+        )
 
-    def _draw_topics(self, rng: np.random.Generator, n: int) -> Floats:
-        return rng.multinomial(n, [1 / n] * n, size=self._replications).astype(np.float64)
+    def _draw_topics(self, rng: np.random.Generator, n: int, size: int) -> Floats:
+        return rng.multinomial(n, [1 / n] * n, size=size).astype(np.float64)
 
-    def _draw_trials(self, rng: np.random.Generator, n: int, trials: npt.NDArray[np.int64]) -> Floats:
-        """(B, n · most): how often each trial of each topic is drawn; a topic drawn twice draws its trials twice."""
-        often = rng.multinomial(n, [1 / n] * n, size=self._replications)
+    def _draw_trials(self, rng: np.random.Generator, n: int, trials: npt.NDArray[np.int64], size: int) -> Floats:
+        """(size, n · most): how often each trial of each topic is drawn; a topic drawn twice draws its trials twice."""
+        often = rng.multinomial(n, [1 / n] * n, size=size)
         shares = (np.arange(trials.max()) < trials[:, None]) / trials[:, None]
         drawn = rng.multinomial(often * trials, shares)
-        return drawn.reshape(self._replications, -1).astype(np.float64)
+        return drawn.reshape(size, -1).astype(np.float64)
 
-    def _weights(self, key: tuple[object, ...], draw: Callable[[np.random.Generator], Floats]) -> Floats:
-        if key not in self._kept:
-            rng = generator(self._seed, "bootstrap", self._resample, repr(key))
-            drawn = draw(rng)
+    def _products(self, key: tuple[object, ...], topics: int, values: Floats, draw: _Draw) -> Floats:
+        """(B, measures): drawn weights times values (topics or cells, measures), over `topics`. Never more than `_KEPT`
+        bytes of weights at a time; those that fit as a whole are kept for the next call."""
+        wanted = self._replications * values.shape[1] * values.itemsize
+        if wanted > _MOST:
+            raise InputError(
+                f"{self._replications} replications of {values.shape[1]} measures take over {_MOST >> 20} MiB",
+                advice="ask for fewer replications",
+            )
+        if key in self._kept:
+            return _product(self._kept[key], values) / topics
+        rng = generator(self._seed, "bootstrap", self._resample, repr(key))
+        size = max(1, _KEPT // (values.shape[0] * values.itemsize))
+        if size >= self._replications:
+            drawn = draw(rng, self._replications)
             if sum(kept.nbytes for kept in self._kept.values()) + drawn.nbytes > _KEPT:
                 self._kept.clear()
             self._kept[key] = drawn
-        return self._kept[key]
+            return _product(drawn, values) / topics
+        found = np.empty((self._replications, values.shape[1]))
+        for start in range(0, self._replications, size):
+            part = found[start : start + size]
+            part[:] = _product(draw(rng, len(part)), values)
+        return found / topics
 
     def _ends(self, n: int) -> list[float]:
         tail = expanded_tail(n, self._level) if self._resample == "topics" else (1 - self._level) / 2

@@ -118,6 +118,11 @@ def check_weights(settings: Settings, topics: TopicSet) -> None:
                 f"scoring setting weights: the topic set has no attribute set {name!r}",
                 allowed=", ".join(topics.attributes) or "none: the topic set has no attribute sets",
             )
+    if topics.attributes and all(settings.weights.get(name, 1) == 0 for name in topics.attributes):
+        raise InputError(
+            "scoring setting weights: every attribute set has the weight 0",
+            allowed="a weight above 0 for one set at least",
+        )
 
 
 def _notes(gold: GoldTable | None, unlabelled: int, unjudged: int, invalid: int, missing: int) -> tuple[str, ...]:

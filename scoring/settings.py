@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -31,14 +30,14 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
 class Settings:
     """The parameters of the measures; the defaults are those of [GFRC] §3.2.
 
-    patience: L in words, at least 1: how far a user reads (5 minutes at 250 words a minute).
+    patience: L in words, from 1 to 10^9: how far a user reads (5 minutes at 250 words a minute).
     gains: gain in [0, 1] of each relevance grade; a grade of the gold table that is missing here is refused.
     An entity is relevant when its gain is above 0. alpha: weight of R in GFR(C), in [0, 1].
-    weights: w_m by attribute set, not negative; sets that are not named weigh 1; only ratios matter.
+    weights: w_m by attribute set, from 0 to 10^6; sets that are not named weigh 1; only ratios matter.
     ordinal: the divergence of ordinal attribute sets; the other one is printed beside it.
     irrelevant: a turn without relevant entities is left out of GF, or counts as a uniform distribution.
     turn_weight: PW(S) = 1, or the largest pw among the relevant nuggets of the turn.
-    level: confidence of every interval, inside (0, 1). replications: bootstrap draws, at least 100.
+    level: confidence of every interval, from .5 to .9999. replications: bootstrap draws, from 100 to 1,000,000.
     resample: what the bootstrap draws anew: topics with all their trials, or topics and then trials in them.
     shares: how %useful and %recovery over trials get their interval: Wilson's with the effective number of answers,
     or the bootstrap as for the means.
@@ -60,22 +59,26 @@ class Settings:
         for name, allowed in _CHOICES.items():
             if getattr(self, name) not in allowed:
                 raise _refused(name, getattr(self, name), ", ".join(allowed))
-        if not _whole(self.patience) or self.patience < 1:
-            raise _refused("patience", self.patience, "a whole number of words, at least 1")
-        if not _whole(self.replications) or self.replications < 100:
-            raise _refused("replications", self.replications, "a whole number, at least 100")
-        if not 0 <= self.alpha <= 1:
+        if not _whole(self.patience) or not 1 <= self.patience <= 10**9:
+            raise _refused("patience", self.patience, "a whole number of words, from 1 to 1000000000")
+        if not _whole(self.replications) or not 100 <= self.replications <= 1_000_000:
+            raise _refused("replications", self.replications, "a whole number, from 100 to 1000000")
+        if not _within(self.alpha, 0, 1):
             raise _refused("alpha", self.alpha, "a number from 0 to 1")
-        if not 0 < self.level < 1:
-            raise _refused("level", self.level, "a number between 0 and 1, for example 0.95")
+        if not _within(self.level, 0.5, 0.9999):
+            raise _refused("level", self.level, "a number from 0.5 to 0.9999, for example 0.95")
         for grade, gain in self.gains.items():
-            if not _whole(grade) or grade < 0 or not 0 <= gain <= 1:
-                raise _refused("gains", f"{grade}: {gain}", "whole grades from 0, each with a gain from 0 to 1")
+            if not _whole(grade) or grade < 0 or not _within(gain, 0, 1):
+                raise _refused(
+                    "gains", f"{_shown(grade)}: {_shown(gain)}", "whole grades from 0, each with a gain from 0 to 1"
+                )
         if self.gains.get(0, 0.0) != 0:
             raise _refused("gains", f"0: {self.gains[0]}", "grade 0 is not relevant, so its gain is 0")
         for name, weight in self.weights.items():
-            if not (math.isfinite(weight) and weight >= 0):
-                raise _refused("weights", f"{name}: {weight}", "a finite number, at least 0, for each attribute set")
+            if not _within(weight, 0, 1e6):
+                raise _refused(
+                    "weights", f"{name}: {_shown(weight)}", "a number from 0 to 1000000 for each attribute set"
+                )
         object.__setattr__(self, "gains", MappingProxyType({0: 0.0, **self.gains}))
         object.__setattr__(self, "weights", MappingProxyType(dict(self.weights)))
 
@@ -111,5 +114,17 @@ def _whole(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
+def _within(value: object, least: float, most: float) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and least <= value <= most
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, int) and abs(value) >= 10**20:  # Python refuses to write out the longest ones
+        return "a number of more than 20 digits"
+    text = value if isinstance(value, str) else repr(value)
+    return text if len(text) <= 60 else f"{text[:59]}…"
+
+
 def _refused(name: str, value: object, allowed: str) -> InputError:
-    return InputError(f"scoring setting {name}: {value!r} is not allowed", allowed=allowed)
+    shown = repr(value) if isinstance(value, str) else _shown(value)
+    return InputError(f"scoring setting {name}: {shown} is not allowed", allowed=allowed)

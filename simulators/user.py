@@ -32,8 +32,6 @@ class User(Protocol):
         """The memory before anything was said."""
         ...
 
-    def respond(
-        self, state: State, answer: Answer | None, rng: numpy.random.Generator
-    ) -> tuple[Say | Stop, State]:
+    def respond(self, state: State, answer: Answer | None, rng: numpy.random.Generator) -> tuple[Say | Stop, State]:
         """The next action after `answer` (None: open the conversation), and the memory after it."""
         ...

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from protocols.answer import Answer, Exchange
 from protocols.rules.composed import All, Any, Not
-from protocols.rules.contains import Contains, guarded
+from protocols.rules.contains import Contains
 from protocols.rules.empty import Empty
 from protocols.rules.format import Format
 from protocols.rules.label_was import LabelWas
@@ -18,6 +18,7 @@ from protocols.rules.rule import Rule, Sight, Verdict
 from protocols.rules.urls import Urls
 from protocols.rules.words import Words
 from topics.links import KINDS, Link
+from topics.patterns import searchable
 from topics.topic import Topic, TopicType
 
 MOVIES = Topic("M002", TopicType("movie", "movie title, iMDB URL", KINDS["imdb-title"]), "Please list up movies.")
@@ -210,12 +211,12 @@ def test_a_pattern_is_searched_in_a_bounded_part_of_the_answer() -> None:
 )
 def test_a_pattern_that_could_run_away_is_refused(pattern: str, why: str) -> None:
     with pytest.raises(ValueError, match=re.escape(why)):
-        guarded(pattern)
+        searchable(pattern)
 
 
 @pytest.mark.parametrize("pattern", [r"error \d{3}", "(?:yes|no) .{0,80}!", "[^]a-z]{1,5}", r"\bno (movies?|films?)\b"])
 def test_a_bounded_pattern_is_taken(pattern: str) -> None:
-    assert guarded(pattern) == pattern
+    assert searchable(pattern) == pattern
 
 
 def test_composed_rules_hold_by_their_parts_and_show_their_evidence() -> None:

@@ -326,3 +326,28 @@ async def test_how_much_was_redacted_is_recorded_with_the_attempt(tmp_path: Path
             )
     run = read(tmp_path / "run")
     assert [attempt.rows[-1]["redacted"] for attempt in run.attempts] == [3, 0]
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        "ZEBRA-quartz-9174-lemon",
+        "".join(f"&#{ord(letter)};" for letter in "zebra-Quartz-9174-lemon"),
+        "".join(f"&#x{ord(letter):X};" for letter in "zebra-Quartz-9174-lemon"),
+        "zebra\x1b[1;31m-Quartz\x1b[0m-9174-lemon",
+        "\u200b".join("zebra-Quartz-9174-lemon"),
+    ],
+)
+def test_a_secret_in_disguise_is_found(shape: str) -> None:
+    assert Redactor(["zebra-Quartz-9174-lemon"]).text(f"a {shape} b") == "a [redacted:secret] b"
+
+
+@pytest.mark.parametrize("order", ["utf-16", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("media_type", ["text/plain", "application/json", ""])
+def test_a_secret_in_utf_16_is_found_whatever_the_exhibit_is_called(order: str, media_type: str) -> None:
+    kept = Redactor(["zebra-Quartz-9174-lemon"]).data("a zebra-Quartz-9174-lemon b".encode(order), media_type)
+    assert "Quartz" not in kept.decode(order)
+
+
+def test_a_short_secret_is_found_only_as_it_is_written() -> None:
+    assert Redactor(["Password"]).text("a password, a Password") == "a password, a [redacted:secret]"

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from scoring.bootstrap import Interval, Resampler, expanded_tail
+from scoring.settings import Resample
 from scoring.usefulness import share
+from topics.errors import InputError
 
 Floats = npt.NDArray[np.float64]
 
@@ -210,3 +212,22 @@ def test_weights_that_are_kept_stay_within_bounds(monkeypatch: pytest.MonkeyPatc
     for size in range(20, 100, 10):
         kept.means([f"{size}-{number}" for number in range(size)], np.random.default_rng(size).random((size, 1, 1)))
     assert 0 < sum(weights.nbytes for weights in kept._kept.values()) <= 2**20
+
+
+@pytest.mark.parametrize("resample", ["topics", "topics+trials"])
+def test_weights_are_drawn_a_part_at_a_time_where_they_are_many(
+    resample: Resample, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = np.random.default_rng(1).random((9, 3, 2))
+    names = [f"T{i}" for i in range(9)]
+
+    def intervals() -> list[tuple[float, float]]:
+        resampler = Resampler(np.random.default_rng(2), replications=20_000, resample=resample)
+        return [(one.low, one.high) for one in resampler.means(names, values)]
+
+    whole = intervals()
+    monkeypatch.setattr("scoring.bootstrap._KEPT", 100_000)
+    np.testing.assert_allclose(intervals(), whole, atol=0.02)
+    monkeypatch.setattr("scoring.bootstrap._MOST", 100_000)
+    with pytest.raises(InputError, match="fewer replications"):
+        intervals()

@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from scoring.scores import check_weights
 from scoring.settings import Settings
 from topics.errors import InputError
+from topics.library import load_topics
 
 
 def test_the_defaults_are_those_of_the_paper() -> None:
@@ -63,3 +65,31 @@ def test_the_json_form_names_every_setting() -> None:
     assert set(value) == set(Settings.__dataclass_fields__)
     assert list(value["weights"]) == ["A", "B"]  # type: ignore[call-overload]
     assert Settings(gains={1: 0.5, 2: 1.0}) == Settings()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"patience": 10**400},
+        {"patience": 10**9 + 1},
+        {"weights": {"A": 10**400}},
+        {"weights": {"A": 1e308}},
+        {"weights": {"A": "x"}},
+        {"level": 1e-320},
+        {"level": 0.9999999999999999},
+        {"level": 0.49},
+        {"replications": 1_000_001},
+        {"alpha": "x"},
+        {"gains": {0: 0, 1: 10**5000}},
+    ],
+)
+def test_numbers_that_would_break_the_reckoning_are_refused(change: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match="is not allowed"):
+        Settings(**change)
+
+
+def test_weights_that_leave_nothing_to_be_fair_about_are_refused() -> None:
+    topics = load_topics("fairweb-45")
+    check_weights(Settings(weights={**dict.fromkeys(topics.attributes, 0.0), "RATINGS": 1.0}), topics)
+    with pytest.raises(InputError, match="every attribute set has the weight 0"):
+        check_weights(Settings(weights=dict.fromkeys(topics.attributes, 0.0)), topics)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import time
 from pathlib import Path
 from typing import Literal
@@ -143,8 +145,34 @@ def test_a_file_that_cannot_be_read_is_one_clear_message(tmp_path: Path) -> None
     for path, says in ((tmp_path / "none.yaml", "no such file"), (tmp_path, "a folder"), (Path("a\0b"), "no path")):
         with pytest.raises(InputError, match=says):
             read_document(path)
-    with pytest.raises(InputError, match="larger than 16 MiB"):
+    with pytest.raises(InputError, match="this is a device, not a file"):
         read_document("/dev/zero")
+    with (tmp_path / "large.yaml").open("wb") as file:
+        file.truncate(17 * 2**20)
+    with pytest.raises(InputError, match="larger than 16 MiB"):
+        read_document(tmp_path / "large.yaml")
+    os.mkfifo(tmp_path / "pipe.yaml")
+    with pytest.raises(InputError, match="this is a pipe, not a file"):
+        read_document(tmp_path / "pipe.yaml")
+
+
+def test_a_missing_file_says_where_relative_paths_start() -> None:
+    with pytest.raises(InputError, match=f"relative paths start at {re.escape(str(Path.cwd()))}"):
+        read_document("none/here.yaml")
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ('a: 1\nb: "\\U00110000"', "t.yaml:2:"),
+        ('b: "\\UFFFFFFFF"', "t.yaml:1:"),
+        ('b: "\\ud800"', "t.yaml:1:4"),
+        ('a: 1\n"\\ud800": 2', "t.yaml:2:1"),
+    ],
+)
+def test_an_escape_that_is_no_character_is_refused_at_its_place(text: str, place: str) -> None:
+    with pytest.raises(InputError, match=re.escape(place)):
+        parse_document(text, "t.yaml")
 
 
 class Leaf(StrictModel):

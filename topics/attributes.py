@@ -23,7 +23,7 @@ MAPPINGS = ("regions",)
 """Names a nominal set may give as its `mapping`."""
 
 _SHARE = re.compile(r"[0-9]{1,9}(?:/[0-9]{1,9})?|[0-9]{0,9}\.[0-9]{1,40}")
-_TOLERANCE = Fraction(1, 10**6)
+_TOLERANCE = Fraction(1, 10**5)  # a third in six decimals, three times, is .999999
 _ROUNDING = Fraction(1, 10**12)  # decimals that we wrote ourselves come back as they were
 Shares = Mapping[str, Fraction]
 Lookup = Callable[[str], tuple[str, Shares] | None]
@@ -34,7 +34,8 @@ class AttributeSet:
     """One way of grouping entities (GFRC §2.1, §3.1).
 
     name: `RATINGS`. scale: `ordinal` (groups have an order) or `nominal`. groups: their names, two or more.
-    gold: the shares the groups should have, one per group, summing to 1. bounds: for ordinal sets of numbers, one
+    gold: the shares the groups should have, one per group, summing to 1 (within 1e-5: they are then divided by their
+    sum). bounds: for ordinal sets of numbers, one
     fewer than groups, rising: x < b₀ is group 1, b₀ ≤ x < b₁ is group 2, …. mapping: `regions` turns names of
     countries into groups. of: what is counted or read, in words. Raises ValueError where these do not agree.
     """
@@ -56,10 +57,13 @@ class AttributeSet:
             raise ValueError("the names of the groups must differ, and none may be empty")
         if len(self.gold) != len(self.groups):
             raise ValueError(f"gold has {len(self.gold)} shares for {len(self.groups)} groups")
-        if not all(share >= 0 and math.isfinite(share) for share in self.gold):
+        if not all(0 <= share <= 1e300 for share in self.gold):
             raise ValueError("a share of gold is negative or not finite")
-        if abs(math.fsum(self.gold) - 1) > 1e-6:
-            raise ValueError(f"the shares of gold sum to {math.fsum(self.gold):.6g}, not to 1")
+        total = math.fsum(self.gold)
+        if abs(total - 1) > _TOLERANCE:
+            raise ValueError(f"the shares of gold sum to {total:.6g}, not to 1")
+        if abs(total - 1) > _ROUNDING:
+            object.__setattr__(self, "gold", tuple(share / total for share in self.gold))
         if self.bounds:
             if self.scale != "ordinal":
                 raise ValueError("only an ordinal set has bounds")
@@ -178,7 +182,7 @@ def normalised(counts: Mapping[str, float], groups: tuple[str, ...]) -> tuple[fl
     for name, count in counts.items():
         if _folded(name) not in by_name:
             raise ValueError(f"{name!r} is no group: {', '.join(groups)}")
-        if not (math.isfinite(count) and count >= 0):
+        if not 0 <= count <= 1e300:
             raise ValueError(f"{name}: {count} is no count")
         found[by_name[_folded(name)]] += count
     total = math.fsum(found.values())

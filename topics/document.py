@@ -32,6 +32,7 @@ _MODEL = TypeVar("_MODEL", bound=BaseModel)
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 _FLOAT = re.compile(r"[-+]?(0|[1-9][0-9]*)(\.[0-9]+([eE][-+]?[0-9]+)?|[eE][-+]?[0-9]+)")
 _WORDS: Mapping[str, object] = {"true": True, "false": False, "null": None, "~": None, "": None}
+_SURROGATE = re.compile("[\ud800-\udfff]")  # JSON has them in pairs; YAML and UTF-8 have none
 _DEEPEST = 60
 _NEEDED: Mapping[str, str] = {  # pydantic speaks of Python; the reader of a message sees a file
     "bool_type": "true or false",
@@ -192,10 +193,11 @@ def read_document(path: str | PathLike[str]) -> Document:
 
 def parse_document(text: str, path: str) -> Document:
     """Parse YAML text; `path` names it in messages. Raises InputError."""
-    reader = _Reader(path)
+    reader, loader = _Reader(path), None
     try:
-        for event in yaml.parse(text, Loader=yaml.SafeLoader):
-            reader.check(event)
+        loader = yaml.SafeLoader(text)
+        while loader.check_event():
+            reader.check(loader.get_event())  # type: ignore[no-untyped-call]  # PyYAML's stubs leave it out
         node = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as fault:
         mark = fault.problem_mark or fault.context_mark
@@ -205,6 +207,9 @@ def parse_document(text: str, path: str) -> Document:
     except yaml.reader.ReaderError as fault:
         what = f"character U+{ord(text[fault.position]):04X} is not allowed in YAML"
         raise InputError(what, place=place_in(text, path, fault.position)) from None
+    except (ValueError, OverflowError):  # PyYAML hands \UXXXXXXXX to chr() unasked
+        place = reader.place(loader.get_mark() if loader else None)
+        raise InputError("an escape that is no character", place=place, allowed="\\U00000000 to \\U0010FFFF") from None
     if node is None:
         raise InputError("the file is empty", place=Place(path, 1, 1))
     value = reader.value(node, ())
@@ -263,7 +268,13 @@ class _Reader:
         if isinstance(node, yaml.SequenceNode):
             return tuple(self.value(item, (*loc, i)) for i, item in enumerate(node.value))
         assert isinstance(node, yaml.ScalarNode)
+        self._whole(node)
         return _scalar(node)
+
+    def _whole(self, node: yaml.ScalarNode) -> None:
+        if _SURROGATE.search(str(node.value)):
+            what, advice = "half of a character (\\uD800 to \\uDFFF)", "write the character itself, or \\U and 8 digits"
+            raise self.refused(node.start_mark, what, advice)
 
     def _mapping(self, node: yaml.MappingNode, loc: Loc) -> dict[str, object]:
         found: dict[str, object] = {}
@@ -271,6 +282,7 @@ class _Reader:
             mark = key_node.start_mark
             if not isinstance(key_node, yaml.ScalarNode):
                 raise self.refused(mark, "a key that is a list or mapping", "use a word as the key")
+            self._whole(key_node)
             key = str(key_node.value)
             if key == "<<" and key_node.style is None:
                 raise self.refused(mark, "the merge key <<", "write the values out")

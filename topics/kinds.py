@@ -10,6 +10,7 @@ from types import MappingProxyType
 from urllib.parse import unquote_plus
 
 from topics.addresses import Address, address, canonical_host, looks_public
+from topics.patterns import LONGEST_MATCHED, matchable
 
 __all__ = ["KINDS", "UrlKind"]
 
@@ -23,7 +24,8 @@ class UrlKind:
     query: a regular expression for one whole `name=value` parameter, "" where the query does not matter.
     identity: what the entity is known by, with `{id}` in it, filled from the group `(?P<id>…)` of path or query;
     "" takes the whole address (https, no trailing slash, otherwise as `canonical_url`).
-    also: other shapes of the same kind. Raises ValueError where a pattern is none or gives no id.
+    also: other shapes of the same kind. Raises ValueError where a pattern is none, gives no id, or could run away
+    (`topics.patterns`).
     """
 
     name: str
@@ -39,21 +41,24 @@ class UrlKind:
         named: set[str] = set()
         for pattern in (self.path, self.query):
             try:
-                named.update(_compiled(pattern).groupindex)
-            except (re.error, RecursionError, OverflowError) as fault:
-                raise ValueError(f"{pattern!r} is not a regular expression: {fault}") from None
+                named.update(_compiled(matchable(pattern)).groupindex)
+            except ValueError as fault:
+                raise ValueError(f"{_short(pattern)!r} {fault}") from None
         if "{id}" in self.identity and "id" not in named:
             raise ValueError("the identity holds {id}, so path or query must hold a group (?P<id>…)")
 
     def key(self, url: str) -> str | None:
-        """The canonical identity of the entity that `url` names; None where the URL is not of this kind."""
+        """The canonical identity of the entity that `url` names; None where the URL is not of this kind, or is longer
+        than 2,048 characters: such an address carries data and is no name."""
+        if len(url) > LONGEST_MATCHED:
+            return None
         parts = address(url)
         if parts is None:
             return None
         return next((key for shape in (self, *self.also) if (key := shape._key(parts)) is not None), None)
 
     def _key(self, parts: Address) -> str | None:
-        if not any(_on_host(parts, host) for host in self.hosts):
+        if len(parts.path) > LONGEST_MATCHED or not any(_on_host(parts, host) for host in self.hosts):
             return None
         match = _compiled(self.path).fullmatch(parts.path)
         if match is None:
@@ -69,6 +74,10 @@ class UrlKind:
         if not self.identity:
             return parts._replace(scheme="https", path=parts.path.rstrip("/") or "/").url
         return self.identity.replace("{id}", named.get("id") or "")
+
+
+def _short(pattern: str) -> str:
+    return pattern if len(pattern) <= 80 else f"{pattern[:79]}…"
 
 
 def _on_host(parts: Address, name: str) -> bool:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from os import PathLike
-from pathlib import Path
 
 from topics.errors import InputError, Place
+from topics.regular_file import missing_advice, read_regular
 
 __all__ = ["LARGEST", "decoded", "place_in", "read_text"]
 
@@ -16,16 +16,13 @@ LARGEST = 16 * 1024 * 1024
 def read_text(path: str | PathLike[str], kind: str) -> str:
     """The text of the file at `path`, without a byte order mark; kind names what it should be (`YAML text`).
 
-    Raises InputError, with line and column, where it is not there, too large, binary or not UTF-8.
+    Raises InputError, with line and column, where it is not there, no regular file, too large, binary or not UTF-8.
     """
     place = Place.of(path)
     try:
-        with Path(path).open("rb") as file:
-            data = file.read(LARGEST + 1)  # devices and pipes have no size to ask for
+        data = read_regular(path, LARGEST + 1)
     except FileNotFoundError:
-        raise InputError("no such file", place=place, advice="check the path; relative to where?") from None
-    except IsADirectoryError:
-        raise InputError("this is a folder, not a file", place=place) from None
+        raise InputError("no such file", place=place, advice=missing_advice(path)) from None
     except OSError as fault:
         raise InputError(f"cannot be read: {fault.strerror}", place=place) from None
     except ValueError as fault:  # a NUL in the path itself

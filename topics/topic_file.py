@@ -8,7 +8,7 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from topics.attributes import AttributeSet, normalised, uniform
 from topics.document import Document, Loc, StrictModel
@@ -22,7 +22,16 @@ __all__ = ["FORMAT", "decode_topics", "encode_topics", "read_topics"]
 FORMAT = "harvest-topics/1"
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]*$", max_length=60)]
-Number = int | float
+
+
+def _of_sane_size(number: int | float) -> int | float:
+    """JSON and YAML may hold whole numbers that no float can hold."""
+    if not -1e300 < number < 1e300:
+        raise ValueError("too large a number")
+    return number
+
+
+Number = Annotated[int | float, AfterValidator(_of_sane_size)]
 
 
 class _Url(StrictModel):

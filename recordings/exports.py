@@ -1,0 +1,50 @@
+"""Writing a file that a person named: beside the recordings, never over them."""
+
+from __future__ import annotations
+
+import os
+import stat
+from os import PathLike
+from pathlib import Path
+
+from recordings.errors import StoreError
+from recordings.evidence import write_safely
+from topics.errors import InputError, Place
+
+__all__ = ["write_export"]
+
+
+def write_export(path: str | PathLike[str], data: bytes) -> None:
+    """Put `data` at `path` whole or not at all; a regular file that is there is replaced.
+
+    Raises InputError, with nothing written, where `path` names no file, something that is no regular file (a device
+    would be replaced by a file), or a place inside a run folder; StoreError where it cannot be written.
+    """
+    name = os.fspath(path)
+    target = Path(name)
+    if not name or not target.name:
+        raise InputError(f"{name!r} names no file", allowed="the path of a file to write")
+    place = Place(name)
+    try:
+        mode = target.stat().st_mode
+    except FileNotFoundError:
+        mode = stat.S_IFREG
+    except OSError as fault:
+        raise InputError(f"cannot be written: {fault.strerror}", place=place) from None
+    except ValueError as fault:  # a NUL in the path itself
+        raise InputError(f"this is no path: {fault}") from None
+    if not stat.S_ISREG(mode):
+        what = "a folder" if stat.S_ISDIR(mode) else "a device or pipe"
+        raise InputError(f"this is {what}, not a file", place=place, allowed="the path of a file to write")
+    folder = Path(os.path.realpath(target.parent))
+    run = next((one for one in (folder, *folder.parents) if (one / "run.json").exists()), None)
+    if run is not None:
+        raise InputError(
+            f"this lies inside the run folder {run}, where only the run's own files are",
+            place=place,
+            advice="write it somewhere else",
+        )
+    try:
+        write_safely(target, data)
+    except OSError as fault:
+        raise StoreError(path, fault) from fault

@@ -1,0 +1,146 @@
+"""Regular expressions from a file, kept from running away.
+
+Python's engine takes exponential time on some patterns, and what they are tried on comes from somebody else's system.
+So a pattern is refused unless the ways in which it can be tried from one place are few: nothing that has a choice in
+it is repeated, nothing refers back, and the product of all choices is bounded.
+
+`searchable` is for a pattern that is looked for anywhere in a long text: nothing repeats without a bound.
+`matchable` is for one that must match a whole short text: `.*` is one way for each character of it, so two such
+repeats are within the bound and three are not. Groups may have names, and it may look ahead.
+"""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["LONGEST_MATCHED", "matchable", "searchable"]
+
+LONGEST_MATCHED = 2048
+"""Characters of the longest text that a matchable pattern may be tried on."""
+
+_LONGEST_SEARCHABLE = 200
+_LONGEST_MATCHABLE = 500
+_MOST_WAYS_SEARCHED = 300
+_LONGEST_FOUND = 300
+_MOST_WAYS_MATCHED = 10_000_000  # some tenths of a second, at worst
+
+_ATOM = re.compile(
+    r"\\[dDsSwWbBAZntrfv]|\\[^\w]|\\x[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}"  # escapes; no \1
+    r"|\[\^?\]?(?:[^\]\\]|\\.)*\]"  # a class
+    r"|[^\\()\[|?*+{]",  # a character
+    re.DOTALL,
+)
+_ZERO_WIDTH = re.compile(r"\\[bBAZ]|[\^$]")
+_REPEAT = re.compile(r"(?:(\?)|([*+])|\{([0-9]{0,4})(,?)([0-9]{0,4})\})[?+]?")
+_NAMED = re.compile(r"\(\?P<\w+>")
+
+
+def searchable(pattern: str) -> str:
+    """`pattern`, if its search takes time linear in the text with a small factor. Raises ValueError otherwise."""
+    ways, longest = _measured(pattern, _LONGEST_SEARCHABLE, 0)
+    if longest == 0:
+        raise ValueError("matches nothing but the empty text")
+    if ways > _MOST_WAYS_SEARCHED:
+        raise ValueError(
+            f"can be tried in {ways} ways from one place, more than {_MOST_WAYS_SEARCHED}; make repeats shorter"
+        )
+    if longest > _LONGEST_FOUND:
+        raise ValueError(f"can match {longest} characters, more than {_LONGEST_FOUND}; make repeats shorter")
+    return pattern
+
+
+def matchable(pattern: str) -> str:
+    """`pattern`, if matching a whole text of `LONGEST_MATCHED` characters is quick. Raises ValueError otherwise."""
+    ways, _ = _measured(pattern, _LONGEST_MATCHABLE, LONGEST_MATCHED)
+    if ways > _MOST_WAYS_MATCHED:
+        raise ValueError(
+            "can be tried in too many ways on one text; write {0,40} or the like for all but one or two of * and +"
+        )
+    return pattern
+
+
+def _measured(pattern: str, most: int, unbounded: int) -> tuple[int, int]:
+    """(ways, longest match). most: characters of the pattern. unbounded: what `*` counts as; 0 refuses it."""
+    if len(pattern) > most:
+        raise ValueError(f"is longer than {most} characters")
+    try:
+        re.compile(pattern)
+    except (re.error, RecursionError, OverflowError) as fault:
+        raise ValueError(f"is not a regular expression: {fault}") from None
+    ways, longest, end = _Measure(pattern, unbounded).alternatives(0)
+    assert end == len(pattern)
+    return ways, longest
+
+
+class _Measure:
+    """Walks one pattern; each method returns (ways, longest match, end of what it read)."""
+
+    def __init__(self, pattern: str, unbounded: int) -> None:
+        self.pattern, self.unbounded = pattern, unbounded
+
+    def alternatives(self, at: int) -> tuple[int, int, int]:
+        """Of the alternatives that start at `at`; they end at `)` or the end."""
+        ways, longest = 0, 0
+        while True:
+            branch_ways, branch_longest, at = self._sequence(at)
+            ways, longest = ways + branch_ways, max(longest, branch_longest)
+            if not self.pattern.startswith("|", at):
+                return ways, longest, at
+            at += 1
+
+    def _sequence(self, at: int) -> tuple[int, int, int]:
+        pattern, ways, longest = self.pattern, 1, 0
+        while at < len(pattern) and pattern[at] not in "|)":
+            if pattern[at] == "(":
+                atom_ways, atom_longest, at = self._group(at)
+            else:
+                atom = _ATOM.match(pattern, at)
+                if atom is None:
+                    raise ValueError(self._not_allowed(at))
+                atom_ways, atom_longest = 1, 0 if _ZERO_WIDTH.fullmatch(atom[0]) else 1
+                at = atom.end()
+            repeat = _REPEAT.match(pattern, at)
+            if repeat:
+                least, most = self._bounds(repeat)
+                if most > 1 and atom_ways > 1:
+                    raise ValueError(
+                        "holds a repeated group with a choice or a repeat of its own: that can take for ever"
+                    )
+                atom_ways = atom_ways + 1 if most <= 1 else max(1, most - least + 1)
+                atom_longest *= most
+                at = repeat.end()
+            ways, longest = ways * atom_ways, longest + atom_longest
+        return ways, longest, at
+
+    def _group(self, at: int) -> tuple[int, int, int]:
+        start = 1
+        if self.pattern.startswith("(?", at):
+            opening = self.pattern[at : at + 3]
+            named = _NAMED.match(self.pattern, at)
+            if self.unbounded and named:
+                start = named.end() - at
+            elif opening == "(?:" or (self.unbounded and opening in ("(?=", "(?!")):
+                start = 3
+            else:
+                raise ValueError(f"holds {opening!r}, which is not allowed; groups are ( ) or (?: )")
+        ways, longest, end = self.alternatives(at + start)
+        return ways, longest, end + 1
+
+    def _bounds(self, repeat: re.Match[str]) -> tuple[int, int]:
+        if repeat[1]:
+            return 0, 1
+        if repeat[2]:
+            if not self.unbounded:
+                raise ValueError(f"holds {repeat[2]!r}, which repeats without a bound; write {{0,80}} or the like")
+            return 0, self.unbounded
+        least = int(repeat[3] or 0)
+        if repeat[4] and not repeat[5]:
+            if not self.unbounded:
+                raise ValueError(f"holds {repeat[0]!r}, which repeats without a bound; write an upper one")
+            return 0, max(least, self.unbounded)
+        return least, int(repeat[5] or least)
+
+    def _not_allowed(self, at: int) -> str:
+        pattern = self.pattern
+        shown = pattern[at : at + 2] if pattern[at] == "\\" else pattern[at]
+        return f"holds {shown!r}, which is not allowed; characters, classes, groups, |, ? and {{m,n}} are"
