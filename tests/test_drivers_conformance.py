@@ -293,7 +293,7 @@ async def test_a_late_reply_is_a_time_out_within_its_time(rigged: Rigged, name: 
         start = time.monotonic()
         fault = await _failing(session.say("wait 4"))
         assert (type(fault), fault.reason) == (Unanswered, "timeout")
-        assert time.monotonic() - start < 3
+        assert time.monotonic() - start < 3.8
         await session.close()
 
 

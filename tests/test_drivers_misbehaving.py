@@ -281,7 +281,7 @@ async def test_each_wrong_is_one_typed_error_in_time(
     fault = await wrong.fault(name, stream="stream" in name, timeout=TIMEOUT if timed_out else 20)
     spent = time.monotonic() - start
     assert (type(fault), fault.reason) == (kind, reason)
-    assert not timed_out or TIMEOUT - 0.1 < spent < TIMEOUT + 1.5
+    assert not timed_out or TIMEOUT - 0.1 < spent < TIMEOUT + 10
     kept = {exhibit.name for exhibit in fault.exhibits}
     if reason not in ("reset", "bad-protocol") and name != "never":
         assert "headers" in kept
@@ -380,7 +380,7 @@ async def test_a_slow_start_is_waited_for_but_silence_within_the_reply_is_bounde
         start = time.monotonic()
         fault = await Wrong(server).fault("v1", stream=True, timeout=20, read_timeout=0.3)
     assert (fault.reason, fault.partial) == ("timeout", "half a reply")
-    assert time.monotonic() - start < 3
+    assert time.monotonic() - start < 4.8
 
 
 async def test_a_long_stream_keeps_a_bounded_number_of_time_stamps() -> None:
@@ -420,7 +420,7 @@ async def test_a_server_that_takes_no_connection_is_not_sent() -> None:
         start = time.monotonic()
         fault = await Wrong(LocalServer(url)).fault("v1", timeout=20, connect_timeout=0.3)
         assert (type(fault), fault.reason) == (NotSent, "connect")
-        assert time.monotonic() - start < 3
+        assert time.monotonic() - start < 4.8
     finally:
         for each in (*waiting, full):
             each.close()
