@@ -21,7 +21,7 @@ test: $(DEV_READY) ## lint, types, import rules and all tests
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 bench: $(DEV_READY) ## speed, as ratios made in one run
 	@for file in tests/bench_*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done

@@ -98,7 +98,12 @@ async def test_an_end_line_keeps_the_lines_before_it(built: Built) -> None:
 
 
 async def test_a_prompt_ends_a_reply_only_at_the_start_of_a_line(built: Built) -> None:
-    driver = built('while True: line = input("you> "); print("say you> now\\n" + line)', prompt="you> ")
+    code = (
+        "import sys, time\nwhile True:\n    line = input('you> ')\n"
+        "    sys.stdout.write('say you> '); sys.stdout.flush(); time.sleep(0.1)\n"  # the prompt ends what is there
+        "    print('now\\n' + line)"
+    )
+    driver = built(code, prompt="you> ")
     session = await driver.open(_opening())
     for text in ("one", "two"):
         assert (await session.say(text)).turn.answer.text == f"say you> now\n{text}"

@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -370,6 +371,22 @@ async def test_a_bad_request_after_good_ones_is_the_conversations_fault() -> Non
         await driver.close()
 
 
+async def test_a_model_that_is_taken_away_is_denied_though_it_answered_before() -> None:
+    async def leaves(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        if len(asked.json["messages"]) > 1:
+            writer.write(response("404 Not Found", '{"error": {"message": "gone"}}'))
+        else:
+            await completions(asked, writer)
+
+    async with serving(leaves) as server:
+        driver = Wrong(server).driver("v1")
+        session = await driver.open(Opening("wrong", "M002", 1, 1))
+        await session.say("turn")
+        with pytest.raises(Denied, match="http-404"):
+            await session.say("turn")
+        await driver.close()
+
+
 async def test_a_slow_start_is_waited_for_but_silence_within_the_reply_is_bounded() -> None:
     async def pauses(asked: Asked, writer: asyncio.StreamWriter) -> None:
         writer.write(STREAM_HEAD + PART)
@@ -398,6 +415,8 @@ async def test_a_long_stream_keeps_a_bounded_number_of_time_stamps() -> None:
     assert MOST_PIECES / 2 <= len(turn.pieces) <= MOST_PIECES + 1
     assert turn.pieces[0][1] == 2
     assert turn.pieces[-1] == (turn.seconds, 2 * count)
+    kept = [characters for _, characters in turn.pieces[:-1]]
+    assert len({later - earlier for earlier, later in pairwise(kept)}) == 1, "evenly thinned"
 
 
 async def test_a_name_that_does_not_exist_is_not_sent() -> None:

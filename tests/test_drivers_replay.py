@@ -10,6 +10,8 @@ from recorded_run import record
 
 from harvest.drivers.driver import Driver, Opening, Surroundings, Unanswered
 from harvest.drivers.registry import build_driver
+from harvest.drivers.replay import Options, ReplayDriver
+from recordings.conversation import Conversation, Outcome, TrialKey, Turn
 from recordings.run_folder import RunFolder
 from topics.errors import InputError
 
@@ -59,6 +61,16 @@ async def test_a_turn_beyond_the_recording_diverges(folder: Path) -> None:
         await session.say(text)
     with pytest.raises(Unanswered, match="the recording has 3 turns"):
         await session.say("more?")
+
+
+async def test_a_turn_that_was_never_answered_gets_no_answer_now() -> None:
+    key = TrialKey("echo", "M002", 1)
+    recorded = Conversation(key, "id", 1, (Turn(1, "asking", "Hello?"),), Outcome("breakdown"))
+    session = await ReplayDriver(Options.model_validate({"run": "imported"}), {key: recorded}).open(
+        Opening("echo", "M002", 1, 1)
+    )
+    with pytest.raises(Unanswered, match="not-recorded: turn 1 was asked then, and never answered"):
+        await session.say("Hello?")
 
 
 @pytest.mark.parametrize(("topic", "trial"), [("M003", 1), ("M002", 4), ("M002", 3)])
