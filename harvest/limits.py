@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
@@ -32,18 +33,21 @@ class Limits:
 
 
 class Gate:
-    """Lets a system's user turns pass one by one, `spacing` seconds apart."""
+    """Lets a system's user turns pass one by one, at least `spacing` seconds apart, in the order in which they come."""
 
-    def __init__(self, spacing: float, *, sleep: Sleep = asyncio.sleep) -> None:
-        self._spacing, self._sleep = spacing, sleep
+    def __init__(
+        self, spacing: float, *, sleep: Sleep = asyncio.sleep, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._spacing, self._sleep, self._clock = spacing, sleep, clock
+        self._turnstile = asyncio.Lock()
         self._free_at = 0.0
 
     async def passed(self) -> None:
         """Wait until the next turn may be sent."""
         if not self._spacing:
             return
-        now = asyncio.get_running_loop().time()
-        at = max(now, self._free_at)
-        self._free_at = at + self._spacing  # taken before the wait, so that waiters queue up in order
-        if at > now:
-            await self._sleep(at - now)
+        async with self._turnstile:
+            while (wait := self._free_at - self._clock()) > 0:
+                await self._sleep(wait)
+            # Counted from the passing itself: a late wake-up must not let two turns out together.
+            self._free_at = self._clock() + self._spacing

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -13,7 +14,7 @@ import pytest
 from harvest.attempt import Player
 from harvest.audit import System
 from harvest.drivers.driver import Capabilities, Denied, NotSent, Opening, Reply, Unanswered
-from harvest.limits import Limits
+from harvest.limits import Gate, Limits
 from harvest.plan import Plan, Sitting, Work
 from harvest.runner import Runner
 from protocols.answer import Answer
@@ -289,16 +290,34 @@ def test_no_more_sessions_than_allowed_are_open_at_once(tmp_path: Path, concurre
     assert most == concurrency
 
 
-def test_turns_keep_their_spacing_over_all_sessions(tmp_path: Path) -> None:
-    times: list[float] = []
+def test_the_spacing_holds_over_all_sessions(tmp_path: Path) -> None:
+    start = time.monotonic()
+    driver = Scripted(lambda opening, n, text: USEFUL)
+    play(tmp_path / "run", driver, concurrency=3, spacing=0.05)
+    assert len(driver.said) == 6
+    assert time.monotonic() - start >= 5 * 0.05
 
-    def behave(opening: Opening, n: int, text: str) -> str:
-        times.append(asyncio.get_running_loop().time())
-        return USEFUL
 
-    play(tmp_path / "run", Scripted(behave), concurrency=3, spacing=0.05)
-    assert len(times) == 6
-    assert min(later - earlier for earlier, later in pairwise(times)) > 0.04
+async def test_a_gate_lets_nobody_out_too_early_however_late_it_wakes() -> None:
+    now = 100.0
+    lateness = iter([0.0, 0.7, 0.0, 3.0, 0.01, 0.0, 0.0, 9.0] * 20)
+    passed: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        nonlocal now
+        await asyncio.sleep(0)
+        now += seconds + next(lateness)
+
+    gate = Gate(0.5, sleep=sleep, clock=lambda: now)
+
+    async def passer() -> None:
+        for _ in range(10):
+            await gate.passed()
+            passed.append(now)
+
+    await asyncio.gather(*(passer() for _ in range(3)))
+    assert len(passed) == 30
+    assert min(later - earlier for earlier, later in pairwise(passed)) >= 0.5
 
 
 def test_what_a_driver_did_not_foresee_is_an_invalid_attempt_and_the_run_goes_on(tmp_path: Path) -> None:
