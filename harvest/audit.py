@@ -68,6 +68,7 @@ class _Scoring(StrictModel):
     level: Annotated[float, Field(gt=0, lt=1)] | None = None
     replications: Annotated[int, Field(ge=100, le=1_000_000)] | None = None
     resample: Literal["topics", "topics+trials"] | None = None
+    shares: Literal["wilson", "bootstrap"] | None = None
 
 
 class AuditFile(StrictModel):
@@ -110,7 +111,7 @@ class System:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """An audit with every name in it resolved."""
+    """An audit with every name in it resolved. drivers: by system name, built when the audit was loaded, not opened."""
 
     document: Document
     name: str
@@ -127,6 +128,7 @@ class Audit:
     scoring: dict[str, Any]
     thresholds: tuple[Threshold, ...]
     secrets: set[str] = field(default_factory=set)
+    drivers: dict[str, Driver] = field(default_factory=dict)
 
     @property
     def folder(self) -> Path:
@@ -219,7 +221,7 @@ def load_audit(
     )
     for i, threshold in enumerate(audit.thresholds):
         check_threshold(threshold, document, ("thresholds", i), [system.name for system in audit.systems], topics)
-    _check_capabilities(audit)
+    _build_drivers(audit)
     return audit
 
 
@@ -282,10 +284,10 @@ def _seconds_apart(document: Document, loc: Loc, rate: str | None) -> float:
     return {"s": 1.0, "min": 60.0, "h": 3600.0}[found[2]] / float(found[1])
 
 
-def _check_capabilities(audit: Audit) -> None:
-    """Refuse, before the first request, a driver that cannot do what the protocol needs."""
+def _build_drivers(audit: Audit) -> None:
+    """Build every driver, and refuse, before the first request, one that cannot do what the protocol needs."""
     for system in audit.systems:
-        driver = audit.build(system)
+        driver = audit.drivers[system.name] = audit.build(system)
         lacking = sorted(need for need in audit.protocol.needs if not getattr(driver.capabilities, need, False))
         if lacking:
             raise audit.document.error(

@@ -29,8 +29,6 @@ class Display:
     def __init__(self, console: Console, systems: tuple[System, ...], plan: Plan) -> None:
         self._console = console
         self.labels: dict[str, Counter[str]] = {system.name: Counter() for system in systems}
-        self.reasons: Counter[tuple[str, str]] = Counter()
-        self.left: dict[str, str] = {}
         self._progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(bar_width=20),
@@ -66,7 +64,6 @@ class Display:
     def attempt_ended(self, work: Work, outcome: Outcome, labels: tuple[str, ...], *, again: bool) -> None:
         counts = self.labels[work.key.system]
         if outcome.kind == INVALID:
-            self.reasons[work.key.system, outcome.reason] += 1
             counts["invalid"] += 1
         else:
             counts.update(labels)
@@ -77,7 +74,6 @@ class Display:
         self._shown(work.key.system)
 
     def system_left(self, system: str, reason: str, unplayed: int) -> None:
-        self.left[system] = reason
         told = shown(f"{system} is left alone: {reason}; trials left: {unplayed}", line=True)
         self._console.print(f"[yellow]{escape(told)}[/]")
 

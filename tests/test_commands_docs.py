@@ -12,6 +12,8 @@ import yaml
 
 from harvest.audit import AuditFile, SystemEntry, load_audit
 from harvest.cli.main import COMMANDS
+from harvest.cli.score import command as score_command
+from scoring.settings import Settings
 
 ROOT = Path(__file__).parent.parent
 COMMANDS_PAGE = (ROOT / "docs" / "commands.md").read_text()
@@ -35,6 +37,15 @@ def test_every_key_of_an_audit_and_of_a_system_is_on_the_page() -> None:
     for model in (AuditFile, SystemEntry):
         for key in model.model_fields:
             assert f"| `{key}` |" in COMMANDS_PAGE, key
+
+
+def test_every_scoring_setting_can_be_given_in_an_audit_and_on_the_command_line_and_is_on_the_page() -> None:
+    settings = set(Settings().as_json())
+    assert set(type(AuditFile.model_fields["scoring"].default).model_fields) == settings
+    given = {str(parameter.name) for parameter in score_command.params}
+    assert {name if name in given else name.removesuffix("s") for name in settings} <= given
+    for name in settings:
+        assert f"`{name}`" in COMMANDS_PAGE, name
 
 
 def test_the_audit_of_the_readme_is_taken(tmp_path: Path) -> None:

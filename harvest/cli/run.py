@@ -109,7 +109,6 @@ def _introduce(console: Console, audit: Audit) -> None:
 
 def _play(audit: Audit, folder: Path, worker: str, console: Console) -> Path | None:
     """Play what is still to be played; returns the file that its events stand in, None where nothing was left."""
-    drivers = {system.name: audit.build(system) for system in audit.systems}
     header = audit.header()
 
     async def play() -> Path | None:
@@ -131,7 +130,7 @@ def _play(audit: Audit, folder: Path, worker: str, console: Console) -> Path | N
                 console.print(f"{plan.recorded} of {plan.planned} trials are recorded; {plan.to_play} to play")
             player = Player(writer, ScriptedUser(audit.protocol), audit.seed, keep_evidence=audit.evidence)
             with Display(console, audit.systems, plan) as display:
-                await Runner(player, audit.systems, drivers, display).play(plan)
+                await Runner(player, audit.systems, audit.drivers, display).play(plan)
             return folder / f"trials-{writer.worker}.jsonl"
 
     # A scheduler stops us with SIGTERM: the turn in flight is given up, everything before it is on disk.
