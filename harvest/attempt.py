@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 
 from harvest.audit import System
 from harvest.delivery import deliver, unforeseen
@@ -20,15 +19,12 @@ from protocols.answer import Exchange
 from protocols.route import Say
 from recordings.conversation import INVALID, Outcome
 from recordings.events import Answered, Asked, Failed, Routed, TrialEnded, TrialStarted
+from recordings.provenance import Clock, stamp, utc_now
 from recordings.store import RunWriter
 from simulators.user import User
 from topics.identity import generator
 
-__all__ = ["Lease", "Played", "Player", "utc_now"]
-
-
-def utc_now() -> datetime:
-    return datetime.now(UTC)
+__all__ = ["Lease", "Played", "Player"]
 
 
 class Lease:
@@ -80,7 +76,7 @@ class Player:
     user: User
     seed: int
     keep_evidence: bool = True
-    now: Callable[[], datetime] = utc_now
+    now: Clock = utc_now
 
     async def play(self, work: Work, system: System, lease: Lease, gate: Gate, asked: Callable[[], None]) -> Played:
         """Play one attempt and record it, whatever happens. Raises StoreError if a turn cannot be made safe.
@@ -157,4 +153,4 @@ class Player:
         }
 
     def _time(self) -> str:
-        return self.now().isoformat(timespec="microseconds")
+        return stamp(self.now())
