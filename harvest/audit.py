@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -49,7 +49,7 @@ class SystemEntry(StrictModel):
     session: Literal["fresh", "continued"] = "fresh"
     concurrency: Positive = 1
     rate: str | None = None
-    delay: Seconds = 0
+    delay: Seconds | None = None
     turn_timeout: Annotated[float, Field(gt=0, le=86400)] = 300
     retries: Annotated[int, Field(ge=0, le=20)] = 2
     retry_wait: Seconds = 1
@@ -222,7 +222,7 @@ def load_audit(
     for i, threshold in enumerate(audit.thresholds):
         check_threshold(threshold, document, ("thresholds", i), [system.name for system in audit.systems], topics)
     _build_drivers(audit)
-    return audit
+    return replace(audit, systems=tuple(_paced(*pair, audit.drivers) for pair in zip(audit.systems, file.systems)))
 
 
 @contextmanager
@@ -263,7 +263,7 @@ def _systems(document: Document, file: AuditFile) -> tuple[System, ...]:
             raise document.error((*loc, "name"), f"two systems are called {entry.name!r}", advice="rename one")
         limits = Limits(
             concurrency=entry.concurrency,
-            spacing=max(entry.delay, _seconds_apart(document, (*loc, "rate"), entry.rate)),
+            spacing=max(entry.delay or 0.0, _seconds_apart(document, (*loc, "rate"), entry.rate)),
             turn_timeout=entry.turn_timeout,
             retries=entry.retries,
             retry_wait=entry.retry_wait,
@@ -272,6 +272,14 @@ def _systems(document: Document, file: AuditFile) -> tuple[System, ...]:
         )
         systems.append(System(entry.name, entry.driver, entry.options, entry.session, limits, loc))
     return tuple(systems)
+
+
+def _paced(system: System, entry: SystemEntry, drivers: dict[str, Driver]) -> System:
+    """The system at the pace its driver asks for, where the audit asks for none."""
+    if entry.delay is not None or entry.rate is not None:
+        return system
+    pace = drivers[system.name].capabilities.pace
+    return replace(system, limits=replace(system.limits, spacing=pace))
 
 
 def _seconds_apart(document: Document, loc: Loc, rate: str | None) -> float:

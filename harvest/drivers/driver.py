@@ -45,12 +45,14 @@ class Capabilities:
     stateful: the system itself remembers the conversation, so a turn that was sent must not be sent again.
     editable_history: a session can be opened on a given history of exchanges.
     streaming: replies carry time stamps of their pieces. links: replies carry the `href` of every link.
+    pace: seconds from one user turn to the next that the system is given where an audit asks for no other.
     """
 
     stateful: bool
     editable_history: bool = False
     streaming: bool = False
     links: bool = True
+    pace: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
