@@ -7,7 +7,7 @@ DEV_READY := $(VENV)/.ready-dev
 OUT ?= demo-run
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint check-types unit bench soak lock clean
+.PHONY: help demo test browser lint check-types unit bench soak lock clean
 
 help: ## list what there is
 	@echo "Harvest: conversation harvesting and scoring. What make can do:"
@@ -16,12 +16,25 @@ help: ## list what there is
 demo: $(RUN_READY) ## play 45 topics x 5 trials with two embedded systems, and score them (no key, no network)
 	@$(BIN)/harvest run demo --out $(OUT)
 
-test: $(DEV_READY) ## lint, types, import rules and all tests
+test: $(DEV_READY) browser ## lint, types, import rules and all tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+# Debian's where we may install it, else Playwright's own; HARVEST_BROWSER, or any that is there, is enough.
+browser: $(DEV_READY)
+	@if [ -n "$$HARVEST_BROWSER" ]; then exit 0; fi; \
+	for name in chromium chromium-browser google-chrome google-chrome-stable; do \
+	  if command -v $$name >/dev/null; then exit 0; fi; done; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  echo "Installing Chromium with apt, for the browser tests"; export DEBIAN_FRONTEND=noninteractive; \
+	  apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null && exit 0; \
+	  echo "apt could not install Chromium; trying Playwright's own" >&2; fi; \
+	$(BIN)/playwright install chromium || { \
+	  echo "The browser tests need a browser: set HARVEST_BROWSER to a Chrome or Chromium, or, where its libraries are" >&2; \
+	  echo "missing, run as root: $(BIN)/playwright install --with-deps chromium" >&2; exit 1; }
 
 bench: $(DEV_READY) ## speed, as ratios made in one run
 	@for file in tests/bench_*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done

@@ -1,20 +1,15 @@
 """`openai` against LiteLLM's proxy: a server nobody here wrote, with its own idea of a completion.
 
-It lives in an environment of its own, made once in the test cache (HARVEST_TEST_CACHE, or conversation-harvest in
-the user's cache folder) and named after its pinned requirements.
+It lives in an environment of its own: see servers/environment.py.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import fcntl
-import hashlib
 import os
-import shutil
 import socket
 import subprocess
-import sys
 import time
 import urllib.request
 from collections.abc import AsyncIterator, Iterator
@@ -22,13 +17,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from servers.environment import python_environment
 
 from harvest.drivers.driver import Denied, Driver, DriverError, NotSent, Opening, Surroundings, Unanswered
 from harvest.drivers.registry import build_driver
 
 pytestmark = pytest.mark.xdist_group("litellm")
 
-PINS = Path(__file__).parent / "servers" / "litellm.txt"
 KEY = "sk-a-key-for-tests"
 TEXT = "1. Back to the Future: https://www.imdb.com/title/tt0088763/ — café ☕ 東京"
 CONFIG = f"""
@@ -44,41 +39,6 @@ model_list:
 general_settings: {{master_key: {KEY}}}
 router_settings: {{num_retries: 0, disable_cooldowns: true}}
 """
-
-
-def _cache() -> Path:
-    given = os.environ.get("HARVEST_TEST_CACHE")
-    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    folder = Path(given) if given else base / "conversation-harvest"
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
-
-
-def _environment() -> Path:
-    """The environment with LiteLLM; made under another name and moved, so that a half-made one is never used."""
-    cache = _cache()
-    name = f"litellm-{sys.version_info[0]}.{sys.version_info[1]}-{hashlib.sha256(PINS.read_bytes()).hexdigest()[:12]}"
-    place = cache / name
-    with (cache / f"{name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if (place / "complete").exists():
-            return place
-        shutil.rmtree(place, ignore_errors=True)
-        beside = Path(sys.executable).parent / "uv"
-        uv = str(beside) if beside.exists() else shutil.which("uv")
-        if uv:
-            _run(uv, "venv", "-q", "--python", sys.executable, str(place))
-            _run(uv, "pip", "install", "-q", "--python", str(place / "bin" / "python"), "-r", str(PINS))
-        else:
-            _run(sys.executable, "-m", "venv", str(place))
-            _run(str(place / "bin" / "python"), "-m", "pip", "install", "-q", "-r", str(PINS))
-        (place / "complete").touch()
-    return place
-
-
-def _run(*command: str) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, f"{' '.join(command[:4])} … failed:\n{done.stderr[-2000:]}"
 
 
 def _free_port() -> int:
@@ -103,7 +63,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with (folder / "log").open("w") as log:
         process = subprocess.Popen(
             [
-                str(_environment() / "bin" / "litellm"),
+                str(python_environment("litellm") / "bin" / "litellm"),
                 *("--config", str(folder / "config.yaml"), "--host", "127.0.0.1", "--port", str(port)),
             ],
             cwd=folder,

@@ -1,0 +1,39 @@
+"""chainlit in front of the back end: `chainlit run chainlit_chat.py --headless`, in its own environment, with BACK_END
+set. Further bubbles are further messages; a reported error is an ErrorMessage. What breaks off, or has the status 503,
+is an exception: chainlit shows nothing of it, and a message that had begun looks as if it still went on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import Any
+
+import chainlit
+from servers.asking import BackEndError, Piece, pieces
+
+
+async def answer(message: Any) -> None:
+    coming = pieces(os.environ["BACK_END"], str(chainlit.user_session.get("id")), message.content)
+
+    def following() -> Piece | None:
+        return next(coming, None)
+
+    bubble = chainlit.Message(content="")
+    try:
+        while (piece := await asyncio.to_thread(following)) is not None:
+            if piece.new_bubble:
+                await bubble.update()
+                bubble = chainlit.Message(content="")
+            await bubble.stream_token(piece.text)
+    except BackEndError as fault:
+        if fault.broken or fault.status == 503:
+            raise
+        if bubble.content:
+            await bubble.update()
+        await chainlit.ErrorMessage(content=str(fault)).send()
+        return
+    await bubble.update()
+
+
+chainlit.on_message(answer)
