@@ -17,6 +17,7 @@ __all__ = ["DRIVERS", "build_driver", "driver_module", "options_model"]
 
 DRIVERS: Mapping[str, str] = MappingProxyType(
     {
+        "browser": "harvest.drivers.browser",
         "command": "harvest.drivers.command",
         "http": "harvest.drivers.http",
         "openai": "harvest.drivers.openai",

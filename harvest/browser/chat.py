@@ -1,0 +1,209 @@
+"""A chat on a live page: one user turn typed and sent, its answer waited for, read, and kept with its evidence."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import time
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from harvest.browser.blockers import find_blocker
+from harvest.browser.completion import Completion, Patience
+from harvest.browser.opening import WALLS, Opening
+from harvest.browser.page import markup
+from harvest.browser.place import Place, place_on, send_button
+from harvest.browser.reading import Habits, learn
+from harvest.browser.sending import send, type_text
+from harvest.browser.waiting import Awaited, Waiting
+from harvest.browser.window import Window
+from harvest.drivers.driver import DriverError, Exhibit, NotSent, Unanswered
+from harvest.sites.site import Site
+from protocols.answer import Answer
+
+__all__ = ["Chat", "Manners", "Said"]
+
+_RECOVERY = 10.0  # seconds a composer gets to be ready again for the next turn
+_STEP = 0.1
+_XHTML = "application/xhtml+xml"
+
+
+@dataclass(frozen=True, slots=True)
+class Manners:
+    """How a page is dealt with.
+
+    evidence: what is kept of each turn: `screenshot`, `reply` (the answer's HTML), `page` (the whole page's), `watch`
+    (how its end was told). afresh: a new chat is begun on the page once it is open. open_seconds, answer_seconds: the
+    longest waits.
+    """
+
+    patience: Patience = field(default_factory=Patience)
+    evidence: frozenset[str] = frozenset()
+    afresh: bool = False
+    open_seconds: float = 60.0
+    answer_seconds: float = 240.0
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A whole answer. asked_at: UTC, ISO 8601. first, last: seconds from sending to its first and last word."""
+
+    answer: Answer
+    asked_at: str
+    first: float | None
+    last: float | None
+    finish: str
+    ended: bool
+    exhibits: tuple[Exhibit, ...]
+
+
+class Chat:
+    """One conversation in one window. mistrusted: signs that turned out to stay for ever on this site; shared."""
+
+    def __init__(self, window: Window, site: Site, manners: Manners, mistrusted: set[str]) -> None:
+        self._window, self._site, self._manners, self._mistrusted = window, site, manners, mistrusted
+        self._habits = Habits()
+        self._place: Place | None = None
+        self._opening = Opening(window, site)
+
+    async def open(self, url: str) -> None:
+        """Load the page and find one's way. Raises DriverError, each time by the name of what stood in the way."""
+        status = await self._window.goto(url, self._manners.open_seconds)
+        self._place = await self._opening.place(status, self._manners.open_seconds)
+        if self._manners.afresh and await self._opening.new_chat():
+            self._place = await self._opening.place(None, self._manners.open_seconds)
+
+    async def say(self, text: str) -> Said:
+        """Raises DriverError; its `partial` holds what there was of an answer, its exhibits the evidence."""
+        place = await self._ready()
+        await place.frame.arm(place.composer, place.send, self._site.selectors)
+        await type_text(place, text)
+        if not place.send:
+            await self._find_button(place)
+        asked_at = datetime.now(UTC).isoformat(timespec="microseconds")
+        by = await send(self._window, place, text)
+        waiting = Waiting(
+            self._window,
+            place,
+            text,
+            habits=self._habits,
+            completion=Completion(self._manners.patience, frozenset(self._mistrusted)),
+            selectors=self._site.selectors,
+        )
+        awaited = await waiting.answer(self._manners.answer_seconds)
+        exhibits = await self._exhibits(awaited, text, by)
+        self._refuse(awaited, exhibits)
+        verdict = awaited.verdict
+        assert verdict is not None
+        self._habits = learn(awaited.page, awaited.turn, self._habits)
+        if verdict.how == "stuck":
+            self._mistrusted |= awaited.sample.now
+        return Said(
+            answer=Answer(awaited.turn.text, awaited.turn.links),
+            asked_at=asked_at,
+            first=awaited.sample.began,
+            last=awaited.sample.last_change,
+            finish=verdict.how,
+            ended=any(node.visible for node in awaited.page.marked("ended")),
+            exhibits=exhibits,
+        )
+
+    async def failure(self) -> tuple[Exhibit, ...]:
+        """What can still be kept of a page on which something went wrong. Never raises."""
+        kept: list[Exhibit] = []
+        with contextlib.suppress(DriverError):
+            if "screenshot" in self._manners.evidence:
+                kept.append(Exhibit("screenshot", "image/png", await self._window.screenshot()))
+        with contextlib.suppress(DriverError):
+            if "page" in self._manners.evidence:
+                frame = self._place.frame if self._place is not None else self._window.frames()[0]
+                kept.append(_page_exhibit(await frame.source(self._site.selectors)))
+        with contextlib.suppress(DriverError):
+            trace = await self._window.trace()
+            if trace is not None:
+                kept.append(Exhibit("trace", "application/zip", trace))
+        return tuple(kept)
+
+    async def _ready(self) -> Place:
+        """Where to type the next turn. Raises NotSent where the page takes none."""
+        assert self._place is not None, "open first"
+        until = time.monotonic() + _RECOVERY
+        while True:
+            looks = await self._opening.looks()
+            found = place_on(looks, self._site)
+            if found is not None:
+                # What worked before is tried first, though the page may have made its box anew.
+                found.ways = self._place.ways
+                self._place = found
+                return found
+            if time.monotonic() >= until:
+                self._opening.raise_walls(looks)
+                raise NotSent("composer-gone", "the box to type in has gone, or takes nothing any more")
+            await asyncio.sleep(_STEP)
+
+    async def _find_button(self, place: Place) -> None:
+        """Some buttons show themselves only when there is something to send."""
+        page = await place.frame.look(self._site.selectors)
+        composer = page.by_id.get(place.composer)
+        if composer is not None:
+            place.send = send_button(page, composer, self._site)
+
+    def _refuse(self, awaited: Awaited, exhibits: tuple[Exhibit, ...]) -> None:
+        """Raises Unanswered for what is no whole answer, whatever stands on the page."""
+        faults = self._window.traffic.faults
+        blocker = find_blocker(awaited.page, site=self._site, faults=faults, turn=awaited.turn)
+        if blocker is not None and blocker.kind in WALLS:
+            raise Unanswered(blocker.kind, blocker.excerpt, partial=awaited.turn.text, exhibits=exhibits)
+        if awaited.verdict is None:
+            detail = {
+                "timeout": f"no whole answer within {self._manners.answer_seconds:g} s",
+                "no-reply": "the page stayed silent: no answer, and nothing that says one is coming",
+            }[awaited.why]
+            raise Unanswered(awaited.why, detail, partial=awaited.turn.text, exhibits=exhibits)
+
+    async def _exhibits(self, awaited: Awaited, said: str, by: str) -> tuple[Exhibit, ...]:
+        wanted = self._manners.evidence
+        kept: list[Exhibit] = []
+        if "screenshot" in wanted:
+            kept.append(Exhibit("screenshot", "image/png", await self._window.screenshot()))
+        if "reply" in wanted:
+            reply = markup(awaited.page, awaited.turn.bubbles)
+            kept.append(Exhibit("reply", _XHTML, reply.encode()))
+        if "page" in wanted:
+            kept.append(_page_exhibit(awaited.source))
+        if "watch" in wanted:
+            kept.append(Exhibit("watch", "application/json", self._record(awaited, said, by)))
+        return tuple(kept)
+
+    def _record(self, awaited: Awaited, said: str, by: str) -> bytes:
+        """How the turn went, and all that reading needs besides the page: for `harvest reread`, and for people."""
+        sample, verdict, window = awaited.sample, awaited.verdict, self._window
+        record = {
+            "format": "harvest-watch/1",
+            "url": window.url,
+            "sent_by": by,
+            "finish": verdict.how if verdict else awaited.why,
+            "quiet_asked_for": verdict.asked_for if verdict else None,
+            "first_word": sample.began,
+            "last_change": round(sample.last_change, 3),
+            "waited": round(sample.quiet, 3),
+            "signs_there": sorted(sample.now),
+            "signs_ended": {name: round(at, 3) for name, at in sorted(sample.ended.items())},
+            "signs_mistrusted": sorted(self._mistrusted),
+            "pauses": [[round(length, 3), round(since, 3)] for length, since in sample.pauses],
+            "faults": [
+                [fault.method, fault.url.partition("?")[0], fault.status, fault.what] for fault in window.traffic.faults
+            ],
+            "events": window.events,
+            "opened_by": self._opening.did,
+            "read_by": awaited.turn.how,
+            "left_out": list(awaited.turn.left_out),
+            "habits": self._habits.as_json(),
+            "selectors": self._site.selectors,
+        }
+        return json.dumps(record, ensure_ascii=False, indent=1).encode()
+
+
+def _page_exhibit(source: str) -> Exhibit:
+    return Exhibit("page", _XHTML, source.encode())

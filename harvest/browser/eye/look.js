@@ -1,0 +1,312 @@
+// Writing the page down. page.py names what is written; nothing here judges.
+
+const LEFT_OUT = new Set("base head link meta noscript param script source style template title track".split(" "));
+const EMPTY = new Set("audio br canvas embed hr iframe img input meter object progress select svg textarea video wbr".split(" "));
+// The same as in page.py: only where the layout differs from these is it written down.
+const BLOCKS = new Set(
+  ("address article aside blockquote body center dd details dialog dir div dl dt fieldset figcaption figure footer form " +
+    "h-page h1 h2 h3 h4 h5 h6 header hgroup hr html legend li main menu nav ol optgroup option p pre search section " +
+    "summary table tbody td tfoot th thead tr ul").split(" "),
+);
+const LAID_OUT_AS_BLOCK = /^(block|flex|grid|flow-root|list-item|table)|-cell$/;
+const KEPT = new Set(
+  ("id class role name type placeholder title alt lang dir start reversed colspan rowspan align for contenteditable " +
+    "tabindex target disabled open checked autocomplete maxlength").split(" "),
+);
+const TELLING_DATA = /role|author|sender|from|speaker|user|type|message|turn|test|kind|state|status|side|lang|qa$|cy$/;
+const USED = /^(a|button|input|select|textarea)$/;
+const XML_NAME = /^[a-z][a-z0-9_.-]*$/;
+
+const NOT_XML = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
+const IN_TEXT = /[&<>\r]/;
+const ESCAPES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\r": "&#13;", "\n": "&#10;", "\t": "&#9;" };
+
+function inText(text) {
+  const clean = text.replace(NOT_XML, "\ufffd");
+  return IN_TEXT.test(clean) ? clean.replace(/[&<>\r]/g, (sign) => ESCAPES[sign]) : clean;
+}
+
+function inQuotes(text) {
+  return text.replace(NOT_XML, "\ufffd").replace(/[&<>"\r\n\t]/g, (sign) => ESCAPES[sign]);
+}
+
+/** {element: names} for the site's selectors; throws for one that is none, naming it. */
+function marked(site) {
+  const marks = new Map();
+  if (!site) return marks;
+  const roots = everyRoot();
+  for (const name of Object.keys(site)) {
+    if (!site[name]) continue;
+    for (const root of roots) {
+      for (const element of findFor(root, name, site[name])) {
+        marks.set(element, marks.has(element) ? marks.get(element) + " " + name : name);
+      }
+    }
+  }
+  return marks;
+}
+
+function findFor(root, name, css) {
+  try {
+    return find(root, css);
+  } catch (fault) {
+    throw new Error(`bad selector <${name}>: ${css}`);
+  }
+}
+
+function look(site) {
+  settle();
+  const marks = marked(site);
+  const out = [];
+  const root = document.documentElement;
+  out.push(
+    `<h-page url="${inQuotes(document.URL)}" title="${inQuotes(String(document.title))}"`,
+    ` width="${innerWidth}" height="${innerHeight}"`,
+  );
+  if (turn !== null && turn.sent !== null) out.push(` asked="${Math.round(now() - turn.sent)}"`);
+  if (root !== null) {
+    for (const name of ["lang", "dir"]) {
+      if (attribute(root, name)) out.push(` ${name}="${inQuotes(attribute(root, name))}"`);
+    }
+    out.push(">");
+    new Writer(out, marks).all(root);
+  } else {
+    out.push(">");
+  }
+  out.push("</h-page>");
+  return out.join("");
+}
+
+// What an element passes on to those in it: under (something around it is hidden), shut (a closed <details> is around
+// it), silent (text directly in it is not seen), space (white space is shown), hand (a pointing hand is shown), inert
+// (nothing in it can be used), born (when the piece of the page they all came with came).
+class Writer {
+  constructor(out, marks) {
+    this.out = out;
+    this.marks = marks;
+    this.left = []; // what is still to be written, the next at the end: pages nest deeper than any stack of calls
+  }
+
+  all(root) {
+    const style = styleOf(root);
+    const under = style.display === "none";
+    const inert = attribute(root, "inert") !== null;
+    this.inside(root, { under, shut: false, silent: false, space: "", hand: false, inert, born: null });
+    while (this.left.length > 0) {
+      const [node, around] = this.left.pop();
+      if (around === null) this.out.push(node);
+      else if (nodeType(node) === 1) this.element(node, around);
+      else this.text(dataOf(node), around.space);
+    }
+  }
+
+  /** The children of an element, in the order they are shown. */
+  inside(element, around) {
+    const root = rootOf(element);
+    this.later(childrenOf(root === null ? element : root), around);
+  }
+
+  later(nodes, around) {
+    for (let index = nodes.length - 1; index >= 0; index--) {
+      const type = nodeType(nodes[index]);
+      if (type === 1 || ((type === 3 || type === 4) && !around.silent)) this.left.push([nodes[index], around]);
+    }
+  }
+
+  text(data, space) {
+    // Markup is indented; what is not shown need not be kept.
+    if (space === "" && /^[ \t\n\r]*$/.test(data)) this.out.push(data === "" ? "" : data.includes("\n") ? "\n" : " ");
+    else this.out.push(inText(data));
+  }
+
+  element(element, around) {
+    const name = nameOf(element);
+    if (LEFT_OUT.has(name) || (name === "input" && attribute(element, "type") === "hidden")) return;
+    const tag = XML_NAME.test(name) ? name : "x-" + name.replace(/[^a-z0-9_.-]/g, "-");
+    const out = this.out;
+    out.push("<", tag);
+    this.attributes(element, name);
+    out.push(` h-id="${idOf(element)}"`);
+    const inner = {
+      under: around.under,
+      shut: false,
+      silent: false,
+      space: around.space,
+      hand: around.hand,
+      inert: around.inert || attribute(element, "inert") !== null,
+      born: bornOf(element, around.born),
+    };
+    if (!around.under) this.looks(element, name, inner, around);
+    if (inner.born !== null) out.push(` h-born="${Math.round(inner.born)}"`);
+    const said = saidOf(element);
+    if (said !== undefined) out.push(` h-said="${Math.round(said)}"`);
+    if (this.marks.has(element)) out.push(` h-site="${inQuotes(this.marks.get(element))}"`);
+    if (rootOf(element) !== null) out.push(' h-shadow="1"');
+    if (EMPTY.has(name)) {
+      out.push("/>");
+      return;
+    }
+    out.push(">");
+    this.left.push([`</${tag}>`, null]);
+    if (name === "math") this.formula(element);
+    else if (name === "details" && attribute(element, "open") === null && !inner.under) this.closed(element, inner);
+    else if (name === "slot" && element instanceof HTMLSlotElement) this.slot(element, inner);
+    else this.inside(element, inner);
+  }
+
+  slot(slot, inner) {
+    const filled = assignedTo(slot);
+    this.later(filled.length > 0 ? filled : childrenOf(slot), inner);
+  }
+
+  /** Of a closed <details> only the first <summary> is seen. */
+  closed(details, inner) {
+    const nodes = Array.from(childrenOf(details)).filter((node) => nodeType(node) === 1);
+    const summary = nodes.find((node) => nameOf(node) === "summary");
+    const shut = { ...inner, shut: true };
+    for (const node of nodes.reverse()) this.left.push([node, node === summary ? inner : shut]);
+  }
+
+  /** Its TeX where the page carries it, else its letters. */
+  formula(math) {
+    const tex = find(math, 'annotation[encoding*="tex" i]');
+    if (tex.length > 0) this.out.push('<annotation h-hide="1">', inText(textOf(tex[0])), "</annotation>");
+    else this.out.push(inText(textOf(math)));
+  }
+
+  attributes(element, name) {
+    const out = this.out;
+    for (const key of attributeNames(element)) {
+      let value = attribute(element, key);
+      if (KEPT.has(key)) value = value.slice(0, 2000);
+      else if (key.startsWith("aria-")) value = value.slice(0, 1000);
+      else if (key.startsWith("data-")) {
+        if (value.length > 100 || !TELLING_DATA.test(key)) continue;
+      } else if (key === "value") {
+        if (name !== "li" && name !== "button" && !this.label(element, name)) continue;
+      } else if (key === "href" || key === "src") {
+        value = address(element, name, key, value);
+        if (value === null) continue;
+      } else continue;
+      if (!XML_NAME.test(key)) continue;
+      out.push(` ${key}="${inQuotes(value)}"`);
+    }
+    if (name === "svg") this.drawing(element);
+    else if (name === "input" || name === "textarea" || name === "select") this.value(element, name);
+  }
+
+  label(element, name) {
+    return name === "input" && /^(submit|button|reset|image)$/i.test(attribute(element, "type") || "");
+  }
+
+  /** What a drawing is called, where it says so inside. */
+  drawing(svg) {
+    const titles = find(svg, "title");
+    if (titles.length > 0 && attribute(svg, "title") === null) {
+      this.out.push(` title="${inQuotes(textOf(titles[0]).slice(0, 200))}"`);
+    }
+    const uses = find(svg, "use[href]");
+    if (uses.length > 0) this.out.push(` data-use="${inQuotes(attribute(uses[0], "href").slice(0, 200))}"`);
+  }
+
+  value(element, name) {
+    const type = (attribute(element, "type") || "").toLowerCase();
+    if (name === "select") {
+      const chosen = Array.from(element.selectedOptions || [], (option) => textOf(option).trim());
+      this.out.push(` h-value="${inQuotes(chosen.join(", "))}"`);
+    } else if (type === "checkbox" || type === "radio") {
+      if (element.checked && attribute(element, "checked") === null) this.out.push(' checked=""');
+    } else if (typedInto(element) && type !== "password") {
+      this.out.push(` h-value="${inQuotes(String(element.value))}"`);
+    }
+  }
+
+  /** Where and how it is shown. */
+  looks(element, name, inner, around) {
+    const out = this.out;
+    const style = styleOf(element);
+    const display = style.display;
+    const box = rectOf(element);
+    const [width, height] = [Math.round(box.width), Math.round(box.height)];
+    if (box.width > 0 || box.height > 0) {
+      out.push(` h-box="${Math.round(box.left)},${Math.round(box.top)},${width},${height}"`);
+    }
+    if (around.shut || display === "none" || style.contentVisibility === "hidden" || faded(element, style)) {
+      inner.under = true;
+    } else if (style.visibility !== "visible") {
+      // One in it may be visible all the same.
+      if (shownWithin(element)) inner.silent = true;
+      else inner.under = true;
+    } else if (display !== "contents" && name !== "body" && clipped(element, style, box)) {
+      inner.under = true;
+    }
+    if (inner.under) {
+      out.push(' h-hide="1"');
+      return;
+    }
+    const block = LAID_OUT_AS_BLOCK.test(display);
+    if (block !== BLOCKS.has(name) && name !== "br" && name !== "slot") out.push(` h-show="${block ? "block" : "inline"}"`);
+    const white = style.whiteSpace;
+    inner.space = white === "pre-line" ? "line" : white.startsWith("pre") || white.startsWith("break") ? "pre" : "";
+    if (name === "textarea") inner.space = around.space;
+    else if (inner.space !== "") out.push(` h-space="${inner.space}"`);
+    else if (around.space !== "") out.push(' h-space="normal"');
+    inner.hand = style.cursor === "pointer";
+    if (inner.hand && !around.hand) out.push(' h-click="1"');
+    if (typedInto(element)) out.push(' h-edit="1"');
+    if (inner.inert ? USED.test(name) || typedInto(element) : switchedOff(element)) out.push(' h-off="1"');
+  }
+}
+
+/** Not to be seen through; what is only fading in will be seen. */
+function faded(element, style) {
+  if (style.opacity !== "0") return false;
+  for (const animation of animationsOn(element)) if (animation.playState === "running") return false;
+  return true;
+}
+
+function shownWithin(element) {
+  const all = find(element, "*");
+  for (let index = 0; index < all.length; index++) {
+    const style = styleOf(all[index]);
+    if (style.visibility === "visible" && style.display !== "none") return true;
+  }
+  return false;
+}
+
+/** Cut away by its own edges, or standing where nobody can scroll to. */
+function clipped(element, style, box) {
+  if (box.width <= 1 || box.height <= 1) {
+    const cut = style.overflowX !== "visible" || style.overflowY !== "visible";
+    if (!cut && style.clip === "auto" && style.clipPath === "none") return false;
+    return !escapes(element, style.position);
+  }
+  if (box.right > 0 && box.bottom > 0 && box.left < innerWidth && box.top < innerHeight) return false;
+  if (style.position === "fixed") return true;
+  return style.position === "absolute" && box.right + scrollX < -500;
+}
+
+/** Whether something in it stands outside its edges, as the window of a chat does in the empty element it hangs on. */
+function escapes(element, position) {
+  const all = find(element, "*");
+  for (let index = 0; index < all.length && index < 200; index++) {
+    const place = styleOf(all[index]).position;
+    if (place !== "fixed" && !(place === "absolute" && position === "static")) continue;
+    const box = rectOf(all[index]);
+    if (box.width > 1 && box.height > 1) return true;
+  }
+  return rootOf(element) !== null && escapes(rootOf(element), position);
+}
+
+/** A link or a source as an absolute address; null: not worth keeping. */
+function address(element, name, key, value) {
+  let whole = value;
+  try {
+    whole = new URL(value, document.baseURI).href;
+  } catch (fault) {
+    // Kept as it stands: it says what the page says.
+  }
+  if (key === "src") return /^(data|blob):/i.test(whole) ? null : whole.slice(0, 2000);
+  // A link is part of an answer: cut short, it would be another one.
+  return /^(data|blob|javascript):/i.test(whole) ? whole.slice(0, 200) : whole;
+}

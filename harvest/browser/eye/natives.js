@@ -1,0 +1,48 @@
+// What the browser itself offers, kept from before the page's own scripts ran: pages replace prototypes, fake clocks,
+// wrap timers (so that each tick of ours would wake their framework), and a form with an input named "children" hides
+// its own `children`. The files of this folder are joined, in the order window.py names, into one function.
+
+const bound = ((call, bind) => (native) => bind.call(call, native))(Function.prototype.call, Function.prototype.bind);
+
+/** The native getter of a property, as a function of the object. */
+const getter = (prototype, name) => bound(Object.getOwnPropertyDescriptor(prototype, name).get);
+
+const nodeType = getter(Node.prototype, "nodeType");
+const parentOf = getter(Node.prototype, "parentNode");
+const firstChildOf = getter(Node.prototype, "firstChild");
+const nextSiblingOf = getter(Node.prototype, "nextSibling");
+const childrenOf = getter(Node.prototype, "childNodes");
+const textOf = getter(Node.prototype, "textContent");
+const connected = getter(Node.prototype, "isConnected");
+const holds = bound(Node.prototype.contains);
+const dataOf = getter(CharacterData.prototype, "data");
+
+const nameOf = getter(Element.prototype, "localName");
+const attribute = bound(Element.prototype.getAttribute);
+const attributeNames = bound(Element.prototype.getAttributeNames);
+const matches = bound(Element.prototype.matches);
+const rectOf = bound(Element.prototype.getBoundingClientRect);
+const openRoot = getter(Element.prototype, "shadowRoot");
+const checkVisibility = bound(Element.prototype.checkVisibility);
+const animationsOn = bound(Element.prototype.getAnimations);
+const attachShadow = Element.prototype.attachShadow;
+const editable = getter(HTMLElement.prototype, "isContentEditable");
+const assignedTo = bound(HTMLSlotElement.prototype.assignedNodes);
+
+const findInElement = bound(Element.prototype.querySelectorAll);
+const findInDocument = bound(Document.prototype.querySelectorAll);
+const findInFragment = bound(DocumentFragment.prototype.querySelectorAll);
+const animationsOfDocument = bound(Document.prototype.getAnimations);
+const animationsOfShadow = bound(ShadowRoot.prototype.getAnimations);
+
+const styleOf = window.getComputedStyle.bind(window);
+const now = performance.now.bind(performance);
+const every = window.setInterval.bind(window);
+const Observer = window.MutationObserver;
+const Weak = window.WeakRef;
+
+/** All elements under a document, shadow root or element that match; shadow roots within are not entered. */
+function find(root, css) {
+  const type = nodeType(root);
+  return type === 1 ? findInElement(root, css) : type === 9 ? findInDocument(root, css) : findInFragment(root, css);
+}

@@ -1,0 +1,127 @@
+// The tree as a person has it before them: shadow roots (closed ones too) belong to the page, and every element has a
+// number for as long as it lives.
+
+const numbers = new WeakMap(); // element -> number
+const elements = new Map(); // number -> weak reference
+const forget = new FinalizationRegistry((number) => elements.delete(number));
+let lastNumber = 0;
+
+function idOf(element) {
+  let number = numbers.get(element);
+  if (number === undefined) {
+    number = ++lastNumber;
+    numbers.set(element, number);
+    elements.set(number, new Weak(element));
+    forget.register(element, number);
+  }
+  return number;
+}
+
+function elementOf(number) {
+  const reference = elements.get(number);
+  return (reference && reference.deref()) || null;
+}
+
+// A closed root can be had only when it is made.
+const closedRoots = new WeakMap(); // host -> root
+const madeRoots = new Set(); // weak references to every root made by script
+const forgetRoot = new FinalizationRegistry((reference) => madeRoots.delete(reference));
+let onRoot = null; // told of every root at once: its first words may be written in the same breath
+
+function keepRoot(host, root) {
+  const reference = new Weak(root);
+  closedRoots.set(host, root);
+  madeRoots.add(reference);
+  forgetRoot.register(root, reference);
+  if (onRoot !== null) onRoot(root);
+}
+
+Object.defineProperty(Element.prototype, "attachShadow", {
+  configurable: true,
+  enumerable: true,
+  writable: true,
+  value: {
+    attachShadow(options) {
+      const root = Reflect.apply(attachShadow, this, arguments);
+      keepRoot(this, root);
+      return root;
+    },
+  }.attachShadow,
+});
+
+// A custom element whose closed root stands in the HTML itself can ask for it once, and only so.
+if (window.ElementInternals && HTMLElement.prototype.attachInternals) {
+  const attachInternals = HTMLElement.prototype.attachInternals;
+  const internalRoot = getter(ElementInternals.prototype, "shadowRoot");
+  HTMLElement.prototype.attachInternals = {
+    attachInternals() {
+      const internals = Reflect.apply(attachInternals, this, arguments);
+      const root = internalRoot(internals);
+      if (root !== null && !closedRoots.has(this)) keepRoot(this, root);
+      return internals;
+    },
+  }.attachInternals;
+}
+
+const hostOfRoot = getter(ShadowRoot.prototype, "host");
+
+function rootOf(element) {
+  return openRoot(element) || closedRoots.get(element) || null;
+}
+
+/** The parent element; above a shadow root its host. null at the top. */
+function above(node) {
+  const parent = parentOf(node);
+  if (parent === null) return null;
+  const type = nodeType(parent);
+  return type === 1 ? parent : type === 11 && parent instanceof ShadowRoot ? hostOfRoot(parent) : null;
+}
+
+/** The document and all shadow roots in it, outer before inner. */
+function everyRoot(start = document, found = []) {
+  found.push(start);
+  const all = find(start, "*");
+  for (let index = 0; index < all.length; index++) {
+    const root = rootOf(all[index]);
+    if (root !== null) everyRoot(root, found);
+  }
+  return found;
+}
+
+/** Whether a person sees it; what is only scrolled away counts as seen. */
+function seen(element) {
+  if (!connected(element)) return false;
+  if (!checkVisibility(element, { opacityProperty: true, visibilityProperty: true })) {
+    return styleOf(element).display === "contents" && above(element) !== null && seen(above(element));
+  }
+  const box = rectOf(element);
+  return box.width > 0 && box.height > 0;
+}
+
+function inert(element) {
+  for (let at = element; at !== null; at = above(at)) if (attribute(at, "inert") !== null) return true;
+  return false;
+}
+
+/** Disabled or read-only by itself. */
+function switchedOff(element) {
+  if (matches(element, ":disabled,[aria-disabled=true],[aria-readonly=true]")) return true;
+  return matches(element, "textarea[readonly],input[readonly]");
+}
+
+/** Whether it cannot be used: switched off by itself, or together with all around it. */
+function off(element) {
+  return switchedOff(element) || inert(element);
+}
+
+const TYPED = new Set(["", "text", "search", "email", "url", "tel", "number", "password"]);
+
+/** Whether one types into it: a box of text, or the outermost element of an editor. */
+function typedInto(element) {
+  const name = nameOf(element);
+  if (name === "textarea") return true;
+  if (name === "input") return TYPED.has((attribute(element, "type") || "").toLowerCase());
+  if (!(element instanceof HTMLElement) || !editable(element)) return false;
+  const parent = parentOf(element);
+  return !(parent instanceof HTMLElement && editable(parent));
+}

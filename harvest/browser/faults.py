@@ -1,0 +1,47 @@
+"""What Playwright's complaints mean to us, told by their words, since it has hardly any kinds of error."""
+
+from __future__ import annotations
+
+import re
+
+from harvest.drivers.driver import Denied, DriverError, NotSent, Unanswered
+
+__all__ = ["broken", "sentence", "undone"]
+
+_MOVED = ("Execution context was destroyed", "Cannot find context", "navigat")
+_FRAME_GONE = ("Frame was detached", "frame was detached", "Frame has been detached")
+_BAD_SELECTOR = re.compile(r"bad selector <(?P<name>[^>]*)>: (?P<css>.*)")
+_COVERED = re.compile(r"(<.*?>.*) intercepts pointer events")
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def sentence(message: str) -> str:
+    """The first line that says something, without colours and without the name of the call."""
+    lines = [line.strip() for line in _COLOURS.sub("", message).splitlines() if line.strip()]
+    first = lines[0] if lines else "no reason given"
+    return re.sub(r"^(?:\w+\.\w+: )?(?:Error: )?", "", first)[:300]
+
+
+def broken(message: str) -> DriverError:
+    """A call that failed while the page lives."""
+    bad = _BAD_SELECTOR.search(message)
+    if bad:
+        return Denied("bad-selector", f"{bad['name']}: {bad['css'].strip()!r} is no CSS selector")
+    if any(words in message for words in _FRAME_GONE):
+        return Unanswered("frame-gone", "the frame has left the page")
+    if any(words in message for words in _MOVED):
+        return Unanswered("page-moved", "another document was loaded in the middle of a look")
+    return Unanswered("page-broken", sentence(message))
+
+
+def undone(message: str) -> NotSent:
+    """Something that could not be clicked or typed into: nothing was done."""
+    covered = _COVERED.findall(_COLOURS.sub("", message))
+    if covered:
+        return NotSent("part-covered", f"{covered[-1][:200]} lies over it")
+    if "not attached" in message or "detached" in message:
+        return NotSent("part-gone", "the element has left the page")
+    for state in ("not stable", "not visible", "not enabled", "not editable", "outside of the viewport"):
+        if state in message:
+            return NotSent("part-off", f"the element is {state}")
+    return NotSent("part-off", sentence(message))

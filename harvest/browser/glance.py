@@ -1,0 +1,56 @@
+"""What the eye says of a turn at one moment: how long its text has been quiet, and which busy signs there are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["Glance", "Sign", "glance_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """seen: since the send. now: it is there. last: seconds since it was last there; None: it never was."""
+
+    seen: bool
+    now: bool
+    last: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Glance:
+    """Times in seconds.
+
+    asked: since the send; None: this document saw none (a new one was loaded, or nothing was sent).
+    quiet: since the text last changed; since the send, if it never did. changes: how often the text changed.
+    pauses: (length, when it began, after the send) of the longest gaps between changes and of the last ones.
+    signs: by name: stop, busy, progress, composer, send, animation, hint, site. stale: a watched element has left
+    the page. mutations: changes of any kind.
+    """
+
+    asked: float | None
+    quiet: float = 0.0
+    changes: int = 0
+    pauses: tuple[tuple[float, float], ...] = ()
+    signs: Mapping[str, Sign] = field(default_factory=dict)
+    stale: bool = False
+    mutations: int = 0
+
+
+def glance_of(sample: Mapping[str, Any]) -> Glance:
+    """From what eye.sample() returns, in milliseconds."""
+    if sample.get("asked") is None:
+        return Glance(None)
+    return Glance(
+        asked=sample["asked"] / 1000,
+        quiet=sample["quiet"] / 1000,
+        changes=sample["changes"],
+        pauses=tuple((length / 1000, began / 1000) for length, began in sample["pauses"]),
+        signs={
+            name: Sign(sign["seen"], sign["now"], None if sign["last"] is None else sign["last"] / 1000)
+            for name, sign in sample["signals"].items()
+        },
+        stale=sample["stale"],
+        mutations=sample["mutations"],
+    )

@@ -1,0 +1,163 @@
+"""Code on a page: its exact text, its language, and the bar with language and Copy that stands over it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from harvest.browser.ground import hints, is_control
+from harvest.browser.page import Node
+from harvest.browser.phrases import is_status
+
+__all__ = ["bar_of", "is_listing", "language_of", "listing_text"]
+
+_LANGUAGE = re.compile(r"(?:language|lang|highlight-source|brush)[-:_](?P<name>[\w+#.-]+)")
+_NAME = re.compile(r"[A-Za-z][\w+#.-]{0,20}")
+_NO_LANGUAGE = frozenset(
+    {"block", "code", "copyable", "hljs", "inline", "nohighlight", "none", "plaintext", "shiki", "text"}
+)
+_NO_LINES = frozenset({"code", "table", "tbody", "td", "th"})
+_GUTTER_NAME = re.compile(r"line-?num|lineno|ln-num|gutter|line-?number", re.IGNORECASE)
+_COUNT = re.compile(r"\s*\d+(?:\s+\d+)*\s*")
+_CODE_HINTS = frozenset(
+    {"code", "codeblock", "copy", "highlight", "hljs", "listing", "pre", "prism", "shiki", "snippet"}
+)
+_INVISIBLE = str.maketrans({"\xa0": " ", "\u200b": None, "\ufeff": None})
+
+
+def is_listing(node: Node) -> bool:
+    """Whether it is a block of code, not a word of it: `pre`, or `code` that is laid out as a block."""
+    if node.tag == "pre":
+        return True
+    return node.tag == "code" and node.block and node.get("h-space") == "pre"
+
+
+def listing_text(node: Node, dropped: Collection[Node] = ()) -> str:
+    """The code as it stands, line by line, without line numbers, buttons and the line break at its end."""
+    pieces: list[str] = []
+    gutters = _number_columns(node)
+    stack: list[Node | str | int] = [node]
+    after_line = False
+    while stack:
+        item = stack.pop()
+        if isinstance(item, str):
+            # The break that stands between two elements which are lines already is not shown.
+            if not (after_line and item.isspace()):
+                pieces.append(item)
+            after_line = False
+        elif isinstance(item, int):
+            if len(pieces) == item or not pieces[-1].endswith("\n"):
+                pieces.append("\n")
+            after_line = True
+        elif item.hidden or item in dropped or item in gutters or is_control(item) or _is_gutter(item):
+            continue
+        elif item.tag == "br":
+            pieces.append("\n")
+        else:
+            if item is not node and item.block and item.tag not in _NO_LINES:
+                if pieces and not pieces[-1].endswith("\n"):
+                    pieces.append("\n")
+                stack.append(len(pieces))
+                after_line = False
+            stack.extend(reversed(item.children))
+    return re.sub(r"[ \t]*\n\Z", "", "".join(pieces).translate(_INVISIBLE))
+
+
+def language_of(node: Node) -> str:
+    """The language that a block of code is in, as its classes or the bar over it say; "" where nothing does."""
+    inner = [child for child in node.elements if child.tag == "code"]
+    around = [other for other, _ in zip(node.ancestors(), range(2), strict=False) if _only_code(other)]
+    for candidate in (*inner, node, *around):
+        for attribute in ("data-language", "data-lang"):
+            if _NAME.fullmatch(candidate.get(attribute)):
+                return candidate.get(attribute)
+        for name in candidate.classes:
+            told = _LANGUAGE.fullmatch(name)
+            if told and told["name"] not in _NO_LANGUAGE:
+                return told["name"]
+        if "hljs" in candidate.classes:
+            others = [name for name in candidate.classes if name not in _NO_LANGUAGE and _NAME.fullmatch(name)]
+            if len(others) == 1 and "-" not in others[0]:
+                return others[0]
+    for bar in bar_of(node):
+        words = " ".join(_words(bar)).strip()
+        if _NAME.fullmatch(words) and words.lower() not in _NO_LANGUAGE and not is_status(words):
+            return words.lower()
+    return ""
+
+
+def bar_of(node: Node) -> list[Node]:
+    """What stands beside a block of code in the frame around both: the language's name, and what a button says."""
+    inner = node
+    bars: list[Node] = []
+    for around in node.ancestors():
+        others = [child for child in around.elements if child is not inner and _words(child)]
+        bare = [child for child in around.children if isinstance(child, str) and child.strip()]
+        if bare or any(len(" ".join(_words(other))) > 40 or other.tag == "p" for other in others):
+            break
+        if others:
+            framed = hints(around) & _CODE_HINTS or any(_has_button(other) for other in others)
+            if not (framed and all(_is_bar(other, node) for other in others)):
+                break
+            bars.extend(others)
+        inner = around
+    return bars
+
+
+def _is_bar(node: Node, listing: Node) -> bool:
+    words = " ".join(_words(node))
+    named = _LANGUAGE.fullmatch(next(iter(name for name in _all_classes(listing) if "-" in name), ""))
+    return (
+        is_status(words)
+        or (named is not None and words.lower() == named["name"].lower())
+        or (_has_button(node) and len(words.split()) <= 2)
+        or (
+            _NAME.fullmatch(words) is not None
+            and bool(hints(node) & {"lang", "language", "header", "title", "toolbar"})
+        )
+    )
+
+
+def _all_classes(node: Node) -> list[str]:
+    return [name for inner in (node, *node.elements) for name in inner.classes]
+
+
+def _has_button(node: Node) -> bool:
+    beside = node.parent.elements if node.parent is not None else []
+    return any(is_control(inner) for inner in node.walk()) or any(is_control(other) for other in beside)
+
+
+def _words(node: Node) -> list[str]:
+    """The visible words outside buttons."""
+    found: list[str] = []
+    stack: list[Node | str] = [node]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, str):
+            found.extend(item.split())
+        elif not item.hidden and not is_control(item):
+            stack.extend(reversed(item.children))
+    return found
+
+
+def _only_code(node: Node) -> bool:
+    return (
+        bool(hints(node) & (_CODE_HINTS | {"language", "lang"}))
+        and sum(inner.tag == "pre" for inner in node.walk()) == 1
+    )
+
+
+def _is_gutter(node: Node) -> bool:
+    if _GUTTER_NAME.search(node.get("class")) is None:
+        return False
+    return _COUNT.fullmatch(" ".join(_words(node))) is not None
+
+
+def _number_columns(node: Node) -> list[Node]:
+    """A column of numbers 1, 2, 3 … beside the code."""
+    columns: list[Node] = []
+    for child in node.elements:
+        words = _words(child)
+        if len(node.elements) > 1 and words and words == [str(number) for number in range(1, len(words) + 1)]:
+            columns.append(child)
+    return columns if len(columns) == 1 and columns[0] is node.elements[0] and len(_words(columns[0])) > 1 else []

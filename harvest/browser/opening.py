@@ -1,0 +1,161 @@
+"""Opening a chat page: waiting for its composer, and clearing the way to it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+
+from harvest.browser.blockers import find_blocker
+from harvest.browser.discovery import find_launcher, find_new_chat
+from harvest.browser.frame import Frame
+from harvest.browser.page import Node, Page
+from harvest.browser.place import GOOD, Place, place_on
+from harvest.browser.window import Window
+from harvest.drivers.driver import Denied, DriverError, NotSent
+from harvest.sites.site import Site
+
+__all__ = ["WALLS", "Opening"]
+
+WALLS: dict[str, type[DriverError]] = {
+    "login": Denied,
+    "captcha": Denied,
+    "rate-limit": NotSent,
+    "maintenance": NotSent,
+    "error": NotSent,
+}
+"""What cannot be clicked away. A log-in or a captcha asks for a person: the system is left alone."""
+
+_STEP = 0.2  # seconds between looks
+_GRACE = 3.0  # seconds a page gets to show its composer before a launcher is pressed or a wall is believed
+_CALM = 0.4  # seconds without a change after which a page is taken to be ready
+_CALM_AT_MOST = 5.0  # … or after this, whatever moves
+_MOST_CLICKS = 6  # banners, modals and launchers that are clicked away
+
+
+class Opening:
+    """One page being opened. did: what was pressed for it, in a person's words."""
+
+    def __init__(self, window: Window, site: Site) -> None:
+        self._window, self._site = window, site
+        self.did: list[str] = []
+
+    async def place(self, status: int | None, seconds: float) -> Place:
+        """Where to talk, with nothing in the way. status: of HTTP, of the page.
+
+        Raises Denied (`login`, `captcha`), NotSent (`maintenance`, `rate-limit`, `error`, `not-openable`,
+        `composer-covered`, `no-composer`).
+        """
+        begun = time.monotonic()
+        await self._press_in_order(begun + seconds)
+        why = NotSent("no-composer", f"no box to type in was found within {seconds:g} s at {self._window.url}")
+        while (waited := time.monotonic() - begun) < seconds:
+            looks = await self.looks()
+            found = place_on(looks, self._site)
+            if await self._dismissed(looks):
+                continue
+            if found is not None:
+                if not await self._covered(found) and self._ready(looks):
+                    await self._calm(found)
+                    return found
+                why = NotSent("composer-covered", "something lies over the box to type in")
+            elif waited > _GRACE:
+                self.raise_walls(looks, status)
+                await self._launched(looks)
+            await asyncio.sleep(_STEP)
+        raise why
+
+    def raise_walls(self, looks: Sequence[tuple[Frame, Page]], status: int | None = None) -> None:
+        """Raises what WALLS has for what stands in the way, if anything does."""
+        for _, page in looks:
+            wall = find_blocker(page, site=self._site, status=status)
+            if wall is not None and wall.kind in WALLS:
+                raise WALLS[wall.kind](wall.kind, wall.excerpt)
+
+    async def new_chat(self) -> bool:
+        """Begin another conversation, by what the site names or what looks like it; whether anything was pressed."""
+        for frame, page in await self.looks():
+            if self._site.new_chat is not None:
+                marked = [node for node in page.marked("new_chat") if node.visible]
+            else:
+                found = find_new_chat(page)
+                marked = [found.node] if found is not None and found.score >= GOOD else []
+            if marked and await self._pressed(frame, marked[0], "new chat: pressed"):
+                return True
+        return False
+
+    async def looks(self) -> list[tuple[Frame, Page]]:
+        """Every frame that is to be seen, with what stands in it."""
+        return [
+            (frame, await frame.look(self._site.selectors))
+            for frame in self._window.frames()
+            if frame.main or await frame.box() is not None
+        ]
+
+    async def _dismissed(self, looks: Sequence[tuple[Frame, Page]]) -> bool:
+        """Click away what lies over the page; whether something was clicked."""
+        for frame, page in looks:
+            blocker = find_blocker(page, site=self._site)
+            if blocker is not None and blocker.dismiss is not None and len(self.did) < _MOST_CLICKS:
+                return await self._pressed(frame, blocker.dismiss, f"{blocker.kind}: pressed")
+        return False
+
+    async def _press_in_order(self, until: float) -> None:
+        """What the site says must be pressed before one can talk."""
+        for place, selector in enumerate(self._site.open, 1):
+            while True:
+                marked = [
+                    (frame, node)
+                    for frame, page in await self.looks()
+                    for node in page.marked(f"open-{place}")
+                    if node.visible
+                ]
+                if marked and await self._pressed(*marked[0], "open: pressed"):
+                    break
+                if time.monotonic() > until:
+                    raise NotSent("not-openable", f"nothing to press was found for {selector!r} (open)")
+                await asyncio.sleep(_STEP)
+
+    async def _launched(self, looks: Sequence[tuple[Frame, Page]]) -> bool:
+        for frame, page in looks:
+            launcher = find_launcher(page)
+            if launcher is not None and launcher.score >= GOOD and len(self.did) < _MOST_CLICKS:
+                return await self._pressed(frame, launcher.node, "launcher: pressed")
+        return False
+
+    async def _pressed(self, frame: Frame, node: Node, how: str) -> bool:
+        part = await frame.node(node.id)
+        if part is None:
+            return False
+        try:
+            await part.click()
+        except NotSent:
+            return False
+        self.did.append(f"{how} {(node.text or node.get('aria-label') or node.tag)[:60]!r}")
+        await asyncio.sleep(_STEP)
+        return True
+
+    async def _covered(self, place: Place) -> bool:
+        part = await place.frame.node(place.composer)
+        if part is None:
+            return True
+        await part.scroll()
+        return await part.covered()
+
+    def _ready(self, looks: Sequence[tuple[Frame, Page]]) -> bool:
+        """Whether the site's own sign that one may type is there."""
+        return not self._site.ready or any(node.visible for _, page in looks for node in page.marked("ready"))
+
+    async def _calm(self, place: Place) -> None:
+        """A page that has just come may still put its listeners in place; what is typed then is lost."""
+        await place.frame.arm(place.composer)
+        await place.frame.sent()
+        begun, before = time.monotonic(), -1
+        since = begun
+        while time.monotonic() - begun < _CALM_AT_MOST:
+            seen = await place.frame.sample()
+            if seen.asked is None or seen.mutations != before:
+                before, since = seen.mutations, time.monotonic()
+            elif time.monotonic() - since >= _CALM and not self._window.traffic.pending:
+                return
+            await asyncio.sleep(_STEP / 4)

@@ -1,0 +1,246 @@
+"""A page as it stood at one moment, as a tree: what eye.js wrote down, and what `harvest reread` reads again.
+
+The eye writes well-formed XHTML of what a person had before their eyes: shadow roots are put in their place, slots
+are filled, scripts and styles are left out. Beside an element's own attributes stand the eye's:
+
+    h-id      the eye's number for the element: the same for as long as the element lives
+    h-box     x,y,width,height in CSS pixels of the frame's window; without it the element takes no room
+    h-hide    1: no person sees it (display, visibility, opacity, clipped to nothing)
+    h-show    how it is laid out, where its tag does not say: block, inline, none
+    h-space   pre, or line: white space that is shown (as white-space: pre or pre-line do)
+    h-value   what is typed in (never of a password)
+    h-off     1: disabled, or read-only        h-edit   1: can be typed into
+    h-click   1: shows a pointing hand its parent does not show
+    h-born    milliseconds after the last send at which it came into the page; absent: it was there before
+    h-said    milliseconds after the last send at which the text directly in it last changed
+    h-site    names of the site's selectors that it matches, separated by spaces
+    h-shadow  1: it has a shadow root; its children here are the shadow's
+
+The root is `h-page` with url, title, width, height and `asked` (milliseconds since the last send).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+from xml.etree.ElementTree import Element, ParseError, XMLParser, tostring
+
+__all__ = ["Box", "Node", "Page", "collapsed", "letters", "markup", "parse_page"]
+
+_SPACES = re.compile(r"[ \t\r\n\f\u200b\ufeff]+")
+_NO_LETTERS = re.compile(r"[\W_]+")
+
+_BLOCKS = """
+address article aside blockquote body center dd details dialog dir div dl dt fieldset figcaption figure footer form
+h-page h1 h2 h3 h4 h5 h6 header hgroup hr html legend li main menu nav ol optgroup option p pre search section summary
+table tbody td tfoot th thead tr ul
+"""
+BLOCKS = frozenset(_BLOCKS.split())
+
+
+class Box(NamedTuple):
+    """Where an element is, in CSS pixels of its frame's window."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+    @property
+    def bottom(self) -> float:
+        return self.y + self.height
+
+    @property
+    def right(self) -> float:
+        return self.x + self.width
+
+
+@dataclass(eq=False)
+class Node:
+    """An element. children: elements and texts in the order of the page. Two nodes are equal only if they are one."""
+
+    tag: str
+    attributes: dict[str, str]
+    children: list[Node | str] = field(default_factory=list)
+    parent: Node | None = None
+
+    def get(self, name: str) -> str:
+        """An attribute; "" where there is none."""
+        return self.attributes.get(name, "")
+
+    @property
+    def id(self) -> int:
+        """The eye's number; 0 for none."""
+        return int(self.get("h-id") or 0)
+
+    @cached_property
+    def box(self) -> Box | None:
+        parts = self.get("h-box").split(",")
+        return Box(*(float(part) for part in parts)) if len(parts) == 4 else None
+
+    @property
+    def hidden(self) -> bool:
+        """Whether the element itself is not seen; its ancestors are not asked."""
+        return "h-hide" in self.attributes
+
+    @cached_property
+    def visible(self) -> bool:
+        """Whether a person sees it: neither it nor anything around it is hidden."""
+        return not self.hidden and (self.parent is None or self.parent.visible)
+
+    @property
+    def block(self) -> bool:
+        """Whether it begins and ends a line."""
+        return {"block": True, "inline": False}.get(self.get("h-show"), self.tag in BLOCKS)
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        return tuple(self.get("class").split())
+
+    @property
+    def born(self) -> float | None:
+        """Milliseconds after the last send; None if it was there before."""
+        return float(self.attributes["h-born"]) if "h-born" in self.attributes else None
+
+    @property
+    def elements(self) -> list[Node]:
+        return [child for child in self.children if isinstance(child, Node)]
+
+    def walk(self) -> Iterator[Node]:
+        """This element and all within, in the order of the page."""
+        stack = [self]
+        while stack:
+            node = stack.pop()
+            yield node
+            stack.extend(reversed(node.elements))
+
+    def ancestors(self) -> Iterator[Node]:
+        """The parent, its parent, and so on up to the root."""
+        node = self.parent
+        while node is not None:
+            yield node
+            node = node.parent
+
+    def within(self, other: Node) -> bool:
+        """Whether it is `other` or inside it."""
+        return self is other or any(node is other for node in self.ancestors())
+
+    @cached_property
+    def text(self) -> str:
+        """The text a person sees in it, blocks and line breaks apart by a space, white space collapsed."""
+        pieces: list[str] = []
+        self._gather(pieces)
+        return collapsed("".join(pieces))
+
+    def _gather(self, pieces: list[str]) -> None:
+        if self.hidden:
+            return
+        apart = self.block or self.tag == "br"
+        if apart:
+            pieces.append(" ")
+        for child in self.children:
+            if isinstance(child, str):
+                pieces.append(child)
+            else:
+                child._gather(pieces)
+        if apart:
+            pieces.append(" ")
+
+    def __repr__(self) -> str:
+        return f"<{self.tag} h-id={self.id} class={self.get('class')!r} {self.text[:40]!r}>"
+
+
+@dataclass(eq=False)
+class Page:
+    """One frame's document. asked: milliseconds since the last send, None before the first."""
+
+    root: Node
+    url: str
+    title: str
+    width: float
+    height: float
+    asked: float | None = None
+
+    def walk(self) -> Iterator[Node]:
+        return self.root.walk()
+
+    @cached_property
+    def by_id(self) -> dict[int, Node]:
+        return {node.id: node for node in self.walk() if node.id}
+
+    def marked(self, name: str) -> list[Node]:
+        """The elements that the site's selector `name` matches, in the order of the page."""
+        return [node for node in self.walk() if name in node.get("h-site").split()]
+
+
+def collapsed(text: str) -> str:
+    """With every run of white space as one space, and none at the ends."""
+    return _SPACES.sub(" ", text.replace("\xa0", " ")).strip()
+
+
+def letters(text: str) -> str:
+    """Letters and digits only, in lower case: what is left of a text however a page renders it."""
+    return _NO_LETTERS.sub("", text).casefold()
+
+
+def markup(page: Page, nodes: Iterable[Node]) -> str:
+    """A page that holds only these elements, as the eye would write it."""
+    frame = Element(page.root.tag, page.root.attributes)
+    for node in nodes:
+        frame.append(_element(node))
+    return tostring(frame, encoding="unicode", short_empty_elements=False)
+
+
+def _element(node: Node) -> Element:
+    element = Element(node.tag, node.attributes)
+    last: Element | None = None
+    for child in node.children:
+        if isinstance(child, Node):
+            last = _element(child)
+            element.append(last)
+        elif last is None:
+            element.text = (element.text or "") + child
+        else:
+            last.tail = (last.tail or "") + child
+    return element
+
+
+def parse_page(source: str) -> Page:
+    """The tree of what the eye wrote. Raises ValueError where it is not what the eye writes."""
+    try:
+        parser = XMLParser()
+        parser.feed(source)
+        element = parser.close()
+    except ParseError as fault:
+        raise ValueError(f"no page as the eye writes it: {fault}") from None
+    if element.tag != "h-page":
+        raise ValueError(f"no page as the eye writes it: the root is {element.tag!r}")
+    root = _grown(element)
+    asked = root.get("asked")
+    return Page(
+        root,
+        root.get("url"),
+        root.get("title"),
+        float(root.get("width") or 0),
+        float(root.get("height") or 0),
+        float(asked) if asked else None,
+    )
+
+
+def _grown(element: Element) -> Node:
+    root = Node(element.tag, dict(element.attrib))
+    stack = [(element, root)]
+    while stack:
+        source, node = stack.pop()
+        if source.text:
+            node.children.append(source.text)
+        for child in source:
+            grown = Node(child.tag, dict(child.attrib), parent=node)
+            node.children.append(grown)
+            stack.append((child, grown))
+            if child.tail:
+                node.children.append(child.tail)
+    return root

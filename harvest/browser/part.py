@@ -1,0 +1,108 @@
+"""One element of a live page, and what a person could do with it."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from typing import Any, Protocol, cast
+
+from harvest.browser.faults import undone
+from harvest.browser.injected import BOX, COVERED, VALUE
+from harvest.browser.lifeline import Lifeline
+from harvest.browser.page import Box
+from harvest.drivers.driver import NotSent
+
+__all__ = ["Handle", "Keyboard", "Part", "Placed"]
+
+_CALL = 20.0  # seconds, as the other
+_ACT = 8.0
+
+
+class Handle(Protocol):
+    """Playwright's hold on an element, as far as it is used here."""
+
+    def click(self, *, timeout: float, force: bool = False) -> Coroutine[Any, Any, None]: ...
+    def hover(self, *, timeout: float) -> Coroutine[Any, Any, None]: ...
+    def focus(self) -> Coroutine[Any, Any, None]: ...
+    def fill(self, value: str, *, timeout: float) -> Coroutine[Any, Any, None]: ...
+    def press(self, key: str, *, timeout: float, no_wait_after: bool) -> Coroutine[Any, Any, None]: ...
+    def evaluate(self, expression: str) -> Coroutine[Any, Any, Any]: ...
+    def scroll_into_view_if_needed(self, *, timeout: float) -> Coroutine[Any, Any, None]: ...
+
+
+class Placed(Protocol):
+    """The frame it stands in. Playwright's own sum is wrong by the borders of frames of another origin."""
+
+    async def box(self) -> Box | None: ...
+
+
+class Keyboard(Protocol):
+    """The keyboard of a page."""
+
+    def type(self, text: str) -> Coroutine[Any, Any, None]: ...
+    def insert_text(self, text: str) -> Coroutine[Any, Any, None]: ...
+
+
+class Part:
+    """An element that a person could use."""
+
+    def __init__(self, life: Lifeline, handle: Handle, keyboard: Keyboard, frame: Placed) -> None:
+        self._life, self._handle, self._keyboard, self._frame = life, handle, keyboard, frame
+
+    async def click(self) -> None:
+        """Raises NotSent: `part-gone`, `part-off` (not shown, disabled), `part-covered` (something lies over it)."""
+        try:
+            await self._act(self._handle.click(timeout=_ACT * 1000))
+        except NotSent as fault:
+            # What never stands still can be clicked all the same.
+            if "not stable" not in fault.detail:
+                raise
+            await self._act(self._handle.click(timeout=_ACT * 1000, force=True))
+
+    async def hover(self) -> None:
+        await self._act(self._handle.hover(timeout=_ACT * 1000))
+
+    async def focus(self) -> None:
+        await self._act(self._handle.focus())
+
+    async def fill(self, text: str) -> None:
+        """Put the text in place of what is there, at once. Raises NotSent as click() does."""
+        await self._act(self._handle.fill(text, timeout=_ACT * 1000))
+
+    async def clear(self) -> None:
+        """Empty it, as a person would: all marked, and deleted."""
+        await self.focus()
+        await self.press("ControlOrMeta+A")
+        await self.press("Delete")
+
+    async def type(self, text: str, *, at_once: bool = False) -> None:
+        """Type at the end of what is there, key by key, or put in at once as a paste would."""
+        await self.focus()
+        work = self._keyboard.insert_text(text) if at_once else self._keyboard.type(text)
+        await self._life.call(work, _CALL + len(text) / 50)
+
+    async def press(self, key: str) -> None:
+        """key: as Playwright names it: `Enter`, `Control+Enter`."""
+        await self._act(self._handle.press(key, timeout=_ACT * 1000, no_wait_after=True))
+
+    async def value(self) -> str:
+        """What is typed in it."""
+        return cast(str, await self._life.call(self._handle.evaluate(VALUE), _CALL))
+
+    async def box(self) -> Box | None:
+        """Where it is, in the window's coordinates; None: nowhere."""
+        frame, box = await self._frame.box(), await self._life.call(self._handle.evaluate(BOX), _CALL)
+        return Box(frame.x + box[0], frame.y + box[1], box[2], box[3]) if frame and box else None
+
+    async def covered(self) -> bool:
+        """Whether something else lies over its middle, or it is nowhere in view."""
+        return bool(await self._life.call(self._handle.evaluate(COVERED), _CALL))
+
+    async def scroll(self) -> None:
+        """Bring it into view."""
+        await self._act(self._handle.scroll_into_view_if_needed(timeout=_ACT * 1000))
+
+    async def _act(self, work: Coroutine[Any, Any, Any]) -> None:
+        try:
+            await self._life.bounded(work, 2 * _ACT)
+        except self._life.complaint as fault:
+            raise undone(str(fault)) from None

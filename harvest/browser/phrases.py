@@ -1,0 +1,169 @@
+"""Words that stand beside what people say in chats: names, times, states, notices; in the languages met most.
+
+They are matched against whole lines only. Nothing here decides whether a line is left out: a time may be the answer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+
+__all__ = [
+    "is_counter",
+    "is_label",
+    "is_notice",
+    "is_placeholder",
+    "is_reasoning",
+    "is_role",
+    "is_status",
+    "is_time",
+    "without_cursor",
+]
+
+_CLOCK = (
+    r"(?:上午|下午|午前|午後|오전|오후)?\s?\d{1,2}[:：]\d{2}(?:[:：]\d{2})?(?:\s?[ap]\.?\s?m\.?)?(?:\s?(?:uhr|h|utc|gmt))?"
+    r"|\d{1,2}(?:[.h]\d{2})?\s?(?:[ap]\.?\s?m\.?|uhr)|\d{1,2}\s?h\s?\d{2}"
+)
+_MONTH = (
+    r"(?:jan|feb|fev|f[ée]v|mar|mär|mrz|apr|avr|abr|may|mai|mag|mei|jun|jui|giu|jul|lug|ago|aug|ao[uû]|sep|set|oct|okt|out"
+    r"|ott|nov|dec|dez|d[ée]c|dic|gen|ene)[a-zà-ÿ]{0,7}\.?"
+)
+_DATE = (
+    r"\d{1,2}[./-]\d{1,2}[./-](?:\d{4}|\d{2})|\d{4}[./-]\d{1,2}[./-]\d{1,2}(?:[t ]\d{2}:\d{2}(?::\d{2})?(?:\.\d+)?z?)?"
+    rf"|\d{{1,2}}\.?\s(?:de\s)?{_MONTH}(?:,?\s(?:de\s)?\d{{4}})?|{_MONTH}\s\d{{1,2}}(?:st|nd|rd|th)?(?:,?\s\d{{4}})?"
+    r"|(?:\d{2,4}\s?[年년]\s?)?\d{1,2}\s?[月월]\s?\d{1,2}\s?[日일]"
+)
+_DAY = (
+    r"(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?|today|yesterday|heute|gestern|montag|dienstag"
+    r"|mittwoch|donnerstag|freitag|samstag|sonntag|aujourd['’]hui|hier|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche"
+    r"|hoy|ayer|lunes|martes|mi[ée]rcoles|jueves|viernes|s[áa]bado|domingo|oggi|ieri|hoje|ontem|vandaag|gisteren"
+    r"|сегодня|вчера|今天|昨天|今日|昨日|오늘|어제|星期[一二三四五六日]|[月火水木金土日]曜日?"
+)
+_UNIT = (
+    r"(?:s|m|h|d|w|sec(?:ond)?s?|min(?:ute)?s?|h(?:ou)?rs?|hours?|days?|weeks?|months?|years?|sek(?:unden?)?|minuten?"
+    r"|std\.?|stunden?|tag(?:en?)?|sec(?:onde)?s?|heures?|jours?|segundos?|minutos?|horas?|d[ií]as?|secondi|minuti|ore)\.?"
+)
+_AGO = (
+    rf"(?:just\s)?now|(?:a\sfew\s|a\s|an\s|about\s)?(?:\d+\s?)?{_UNIT}\sago|vor\s(?:\d+|einer|einem)\s{_UNIT}"
+    rf"|il\sy\sa\s\d+\s{_UNIT}|h[aá](?:ce)?\s\d+\s{_UNIT}|\d+\s?{_UNIT}\s(?:fa|geleden|atrás)|less\sthan\sa\sminute\sago"
+    r"|gerade\seben|à\sl['’]instant|ahora(?:\smismo)?|adesso|agora|刚刚|剛剛|\d+\s?(?:秒|分钟|分鐘|分|小时|小時|時間|天|日)[之以]?前|방금"
+    r"|только\sчто"
+)
+_AT = r"(?:at|on|um|am|à|le|a\slas|alle|às|om|в)\s"
+_TIME = rf"(?:{_AT})?(?:{_CLOCK}|{_DATE}|{_DAY}|{_AGO})"
+_BREAK = r"[\s,;·•|–—\-/()\[\]・、✓✔]+"
+_TIMES = re.compile(rf"[\W_]*{_TIME}(?:{_BREAK}{_TIME})*[\W_]*", re.IGNORECASE)
+
+_ROLES = (
+    r"(?:the\s|your\s|virtual\s|digital\s)?(?:(?:ai|chat|virtual|support|digital|voice)[\s-]?)?"
+    r"(?:assistant|agent|bot|chat\s?bot|assistent|assistente|asistente|assistant\sia|copilot|chatgpt|gpt-?\S{0,6}|claude|gemini)"
+    r"|ai|a\.i\.|ki|ia|model|system|support"
+    r"|助手|机器人|機器人|智能助手|アシスタント|ボット|챗봇|어시스턴트|бот|ассистент|assistent"
+)
+_PEOPLE = (
+    r"you|me|user|human|guest|visitor|customer|du|sie|ich|vous|moi|tu|tú|usted|yo|você|voce|eu|io|jij|ik|вы|ты|я"
+    r"|nutzer|benutzer|gast|utilisateur|usuario|usuário|utente|你|您|我|用户|用戶|あなた|ユーザー|사용자|나"
+)
+_SAID = r"(?:\s(?:said|says|wrote|answered|replied|sagt|schreibt|a\sdit|dijo))?\s?[:：]?"
+_ROLE = re.compile(rf"(?:{_ROLES}|{_PEOPLE}){_SAID}", re.IGNORECASE)
+
+_STATUS_WORDS = (
+    r"copied!?|copy(?:\scode|\stext|\smessage)?|edit(?:ed)?|sent|delivered|read|seen|re-?generate(?:\sresponse)?|retry"
+    r"|try\sagain|share|like|dislike|good\sresponse|bad\sresponse|read\saloud|show\s(?:more|less)|see\smore|report"
+    r"|helpful\??|was\sthis\shelpful\??|kopiert!?|kopieren|bearbeitet|gesendet|zugestellt|gelesen|neu\sgenerieren|teilen"
+    r"|copié!?|copier|modifié|envoyé|lu|copiado!?|copiar|editado|enviado|leído|复制|已复制|编辑|重新生成|コピー"
+)
+_STATUS = re.compile(rf"[\W_]*(?:{_STATUS_WORDS})(?:[\W_]+(?:{_STATUS_WORDS}))*[\W_]*", re.IGNORECASE)
+_COUNTER = re.compile(r"[\s<>‹›«»◀▶←→]*\d{1,3}\s?/\s?\d{1,3}[\s<>‹›«»◀▶←→]*")
+
+_WAITING = (
+    r"(?:is\s)?(?:currently\s)?(?:still\s)?(?:typing|thinking|writing|generating|loading|processing|searching|working"
+    r"|responding|answering|reasoning|analy[sz]ing|preparing|composing)"
+)
+_PLACEHOLDER = re.compile(
+    rf"[\W_]*(?:(?:processing|queue:?[\s\d/]*|pending)?\s?\|?\s?\d+\.\d(?:/\d+\.\d)?s|(?:[\w.’'-]+\s){{0,3}}{_WAITING}(?:\s(?:an?\s|the\s|your\s|for\s|on\s|it\s?)?(?:answers?|response|reply|request"
+    r"|web|question|that|this|message))?"
+    r"|(?:[\w-]+\s){0,3}(?:schreibt|tippt|denkt\snach|überlegt)|wird\sgeladen|lädt|(?:[\w-]+\s){0,3}est\sen\strain\sd['’]écrire"
+    r"|chargement|réfléchit|escribiendo|pensando|cargando|digitando|scrivendo|carregando|печатает|думает"
+    r"|正在输入|思考中|加载中|正在思考|生成中|入力中|考え中|입력\s?중|생각\s?중)(?:[.…。·]+|\s?\d+\s?%?)*[\W_]*",
+    re.IGNORECASE,
+)
+_HOLDING = re.compile(
+    r"[\W_]*(?:one\s(?:moment|second)(?:,?\splease)?|just\sa\s(?:moment|second|sec)|please\swait|hold\son|einen\smoment"
+    r"|un\s(?:instant|momento)|请稍候|少々お待ちください)\s?(?:\.\.+|…|。。+|·{2,})[\W_]*",
+    re.IGNORECASE,
+)
+_CURSOR = re.compile(r"[ \t]*[▍▌▋▊▎▏█]$")
+_REASONING = re.compile(
+    r"[\W_]*(?:thought|thinking|thoughts|reasoning|reasoned|chain[\s-]of[\s-]thought|show\s(?:thinking|reasoning|thoughts)"
+    r"|view\s(?:thinking|reasoning)|analy[sz]ed|searched|used|using|steps?\b.{0,20}|gedanken(?:gang)?|nachgedacht|raisonnement"
+    r"|réflexion|razonamiento|pensamiento|思考|推理|已深度思考|深度思考|思考过程)\b.{0,60}",
+    re.IGNORECASE | re.DOTALL,
+)
+_NOTICE = re.compile(
+    r"(?:can|may|might|could)\s(?:still\s)?(?:make|contain|produce|give|be|display|generate)\s(?:\w+\s){0,4}"
+    r"(?:mistakes|errors|incorrect|inaccura\w+|wrong|misleading)"
+    r"|check\simportant\sinfo|verify\s(?:important|its|the)\s|powered\sby\s|terms\s(?:of\suse|and\sconditions|of\sservice)"
+    r"|privacy\s(?:policy|notice)|kann\sfehler\smachen|peut\s(?:faire|commettre)\sdes\serreurs|puede\scometer\serrores"
+    r"|pode\scometer\serros|può\scommettere\serrori|可能会?(?:会|出)?(?:犯错|出错|有误)",
+    re.IGNORECASE,
+)
+
+
+def is_time(text: str) -> bool:
+    """Nothing but a time of day, a date, or how long ago."""
+    return len(text) <= 60 and _TIMES.fullmatch(text) is not None
+
+
+def is_role(text: str) -> bool:
+    """Nothing but who speaks, as `Bot`, `ChatGPT said:`, `You`."""
+    return len(text) <= 40 and _ROLE.fullmatch(text.strip()) is not None
+
+
+def is_status(text: str) -> bool:
+    """Nothing but what a button or a tick says: `Copied`, `Seen`, `Show more`."""
+    return len(text) <= 60 and _STATUS.fullmatch(text) is not None
+
+
+def is_counter(text: str) -> bool:
+    """Which of several versions of a reply this is: `2/3`."""
+    return _COUNTER.fullmatch(text) is not None
+
+
+def is_placeholder(text: str) -> bool:
+    """What stands where the answer will be: `Thinking…`, `Bot is typing`, dots."""
+    if not any(character.isalnum() for character in text):
+        return bool(text) and all(character in " .…·•●○◦⋯▍▌▋▊▎▏█_⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏" for character in text)
+    if len(text) > 60 or text.endswith((" .", "!", "?")):
+        return False
+    return _PLACEHOLDER.fullmatch(text) is not None or _HOLDING.fullmatch(text) is not None
+
+
+def is_reasoning(text: str) -> bool:
+    """What is written over a model's notes to itself: `Thought for 5 s`."""
+    return len(text) <= 80 and _REASONING.fullmatch(text) is not None
+
+
+def is_notice(text: str) -> bool:
+    """The small print under a chat: `X can make mistakes.`"""
+    return len(text) <= 200 and _NOTICE.search(text) is not None
+
+
+def is_label(text: str, names: Iterable[str] = ()) -> bool:
+    """Names and times in a row: `Bot · 12:04`, `Aria 2 min ago`. names: what this page calls who speaks."""
+    if len(text) > 90:
+        return False
+    return _label(tuple(sorted({name.casefold() for name in names}))).fullmatch(text.strip()) is not None
+
+
+def without_cursor(text: str) -> str:
+    """Without the block that marks the end of what is being written."""
+    return _CURSOR.sub("", text)
+
+
+@lru_cache(maxsize=64)
+def _label(names: tuple[str, ...]) -> re.Pattern[str]:
+    known = "".join(f"|{re.escape(name)}" for name in names if name)
+    part = rf"(?:{_TIME}|(?:{_ROLES}|{_PEOPLE}{known}){_SAID}|edited|bearbeitet)"
+    return re.compile(rf"[^\w\s]*\s*{part}(?:{_BREAK}{part})*[\W_]*", re.IGNORECASE)

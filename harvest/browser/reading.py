@@ -1,0 +1,151 @@
+"""What the system answered, read from a page as it stands: text as Markdown, and its links.
+
+Everything here is a function of the page, the words that were said, and what earlier turns of the conversation taught:
+so a kept page is read again later as it was read at first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from harvest.browser.anchor import Spot, find_spot
+from harvest.browser.decoration import Decorations, Edge, edges_of, find_decorations, names_on
+from harvest.browser.echo import trail
+from harvest.browser.ground import Ground, signature
+from harvest.browser.markdown import markdown
+from harvest.browser.page import Node, Page, collapsed
+from harvest.browser.phrases import is_label, is_placeholder, without_cursor
+from topics.links import Link, links_in
+
+__all__ = ["Habits", "ReadTurn", "learn", "read_turn"]
+
+_MOST_EDGES = 200  # kept of a conversation
+_OTHERS = 6  # earlier bubbles on the page that are looked at
+_SPOKEN = re.compile(r"[^\w\n]{0,3}(?P<name>[\w][\w .'’-]{0,38}?)\*{0,2}\s?[:：]\*{0,2}\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Habits:
+    """What earlier turns of a conversation taught about its page.
+
+    user: how the element with the user's words and the two around it are made. rising: newer turns stand above older
+    ones. edges: lines beside earlier replies, as the bot's name.
+    """
+
+    user: tuple[str, ...] = ()
+    rising: bool = False
+    edges: tuple[Edge, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        return {"user": list(self.user), "rising": self.rising, "edges": [list(edge) for edge in self.edges]}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Habits:
+        """Raises ValueError for what `as_json` does not give."""
+        try:
+            edges = tuple((str(made), str(text)) for made, text in data["edges"])
+            return cls(tuple(str(part) for part in data["user"]), bool(data["rising"]), edges)
+        except (KeyError, TypeError, ValueError) as fault:
+            raise ValueError(f"no habits: {fault!r}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class ReadTurn:
+    """One answer. text: Markdown; "" as long as there is none, whatever names and times stand there already.
+
+    links: as `links_in` finds them in the text. bubbles: the elements of the answer in the order they were said; one
+    that was cut out of a running text has no number (id 0). echo: the user's words, None where the page does not
+    repeat them. container: the element around all of it. how: `echo`, `site` or `new`. left_out: what decorations
+    said. began: seconds from the send to the first piece of the answer; None without text.
+    """
+
+    text: str
+    links: tuple[Link, ...] = ()
+    bubbles: tuple[Node, ...] = ()
+    echo: Node | None = None
+    container: Node | None = None
+    how: str = "new"
+    left_out: tuple[str, ...] = ()
+    began: float | None = None
+    rising: bool = field(default=False, repr=False)
+
+
+def read_turn(page: Page, said: str, *, habits: Habits | None = None) -> ReadTurn:
+    """The answer to `said` on the page. Never raises on what a page holds."""
+    habits = habits or Habits()
+    ground = Ground(page)
+    spot = find_spot(ground, said, user=habits.user, rising=habits.rising)
+    names = names_on(page) if spot.bubbles else frozenset()
+    decorations = find_decorations(
+        spot.bubbles,
+        echo=spot.echo,
+        user=spot.user,
+        names=names,
+        known={*habits.edges, *(edge for other in _others(page, spot) for edge in edges_of(other))},
+    )
+    kept: list[str] = []
+    for bubble in spot.bubbles:
+        text = markdown(bubble, decorations.nodes, page.url)
+        if is_placeholder(collapsed(text)):
+            decorations.texts.append(collapsed(text))
+        elif text:
+            kept.append(text)
+    text = without_cursor("\n\n".join(kept))
+    name = _speaker(text, spot.echo, said, names)
+    if name:
+        decorations.texts.append(name)
+        text = text[len(name) :].lstrip()
+    began = _began(ground, spot, decorations) if text else None
+    left_out = tuple(decorations.texts)
+    return ReadTurn(
+        text, links_in(text), spot.bubbles, spot.echo, spot.container, spot.how, left_out, began, spot.rising
+    )
+
+
+def learn(page: Page, turn: ReadTurn, habits: Habits | None = None) -> Habits:
+    """The habits after one more turn that was read."""
+    habits = habits or Habits()
+    edges = dict.fromkeys(habits.edges)
+    for bubble in turn.bubbles:
+        edges.update(dict.fromkeys(sorted(edges_of(bubble))))
+    user = trail(turn.echo) if turn.echo is not None else habits.user
+    rising = turn.rising if turn.echo is not None and turn.bubbles else habits.rising
+    return Habits(user, rising, tuple(edges)[-_MOST_EDGES:])
+
+
+def _others(page: Page, spot: Spot) -> Sequence[Node]:
+    """Other bubbles of the conversation that are made like those of this reply."""
+    if spot.container is None:
+        return ()
+    made = {signature(bubble) for bubble in spot.bubbles if bubble.classes}
+    alike = [node for node in page.walk() if node.classes and signature(node) in made]
+    mine = [node for node in (*spot.bubbles, spot.echo) if node is not None]
+    return [node for node in alike if not any(node.within(own) or own.within(node) for own in mine)][-_OTHERS:]
+
+
+def _speaker(text: str, echo: Node | None, said: str, names: Iterable[str]) -> str:
+    """`Bot:` before the answer, where the page writes `You:` before the user's words in the same way."""
+    told = _SPOKEN.match(text)
+    if told is None or echo is None or not is_label(told["name"], names):
+        return ""
+    before = echo.text.partition(collapsed(said))[0]
+    return told[0].strip() if _SPOKEN.search(before + " ") and before.rstrip().endswith((":", "：")) else ""
+
+
+def _began(ground: Ground, spot: Spot, decorations: Decorations) -> float:
+    """Seconds after the send at which the first text of the answer came."""
+    times: list[float] = []
+    stack = list(spot.bubbles)
+    while stack:
+        node = stack.pop()
+        if node.hidden or node in decorations.nodes:
+            continue
+        if any(isinstance(child, str) and child.strip() for child in node.children):
+            born = ground.births.get(node)
+            said = float(node.get("h-said")) if node.get("h-said") else born
+            times.extend(time for time in (born if born is not None else said,) if time is not None)
+        stack.extend(node.elements)
+    return (min(times) if times else ground.page.asked or 0.0) / 1000

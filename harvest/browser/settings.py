@@ -1,0 +1,82 @@
+"""How a browser is started and what it says of itself; nothing here knows the browser."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+__all__ = ["BrowserSettings"]
+
+_QUIET = (
+    "--disable-quic",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--no-first-run",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class BrowserSettings:
+    """Of a browser (executable, headless, sandbox, proxy, arguments) and of each window in it (the rest).
+
+    executable: None for Playwright's own Chromium. sandbox: None for one where there can be one (not as root).
+    proxy: `http://user:password@host:port`, or socks5. viewport: width and height in CSS pixels.
+    storage_state: a file with cookies and local storage of a log-in made by hand. trace: record one from the start.
+    """
+
+    executable: Path | None = None
+    headless: bool = True
+    sandbox: bool | None = None
+    proxy: str | None = None
+    arguments: tuple[str, ...] = ()
+    locale: str | None = None
+    timezone: str | None = None
+    viewport: tuple[int, int] = (1280, 800)
+    user_agent: str | None = None
+    storage_state: Path | None = None
+    trace: bool = False
+    ignore_https_errors: bool = False
+
+    @property
+    def with_sandbox(self) -> bool:
+        return os.geteuid() != 0 if self.sandbox is None else self.sandbox
+
+    def launch_options(self) -> dict[str, Any]:
+        """As Playwright's `launch` takes them."""
+        return {
+            "executable_path": self.executable,
+            "headless": self.headless,
+            "args": [*_QUIET, *self.arguments],
+            "proxy": _proxy(self.proxy) if self.proxy else None,
+            # The program that uses us decides when to end; an interrupted turn is still to be written down.
+            "handle_sigint": False,
+            "handle_sigterm": False,
+            "handle_sighup": False,
+        }
+
+    def context_options(self) -> dict[str, Any]:
+        """As Playwright's `new_context` takes them."""
+        return {
+            "viewport": {"width": self.viewport[0], "height": self.viewport[1]},
+            "locale": self.locale,
+            "timezone_id": self.timezone,
+            "user_agent": self.user_agent,
+            "storage_state": self.storage_state,
+            "ignore_https_errors": self.ignore_https_errors,
+            "accept_downloads": False,
+        }
+
+
+def _proxy(address: str) -> dict[str, str]:
+    parts = urlsplit(address)
+    host = parts.hostname or ""
+    host = f"[{host}]" if ":" in host else host
+    proxy = {"server": f"{parts.scheme}://{host}" + (f":{parts.port}" if parts.port else "")}
+    if parts.username:
+        proxy["username"] = unquote(parts.username)
+    if parts.password:
+        proxy["password"] = unquote(parts.password)
+    return proxy

@@ -1,0 +1,130 @@
+"""Running text on its way to Markdown: white space as a browser shows it, emphasis, code, and links.
+
+While a line is put together, noncharacters stand for what must not be touched yet: white space that is shown, line
+breaks, and the marks of emphasis, of which two that meet are none.
+"""
+
+from __future__ import annotations
+
+import re
+
+from topics.links import canonical_url, find_urls
+
+__all__ = ["BREAK", "SPACE", "Marks", "emphasised", "finished", "inside_code", "linked", "shown_text"]
+
+SPACE, BREAK = "\ufdd0", "\ufdd1"
+_BARE, _BARE_END, _BARE_HREF = "\ufdd8", "\ufdd9", "\ufdda"
+_NONCHARACTERS = re.compile("[\ufdd0-\ufdef]")
+_INVISIBLE = re.compile("[\u00ad\u200b\u2060\ufeff]")
+_WHITE = re.compile(r"[ \t\r\n\f]+")
+_AROUND_BREAK = re.compile(rf"[ {SPACE}]*{BREAK} *")
+_BARE_URL = re.compile(f"{_BARE}([^{_BARE_HREF}]*){_BARE_HREF}([^{_BARE_END}]*){_BARE_END}")
+
+
+class Marks:
+    """Kinds of emphasis: the noncharacters that open and close each, and what Markdown writes for both."""
+
+    STRONG = "\ufdd2\ufdd3"
+    EMPHASIS = "\ufdd4\ufdd5"
+    DELETED = "\ufdd6\ufdd7"
+    WRITTEN = ((STRONG, "**"), (EMPHASIS, "*"), (DELETED, "~~"))
+
+
+def shown_text(text: str, space: str) -> str:
+    """A piece of text with its white space as it is shown. space: `pre`, `line` or "" as in a page's `h-space`."""
+    text = _INVISIBLE.sub("", _NONCHARACTERS.sub("", text)).replace("\xa0", " ")
+    if space == "pre":
+        return text.replace("\r\n", "\n").replace("\n", BREAK).replace(" ", SPACE)
+    if space == "line":
+        return BREAK.join(_WHITE.sub(" ", line) for line in text.split("\n"))
+    return _WHITE.sub(" ", text)
+
+
+def emphasised(inner: str, mark: str) -> str:
+    """The text between marks; white space at its ends stands outside of them, as Markdown wants it."""
+    core = inner.strip(f" {SPACE}{BREAK}")
+    if not core or BREAK + BREAK in core:
+        return inner
+    start = inner.index(core)
+    return f"{inner[:start]}{mark[0]}{core}{mark[1]}{inner[start + len(core) :]}"
+
+
+def inside_code(code: str, kept: bool) -> str:
+    """A word of code between backticks. kept: its white space is shown."""
+    code = _NONCHARACTERS.sub("", code)
+    code = code.replace("\n", " ") if kept else _WHITE.sub(" ", code)
+    if not code.strip():
+        return " " if code else ""
+    longest = max((len(ticks) for ticks in re.findall(r"`+", code)), default=0)
+    fence = "`" * (longest + 1)
+    pad = " " if code.startswith("`") or code.endswith("`") else ""
+    return f"{fence}{pad}{code}{pad}{fence}".replace(" ", SPACE)
+
+
+def linked(label: str, href: str, title: str) -> str:
+    """A link with its words; the URL alone where the words are the URL; the words alone where it leads nowhere.
+
+    title: stands in for words that a link of a picture does not have.
+    """
+    scheme = href.partition(":")[0].lower()
+    if scheme not in ("http", "https", "mailto", "tel", "ftp") or ":" not in href:
+        return label
+    core = label.strip(f" {SPACE}{BREAK}")
+    start = label.index(core) if core else 0
+    before, after = label[:start], label[start + len(core) :]
+    words = re.sub(rf"[ {SPACE}{BREAK}]+", " ", core) or shown_text(title, "").strip()
+    plain = finished(words)
+    if not words or canonical_url(plain) == canonical_url(href):
+        return f"{before}{_BARE}{plain or href}{_BARE_HREF}{href}{_BARE_END}{after}"
+    if scheme in ("mailto", "tel") and plain in (href, href.partition(":")[2]):
+        return label
+    return f"{before}{_link(words, href)}{after}"
+
+
+def finished(line: str) -> str:
+    """The line as Markdown: noncharacters become what they stand for, white space that is not shown goes."""
+    for mark, sign in Marks.WRITTEN:
+        line = line.replace(mark[1] + mark[0], "")
+        line = line.replace(mark[0], sign).replace(mark[1], sign)
+    line = re.sub(r" +", " ", line)
+    line = re.sub(rf" ?({SPACE}+) ?", r"\1", line)
+    line = _AROUND_BREAK.sub(BREAK, line).strip(f" {SPACE}{BREAK}")
+    line = line.replace(SPACE, " ").replace(BREAK, "\n")
+    return _BARE_URL.sub(lambda match: _bare(match), line) if _BARE in line else line
+
+
+def _bare(match: re.Match[str]) -> str:
+    """The URL as it stands, where it would be found again as it is; else as a link with itself as its words."""
+    url, href = match[1], match[2]
+    before = re.search(r"\S*\Z", match.string[: match.start()])
+    after = re.match(r"\S*", match.string[match.end() :])
+    left = _NONCHARACTERS.sub("", before[0] if before else "")
+    right = _NONCHARACTERS.sub("", after[0] if after else "")
+    found = [mention.href for mention in find_urls(f"{left}{url}{right}") if mention.start == len(left)]
+    if any(canonical_url(mention) == canonical_url(href) for mention in found):
+        return url
+    return _link(url, href)
+
+
+def _link(words: str, href: str) -> str:
+    depth = 0
+    for sign in re.findall(r"\\.|[\[\]]", words):
+        depth += {"[": 1, "]": -1}.get(sign, 0)
+        if depth < 0:
+            break
+    if depth:
+        words = re.sub(r"(?<!\\)[\[\]]", r"\\\g<0>", words)
+    return f"[{words}]({_destination(href)})"
+
+
+def _destination(href: str) -> str:
+    depth = 0
+    for sign in re.findall(r"[()]", href):
+        depth += 1 if sign == "(" else -1
+        if depth < 0:
+            break
+    if depth == 0 and not re.search(r"[\s<>]", href):
+        return href
+    if not re.search(r"[\n<>]", href):
+        return f"<{href}>"
+    return re.sub(r"[()<>\s]", lambda sign: f"%{ord(sign[0]):02X}", href)

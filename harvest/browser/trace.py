@@ -1,0 +1,57 @@
+"""Playwright's trace of a conversation, without what would let somebody else go on in its name."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from typing import Any
+
+__all__ = ["cleaned"]
+
+_SECRET_HEADERS = frozenset(
+    {"authorization", "cookie", "proxy-authorization", "set-cookie", "x-api-key", "x-csrf-token"}
+)
+_SECRET_KEYS = frozenset({"storageState", "httpCredentials", "clientCertificates", "cookies", "localStorage"})
+_REMOVED = "[removed]"
+
+
+def cleaned(archive: bytes) -> bytes:
+    """The same zip: cookies, authorization and stored state are taken out of its records; pictures and resources stay.
+
+    Raises ValueError where it is no zip.
+    """
+    out = io.BytesIO()
+    try:
+        with zipfile.ZipFile(io.BytesIO(archive)) as source, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as target:
+            for name in source.namelist():
+                data = source.read(name)
+                records = name.endswith((".trace", ".network"))
+                target.writestr(name, b"".join(_record(line) for line in data.splitlines(True)) if records else data)
+    except zipfile.BadZipFile as fault:
+        raise ValueError(f"no trace: {fault}") from None
+    return out.getvalue()
+
+
+def _record(line: bytes) -> bytes:
+    try:
+        record = json.loads(line)
+    except ValueError:
+        # Better a trace with a hole than one with a secret.
+        return b"" if line.strip() else line
+    return json.dumps(_without(record), ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+
+
+def _without(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_without(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    if isinstance(value.get("name"), str) and value["name"].lower() in _SECRET_HEADERS and "value" in value:
+        return {**value, "value": _REMOVED}
+    return {
+        key: ([] if isinstance(one, list) else _REMOVED)
+        if key in _SECRET_KEYS or key.lower() in _SECRET_HEADERS
+        else _without(one)
+        for key, one in value.items()
+    }

@@ -1,0 +1,173 @@
+"""What goes over the wire while an answer is awaited: requests still in flight, faults, frames of web sockets.
+
+Pages talk all the time: they poll, keep a stream of notices open, report what a person looks at. What was under way
+when the turn was sent is no part of it, nor is a request that repeats one of these (the next round of a long poll).
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+__all__ = ["Asked", "Fault", "Traffic"]
+
+CARRYING = frozenset({"fetch", "xhr", "eventsource", "document"})
+"""Kinds of request that may carry an answer; pictures, scripts, styles and beacons do not."""
+STREAMS = frozenset({"text/event-stream", "application/x-ndjson", "application/jsonl", "application/stream+json"})
+_HUNG_UP = "net::ERR_ABORTED"
+_MOST_FAULTS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request. at: seconds since the mark. background: it was under way at the mark, or repeats one that was."""
+
+    method: str
+    url: str
+    kind: str
+    at: float
+    background: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A request that began after the mark and came to nothing.
+
+    status: of HTTP, 400 or more; None: there was no response. what: why there was none (`net::ERR_…`), or "".
+    """
+
+    method: str
+    url: str
+    kind: str
+    status: int | None
+    what: str
+    at: float
+
+
+@dataclass(slots=True)
+class _Open:
+    method: str
+    url: str
+    kind: str
+    began: float
+    background: bool
+    status: int = 0
+    streams: bool = False
+
+
+@dataclass(slots=True)
+class Traffic:
+    """Fed with events as they come; keys tell requests apart and are forgotten when a request ends.
+
+    marked: when the turn was sent, by `clock`. Since then: frames: how many came over web sockets; last_frame: when
+    the last one did, in seconds after the mark; framed: bytes of them; received: bytes of the bodies of responses that
+    may have carried the answer and are complete (as they came, so perhaps compressed); streamed: one of them was a
+    stream of events.
+    """
+
+    clock: Callable[[], float] = time.monotonic
+    marked: float = field(init=False)
+    frames: int = 0
+    last_frame: float | None = None
+    framed: int = 0
+    received: int = 0
+    streamed: bool = False
+    _open: dict[Hashable, _Open] = field(default_factory=dict)
+    _background: set[tuple[str, str]] = field(default_factory=set)
+    _faults: deque[Fault] = field(default_factory=lambda: deque(maxlen=_MOST_FAULTS))
+    _last_ended: float | None = None
+    _begun: int = 0
+
+    def __post_init__(self) -> None:
+        self.marked = self.clock()
+
+    def mark(self) -> None:
+        """The turn is sent now."""
+        self.marked = self.clock()
+        self._background = {_route(request.method, request.url) for request in self._open.values()}
+        for request in self._open.values():
+            request.background = True
+        self._faults.clear()
+        self._last_ended, self._begun = None, 0
+        self.frames, self.last_frame, self.framed, self.received = 0, None, 0, 0
+        self.streamed = False
+
+    def began(self, key: Hashable, method: str, url: str, kind: str) -> None:
+        """kind: as Chromium names it: fetch, xhr, eventsource, document, image, script, ping, …"""
+        background = _route(method, url) in self._background
+        self._open[key] = _Open(method, url, kind, self.clock(), background)
+        if kind in CARRYING and not background:
+            self._begun += 1
+
+    def responded(self, key: Hashable, status: int, media_type: str = "") -> None:
+        request = self._open.get(key)
+        if request is None:
+            return
+        request.status = status
+        request.streams = media_type.partition(";")[0].strip().lower() in STREAMS
+        if status >= 400:
+            self._fault(request, status, "")
+
+    def ended(self, key: Hashable, failure: str = "") -> bool:
+        """Whether it may have carried the answer. failure: why it came to nothing; "" where it did not."""
+        request = self._open.pop(key, None)
+        if request is None:
+            return False
+        # A page that has read the last event of a stream hangs up: that is no fault.
+        if failure and not (request.status and failure == _HUNG_UP):
+            self._fault(request, None, failure)
+        carrying = request.kind in CARRYING and not request.background
+        if carrying:
+            self.streamed = self.streamed or request.streams
+            self._last_ended = self.clock()
+        return carrying
+
+    def weighed(self, size: int, marked: float) -> None:
+        """The body of a request that ended had so many bytes. marked: the mark at which it ended."""
+        if marked == self.marked:
+            self.received += size
+
+    def received_frame(self, size: int) -> None:
+        """A frame of so many bytes came over a web socket."""
+        self.frames += 1
+        self.framed += size
+        self.last_frame = self.clock() - self.marked
+
+    @property
+    def pending(self) -> tuple[Asked, ...]:
+        """What may still carry the answer: requests that began after the mark and are not background."""
+        return tuple(
+            Asked(one.method, one.url, one.kind, one.began - self.marked)
+            for one in self._open.values()
+            if one.kind in CARRYING and not one.background
+        )
+
+    @property
+    def begun(self) -> int:
+        """How many requests that may carry the answer began since the mark."""
+        return self._begun
+
+    @property
+    def last_ended(self) -> float | None:
+        """Seconds after the mark at which the last of these ended; None: none has."""
+        return None if self._last_ended is None else self._last_ended - self.marked
+
+    @property
+    def faults(self) -> tuple[Fault, ...]:
+        """Requests since the mark that came to nothing, oldest first, the last 100; background ones are not among
+        them."""
+        return tuple(self._faults)
+
+    def _fault(self, request: _Open, status: int | None, what: str) -> None:
+        if not request.background:
+            at = self.clock() - self.marked
+            self._faults.append(Fault(request.method, request.url, request.kind, status, what, at))
+
+
+def _route(method: str, url: str) -> tuple[str, str]:
+    """What stays the same from one round of a poll to the next."""
+    parts = urlsplit(url)
+    return method, f"{parts.scheme}://{parts.netloc}{parts.path}"

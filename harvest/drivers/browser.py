@@ -1,0 +1,196 @@
+"""A chat system on a web page, reached as a person reaches it: in a real browser.
+
+One browser for the driver, and one context (cookies, storage, page) for each session: a fresh session is a stranger to
+the site, a continued one keeps its page. Harvest does not try to pass for a human where a site forbids automation.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Annotated, Literal, Self
+from urllib.parse import urlsplit
+
+from pydantic import Field, model_validator
+
+from harvest.browser.chat import Chat, Manners
+from harvest.browser.completion import Patience
+from harvest.browser.installed import find_browser
+from harvest.browser.login import secrets_of
+from harvest.browser.settings import BrowserSettings
+from harvest.browser.window import Browser, Window, own_browser
+from harvest.drivers.driver import (
+    Capabilities,
+    DriverError,
+    Exhibit,
+    Opening,
+    Reply,
+    Session,
+    Surroundings,
+)
+from harvest.drivers.options import Seconds, Text, Url, refused, resolved
+from harvest.sites.description import load_site
+from harvest.sites.site import Site
+from recordings.conversation import SystemTurn
+from topics.document import StrictModel
+from topics.errors import InputError
+
+__all__ = ["BrowserDriver", "Options", "build"]
+
+PACE = 2.0
+"""Seconds from one turn to the next that a site gets where nobody says otherwise; one on this machine needs none."""
+
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
+Kept = Literal["screenshot", "reply", "page", "watch"]
+
+
+class Options(StrictModel):
+    """A chat on a web page."""
+
+    url: Url | None = Field(None, description="the page; needed unless the site names it")
+    site: str | Site | None = Field(
+        None,
+        description="a site file, or its fields inline: see [sites](sites.md); not given: the page is searched",
+    )
+    login: str | None = Field(
+        None, description="the file in which `harvest login` kept a log-in; relative to the audit file"
+    )
+    headed: bool = Field(False, description="show the browser's window")
+    proxy: Text | None = Field(None, description="URL of a proxy for all pages, or `{env: NAME}`")
+    locale: str | None = Field(None, description="language and region the browser asks for, such as `ja-JP`")
+    timezone: str | None = Field(None, description="time zone the page sees, such as `Asia/Tokyo`")
+    viewport: Annotated[str, Field(pattern=r"^[1-9]\d{2,3}x[1-9]\d{2,3}$")] = Field(
+        "1280x800", description="width and height of the page in CSS pixels"
+    )
+    user_agent: str | None = Field(None, description="what the browser says it is; not given: what it is")
+    timeout: Seconds = Field(240.0, description="seconds for a whole answer; what there is by then is kept as evidence")
+    open_timeout: Seconds = Field(60.0, description="seconds to load the page and find where to type")
+    evidence: tuple[Kept, ...] = Field(
+        ("screenshot", "reply", "page", "watch"),
+        description="what is kept of each turn: a picture, the answer's HTML, the page's, how its end was told",
+    )
+    trace: Literal["never", "failure"] = Field(
+        "never", description="`failure`: keep Playwright's trace of a conversation that fails"
+    )
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self.url is None and self.site is None:
+            raise refused("url is missing: give the page's, or a site that names it")
+        return self
+
+
+class BrowserDriver:
+    """Starts the browser when the first session is opened, and again if it has died."""
+
+    def __init__(self, options: Options, surroundings: Surroundings) -> None:
+        self.options = options
+        site = _site(options, surroundings)
+        url = options.url or site.url
+        if url is None:
+            raise InputError(f"system {surroundings.system!r}: neither its options nor its site name a url")
+        self._url, self._site = url, site
+        found = find_browser(surroundings.environment, own=own_browser)
+        width, _, height = options.viewport.partition("x")
+        self._settings = BrowserSettings(
+            executable=found.path,
+            headless=not options.headed,
+            proxy=resolved(options.proxy, surroundings) if options.proxy is not None else None,
+            locale=options.locale,
+            timezone=options.timezone,
+            viewport=(int(width), int(height)),
+            user_agent=options.user_agent,
+            storage_state=_login(options, surroundings),
+            trace=options.trace == "failure",
+        )
+        quiet = {} if site.quiet is None else {"covered": site.quiet, "loose": site.quiet, "alone": site.quiet}
+        self._manners = Manners(
+            patience=Patience(**quiet),
+            evidence=frozenset(options.evidence),
+            # Whoever is logged in finds the last conversation where it was left.
+            afresh=options.login is not None or site.new_chat is not None,
+            open_seconds=options.open_timeout,
+            answer_seconds=options.timeout,
+        )
+        self._mistrusted: set[str] = set()
+        self._starting = asyncio.Lock()
+        self._browser: Browser | None = None
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """A page keeps its conversation, so it is stateful; its pace is the site's, or a polite one."""
+        pace = self._site.delay
+        if pace is None:
+            pace = 0.0 if urlsplit(self._url).hostname in _LOOPBACK else PACE
+        return Capabilities(stateful=True, pace=pace)
+
+    async def open(self, opening: Opening) -> Session:
+        """A new context with the page in it, ready to be typed into. Raises DriverError."""
+        browser = await self._running()
+        window = await browser.sitting(self._settings)
+        chat = Chat(window, self._site, self._manners, self._mistrusted)
+        try:
+            await chat.open(self._url)
+        except BaseException as fault:
+            if isinstance(fault, DriverError):
+                fault.exhibits += await chat.failure()
+            await window.close()
+            raise
+        return _Session(window, chat)
+
+    async def close(self) -> None:
+        if self._browser is not None:
+            await self._browser.close()
+            self._browser = None
+
+    async def _running(self) -> Browser:
+        async with self._starting:
+            if self._browser is not None and not self._browser.alive:
+                await self._browser.close()
+                self._browser = None
+            if self._browser is None:
+                self._browser = await Browser.launch(self._settings)
+            return self._browser
+
+
+class _Session:
+    def __init__(self, window: Window, chat: Chat) -> None:
+        self._window, self._chat = window, chat
+
+    async def say(self, text: str) -> Reply:
+        try:
+            said = await self._chat.say(text)
+        except DriverError as fault:
+            fault.exhibits += tuple(one for one in await self._chat.failure() if one.name not in _names(fault.exhibits))
+            raise
+        turn = SystemTurn(said.answer, said.asked_at, said.first, said.last, finish=said.finish, ended=said.ended)
+        return Reply(turn, said.exhibits)
+
+    async def close(self) -> None:
+        await self._window.close()
+
+
+def _names(exhibits: tuple[Exhibit, ...]) -> set[str]:
+    return {exhibit.name for exhibit in exhibits}
+
+
+def _site(options: Options, surroundings: Surroundings) -> Site:
+    if isinstance(options.site, str):
+        return load_site(surroundings.folder / options.site)
+    return options.site or Site.model_validate({})
+
+
+def _login(options: Options, surroundings: Surroundings) -> Path | None:
+    """The file with a log-in; what is secret in it is registered. Raises InputError where it cannot be used."""
+    if options.login is None:
+        return None
+    path = surroundings.folder / options.login
+    surroundings.secrets.update(secrets_of(path))
+    return path
+
+
+def build(options: Options, surroundings: Surroundings) -> BrowserDriver:
+    """Raises InputError where there is no browser, no site of that name, or no log-in."""
+    return BrowserDriver(options, surroundings)

@@ -1,0 +1,149 @@
+"""When an answer is finished: laws over simulated pages, each of which writes a reply and shows what signs it likes."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harvest.browser.completion import FIRM, LOOSE, TRUSTED, Completion, Patience, Sample, Verdict
+
+STEP = 0.1
+
+
+@dataclass
+class Simulated:
+    """A page. writes: when its text changes; signs: (name, from, to) of each sign it shows."""
+
+    writes: list[float]
+    signs: list[tuple[str, float, float]] = field(default_factory=list)
+
+    def sample(self, at: float) -> Sample:
+        past = [moment for moment in self.writes if moment <= at]
+        quiet = at - (past[-1] if past else 0.0)
+        edges = [0.0, *past]
+        pauses = tuple((after - before, before) for before, after in itertools.pairwise(edges))
+        now = frozenset(name for name, begin, end in self.signs if begin <= at < end)
+        ended = {name: end for name, begin, end in self.signs if end <= at and name not in now}
+        return Sample(at, quiet, past[0] if past else None, pauses, now, ended)
+
+    def judged(self, completion: Completion | None = None, most: float = 200.0) -> tuple[float, Verdict] | None:
+        """(when, verdict) of the first sample that is taken for the end."""
+        completion = completion or Completion()
+        for step in range(1, int(most / STEP)):
+            verdict = completion.judge(self.sample(step * STEP))
+            if verdict is not None:
+                return step * STEP, verdict
+        return None
+
+    def extra(self) -> float:
+        """Seconds waited after the last change; below 0 the reply was cut."""
+        found = self.judged()
+        assert found is not None
+        return found[0] - self.writes[-1]
+
+
+def writing(pause: float, pieces: int = 6) -> list[float]:
+    """Text that comes every 0.05 s, twice broken by a pause of that length."""
+    moments, at = [], 0.4
+    for piece in range(pieces):
+        at += pause if piece in (2, 4) else 0.05
+        moments.append(round(at, 3))
+    return moments
+
+
+@pytest.mark.parametrize("pause", [0.2, 1.0, 3.0])
+@pytest.mark.parametrize("sign", sorted(FIRM))
+def test_a_firm_sign_carries_over_every_pause_and_costs_half_a_second(sign: str, pause: float) -> None:
+    writes = writing(pause)
+    assert 0.5 <= Simulated(writes, [(sign, 0.0, writes[-1] + 0.02)]).extra() <= 0.7
+
+
+@pytest.mark.parametrize("pause", [0.2, 1.0, 3.0])
+def test_without_any_sign_no_pause_of_three_seconds_cuts(pause: float) -> None:
+    assert 4.0 <= Simulated(writing(pause)).extra() <= 4.7
+
+
+def test_a_page_that_goes_on_painting_after_its_stop_button_has_gone_is_not_cut() -> None:
+    writes = [0.5 + 0.1 * i for i in range(30)]
+    assert 0.5 <= Simulated(writes, [("stop", 0.0, 1.5)]).extra() <= 0.7
+
+
+def test_a_request_that_only_took_the_turn_says_nothing_about_the_text() -> None:
+    page = Simulated([1.5, 1.6, 4.6], [("network", 0.0, 0.1)])
+    found = page.judged()
+    assert found is not None
+    assert found[0] > 4.6
+    assert found[1].how == "quiet"
+
+
+def test_typing_dots_that_go_when_the_text_begins_do_not_vouch_for_its_end() -> None:
+    page = Simulated([1.0, 1.1, 4.1, 4.2], [("animation", 0.0, 1.0), ("hint", 0.0, 1.0)])
+    assert page.extra() > 0
+
+
+@pytest.mark.parametrize("sign", sorted((FIRM | LOOSE) - TRUSTED))
+def test_any_other_sign_that_stays_for_ever_is_believed_for_half_a_minute(sign: str) -> None:
+    found = Simulated([0.5, 0.6], [(sign, 0.0, 1e9)]).judged()
+    assert found is not None
+    assert found[1].how == "stuck"
+    assert found[0] == pytest.approx(30.6, abs=0.2)
+
+
+@pytest.mark.parametrize("sign", sorted(TRUSTED))
+def test_a_trusted_sign_that_stays_is_waited_for(sign: str) -> None:
+    assert Simulated([0.5, 0.6], [(sign, 0.0, 1e9)]).judged() is None
+
+
+def test_a_mistrusted_sign_is_not_looked_at() -> None:
+    found = Simulated([0.5, 0.6], [("animation", 0.0, 1e9)]).judged(Completion(mistrusted=frozenset({"animation"})))
+    assert found is not None
+    assert found[1].how == "quiet"
+
+
+def test_no_word_is_never_an_answer_and_after_half_a_minute_without_life_none_will_come() -> None:
+    page = Simulated([], [("network", 0.0, 2.0)])
+    assert page.judged(most=100) is None
+    completion = Completion()
+    assert not completion.silent(page.sample(31.0))
+    assert completion.silent(page.sample(32.1))
+    assert not completion.silent(Simulated([], [("stop", 0.0, 1e9)]).sample(500.0))
+
+
+def test_a_long_thought_before_the_first_word_does_not_make_the_end_slow() -> None:
+    assert Simulated([20.0, 20.1, 20.2]).extra() <= 4.2
+
+
+@given(
+    st.lists(st.floats(0.05, 3.0), min_size=1, max_size=30),
+    st.sampled_from(sorted(FIRM | LOOSE)),
+    st.floats(0.0, 0.35),
+)
+def test_no_reply_is_cut_while_a_sign_goes_with_it(gaps: list[float], sign: str, late: float) -> None:
+    moments, at = [], 0.0
+    for gap in gaps:
+        at += gap
+        moments.append(at)
+    page = Simulated(moments, [(sign, 0.0, at + late)])
+    assert page.extra() >= 0
+
+
+@given(st.lists(st.floats(0.05, 3.9), min_size=2, max_size=30))
+def test_no_reply_is_cut_without_signs_up_to_pauses_of_four_seconds(gaps: list[float]) -> None:
+    moments, at = [], 0.0
+    for gap in gaps:
+        at += gap
+        moments.append(at)
+    assert Simulated(moments).extra() >= 0
+
+
+@given(st.floats(0.6, 10.0), st.floats(0.0, 60.0))
+def test_more_quiet_never_unsays_the_end(quiet: float, more: float) -> None:
+    def sample(extra: float) -> Sample:
+        return Sample(5.0 + quiet + extra, quiet + extra, 1.0, ((1.0, 0.0),), frozenset(), {"stop": 5.0})
+
+    if Completion(Patience()).judge(sample(0.0)) is not None:
+        assert Completion(Patience()).judge(sample(more)) is not None

@@ -1,0 +1,146 @@
+"""What goes over the wire while an answer is awaited, told to a watch that we wind ourselves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harvest.browser.traffic import CARRYING, Traffic
+
+SAY = "https://chat.example/say"
+
+
+@dataclass
+class Clock:
+    now: float = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@dataclass
+class Wire:
+    clock: Clock = field(default_factory=Clock)
+
+    def __post_init__(self) -> None:
+        self.traffic = Traffic(self.clock)
+
+
+def test_a_request_is_pending_until_it_ends_and_then_its_end_is_known() -> None:
+    wire = Wire()
+    wire.traffic.mark()
+    wire.clock.now += 0.5
+    wire.traffic.began("a", "POST", SAY, "fetch")
+    (asked,) = wire.traffic.pending
+    assert (asked.method, asked.url, asked.kind, asked.at) == ("POST", SAY, "fetch", 0.5)
+    assert (wire.traffic.begun, wire.traffic.last_ended) == (1, None)
+    wire.clock.now += 2
+    wire.traffic.responded("a", 200)
+    assert wire.traffic.ended("a")
+    assert wire.traffic.pending == ()
+    assert (wire.traffic.last_ended, wire.traffic.faults) == (2.5, ())
+
+
+def test_what_was_under_way_at_the_mark_and_its_next_rounds_are_background() -> None:
+    wire = Wire()
+    wire.traffic.began("poll 1", "GET", "https://chat.example/poll?since=1", "fetch")
+    wire.traffic.began("notices", "GET", "https://chat.example/notices", "eventsource")
+    wire.traffic.mark()
+    wire.traffic.ended("poll 1")
+    wire.traffic.began("poll 2", "GET", "https://chat.example/poll?since=2", "fetch")
+    wire.traffic.responded("poll 2", 500)
+    assert wire.traffic.pending == ()
+    assert (wire.traffic.begun, wire.traffic.last_ended, wire.traffic.faults) == (0, None, ())
+    # The same address with another method is another thing.
+    wire.traffic.began("post", "POST", "https://chat.example/poll", "fetch")
+    assert [asked.method for asked in wire.traffic.pending] == ["POST"]
+
+
+def test_pictures_scripts_and_beacons_carry_no_answer() -> None:
+    wire = Wire()
+    wire.traffic.mark()
+    for kind in ("image", "script", "stylesheet", "ping", "font", "media", "other", "websocket"):
+        wire.traffic.began(kind, "GET", SAY, kind)
+    assert wire.traffic.pending == ()
+    assert not wire.traffic.ended("image")
+
+
+def test_statuses_of_four_hundred_and_more_and_broken_connections_are_faults_of_this_turn_only() -> None:
+    wire = Wire()
+    wire.traffic.mark()
+    wire.traffic.began("a", "POST", SAY, "fetch")
+    wire.traffic.responded("a", 429)
+    wire.traffic.ended("a")
+    wire.traffic.began("b", "POST", SAY, "xhr")
+    wire.traffic.ended("b", "net::ERR_CONNECTION_RESET")
+    assert [(fault.status, fault.what) for fault in wire.traffic.faults] == [
+        (429, ""),
+        (None, "net::ERR_CONNECTION_RESET"),
+    ]
+    wire.traffic.mark()
+    assert wire.traffic.faults == ()
+
+
+def test_faults_do_not_pile_up_for_ever() -> None:
+    wire = Wire()
+    wire.traffic.mark()
+    for number in range(1000):
+        wire.traffic.began(number, "GET", SAY, "fetch")
+        wire.traffic.ended(number, "net::ERR_FAILED")
+    assert len(wire.traffic.faults) == 100
+
+
+def test_frames_and_sizes_are_counted_from_the_mark() -> None:
+    wire = Wire()
+    wire.traffic.received_frame(1000)
+    wire.traffic.mark()
+    assert (wire.traffic.frames, wire.traffic.last_frame, wire.traffic.received) == (0, None, 0)
+    wire.clock.now += 1
+    wire.traffic.received_frame(20)
+    wire.traffic.weighed(300, wire.traffic.marked)
+    # The size of one that ended before the mark is known only after it.
+    wire.traffic.weighed(5000, wire.traffic.marked - 10)
+    assert (wire.traffic.frames, wire.traffic.last_frame, wire.traffic.received) == (1, 1.0, 320)
+
+
+def test_an_end_that_nobody_heard_the_beginning_of_is_no_matter() -> None:
+    wire = Wire()
+    wire.traffic.responded("never", 500)
+    assert not wire.traffic.ended("never", "net::ERR_ABORTED")
+    assert wire.traffic.faults == ()
+
+
+_EVENTS = st.lists(
+    st.one_of(
+        st.tuples(st.just("mark"), st.just(0)),
+        st.tuples(st.sampled_from(("begin", "end", "fail")), st.integers(0, 5)),
+    ),
+    max_size=60,
+)
+
+
+@given(_EVENTS, st.sampled_from(sorted(CARRYING)))
+def test_pending_is_what_began_after_the_mark_and_has_not_ended(events: list[tuple[str, int]], kind: str) -> None:
+    wire = Wire()
+    pending: set[int] = set()
+    under_way: set[int] = set()
+    background: set[int] = set()
+    for what, number in events:
+        wire.clock.now += 0.1
+        if what == "mark":
+            wire.traffic.mark()
+            background = set(under_way)
+            pending = set()
+        elif what == "begin" and number not in under_way:
+            wire.traffic.began(number, "GET", f"https://chat.example/{number}?x={wire.clock.now}", kind)
+            under_way.add(number)
+            if number not in background:
+                pending.add(number)
+        elif what in ("end", "fail") and number in under_way:
+            wire.traffic.ended(number, "net::ERR_FAILED" if what == "fail" else "")
+            under_way.discard(number)
+            pending.discard(number)
+        urls = {asked.url.partition("?")[0] for asked in wire.traffic.pending}
+        assert urls == {f"https://chat.example/{one}" for one in pending}
