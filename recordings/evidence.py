@@ -18,6 +18,7 @@ _EXTENSIONS = {
     "application/json": "json",
     "application/pdf": "pdf",
     "application/x-ndjson": "jsonl",
+    "application/xhtml+xml": "xhtml",
     "application/xml": "xml",
     "application/zip": "zip",
     "image/jpeg": "jpg",

@@ -9,8 +9,6 @@ is the beginning of another (the run was copied while it was written) is that ot
 from __future__ import annotations
 
 import json
-import shutil
-import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -20,12 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from recordings.attempts import Attempt
-from recordings.errors import RunError, StoreError
+from recordings.errors import RunError
 from recordings.event_lines import FORMAT
-from recordings.evidence import evidence_fault, fsync_folder, write_safely
+from recordings.folder_copy import carry, whole_folder, write_run
 from recordings.header import PART, Header, differences, united_topics
-from recordings.json_text import Json, document, line
-from recordings.judgments import put_layer, read_layer
+from recordings.json_text import Json
 from recordings.run_folder import Run, read
 from topics.errors import InputError, Place
 from topics.identity import canonical_json
@@ -63,23 +60,10 @@ def merge(paths: Sequence[str | PathLike[str]], out: str | PathLike[str]) -> Mer
     runs = [read(path) for path in paths]
     header = _united([run.header for run in runs], [run.path for run in runs])
     rows, conflicts, trials = _numbered(_contents(runs))
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        building = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-        try:
-            building.chmod(0o755)
-            damage = [fault for run in runs for fault in (*run.damage, *_copied(run, building))]
-            opening = {"event": "opened", "format": FORMAT, "worker": "000001", "merged": True}
-            lines = [line(opening), *(line(row) for attempt in rows for row in attempt)]
-            write_safely(building / "trials-000001.jsonl", b"".join(lines))
-            write_safely(building / "run.json", document(header.as_json()))
-            building.rename(target)
-        except BaseException:
-            shutil.rmtree(building, ignore_errors=True)
-            raise
-        fsync_folder(target.parent)
-    except OSError as fault:
-        raise StoreError(target, fault) from fault
+    with whole_folder(target) as building:
+        damage = [fault for run in runs for fault in (*run.damage, *carry(run, building))]
+        opening = {"event": "opened", "format": FORMAT, "worker": "000001", "merged": True}
+        write_run(building, header, [opening, *(row for attempt in rows for row in attempt)])
     return Merged(target, trials, len(rows), tuple(conflicts), tuple(dict.fromkeys(damage)))
 
 
@@ -194,33 +178,3 @@ def _both(one: Any, two: Any) -> dict[str, Json]:
     return {
         key: min(one.get(key, united[key]), two.get(key, united[key]), key=canonical_json) for key in sorted(united)
     }
-
-
-def _copied(run: Run, building: Path) -> list[str]:
-    """Copy exhibits and judgments; returns what is wrong with them."""
-    faults: list[str] = []
-    named = {
-        address
-        for attempt in run.attempts
-        for row in attempt.rows
-        if row.get("event") in ("turn", "failed") and isinstance(row.get("evidence"), dict)
-        for address in row["evidence"].values()  # type: ignore[attr-defined]  # an object, as just asked
-    }
-    for file in sorted((run.path / "evidence").glob("??/*")):
-        address = file.relative_to(run.path).as_posix()
-        if file.name.startswith("."):
-            continue  # what a killed writer left; no event names it
-        fault = evidence_fault(run.path, address)
-        if fault:
-            faults.append(f"{file}: {fault}")
-        copy = building / address
-        if not copy.exists():
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            write_safely(copy, file.read_bytes())
-    for address in sorted(named):
-        if not (run.path / address).is_file():
-            faults.append(f"{run.path / address}: named by an event, and not there")
-    for file in sorted((run.path / "judgments").glob("*.jsonl")):
-        layer = read_layer(file)
-        put_layer(building, file.read_bytes(), layer.kind, layer.author)
-    return faults

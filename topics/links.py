@@ -162,7 +162,7 @@ def _markdown_links(text: str, www: bool) -> Iterator[tuple[int, int, Link | Non
     opened: list[tuple[int, bool]] = []
     alternatives: dict[int, tuple[int, str]] = {}
     for token in re.finditer(r"\\.|\n[ \t]*\n|!?\[|\]", text):
-        if token[0].endswith("["):
+        if token[0] in ("[", "!["):
             opened.append((token.end(), token[0] == "!["))
         elif token[0] == "]" and opened:
             inside, image = opened.pop()

@@ -1,0 +1,76 @@
+"""Making a run folder out of others: it appears whole or not at all, and exhibits and judgments come along."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from recordings.errors import StoreError
+from recordings.evidence import evidence_fault, fsync_folder, write_safely
+from recordings.header import Header
+from recordings.json_text import document, line
+from recordings.judgments import put_layer, read_layer
+from recordings.run_folder import Run
+
+__all__ = ["carry", "whole_folder", "write_run"]
+
+
+@contextmanager
+def whole_folder(target: Path) -> Iterator[Path]:
+    """A folder to fill, which becomes `target` at the end of the `with`, or is gone if that ends in an error.
+
+    Raises StoreError where it cannot be written.
+    """
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        building = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+        try:
+            building.chmod(0o755)
+            yield building
+            building.rename(target)
+        except BaseException:
+            shutil.rmtree(building, ignore_errors=True)
+            raise
+        fsync_folder(target.parent)
+    except OSError as fault:
+        raise StoreError(target, fault) from fault
+
+
+def write_run(folder: Path, header: Header, rows: Iterable[dict[str, Any]]) -> None:
+    """Write header and events; the first row is the `opened` line."""
+    write_safely(folder / "trials-000001.jsonl", b"".join(line(row) for row in rows))
+    write_safely(folder / "run.json", document(header.as_json()))
+
+
+def carry(run: Run, building: Path) -> list[str]:
+    """Copy exhibits and judgments of a run into a folder; returns what is wrong with them, as sentences."""
+    faults: list[str] = []
+    named = {
+        address
+        for attempt in run.attempts
+        for row in attempt.rows
+        if row.get("event") in ("turn", "failed") and isinstance(row.get("evidence"), dict)
+        for address in row["evidence"].values()  # type: ignore[attr-defined]  # an object, as just asked
+    }
+    for file in sorted((run.path / "evidence").glob("??/*")):
+        address = file.relative_to(run.path).as_posix()
+        if file.name.startswith("."):
+            continue  # what a killed writer left; no event names it
+        fault = evidence_fault(run.path, address)
+        if fault:
+            faults.append(f"{file}: {fault}")
+        copy = building / address
+        if not copy.exists():
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            write_safely(copy, file.read_bytes())
+    for address in sorted(named):
+        if not (run.path / address).is_file():
+            faults.append(f"{run.path / address}: named by an event, and not there")
+    for file in sorted((run.path / "judgments").glob("*.jsonl")):
+        layer = read_layer(file)
+        put_layer(building, file.read_bytes(), layer.kind, layer.author)
+    return faults
