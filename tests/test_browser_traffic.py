@@ -39,7 +39,7 @@ def test_a_request_is_pending_until_it_ends_and_then_its_end_is_known() -> None:
     wire.clock.now += 2
     wire.traffic.responded("a", 200)
     assert wire.traffic.ended("a")
-    assert wire.traffic.pending == ()
+    assert list(wire.traffic.pending) == []
     assert (wire.traffic.last_ended, wire.traffic.faults) == (2.5, ())
 
 
@@ -51,11 +51,11 @@ def test_what_was_under_way_at_the_mark_and_its_next_rounds_are_background() -> 
     wire.traffic.ended("poll 1")
     wire.traffic.began("poll 2", "GET", "https://chat.example/poll?since=2", "fetch")
     wire.traffic.responded("poll 2", 500)
-    assert wire.traffic.pending == ()
+    assert list(wire.traffic.pending) == []
     assert (wire.traffic.begun, wire.traffic.last_ended, wire.traffic.faults) == (0, None, ())
     # The same address with another method is another thing.
     wire.traffic.began("post", "POST", "https://chat.example/poll", "fetch")
-    assert [asked.method for asked in wire.traffic.pending] == ["POST"]
+    assert [one.method for one in wire.traffic.pending] == ["POST"]
 
 
 def test_pictures_scripts_and_beacons_carry_no_answer() -> None:
@@ -63,7 +63,7 @@ def test_pictures_scripts_and_beacons_carry_no_answer() -> None:
     wire.traffic.mark()
     for kind in ("image", "script", "stylesheet", "ping", "font", "media", "other", "websocket"):
         wire.traffic.began(kind, "GET", SAY, kind)
-    assert wire.traffic.pending == ()
+    assert list(wire.traffic.pending) == []
     assert not wire.traffic.ended("image")
 
 
@@ -83,6 +83,21 @@ def test_statuses_of_four_hundred_and_more_and_broken_connections_are_faults_of_
     assert wire.traffic.faults == ()
 
 
+def test_hanging_up_on_a_stream_that_answered_is_no_fault_and_before_that_it_is_one() -> None:
+    wire = Wire()
+    wire.traffic.mark()
+    wire.traffic.began("a", "POST", SAY, "fetch")
+    wire.traffic.responded("a", 200, "text/event-stream; charset=utf-8")
+    assert not wire.traffic.streamed
+    wire.traffic.ended("a", "net::ERR_ABORTED")
+    assert (wire.traffic.faults, wire.traffic.streamed) == ((), True)
+    wire.traffic.began("b", "POST", SAY, "fetch")
+    wire.traffic.ended("b", "net::ERR_ABORTED")
+    assert [fault.what for fault in wire.traffic.faults] == ["net::ERR_ABORTED"]
+    wire.traffic.mark()
+    assert not wire.traffic.streamed
+
+
 def test_faults_do_not_pile_up_for_ever() -> None:
     wire = Wire()
     wire.traffic.mark()
@@ -96,13 +111,14 @@ def test_frames_and_sizes_are_counted_from_the_mark() -> None:
     wire = Wire()
     wire.traffic.received_frame(1000)
     wire.traffic.mark()
-    assert (wire.traffic.frames, wire.traffic.last_frame, wire.traffic.received) == (0, None, 0)
+    assert (wire.traffic.frames, wire.traffic.last_frame, wire.traffic.framed) == (0, None, 0)
     wire.clock.now += 1
     wire.traffic.received_frame(20)
     wire.traffic.weighed(300, wire.traffic.marked)
     # The size of one that ended before the mark is known only after it.
     wire.traffic.weighed(5000, wire.traffic.marked - 10)
-    assert (wire.traffic.frames, wire.traffic.last_frame, wire.traffic.received) == (1, 1.0, 320)
+    assert (wire.traffic.frames, wire.traffic.last_frame, wire.traffic.framed) == (1, 1.0, 20)
+    assert wire.traffic.received == 300
 
 
 def test_an_end_that_nobody_heard_the_beginning_of_is_no_matter() -> None:

@@ -50,6 +50,12 @@ def test_the_wheel_holds_the_six_packages_with_their_data_and_nothing_else(wheel
         "protocols/fairweb-two-round.yaml",
         "protocols/seed-turns.yaml",
         "harvest/audits/demo.yaml",
+        "harvest/browser/eye/changes.js",
+        "harvest/browser/eye/look.js",
+        "harvest/browser/eye/natives.js",
+        "harvest/browser/eye/signs.js",
+        "harvest/browser/eye/tree.js",
+        "harvest/browser/eye/watch.js",
         "harvest/py.typed",
     ):
         assert data in names

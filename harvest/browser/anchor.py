@@ -104,9 +104,10 @@ def _following(ground: Ground, around: Node, branch: Node, rising: bool) -> tupl
     if not ground.dated or (later and not rising):
         return later, False
     born = ground.births.get(branch, 0.0)
-    earlier = [node for node in _telling(ground, around, before, branch) if akin(node, branch)]
-    earlier = [node for node in earlier if _youngest(ground, node) >= born]
-    if earlier and (rising or _composer_above(ground, branch) or _rises(ground, earlier, after, born)):
+    above = rising or _composer_above(ground, branch)
+    earlier = [node for node in _telling(ground, around, before, branch) if _youngest(ground, node) >= born]
+    earlier = [node for node in earlier if akin(node, branch) or (above and node.tag == branch.tag)]
+    if earlier and (above or _rises(ground, earlier, after, born)):
         return earlier, True
     return later, False
 
@@ -141,9 +142,20 @@ def _telling(ground: Ground, around: Node, children: Sequence[Node | str], branc
 
 
 def _part(around: Node, children: Sequence[Node | str]) -> Node:
-    """A piece of an element as an element of its own; its children stay where they are."""
+    """A piece of an element as an element of its own: a copy, since the page stays as it is."""
     kept = {key: value for key, value in around.attributes.items() if key in ("h-space", "h-said", "h-born")}
-    return Node("div", {**kept, "h-part": "1"}, list(children), around)
+    part = Node("div", {**kept, "h-part": "1"}, parent=around)
+    todo: list[tuple[Node, Sequence[Node | str]]] = [(part, children)]
+    while todo:
+        node, sources = todo.pop()
+        for source in sources:
+            if isinstance(source, str):
+                node.children.append(source)
+            else:
+                copy = Node(source.tag, source.attributes, parent=node)
+                node.children.append(copy)
+                todo.append((copy, source.children))
+    return part
 
 
 def _tells(ground: Ground, node: Node, branch: Node | None = None) -> bool:

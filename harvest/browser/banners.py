@@ -28,8 +28,8 @@ _CROSSES = frozenset("×✕✖╳xX⨯✗")
 _SETTINGS = Wording("""
 settings | preferences | manage* | customi* | options | more | learn more | details | policy | notice | vendors |
 partners | einstellungen | mehr | anpassen | verwalten | paramétrer | paramètres | personnaliser |
-en savoir plus | configurar | personalizar | más información | saiba mais | gerenciar | personalizza | gestisci | meer | instellen |
-настройки | подробнее | إعدادات | المزيد | सेटिंग | अधिक | 設定 | 詳細 | 设置 | 更多 | 设定 | 설정 | 자세히
+en savoir plus | configurar | personalizar | más información | saiba mais | gerenciar | personalizza | gestisci | meer |
+instellen | настройки | подробнее | إعدادات | المزيد | सेटिंग | अधिक | 設定 | 詳細 | 设置 | 更多 | 设定 | 설정 | 자세히
 """)
 _LONGEST = 4000  # characters of a banner; what says more is the page itself
 _STEPS = 10

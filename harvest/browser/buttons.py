@@ -24,25 +24,27 @@ def find_send(page: Page, composer: Node) -> Candidate | None:
     buttons = [node for node in buttons if not any(other is not node and node.within(other) for other in buttons)]
     if form is not None and not buttons:
         buttons = [node for node in frame.walk() if is_button(node) and not node.within(composer) and shown(node)]
-    right = max((node.box.right for node in buttons if node.box and _beside(node.box, box)), default=0.0)
-    found = [_send(page, node, composer, box, form, right) for node in buttons]
+    beside = [node for node in buttons if node.box is not None and _beside(node.box, box)]
+    last = min(beside, key=lambda node: _from_end(composer, node), default=None)
+    found = [_send(page, node, composer, form, last, alone=len(buttons) == 1) for node in buttons]
     best = max(found, key=lambda one: one.score, default=None)
     return best if best is not None and best.score >= 0.4 else None
 
 
-def _send(page: Page, node: Node, composer: Node, box: Box, form: Node | None, right: float) -> Candidate:
+def _send(page: Page, node: Node, composer: Node, form: Node | None, last: Node | None, *, alone: bool) -> Candidate:
     scales = Scales(node, -2.0)
     names = labels_of(page, node)
-    said = " · ".join(names)
     code = code_of(node, inside=True)
-    shown_name = first(names, SEND)
-    refused = first([name for name in names if not SEND.is_all(name)], NOT_SEND)
-    if shown_name and not (refused and not any(SEND.is_all(name) for name in names)):
-        scales.add(3.2 if any(len(name) <= 40 for name in names) else 1.0, f"called {shown_name!r}")
-    elif refused:
+    exact = any(SEND.is_all(name) for name in names)
+    refused = "" if exact else first(names, NOT_SEND)
+    if refused:
         scales.add(-3.5, f"called {refused!r}")
-    elif said and not is_icon(node):
-        scales.add(-0.8, f"called {said[:40]!r}")
+    elif sends := first(names, SEND):
+        scales.add(3.2 if len(sends) <= 40 else 1.0, f"called {sends!r}")
+    elif names and not is_icon(node):
+        scales.add(-0.8, f"called {names[0][:40]!r}")
+    if alone and not refused:
+        scales.add(1.0, "the only button there")
     if code & {"send", "submit", "sender", "submitter"}:
         scales.add(2.0, f"named {listed(code & {'send', 'submit', 'sender', 'submitter'})} in the code")
     elif code & {"arrow", "plane", "paperplane", "up"} and is_icon(node):
@@ -62,7 +64,7 @@ def _send(page: Page, node: Node, composer: Node, box: Box, form: Node | None, r
     for state, weight, why in _STATES:
         if state in node.attributes:
             scales.add(weight, why)
-    _by_distance(scales, box, right)
+    _by_distance(scales, composer, node is last)
     return scales.candidate()
 
 
@@ -82,16 +84,16 @@ _STATES = (
 )
 
 
-def _by_distance(scales: Scales, box: Box, right: float) -> None:
-    place = scales.node.box
-    if place is None:
+def _by_distance(scales: Scales, composer: Node, last: bool) -> None:
+    place, box = scales.node.box, composer.box
+    if place is None or box is None:
         return
     if _beside(place, box):
-        if place.x + place.width / 2 > box.x + box.width / 2:
-            scales.add(1.0, "on the right of the box")
-        elif place.right <= box.x + 8:
-            scales.add(-0.2, "on the left of the box")
-        if right and place.right >= right - 1:
+        if _from_end(composer, scales.node) < box.width / 2:
+            scales.add(1.0, "at the end of the box")
+        elif _from_end(composer, scales.node) >= box.width:
+            scales.add(-0.2, "before the box")
+        if last:
             scales.add(0.7, "the outermost one there")
     elif box.bottom - 4 <= place.y <= box.bottom + 90 and place.right > box.x and place.x < box.right + 60:
         scales.add(0.6, "right below the box")
@@ -99,6 +101,16 @@ def _by_distance(scales: Scales, box: Box, right: float) -> None:
         scales.add(-1.5, "away from the box")
     if place.width > 260 or place.height > 110:
         scales.add(-0.8, "too large for a button beside a box")
+
+
+def _from_end(composer: Node, node: Node) -> float:
+    """Pixels from where its line ends (in the direction of writing) back to the middle of the button."""
+    box, place = composer.box, node.box
+    assert box is not None
+    assert place is not None
+    middle = place.x + place.width / 2
+    direction = next((one.get("dir") for one in (composer, *composer.ancestors()) if one.get("dir")), "")
+    return middle - box.x if direction == "rtl" else box.right - middle
 
 
 def _beside(place: Box, box: Box) -> bool:

@@ -9,12 +9,12 @@ import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from harvest.browser.blockers import find_blocker
-from harvest.browser.completion import Completion, Patience
+from harvest.browser.blockers import Blocker, find_blockers
+from harvest.browser.completion import Completion, Experience, Patience
 from harvest.browser.opening import WALLS, Opening
-from harvest.browser.page import markup
+from harvest.browser.page import Page, markup
 from harvest.browser.place import Place, place_on, send_button
-from harvest.browser.reading import Habits, learn
+from harvest.browser.reading import Habits, ReadTurn, learn
 from harvest.browser.sending import send, type_text
 from harvest.browser.waiting import Awaited, Waiting
 from harvest.browser.window import Window
@@ -59,10 +59,10 @@ class Said:
 
 
 class Chat:
-    """One conversation in one window. mistrusted: signs that turned out to stay for ever on this site; shared."""
+    """One conversation in one window. experience: with this site, shared by its conversations."""
 
-    def __init__(self, window: Window, site: Site, manners: Manners, mistrusted: set[str]) -> None:
-        self._window, self._site, self._manners, self._mistrusted = window, site, manners, mistrusted
+    def __init__(self, window: Window, site: Site, manners: Manners, experience: Experience) -> None:
+        self._window, self._site, self._manners, self._experience = window, site, manners, experience
         self._habits = Habits()
         self._place: Place | None = None
         self._opening = Opening(window, site)
@@ -73,6 +73,17 @@ class Chat:
         self._place = await self._opening.place(status, self._manners.open_seconds)
         if self._manners.afresh and await self._opening.new_chat():
             self._place = await self._opening.place(None, self._manners.open_seconds)
+
+    @property
+    def place(self) -> Place:
+        """Where one types; once the page is open."""
+        assert self._place is not None, "open first"
+        return self._place
+
+    @property
+    def opening(self) -> Opening:
+        """How the page was opened."""
+        return self._opening
 
     async def say(self, text: str) -> Said:
         """Raises DriverError; its `partial` holds what there was of an answer, its exhibits the evidence."""
@@ -88,8 +99,9 @@ class Chat:
             place,
             text,
             habits=self._habits,
-            completion=Completion(self._manners.patience, frozenset(self._mistrusted)),
+            completion=Completion(self._manners.patience, frozenset(self._experience.mistrusted)),
             selectors=self._site.selectors,
+            trouble=self._wall,
         )
         awaited = await waiting.answer(self._manners.answer_seconds)
         exhibits = await self._exhibits(awaited, text, by)
@@ -97,12 +109,10 @@ class Chat:
         verdict = awaited.verdict
         assert verdict is not None
         self._habits = learn(awaited.page, awaited.turn, self._habits)
-        if verdict.how == "stuck":
-            self._mistrusted |= awaited.sample.now
         return Said(
             answer=Answer(awaited.turn.text, awaited.turn.links),
             asked_at=asked_at,
-            first=awaited.sample.began,
+            first=None if awaited.sample.began is None else min(awaited.sample.began, awaited.sample.last_change),
             last=awaited.sample.last_change,
             finish=verdict.how,
             ended=any(node.visible for node in awaited.page.marked("ended")),
@@ -149,18 +159,31 @@ class Chat:
         if composer is not None:
             place.send = send_button(page, composer, self._site)
 
+    def _wall(self, page: Page, turn: ReadTurn) -> Blocker | None:
+        """What says that this turn came to nothing."""
+        traffic = self._window.traffic
+        begun = traffic.begun if not traffic.frames else None  # a web socket may have carried the answer
+        walls = find_blockers(page, site=self._site, faults=traffic.faults, begun=begun, turn=turn)
+        return next((wall for wall in walls if wall.kind in WALLS), None)
+
     def _refuse(self, awaited: Awaited, exhibits: tuple[Exhibit, ...]) -> None:
         """Raises Unanswered for what is no whole answer, whatever stands on the page."""
-        faults = self._window.traffic.faults
-        blocker = find_blocker(awaited.page, site=self._site, faults=faults, turn=awaited.turn)
-        if blocker is not None and blocker.kind in WALLS:
-            raise Unanswered(blocker.kind, blocker.excerpt, partial=awaited.turn.text, exhibits=exhibits)
-        if awaited.verdict is None:
+        wall = self._wall(awaited.page, awaited.turn) or awaited.trouble
+        if wall is not None:
+            raise Unanswered(wall.kind, wall.excerpt, partial=awaited.turn.text, exhibits=exhibits)
+        why, sample = awaited.why, awaited.sample
+        if awaited.verdict is not None and awaited.verdict.how == "stuck" and not self._experience.believes(sample):
+            why = "unfinished"
+        if why:
+            signs = ", ".join(sorted(sample.now))
             detail = {
                 "timeout": f"no whole answer within {self._manners.answer_seconds:g} s",
                 "no-reply": "the page stayed silent: no answer, and nothing that says one is coming",
-            }[awaited.why]
-            raise Unanswered(awaited.why, detail, partial=awaited.turn.text, exhibits=exhibits)
+                "page-reloaded": "the page was loaded anew, and the turn does not stand in it with an answer",
+                "unfinished": f"the text stands still, but the page says for ever that more is coming ({signs})",
+            }[why]
+            raise Unanswered(why, detail, partial=awaited.turn.text, exhibits=exhibits)
+        self._experience.finished(sample)
 
     async def _exhibits(self, awaited: Awaited, said: str, by: str) -> tuple[Exhibit, ...]:
         wanted = self._manners.evidence
@@ -190,7 +213,7 @@ class Chat:
             "waited": round(sample.quiet, 3),
             "signs_there": sorted(sample.now),
             "signs_ended": {name: round(at, 3) for name, at in sorted(sample.ended.items())},
-            "signs_mistrusted": sorted(self._mistrusted),
+            "signs_mistrusted": sorted(self._experience.mistrusted),
             "pauses": [[round(length, 3), round(since, 3)] for length, since in sample.pauses],
             "faults": [
                 [fault.method, fault.url.partition("?")[0], fault.status, fault.what] for fault in window.traffic.faults

@@ -12,7 +12,7 @@ from harvest.browser.buttons import find_launcher, find_new_chat, find_send, fin
 from harvest.browser.labels import code_of, labels_of, role_of
 from harvest.browser.page import Node, Page
 from harvest.browser.weighing import Candidate, Scales, around, first, listed
-from harvest.browser.wordings import NO_TALK, SEARCH, TALK, words
+from harvest.browser.wordings import ASK, NO_TALK, SEARCH, TALK, words
 
 __all__ = ["Candidate", "find_composer", "find_launcher", "find_new_chat", "find_send", "find_stop"]
 
@@ -110,7 +110,11 @@ def _by_kind(scales: Scales, page: Page) -> None:
 def _by_name(scales: Scales, page: Page) -> None:
     names = labels_of(page, scales.node)
     said = " · ".join(names)
-    talk, search, other = TALK.found(said), SEARCH.found(said), NO_TALK.found(said)
+    search, other = SEARCH.found(said), NO_TALK.found(said)
+    # "System prompt" is no prompt, and who searches messages does not write one; but some boxes do both.
+    talk = TALK.found(said.replace(other, " ") if other else said)
+    if search and not ASK.found(said):
+        talk = ""
     if talk:
         scales.add(1.8, f"called {first(names, TALK)!r}")
     if search:

@@ -92,6 +92,8 @@ def _shortened(ground: Ground, wanted: str) -> Iterator[Echo]:
         most = min(len(wanted), len(ground.letters) - start)
         while shared < most and wanted[shared] == ground.letters[start + shared]:
             shared += 1
+        while start + shared not in ground.ends:  # the next element may begin with the same letters
+            shared -= 1
         node = ground.smallest(start, start + shared)
         first, last = ground.line(start, start + shared)
         if last - first - shared <= _BESIDE and (shared >= _LONG or "…" in node.text or "..." in node.text):

@@ -25,6 +25,7 @@ _FINE_CODE = words("success info ok done saved copied")
 _WRAPPERS = words("boundary handler border ring outline markdown")
 _NEARLY = 0.8  # share of a bubble's letters that an element must hold to speak for the bubble
 _LONGEST_NOTICE = 400
+_SOON, _LATE = 0.5, 3.0  # seconds around a failure in which a page tells of it
 _TELEMETRY = re.compile(
     r"(?:^|[/._-])(?:analytics|telemetry|collect|beacon|metrics|track(?:ing)?|events?|logs?|logging|stats|pixel|rum|ping"
     r"|sentry|envelope|segment|amplitude|mixpanel|datadog|gtag|hotjar|clarity|heartbeat|presence|typing|title|feedback"
@@ -95,16 +96,21 @@ def _by_traffic(page: Page, turn: ReadTurn, faults: Sequence[Fault], begun: int 
         return None
     text = turn.text
     notice = len(text) <= _LONGEST_NOTICE and (text in FAULT or text in RATE_LIMIT or text in SIGN_IN_FIRST)
-    alone = begun is not None and len(own) >= begun
+    alone = begun is not None and len(own) >= begun and len(text) <= _LONGEST_NOTICE
     for fault in reversed(own):
         broken = fault.status is None and (fault.method != "GET" or fault.kind == "eventsource")
-        if not text or notice or broken or (alone and len(text) <= _LONGEST_NOTICE):
+        if not text or broken or alone or (notice and _followed(turn, fault)):
             what = f"HTTP {fault.status}" if fault.status is not None else fault.what
             address = fault.url.partition("?")[0]
             said = text[:300] if text and (notice or not broken) else f"{what} of {fault.method} {address}"
             why = f"{fault.method} {address} ended with {what}"
             return Blocker(_kind(said, fault.status), said, turn.bubbles[-1] if turn.bubbles else None, None, (why,))
     return None
+
+
+def _followed(turn: ReadTurn, fault: Fault) -> bool:
+    """Whether the words came upon the failure: an answer that had begun before, or came much later, is not about it."""
+    return turn.began is None or -_SOON <= turn.began - fault.at <= _LATE
 
 
 def _carried(page: Page, fault: Fault) -> bool:

@@ -17,6 +17,7 @@ from harvest.drivers.driver import Unanswered
 __all__ = ["Document", "Frame"]
 
 _CALL = 20.0  # seconds
+_FRAME = 10.0  # the same for a frame in the page: advertisements are slow, and nobody waits for them
 
 
 class Document(Protocol):
@@ -36,6 +37,12 @@ class Frame:
 
     def __init__(self, life: Lifeline, frame: Document, keyboard: Keyboard, viewport: tuple[int, int]) -> None:
         self._life, self._frame, self._keyboard, self._viewport = life, frame, keyboard, viewport
+        self._silent_at: str | None = None
+
+    @property
+    def silent(self) -> bool:
+        """Whether there is nobody to talk to: no document has come into it yet, or the one in it did not answer."""
+        return not self.main and self.url in ("", self._silent_at)
 
     @property
     def url(self) -> str:
@@ -77,6 +84,10 @@ class Frame:
         """The turn is sent right after this."""
         await self._eye("sent")
 
+    async def follow(self, site: Mapping[str, str] | None = None) -> None:
+        """The turn was sent in the document before this one; sample() counts from now, look() tells no ages."""
+        await self._eye("follow", dict(site) if site else None, again=True)
+
     async def watch(self, ids: Sequence[int]) -> None:
         """From now on only text in these elements counts."""
         await self._eye("watch", list(ids))
@@ -104,9 +115,22 @@ class Frame:
         call: Callable[..., Coroutine[Any, Any, Any]] = self._frame.evaluate_handle if handle else self._frame.evaluate
         values = [name, list(arguments)]
         try:
-            return await self._life.bounded(call(ASK_EYE, values), _CALL)
+            return await self._waited(call(ASK_EYE, values))
         except self._life.complaint as fault:
             if NO_EYE not in str(fault):
                 raise broken(str(fault)) from None
-        await self._life.call(self._frame.evaluate(eye_source()), _CALL)
-        return await self._life.call(call(ASK_EYE, values), _CALL)
+        try:
+            await self._waited(self._frame.evaluate(eye_source()))
+            return await self._waited(call(ASK_EYE, values))
+        except self._life.complaint as fault:
+            raise broken(str(fault)) from None
+
+    async def _waited(self, work: Coroutine[Any, Any, Any]) -> Any:
+        if self.main:
+            return await self._life.bounded(work, _CALL)
+        try:
+            return await self._life.bounded(work, _FRAME, apart=True)
+        except Unanswered as fault:
+            if fault.reason == "frame-silent":
+                self._silent_at = self.url
+            raise

@@ -23,7 +23,8 @@ class Glance:
     """Times in seconds.
 
     asked: since the send; None: this document saw none (a new one was loaded, or nothing was sent).
-    quiet: since the text last changed; since the send, if it never did. changes: how often the text changed.
+    quiet: since the text last changed; since the send, if it never did. rewritten: since text was last put there anew,
+    though the same as before; None: it never was. changes: how often the text changed.
     pauses: (length, when it began, after the send) of the longest gaps between changes and of the last ones.
     signs: by name: stop, busy, progress, composer, send, animation, hint, site. stale: a watched element has left
     the page. mutations: changes of any kind.
@@ -31,6 +32,7 @@ class Glance:
 
     asked: float | None
     quiet: float = 0.0
+    rewritten: float | None = None
     changes: int = 0
     pauses: tuple[tuple[float, float], ...] = ()
     signs: Mapping[str, Sign] = field(default_factory=dict)
@@ -45,6 +47,7 @@ def glance_of(sample: Mapping[str, Any]) -> Glance:
     return Glance(
         asked=sample["asked"] / 1000,
         quiet=sample["quiet"] / 1000,
+        rewritten=None if sample["rewritten"] is None else sample["rewritten"] / 1000,
         changes=sample["changes"],
         pauses=tuple((length / 1000, began / 1000) for length, began in sample["pauses"]),
         signs={

@@ -13,12 +13,15 @@ from typing import NamedTuple
 
 from harvest.browser.page import Node, Page
 
-__all__ = ["CONTROLS", "Ground", "Span", "akin", "hints", "is_control", "kind", "signature"]
+__all__ = ["CONTROLS", "Ground", "Span", "akin", "hints", "hints_last", "is_control", "kind", "signature"]
 
 _WORDS = re.compile(r"[^\W_]+")
 _INK = re.compile(r"\S")
-_DIGITS = re.compile(r"\d+")
+_DIGITS = re.compile(r"(?<=[-_])\d+|\d{3,}")
 _HEX = re.compile(r"[0-9a-f]{8,}|[0-9a-f-]{16,}")
+_HASH = re.compile(r"_{1,2}(?=\w*\d)[\w-]{4,8}$")
+_HAVING = frozenset({"has", "hide", "is", "no", "show", "use", "with", "without"})
+_FRAMES = frozenset({"block", "box", "container", "label", "line", "row", "tag", "text", "wrap", "wrapper"})
 _HINT_WORDS = re.compile(r"[a-z]+|[A-Z][a-z]*|[A-Z]+(?![a-z])")
 
 CONTROLS = frozenset(
@@ -40,6 +43,7 @@ _ZONE_ROLES = frozenset(
         *("navigation", "search", "status", "tree"),
     }
 )
+_BUBBLE_ROLES = frozenset({"alert", "complementary", "status"})
 _ZONE_WORDS = frozenset(
     {
         *("breadcrumb", "breadcrumbs", "drawer", "notification", "sidebar", "sidenav", "snackbar"),
@@ -47,8 +51,9 @@ _ZONE_WORDS = frozenset(
     }
 )
 _SPEAKER = re.compile(
-    r"(?:user|human|me|you|bot|ai|assistant|agent|system|left|right|sent|received|incoming|outgoing|own|other|self|guest)"
-    r"(?![a-z])"
+    r"(?<![a-z])(?:user|human|me|mine|you|your|own|self|guest|visitor|customer|client|question|query|prompt|request|right"
+    r"|sent|outgoing|out|bot|ai|assistant|agent|operator|system|server|model|other|them|answer|reply|response|left"
+    r"|received|incoming|in)(?![a-z])"
 )
 _ITEMS = frozenset({"article", "li", "main", "section"})
 _STATES = frozenset(
@@ -198,9 +203,18 @@ class Ground:
         if node in self._around_composer:
             return False
         role = node.get("role")
-        if node.tag in _ZONES or role in _ZONE_ROLES or hints(node) & _ZONE_WORDS:
-            # The window of a chat may itself be called a dialog; a message may be a status.
-            return not (role in ("status", "alert", "complementary") and _in_log(node)) and not _holds_log(node)
+        if node.tag in _ZONES or role in _ZONE_ROLES:
+            # The window of a chat may itself be called a dialog, and a bubble an alert. Without any composer on the
+            # page (it may be put away while a bot writes) the dialog may be that window.
+            window = node.tag in ("aside", "dialog") or role in ("dialog", "complementary")
+            return not (
+                (window and not self.composers) or (role in _BUBBLE_ROLES and _in_log(node)) or _holds_log(node)
+            )
+        words = hints(node) & _ZONE_WORDS
+        if words:
+            # A chat in a sidebar has a `sidebar-body` beside its `sidebar-footer` with the composer.
+            shared = any(words & hints(other) for other in node.ancestors() if other in self._around_composer)
+            return not shared and not _holds_log(node)
         if node.tag in ("header", "footer"):
             return not _in_log(node) and not any(around.tag in _ITEMS for around in node.ancestors())
         return False
@@ -242,6 +256,23 @@ def _words(names: str) -> frozenset[str]:
     return frozenset(word.lower() for name in plain for word in _HINT_WORDS.findall(name))
 
 
+def hints_last(node: Node) -> frozenset[str]:
+    """What its class names and test id end in: `message-time` is a time, `has-avatar` is none."""
+    return _last_words(f"{node.get('class')} {node.get('data-testid')}")
+
+
+@lru_cache(maxsize=4096)
+def _last_words(names: str) -> frozenset[str]:
+    found: set[str] = set()
+    for name in names.split():
+        words = [word.lower() for word in _HINT_WORDS.findall(_HASH.sub("", name))]
+        if words and words[0] not in _HAVING and not re.search(r"[/:\[\]]", name):
+            found.add(words[-1])
+            if len(words) > 1 and words[-1] in _FRAMES:
+                found.add(words[-2])
+    return frozenset(found)
+
+
 @lru_cache(maxsize=4096)
 def _signature(tag: str, names: str, test: str) -> str:
     classes = sorted({_plain(name) for name in names.split()} - _STATES)
@@ -254,7 +285,7 @@ def _plain(name: str) -> str:
 
 def _composes(node: Node) -> bool:
     """A box for prose: no search field, no box that is not seen."""
-    if "h-edit" not in node.attributes or node.get("type") == "search" or node.get("role") == "searchbox":
+    if "h-edit" not in node.attributes or node.get("type") == "search":
         return False
     called = f"{node.get('placeholder')} {node.get('aria-label')}".lower()
     return not (node.tag == "input" and ("search" in called or "filter" in called)) and not any(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 __all__ = ["ASK_EYE", "BOX", "COVERED", "EDGES", "VALUE", "eye_source"]
 
-_PARTS = ("natives.js", "tree.js", "look.js", "signs.js", "watch.js")
+_PARTS = ("natives.js", "tree.js", "look.js", "signs.js", "changes.js", "watch.js")
 
 NO_EYE = "no eye in this document"
 ASK_EYE = f"""([name, values]) => {{

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from harvest.browser.faults import broken
 from harvest.drivers.driver import Unanswered
 
-__all__ = ["Lifeline"]
+__all__ = ["Lifeline", "is_end"]
 
 T = TypeVar("T")
 
@@ -43,23 +43,29 @@ class Lifeline:
         """The page is closed, be it by itself or with its browser."""
         self.over("page-closed" if self._connected() else "browser-gone")
 
-    async def bounded(self, work: Coroutine[Any, Any, T], seconds: float) -> T:
-        """The result of a call, or its error. Unanswered if the page is gone, or does not stir for `seconds`."""
+    async def bounded(self, work: Coroutine[Any, Any, T], seconds: float, *, apart: bool = False) -> T:
+        """The result of a call, or its error. Unanswered if the page is gone, or does not stir for `seconds`.
+
+        apart: the call concerns a frame only, and its silence is not that of the page (`frame-silent`).
+        """
         if self.gone is not None:
             work.close()
             raise Unanswered(self.gone, GONE[self.gone])
         task = asyncio.ensure_future(work)
         try:
             await asyncio.wait((task, self._ended), timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-            if task.done() and not _is_end(task):
+            if task.done() and (task.cancelled() or not is_end(task.exception())):
                 return task.result()
             if task.done():
                 await asyncio.wait((self._ended,), timeout=_NEWS)
-                self.closed()
+                # A page that is closed tells so; what goes without a word went with all of Playwright.
+                self.over("browser-gone")
         finally:
             task.cancel()
             # Nobody waits for it any more; its error would be reported as forgotten.
             task.add_done_callback(lambda one: one.cancelled() or one.exception())
+        if apart and self.gone is None:
+            raise Unanswered("frame-silent", f"a frame of the page does not answer within {seconds:g} s")
         # What does not answer once is not asked again: each call would wait as long.
         self.over("page-hung")
         assert self.gone is not None
@@ -73,7 +79,6 @@ class Lifeline:
             raise broken(str(fault)) from None
 
 
-def _is_end(task: asyncio.Task[Any]) -> bool:
-    """Whether it failed because page or browser are gone."""
-    error = None if task.cancelled() else task.exception()
+def is_end(error: BaseException | None) -> bool:
+    """Whether a call failed because page or browser are gone."""
     return error is not None and (type(error).__name__ == "TargetClosedError" or "Target crashed" in str(error))

@@ -89,7 +89,8 @@ def language_of(node: Node) -> str:
 def bar_of(node: Node) -> list[Node]:
     """What stands beside a block of code in the frame around both: the language's name, and what a button says."""
     inner = node
-    bars: list[Node] = []
+    codes = [part for part in node.walk() if part.tag == "code"]
+    bars = [part for part in node.elements if node.tag == "pre" and len(codes) == 1 and not codes[0].within(part)]
     for around in node.ancestors():
         others = [child for child in around.elements if child is not inner and _words(child)]
         bare = [child for child in around.children if isinstance(child, str) and child.strip()]

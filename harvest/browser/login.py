@@ -5,20 +5,53 @@ It never goes into a recording: whoever uses it hands its secrets to the writer,
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import os
+import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
+from urllib.parse import unquote
 
+from harvest.drivers.driver import Unanswered
 from topics.errors import InputError, Place
 from topics.regular_file import read_regular
 
-__all__ = ["keep_login", "secrets_of"]
+__all__ = ["Desk", "keep_login", "log_in", "secrets_of"]
 
 _SHORTEST = 12  # characters: shorter values are settings (`dark`, `en-GB`), not keys
+_NO_KEY = re.compile(r"\s|^https?://[^?#@]*$")
+"""Texts and plain addresses: pages keep them beside their keys, and answers may hold them."""
+_STEP = 0.1
+
+
+class Desk(Protocol):
+    """The window that a person uses."""
+
+    @property
+    def gone(self) -> str | None: ...
+
+    async def state(self) -> dict[str, Any]: ...
+
+
+async def log_in(window: Desk, done: Callable[[], Coroutine[Any, Any, None]]) -> dict[str, Any]:
+    """Wait until the person is done, or has closed the window; returns what the browser then holds: a secret.
+
+    Raises Unanswered where the browser has ended, and took it along.
+    """
+    waiting = asyncio.ensure_future(done())
+    try:
+        while not waiting.done() and window.gone is None:  # noqa: ASYNC110 - what is waited for tells nobody
+            await asyncio.sleep(_STEP)
+    finally:
+        waiting.cancel()
+    if window.gone not in (None, "page-closed"):
+        advice = "press Enter here, or close its window and nothing else"
+        raise Unanswered(window.gone or "", f"the browser ended before the log-in could be kept: {advice}")
+    return await window.state()
 
 
 def keep_login(path: Path, state: dict[str, Any]) -> None:
@@ -68,7 +101,9 @@ def secrets_of(path: Path) -> set[str]:
 
 def _values(state: dict[str, Any]) -> Iterator[str]:
     for cookie in state["cookies"]:
-        yield str(cookie["value"])
+        value = str(cookie["value"])
+        yield value
+        yield from _inside(unquote(value.strip('"')))
     for origin in state["origins"]:
         for item in origin.get("localStorage", ()):
             yield from _texts(str(item["value"]))
@@ -77,8 +112,13 @@ def _values(state: dict[str, Any]) -> Iterator[str]:
 
 
 def _texts(value: str) -> Iterator[str]:
-    """The value, and what is in it where it is JSON: pages keep keys inside larger objects."""
-    yield value
+    if not _NO_KEY.search(value):
+        yield value
+    yield from _inside(value)
+
+
+def _inside(value: str) -> Iterator[str]:
+    """What is in a value that is JSON: pages keep keys inside larger objects."""
     with contextlib.suppress(ValueError, RecursionError):
         inner = json.loads(value)
         if isinstance(inner, (dict, list)):
@@ -92,5 +132,5 @@ def _leaves(value: Any) -> Iterator[str]:
     elif isinstance(value, list):
         for inner in value:
             yield from _leaves(inner)
-    elif isinstance(value, str) and " " not in value:
+    elif isinstance(value, str) and not _NO_KEY.search(value):
         yield value

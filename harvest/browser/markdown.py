@@ -119,7 +119,7 @@ class _Writer:
                 yield Block(f"{'#' * level} {text}", True, node)
         elif is_listing(node):
             yield from self._listing(node)
-        elif tag in _LISTS:
+        elif tag in _LISTS and not _has_stray(node):
             yield from self._list(node, depth)
         elif tag == "li":
             yield from self._items([node], lambda _: "- ", depth)
@@ -128,8 +128,10 @@ class _Writer:
             if text:
                 yield Block("\n".join(f"> {line}".rstrip() for line in text.split("\n")), True, node)
         elif tag == "table" and (lines := table_lines(node, self._dropped, lambda cell: self._cell(cell, depth))):
+            captions = [child for child in node.elements if child.tag == "caption"]
+            yield from (Block(text, True) for text, _, _ in self.flow(captions, node, depth))
             yield Block("\n".join(lines), True, node)
-        elif tag == "dl":
+        elif tag == "dl" and not _has_stray(node):
             yield from self._definitions(node, depth)
         elif _is_formula(node):
             yield Block(finished(self._formula(node)), True, node)
@@ -332,6 +334,11 @@ def _space(node: Node) -> str:
         if node.tag == "pre":
             return "pre"
         node = node.parent
+
+
+def _has_stray(node: Node) -> bool:
+    """Whether text stands between the items of a list."""
+    return any(isinstance(child, str) and child.strip() for child in node.children)
 
 
 def _is_prose(node: Node) -> bool:

@@ -6,13 +6,14 @@ import asyncio
 import time
 from collections.abc import Sequence
 
-from harvest.browser.blockers import find_blocker
+from harvest.browser.blockers import find_blocker, find_blockers
 from harvest.browser.discovery import find_launcher, find_new_chat
 from harvest.browser.frame import Frame
 from harvest.browser.page import Node, Page
 from harvest.browser.place import GOOD, Place, place_on
+from harvest.browser.selectors import selector_for
 from harvest.browser.window import Window
-from harvest.drivers.driver import Denied, DriverError, NotSent
+from harvest.drivers.driver import Denied, DriverError, NotSent, Unanswered
 from harvest.sites.site import Site
 
 __all__ = ["WALLS", "Opening"]
@@ -34,11 +35,16 @@ _MOST_CLICKS = 6  # banners, modals and launchers that are clicked away
 
 
 class Opening:
-    """One page being opened. did: what was pressed for it, in a person's words."""
+    """One page being opened.
+
+    did: what was pressed for it, in a person's words. found: of that what no site named: its kind (of a Blocker, or
+    `launcher`) and its selector, in order.
+    """
 
     def __init__(self, window: Window, site: Site) -> None:
         self._window, self._site = window, site
         self.did: list[str] = []
+        self.found: list[tuple[str, str | None]] = []
 
     async def place(self, status: int | None, seconds: float) -> Place:
         """Where to talk, with nothing in the way. status: of HTTP, of the page.
@@ -68,9 +74,9 @@ class Opening:
     def raise_walls(self, looks: Sequence[tuple[Frame, Page]], status: int | None = None) -> None:
         """Raises what WALLS has for what stands in the way, if anything does."""
         for _, page in looks:
-            wall = find_blocker(page, site=self._site, status=status)
-            if wall is not None and wall.kind in WALLS:
-                raise WALLS[wall.kind](wall.kind, wall.excerpt)
+            for wall in find_blockers(page, site=self._site, status=status):
+                if wall.kind in WALLS:
+                    raise WALLS[wall.kind](wall.kind, wall.excerpt)
 
     async def new_chat(self) -> bool:
         """Begin another conversation, by what the site names or what looks like it; whether anything was pressed."""
@@ -80,38 +86,42 @@ class Opening:
             else:
                 found = find_new_chat(page)
                 marked = [found.node] if found is not None and found.score >= GOOD else []
-            if marked and await self._pressed(frame, marked[0], "new chat: pressed"):
+            if marked and await self._pressed(frame, marked[0], "new chat"):
                 return True
         return False
 
     async def looks(self) -> list[tuple[Frame, Page]]:
         """Every frame that is to be seen, with what stands in it."""
-        return [
-            (frame, await frame.look(self._site.selectors))
-            for frame in self._window.frames()
-            if frame.main or await frame.box() is not None
-        ]
+        looks = []
+        for frame in self._window.frames():
+            try:
+                if frame.main or await frame.box() is not None:
+                    looks.append((frame, await frame.look(self._site.selectors)))
+            except Unanswered:
+                # An advertisement that hangs or has just gone is no reason to give up the page.
+                if frame.main or self._window.gone:
+                    raise
+        return looks
 
     async def _dismissed(self, looks: Sequence[tuple[Frame, Page]]) -> bool:
         """Click away what lies over the page; whether something was clicked."""
         for frame, page in looks:
             blocker = find_blocker(page, site=self._site)
             if blocker is not None and blocker.dismiss is not None and len(self.did) < _MOST_CLICKS:
-                return await self._pressed(frame, blocker.dismiss, f"{blocker.kind}: pressed")
+                return await self._pressed(frame, blocker.dismiss, blocker.kind, page)
         return False
 
     async def _press_in_order(self, until: float) -> None:
         """What the site says must be pressed before one can talk."""
         for place, selector in enumerate(self._site.open, 1):
             while True:
+                looks = await self.looks()
                 marked = [
-                    (frame, node)
-                    for frame, page in await self.looks()
-                    for node in page.marked(f"open-{place}")
-                    if node.visible
+                    (frame, node) for frame, page in looks for node in page.marked(f"open-{place}") if node.visible
                 ]
-                if marked and await self._pressed(*marked[0], "open: pressed"):
+                if marked and await self._pressed(*marked[0], "open"):
                     break
+                await self._dismissed(looks)
                 if time.monotonic() > until:
                     raise NotSent("not-openable", f"nothing to press was found for {selector!r} (open)")
                 await asyncio.sleep(_STEP)
@@ -120,10 +130,11 @@ class Opening:
         for frame, page in looks:
             launcher = find_launcher(page)
             if launcher is not None and launcher.score >= GOOD and len(self.did) < _MOST_CLICKS:
-                return await self._pressed(frame, launcher.node, "launcher: pressed")
+                return await self._pressed(frame, launcher.node, "launcher", page)
         return False
 
-    async def _pressed(self, frame: Frame, node: Node, how: str) -> bool:
+    async def _pressed(self, frame: Frame, node: Node, kind: str, page: Page | None = None) -> bool:
+        """Whether it could be clicked. page: where it stands, if it was found there by ourselves."""
         part = await frame.node(node.id)
         if part is None:
             return False
@@ -131,7 +142,9 @@ class Opening:
             await part.click()
         except NotSent:
             return False
-        self.did.append(f"{how} {(node.text or node.get('aria-label') or node.tag)[:60]!r}")
+        self.did.append(f"{kind}: pressed {(node.text or node.get('aria-label') or node.tag)[:60]!r}")
+        if page is not None:
+            self.found.append((kind, selector_for(page, node)))
         await asyncio.sleep(_STEP)
         return True
 

@@ -20,7 +20,7 @@ _ACT = 8.0
 class Handle(Protocol):
     """Playwright's hold on an element, as far as it is used here."""
 
-    def click(self, *, timeout: float, force: bool = False) -> Coroutine[Any, Any, None]: ...
+    def click(self, *, timeout: float, no_wait_after: bool, force: bool = False) -> Coroutine[Any, Any, None]: ...
     def hover(self, *, timeout: float) -> Coroutine[Any, Any, None]: ...
     def focus(self) -> Coroutine[Any, Any, None]: ...
     def fill(self, value: str, *, timeout: float) -> Coroutine[Any, Any, None]: ...
@@ -51,12 +51,13 @@ class Part:
     async def click(self) -> None:
         """Raises NotSent: `part-gone`, `part-off` (not shown, disabled), `part-covered` (something lies over it)."""
         try:
-            await self._act(self._handle.click(timeout=_ACT * 1000))
+            # A form that loads the page anew takes as long as the answer: nobody waits for it here.
+            await self._act(self._handle.click(timeout=_ACT * 1000, no_wait_after=True))
         except NotSent as fault:
             # What never stands still can be clicked all the same.
             if "not stable" not in fault.detail:
                 raise
-            await self._act(self._handle.click(timeout=_ACT * 1000, force=True))
+            await self._act(self._handle.click(timeout=_ACT * 1000, no_wait_after=True, force=True))
 
     async def hover(self) -> None:
         await self._act(self._handle.hover(timeout=_ACT * 1000))

@@ -12,6 +12,7 @@ from functools import lru_cache
 __all__ = [
     "is_counter",
     "is_label",
+    "is_named_time",
     "is_notice",
     "is_placeholder",
     "is_reasoning",
@@ -47,13 +48,15 @@ _UNIT = (
 _AGO = (
     rf"(?:just\s)?now|(?:a\sfew\s|a\s|an\s|about\s)?(?:\d+\s?)?{_UNIT}\sago|vor\s(?:\d+|einer|einem)\s{_UNIT}"
     rf"|il\sy\sa\s\d+\s{_UNIT}|h[aá](?:ce)?\s\d+\s{_UNIT}|\d+\s?{_UNIT}\s(?:fa|geleden|atrás)|less\sthan\sa\sminute\sago"
-    r"|gerade\seben|à\sl['’]instant|ahora(?:\smismo)?|adesso|agora|刚刚|剛剛|\d+\s?(?:秒|分钟|分鐘|分|小时|小時|時間|天|日)[之以]?前|방금"
+    r"|gerade\seben|à\sl['’]instant|ahora(?:\smismo)?|adesso|agora|刚刚|剛剛|\d+\s?(?:秒|分钟|分鐘|分|小时|小時|時間|天|日)[之以]?前|방금|\d+\s?(?:초|분|시간|일)\s?전"
     r"|только\sчто"
 )
 _AT = r"(?:at|on|um|am|à|le|a\slas|alle|às|om|в)\s"
 _TIME = rf"(?:{_AT})?(?:{_CLOCK}|{_DATE}|{_DAY}|{_AGO})"
 _BREAK = r"[\s,;·•|–—\-/()\[\]・、✓✔]+"
 _TIMES = re.compile(rf"[\W_]*{_TIME}(?:{_BREAK}{_TIME})*[\W_]*", re.IGNORECASE)
+
+_NAMED_TIME = re.compile(rf"(?P<name>(?!\d)\w[\w'’.-]*(?:\s\w[\w'’.-]*){{0,2}}),?\s+(?i:{_TIME})")
 
 _ROLES = (
     r"(?:the\s|your\s|virtual\s|digital\s)?(?:(?:ai|chat|virtual|support|digital|voice)[\s-]?)?"
@@ -155,6 +158,15 @@ def is_label(text: str, names: Iterable[str] = ()) -> bool:
     if len(text) > 90:
         return False
     return _label(tuple(sorted({name.casefold() for name in names}))).fullmatch(text.strip()) is not None
+
+
+def is_named_time(text: str) -> bool:
+    """A name and a time that no list of names need know: `Robin 10:42`, `Fin · AI Agent · 2m ago`."""
+    parts = [part.strip() for part in re.split(r"[·•|]", text) if part.strip()]
+    if len(parts) > 1 and len(text) <= 60:
+        return all(len(part) <= 25 for part in parts) and any(is_time(part) or is_role(part) for part in parts)
+    told = _NAMED_TIME.fullmatch(text) if len(text) <= 60 else None
+    return told is not None and not any(word[0].islower() for word in told["name"].split())
 
 
 def without_cursor(text: str) -> str:

@@ -20,10 +20,11 @@ GOOD = 0.5
 class Place:
     """composer, send: the eye's numbers in that frame (send: 0 where there is none).
 
-    ways: how to send, the likeliest first: `button`, or a key.
+    page: what the frame showed then. ways: how to send, the likeliest first: `button`, or a key.
     """
 
     frame: Frame
+    page: Page
     composer: int
     send: int = 0
     ways: list[str] = field(default_factory=lambda: ["button", "Enter", "Control+Enter"])
@@ -46,7 +47,7 @@ def place_on(looks: Sequence[tuple[Frame, Page]], site: Site) -> Place | None:
     if best is None:
         return None
     _, frame, page, node = best
-    place = Place(frame, node.id, send_button(page, node, site))
+    place = Place(frame, page, node.id, send_button(page, node, site))
     if site.send_key:
         place.ways = [site.send_key]
     elif site.send:

@@ -7,12 +7,13 @@ so a kept page is read again later as it was read at first.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from harvest.browser.anchor import Spot, find_spot
-from harvest.browser.decoration import Decorations, Edge, edges_of, find_decorations, names_on
+from harvest.browser.bubble import Edge, edges_of
+from harvest.browser.decoration import Decorations, find_decorations, names_on, pressed_on
 from harvest.browser.echo import trail
 from harvest.browser.ground import Ground, signature
 from harvest.browser.markdown import markdown
@@ -20,7 +21,7 @@ from harvest.browser.page import Node, Page, collapsed
 from harvest.browser.phrases import is_label, is_placeholder, without_cursor
 from topics.links import Link, links_in
 
-__all__ = ["Habits", "ReadTurn", "learn", "read_turn"]
+__all__ = ["Habits", "ReadTurn", "learn", "read_bubbles", "read_turn"]
 
 _MOST_EDGES = 200  # kept of a conversation
 _OTHERS = 6  # earlier bubbles on the page that are looked at
@@ -58,8 +59,8 @@ class ReadTurn:
 
     links: as `links_in` finds them in the text. bubbles: the elements of the answer in the order they were said; one
     that was cut out of a running text has no number (id 0). echo: the user's words, None where the page does not
-    repeat them. container: the element around all of it. how: `echo`, `site` or `new`. left_out: what decorations
-    said. began: seconds from the send to the first piece of the answer; None without text.
+    repeat them. container: the element around all of it. how: `echo`, `site`, `new` or `reply`. left_out: what
+    decorations said. began: seconds from the send to the first piece of the answer; None without text.
     """
 
     text: str
@@ -84,16 +85,10 @@ def read_turn(page: Page, said: str, *, habits: Habits | None = None) -> ReadTur
         echo=spot.echo,
         user=spot.user,
         names=names,
+        pressed=pressed_on(page) if spot.bubbles else (),
         known={*habits.edges, *(edge for other in _others(page, spot) for edge in edges_of(other))},
     )
-    kept: list[str] = []
-    for bubble in spot.bubbles:
-        text = markdown(bubble, decorations.nodes, page.url)
-        if is_placeholder(collapsed(text)):
-            decorations.texts.append(collapsed(text))
-        elif text:
-            kept.append(text)
-    text = without_cursor("\n\n".join(kept))
+    text = _written(spot.bubbles, decorations, page.url)
     name = _speaker(text, spot.echo, said, names)
     if name:
         decorations.texts.append(name)
@@ -105,6 +100,25 @@ def read_turn(page: Page, said: str, *, habits: Habits | None = None) -> ReadTur
     )
 
 
+def read_bubbles(page: Page, *, habits: Habits | None = None, left_out: Collection[str] = ()) -> ReadTurn:
+    """The answer on a page that holds its bubbles and nothing else, as the evidence `reply` does.
+
+    left_out: what the decorations said when the whole page was there: much that shows them for what they are is not.
+    """
+    bubbles = tuple(page.root.elements)
+    decorations = find_decorations(bubbles, known=(habits or Habits()).edges)
+    said = {one for one in left_out if one}
+    for bubble in bubbles:
+        for node in bubble.walk():
+            if node.text in said and not any(around in decorations.nodes for around in (node, *node.ancestors())):
+                decorations.nodes.add(node)
+                decorations.texts.append(node.text)
+    text = _written(bubbles, decorations, page.url)
+    name = next((one for one in said if one.endswith((":", "：")) and text.startswith(one)), "")
+    text = text[len(name) :].lstrip() if name else text
+    return ReadTurn(text, links_in(text), bubbles, how="reply", left_out=tuple(decorations.texts))
+
+
 def learn(page: Page, turn: ReadTurn, habits: Habits | None = None) -> Habits:
     """The habits after one more turn that was read."""
     habits = habits or Habits()
@@ -114,6 +128,18 @@ def learn(page: Page, turn: ReadTurn, habits: Habits | None = None) -> Habits:
     user = trail(turn.echo) if turn.echo is not None else habits.user
     rising = turn.rising if turn.echo is not None and turn.bubbles else habits.rising
     return Habits(user, rising, tuple(edges)[-_MOST_EDGES:])
+
+
+def _written(bubbles: Sequence[Node], decorations: Decorations, url: str) -> str:
+    """The Markdown of all bubbles; what only stands for an answer to come goes to the decorations."""
+    kept: list[str] = []
+    for bubble in bubbles:
+        text = markdown(bubble, decorations.nodes, url)
+        if is_placeholder(collapsed(text)):
+            decorations.texts.append(collapsed(text))
+        elif text:
+            kept.append(text)
+    return without_cursor("\n\n".join(kept))
 
 
 def _others(page: Page, spot: Spot) -> Sequence[Node]:
@@ -144,7 +170,7 @@ def _began(ground: Ground, spot: Spot, decorations: Decorations) -> float:
         if node.hidden or node in decorations.nodes:
             continue
         if any(isinstance(child, str) and child.strip() for child in node.children):
-            born = ground.births.get(node)
+            born = ground.births.get(node, node.born)
             said = float(node.get("h-said")) if node.get("h-said") else born
             times.extend(time for time in (born if born is not None else said,) if time is not None)
         stack.extend(node.elements)

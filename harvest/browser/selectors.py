@@ -17,7 +17,8 @@ from harvest.browser.page import Node, Page
 __all__ = ["selector_for", "selector_for_all", "stable_class", "stable_id"]
 
 _TEST_IDS = ("data-testid", "data-test-id", "data-test", "data-qa", "data-cy")
-_MARKS = ("aria-label", "name", "placeholder", "title", "data-placeholder", "role", "type")
+_MARKS = ("aria-label", "name", "placeholder", "title", "data-placeholder")
+_KINDS = ("role", "type")
 _FOR_MANY = ("role", "type", "itemtype")
 _PREFIX_MADE = re.compile(
     r"^(?:css|sc|jsx|jss|emotion|svelte|astro|makeStyles|Mui\w*-\w*\d|tss|ng-tns|ng-c|_ngcontent|_nghost|v|radix|headlessui|mantine"
@@ -36,12 +37,17 @@ _UTILITY = re.compile(
     r"|col|row|order|basis|grow|shrink|items|justify|content|self|place|overflow(?:-[xy])?|object|cursor|select|duration|delay"
     r"|ease|transition|transform|translate(?:-[xy])?|rotate|scale|origin|align|whitespace|break|line-clamp|size|aspect|fill"
     r"|stroke|divide(?:-[xy])?|from|via|to|resize|appearance|pointer-events|backdrop|blur|sr|not-sr|d|fs|fw|lh|g|gx|gy|offset)"
-    r"(?:-|$)"
+    r"-(?:\d|\[|auto|full|fit|none|xs|sm|base|md|lg|xl|px|screen|min|max|start|end|center|between|stretch|hidden|clip|scroll|only"
+    r"|all|left|right|top|bottom|bold|medium|normal|semibold|light|mono|sans|serif|wrap|nowrap|col|row|cover|contain|ellipsis"
+    r"|white|black|current|transparent|inherit|muted|primary|secondary|accent|foreground|background|destructive|card|input|ring"
+    r"|border|popover|[a-z]+-\d{2,3}|inline|flex|words|x|y|t|r|b|l)"
     r"|^(?:absolute|relative|fixed|sticky|static|block|inline|inline-block|inline-flex|hidden|truncate|italic|underline|uppercase"
-    r"|lowercase|capitalize|antialiased|container|row|clearfix|group|peer|visible|invisible|contents|isolate|border|prose)$"
+    r"|lowercase|capitalize|antialiased|container|row|col|clearfix|group|peer|visible|invisible|contents|isolate|border|prose|flex"
+    r"|grid|rounded|shadow|outline|ring|transition|transform|resize|grow|shrink|blur|[wh]-\w+|[mp][trblxyse]?-\w+)$"
 )
 _VOWEL = re.compile(r"[aeiouy]", re.IGNORECASE)
 _MOST_STEPS = 12
+_EVERYWHERE = ("div", "span", "body")
 _MOST_CLASSES = 4
 
 
@@ -99,7 +105,7 @@ class _Compound:
         attributes = "".join(f'[{name}="{_quoted(value)}"]' for name, value in self.attributes)
         classes = "".join(f".{name}" for name in self.classes)
         text = self.tag + (f"#{self.id}" if self.id else "") + classes + attributes
-        return f"{text}:nth-child({self.place})" if self.place else text
+        return f"{text}:nth-of-type({self.place})" if self.place else text
 
     def fits(self, node: Node) -> bool:
         if (self.tag and node.tag != self.tag) or (self.id and node.get("id") != self.id):
@@ -113,7 +119,10 @@ class _Compound:
 
 @dataclass(frozen=True, slots=True)
 class _Path:
-    """Compounds from an outer element to the one that is meant. direct: whether each next is a child of the one before."""
+    """Compounds from an outer element to the one that is meant.
+
+    direct: whether each next one is a child of the one before.
+    """
 
     parts: tuple[_Compound, ...]
     direct: tuple[bool, ...] = field(default=())
@@ -193,6 +202,10 @@ def _paths(node: Node) -> Iterator[_Path]:
                 if bool(outer.id or outer.attributes) is strong:
                     for compound in plain:
                         yield _Path((outer, compound), (False,))
+    for parent in above:
+        if parent.tag not in _EVERYWHERE:
+            for compound in plain:
+                yield _Path((_Compound(tag=parent.tag), compound), (False,))
     yield from _placed(node, above)
 
 
@@ -200,7 +213,7 @@ def _placed(node: Node, above: list[Node]) -> Iterator[_Path]:
     """By position, from the nearest element around it that can be named, or from the top of its root."""
     steps: list[_Compound] = [_Compound(tag=node.tag, place=_place(node))]
     for parent in above:
-        for outer in _compounds(parent):
+        for outer in (*_compounds(parent), *([_Compound(tag=parent.tag)] if parent.tag not in _EVERYWHERE else [])):
             yield _Path((outer, *steps), (True,) * len(steps))
         if parent.tag != "h-page":
             steps.insert(0, _Compound(tag=parent.tag, place=_place(parent)))
@@ -218,16 +231,17 @@ def _compounds(node: Node) -> Iterator[_Compound]:
             yield _Compound(attributes=((name, node.get(name)),))
     if node.get("id") and stable_id(node.get("id")):
         yield _Compound(id=node.get("id"))
-    tag = "" if "-" in node.tag else node.tag
-    if tag != node.tag:
-        yield _Compound(tag=node.tag)
+    if "-" in node.tag:
+        yield _Compound(tag=node.tag)  # a custom element says what it is
     marks = [(name, node.get(name)) for name in _MARKS if _telling(node, name)]
     for mark in marks:
         yield _Compound(tag=node.tag, attributes=(mark,))
-    for pair in combinations(marks, 2):
-        yield _Compound(tag=node.tag, attributes=pair)
     yield from _class_compounds(node)
-    yield _Compound(tag=node.tag)
+    kinds = [(name, node.get(name)) for name in _KINDS if _telling(node, name)]
+    for pair in combinations((*marks, *kinds), 2):
+        yield _Compound(tag=node.tag, attributes=pair)
+    for mark in kinds:
+        yield _Compound(tag=node.tag, attributes=(mark,))
 
 
 def _telling(node: Node, name: str) -> bool:
@@ -291,8 +305,9 @@ def _same_root(node: Node) -> list[Node]:
 
 
 def _place(node: Node) -> int:
-    """Its place among its siblings, as the snapshot has them: scripts and styles are missing there."""
-    return node.parent.elements.index(node) + 1 if node.parent is not None else 1
+    """Its place among its siblings of the same tag: the snapshot has no scripts and styles to count."""
+    alike = [one for one in node.parent.elements if one.tag == node.tag] if node.parent is not None else [node]
+    return next(number for number, one in enumerate(alike, 1) if one is node)
 
 
 def _quoted(value: str) -> str:

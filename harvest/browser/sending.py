@@ -14,7 +14,7 @@ from harvest.browser.page import collapsed, letters
 from harvest.browser.part import Part
 from harvest.browser.place import Place
 from harvest.browser.window import Window
-from harvest.drivers.driver import Denied, NotSent
+from harvest.drivers.driver import Denied, NotSent, Unanswered
 
 __all__ = ["send", "type_text"]
 
@@ -53,45 +53,56 @@ async def send(window: Window, place: Place, text: str) -> str:
         # Time zero for all that the eye sees: before the click, or a quick answer would be older than its turn.
         await place.frame.sent()
         window.traffic.mark()
-        if not await _press(place, way):
-            continue
-        if await _departed(window, place, text):
+        patience = await _press(place, way)
+        if await _departed(window, place, text, patience):
             place.worked(way)
             return way
-        await type_text(place, text)  # Enter may have made a new line
+        if patience:
+            await type_text(place, text)  # Enter may have made a new line
     await (await _composer(place)).clear()
     raise NotSent("not-sent", f"the page took the user turn neither by {' nor by '.join(place.ways)}")
 
 
-async def _press(place: Place, way: str) -> bool:
-    """Whether there was anything to press."""
+async def _press(place: Place, way: str) -> float:
+    """Seconds the page gets to show that it took the turn; 0 where there was nothing to press.
+
+    A click that is reported as failed may have been made all the same: whoever calls looks at the page.
+    """
     if way != "button":
         await (await _composer(place)).press(way)
-        return True
+        return _DEPARTURE
     button = await place.frame.node(place.send) if place.send else None
     if button is None:
-        return False
+        return 0.0
     try:
         await button.click()
     except NotSent:
-        return False
-    return True
+        return 0.0
+    return _DEPARTURE
 
 
-async def _departed(window: Window, place: Place, text: str) -> bool:
-    """Whether the page took the turn: the box is no longer full of it, or text came elsewhere on the page.
+async def _departed(window: Window, place: Place, text: str, seconds: float) -> bool:
+    """Whether the page took the turn: the box is no longer full of it, text came elsewhere on the page, or another
+    document comes.
 
     A request alone may only keep a draft: it counts once the page has had its time.
     """
-    until = time.monotonic() + _DEPARTURE
-    while time.monotonic() < until:
-        part = await place.frame.node(place.composer)
-        if part is None or letters(await part.value()) != letters(text):
+    until = time.monotonic() + seconds
+    while True:
+        try:
+            part = await place.frame.node(place.composer)
+            if part is None or letters(await part.value()) != letters(text):
+                return True
+            seen = await place.frame.sample()
+        except Unanswered as fault:
+            if fault.reason == "page-moved":
+                return True
+            raise
+        if seen.changes or seen.asked is None:
             return True
-        if (await place.frame.sample()).changes:
-            return True
+        if time.monotonic() >= until:
+            return seconds > 0 and window.traffic.begun > 0
         await asyncio.sleep(_STEP)
-    return window.traffic.begun > 0
 
 
 async def _composer(place: Place) -> Part:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -25,6 +25,7 @@ class BrowserSettings:
     executable: None for Playwright's own Chromium. sandbox: None for one where there can be one (not as root).
     proxy: `http://user:password@host:port`, or socks5. viewport: width and height in CSS pixels.
     storage_state: a file with cookies and local storage of a log-in made by hand. trace: record one from the start.
+    secrets: what a trace must not hold. by_hand: a person uses the window, and what it opens stays open.
     """
 
     executable: Path | None = None
@@ -38,6 +39,8 @@ class BrowserSettings:
     user_agent: str | None = None
     storage_state: Path | None = None
     trace: bool = False
+    secrets: frozenset[str] = field(default=frozenset(), repr=False)
+    by_hand: bool = False
     ignore_https_errors: bool = False
 
     @property

@@ -9,6 +9,11 @@ from harvest.browser.page import Node
 __all__ = ["table_lines"]
 
 _NO_CELL = frozenset({"pre", "table", "blockquote", "h1", "h2", "h3", "h4", "h5", "h6"})
+_INNER = {
+    "table": frozenset({"caption", "col", "colgroup", "tbody", "tfoot", "thead", "tr"}),
+    **dict.fromkeys(("tbody", "tfoot", "thead"), frozenset({"tr"})),
+    "tr": frozenset({"td", "th"}),
+}
 _MOST_COLUMNS = 200  # what a page may ask for by `colspan`
 _ALIGNED = {"left": ":---", "right": "---:", "center": ":---:"}
 
@@ -18,6 +23,8 @@ def table_lines(table: Node, dropped: Collection[Node], text_of: Callable[[Node]
 
     text_of: a cell's text, with line breaks.
     """
+    if any(_strays(part) for part in (table, *table.elements, *_rows(table, dropped))):
+        return []
     rows = [(row, _cells(row, dropped)) for row in _rows(table, dropped)]
     rows = [(row, cells) for row, cells in rows if cells]
     if not rows or _only_places(table, rows):
@@ -47,6 +54,15 @@ def table_lines(table: Node, dropped: Collection[Node], text_of: Callable[[Node]
     ruled = [_ALIGNED.get(cell.get("align").lower(), "---") for cell in rows[0][1]]
     ruled = [*ruled, *["---"] * columns][:columns]
     return [lines[0], _row(ruled), *lines[1:]]
+
+
+def _strays(part: Node) -> bool:
+    """Whether something stands in it that is neither row nor cell."""
+    if part.tag not in _INNER:
+        return False
+    return any(
+        child.tag not in _INNER[part.tag] if isinstance(child, Node) else bool(child.strip()) for child in part.children
+    )
 
 
 def _rows(table: Node, dropped: Collection[Node]) -> Iterator[Node]:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+from collections.abc import Collection
 from typing import Any
+
+from recordings.redaction import Redactor
 
 __all__ = ["cleaned"]
 
@@ -16,18 +19,21 @@ _SECRET_KEYS = frozenset({"storageState", "httpCredentials", "clientCertificates
 _REMOVED = "[removed]"
 
 
-def cleaned(archive: bytes) -> bytes:
-    """The same zip: cookies, authorization and stored state are taken out of its records; pictures and resources stay.
+def cleaned(archive: bytes, secrets: Collection[str] = ()) -> bytes:
+    """The same zip: cookies, authorization and stored state are taken out of its records; pictures stay as they are.
 
+    secrets: values that are taken out wherever they stand as text: in what was typed, shown, sent and received.
     Raises ValueError where it is no zip.
     """
     out = io.BytesIO()
+    redactor = Redactor(secrets)
     try:
         with zipfile.ZipFile(io.BytesIO(archive)) as source, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as target:
             for name in source.namelist():
                 data = source.read(name)
-                records = name.endswith((".trace", ".network"))
-                target.writestr(name, b"".join(_record(line) for line in data.splitlines(True)) if records else data)
+                if name.endswith((".trace", ".network")):
+                    data = b"".join(_record(line) for line in data.splitlines(True))
+                target.writestr(name, redactor.data(data))
     except zipfile.BadZipFile as fault:
         raise ValueError(f"no trace: {fault}") from None
     return out.getvalue()

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
+from harvest.browser.blocker import Blocker
 from harvest.browser.completion import Completion, Sample, Verdict
 from harvest.browser.glance import Glance
-from harvest.browser.page import Page, parse_page
+from harvest.browser.page import Page, letters, parse_page
 from harvest.browser.place import Place
 from harvest.browser.reading import Habits, ReadTurn, read_turn
 from harvest.browser.window import Window
@@ -22,6 +23,8 @@ from harvest.drivers.driver import Unanswered
 __all__ = ["Awaited", "Waiting"]
 
 _STEP = 0.1  # seconds between samples
+_MOST_DOCUMENTS = 5  # that may come one right after the other
+_DOUBT = 4.0  # seconds of quiet after which a page that still seems to work is looked at for an error
 _CARRIED = 0.25  # bytes received for each byte of the answer that make it plausible that they carried it
 
 
@@ -29,8 +32,10 @@ _CARRIED = 0.25  # bytes received for each byte of the answer that make it plaus
 class Awaited:
     """What waiting came to. source: the page as the eye wrote it, for evidence.
 
-    verdict: None where the turn was given up; why: then `timeout`, or `no-reply` where the page stayed silent.
-    sample: the last one.
+    verdict: None where the turn was given up; why: then `timeout`, `no-reply` where the page stayed silent,
+    `page-reloaded` where it did so after another document had come, or `fault` where it shows that the turn failed.
+    sample: the last one. trouble: what showed that the turn failed, though it may have gone again; None where anything
+    was answered.
     """
 
     source: str
@@ -39,6 +44,7 @@ class Awaited:
     verdict: Verdict | None
     why: str
     sample: Sample
+    trouble: Blocker | None
 
 
 class Waiting:
@@ -53,55 +59,90 @@ class Waiting:
         habits: Habits,
         completion: Completion,
         selectors: Mapping[str, str],
+        trouble: Callable[[Page, ReadTurn], Blocker | None],
     ) -> None:
         self._window, self._place, self._said = window, place, said
         self._habits, self._completion, self._selectors = habits, completion, selectors
+        self._find_trouble, self._asked_after = trouble, 0.0
+        self._trouble: Blocker | None = None
         self._began: float | None = None
         self._container = 0
         self._bytes = 0
+        self._looked_at = (-1, 0)
+        self._shift = 0.0  # seconds from the sending to the coming of the document in which the answer is awaited
 
     async def answer(self, seconds: float) -> Awaited:
         """Wait for the whole answer, for at most `seconds`. Raises DriverError where page or browser are lost."""
         until = time.monotonic() + seconds
-        looked_at = -1
         while True:
             seen = await self._glance()
-            if (self._began is None or seen.stale) and seen.mutations != looked_at:
-                looked_at = seen.mutations
+            stands = (seen.mutations, len(self._window.traffic.faults))
+            if (self._began is None or seen.stale) and stands != self._looked_at:
+                self._looked_at = stands
                 await self._look()
                 seen = await self._glance()
             sample = self._sample(seen)
             verdict = self._completion.judge(sample)
-            silent = verdict is None and self._began is None and self._completion.silent(sample)
+            silent = self._began is None and self._completion.silent(sample, failed=self._trouble is not None)
             late = time.monotonic() >= until
             if verdict or silent or late:
                 source, page, turn = await self._look()
                 went_on = (await self._glance()).changes != seen.changes
                 if not turn.text:
                     self._began = None  # what was there has gone again
-                if late or (verdict and turn.text and not went_on) or (silent and not turn.text):
-                    why = "" if verdict and turn.text and not went_on else "timeout" if late else "no-reply"
-                    return Awaited(source, page, turn, None if why else verdict, why, self._sample(seen))
+                done = verdict is not None and bool(turn.text) and not went_on
+                if late or done or (silent and not turn.text):
+                    silence = "page-reloaded" if self._shift else "no-reply"
+                    why = "" if done else "timeout" if late else silence
+                    trouble = None if turn.text else self._trouble
+                    return Awaited(source, page, turn, verdict if done else None, why, self._sample(seen), trouble)
+            elif sample.quiet >= _DOUBT and sample.at - self._asked_after >= _DOUBT:
+                # Some pages show an error, and then for ever that they are at work.
+                self._asked_after = sample.at
+                source, page, turn = await self._look()
+                found = self._find_trouble(page, turn)
+                if found is not None:
+                    return Awaited(source, page, turn, None, "fault", sample, found)
             await asyncio.sleep(_STEP)
 
     async def _glance(self) -> Glance:
-        seen = await self._place.frame.sample()
-        if seen.asked is None:
-            raise Unanswered("page-reloaded", "the page was loaded anew while its answer was awaited")
-        return seen
+        for _ in range(_MOST_DOCUMENTS):
+            seen = await self._place.frame.sample()
+            if seen.asked is not None:
+                pauses = tuple((length, since + self._shift) for length, since in seen.pauses)
+                return replace(seen, asked=seen.asked + self._shift, pauses=pauses)
+            # Another document came: the answer stands in it, or will.
+            await self._place.frame.follow(self._selectors)
+            self._shift = self._since_sending()
+            self._began, self._container, self._looked_at = None, 0, (-1, 0)
+        raise Unanswered("page-reloaded", "the page was loaded anew again and again while its answer was awaited")
 
     async def _look(self) -> tuple[str, Page, ReadTurn]:
         source = await self._place.frame.source(self._selectors)
         page = parse_page(source)
         turn = read_turn(page, self._said, habits=self._habits)
+        if self._shift and not self._repeated(page):
+            turn = ReadTurn("")
         self._bytes = len(turn.text.encode())
         if turn.text and self._began is None:
-            self._began = turn.began
+            self._began = self._since_sending() if self._shift else turn.began
+        if not turn.text:
+            self._trouble = self._find_trouble(page, turn) or self._trouble
         container = turn.container.id if turn.container is not None else 0
         if container and container != self._container:
             self._container = container
             await self._place.frame.watch([container])
         return source, page, turn
+
+    def _since_sending(self) -> float:
+        return time.monotonic() - self._window.traffic.marked
+
+    def _repeated(self, page: Page) -> bool:
+        """Whether another document holds the user's words once more than the page did before they were sent. Where it
+        does not, what was once answered to the same words would be taken for the answer."""
+        said = letters(self._said)
+        before, now = (letters(one.root.text).count(said) for one in (self._place.page, page))
+        return now > before or not before
 
     def _sample(self, seen: Glance) -> Sample:
         at = seen.asked or 0.0
@@ -112,7 +153,7 @@ class Waiting:
             now.add("network")
         elif traffic.last_ended is not None and self._carried():
             ended["network"] = traffic.last_ended
-        return Sample(at, seen.quiet, self._began, seen.pauses, frozenset(now), ended)
+        return Sample(at, seen.quiet, self._began, seen.pauses, frozenset(now), ended, seen.rewritten)
 
     def _carried(self) -> bool:
         """Whether the requests that ended may have brought the answer: one that received next to nothing has only

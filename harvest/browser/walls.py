@@ -59,17 +59,15 @@ def _challenge(page: Page, since: bool) -> Blocker | None:
 
 def _captcha(page: Page) -> Blocker | None:
     for node in page.walk():
-        if node.tag == "iframe" and node.visible and node.box is not None and node.box.height >= 40:
-            said = f"{node.get('src')} {node.get('title')} {node.get('name')} {node.get('id')} {node.get('class')}"
-            if _CAPTCHA.search(said) and "invisible" not in said:
-                return Blocker(
-                    "captcha", _said(page, node), node, None, ("the frame of a captcha, and no box to talk in",)
-                )
-        elif _CAPTCHA.search(f"{node.get('id')} {node.get('class')}") and "badge" not in node.get("class"):
-            if node.visible and node.box is not None and node.box.height >= 40:
-                return Blocker(
-                    "captcha", _said(page, node), node, None, ("a part called captcha, and no box to talk in",)
-                )
+        if node.box is None or node.box.height < 40 or not node.visible:
+            continue
+        said = f"{node.get('id')} {node.get('class')}"
+        if node.tag == "iframe":
+            said += f" {node.get('src')} {node.get('title')} {node.get('name')}"
+        # The badge in the corner and the invisible kind ask nobody anything.
+        if _CAPTCHA.search(said) and "badge" not in said and "invisible" not in said:
+            why = f"a {'frame' if node.tag == 'iframe' else 'part'} of a captcha, and no box to talk in"
+            return Blocker("captcha", _said(page, node), node, None, (why,))
     if len(page.root.text) <= _SHORT_PAGE and (page.root.text in HUMAN or page.title in HUMAN):
         words = HUMAN.found(page.root.text) or HUMAN.found(page.title)
         return Blocker("captcha", _said(page, page.root), page.root, None, (f"a short page that says {words!r}",))

@@ -3,9 +3,10 @@
 Nothing here hangs: every call is bounded in time and ends at once when the page or the browser is gone. Every failure
 becomes a `DriverError`:
 
-    NotSent      page-unreachable, page-timeout, page-download (no page came), browser-start (too slow to start);
+    NotSent      page-unreachable, page-timeout, page-download (no page came), browser-start (too slow to start, or killed);
                  part-gone, part-covered, part-off (nothing was clicked or typed)
-    Unanswered   page-crashed, page-closed, page-hung, browser-gone, frame-gone, page-moved (a new document came),
+    Unanswered   page-crashed, page-closed, page-hung, browser-gone, frame-gone, frame-silent, page-moved (a new
+                 document came),
                  page-broken (anything else)
     Denied       browser-start (it cannot be started), bad-selector (a site's selector is none)
 """
@@ -28,7 +29,7 @@ from playwright.sync_api import sync_playwright
 from harvest.browser.faults import sentence
 from harvest.browser.frame import Frame
 from harvest.browser.injected import eye_source
-from harvest.browser.lifeline import Lifeline
+from harvest.browser.lifeline import Lifeline, is_end
 from harvest.browser.outline import overlay
 from harvest.browser.page import Box
 from harvest.browser.part import Part
@@ -69,11 +70,11 @@ class Browser:
 
     def __init__(self, started: playwright.Playwright, browser: playwright.Browser) -> None:
         self._playwright, self._browser = started, browser
-        self._closed = False
+        self._closed = self._lost = False
 
     @classmethod
     async def launch(cls, settings: BrowserSettings) -> Browser:
-        """Raises NotSent or Denied (`browser-start`) where it does not start."""
+        """Raises Denied (`browser-start`) where it cannot be started, NotSent where it was too slow, or killed."""
         started = await playwright.async_playwright().start()
         try:
             return cls(started, await _launched(started, settings))
@@ -83,12 +84,14 @@ class Browser:
             if isinstance(fault, playwright.TimeoutError):
                 raise NotSent("browser-start", f"no browser after {_LAUNCH:g} s") from None
             if isinstance(fault, playwright.Error):
-                raise Denied("browser-start", sentence(fault.message)) from None
+                # Whoever kills it while it starts, be it for want of memory, does not do so every time.
+                kind = NotSent if "signal=SIGKILL" in fault.message else Denied
+                raise kind("browser-start", sentence(fault.message)) from None
             raise
 
     @property
     def alive(self) -> bool:
-        return not self._closed and self._browser.is_connected()
+        return not self._closed and not self._lost and self._browser.is_connected()
 
     @property
     def version(self) -> str:
@@ -112,7 +115,9 @@ class Browser:
         except TimeoutError:
             raise Unanswered("browser-gone", f"the browser opens no page within {_CALL:g} s") from None
         except playwright.Error as fault:
-            raise Unanswered("browser-gone" if not self.alive else "page-broken", sentence(fault.message)) from None
+            # Where Playwright itself has ended, the browser still seems to be there.
+            self._lost = self._lost or is_end(fault)
+            raise Unanswered("page-broken" if self.alive else "browser-gone", sentence(fault.message)) from None
 
     async def close(self) -> None:
         """Never raises; may be called twice."""
@@ -137,7 +142,7 @@ class Window:
         settings: BrowserSettings,
     ) -> None:
         self._browser, self._context, self._page = browser, context, page
-        self._tracing = settings.trace
+        self._settings, self._tracing = settings, settings.trace
         self._closing = False
         self._frames: dict[playwright.Frame, Frame] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -180,10 +185,11 @@ class Window:
         return response.status if response is not None else None
 
     def frames(self) -> list[Frame]:
-        """The page's frames now, the outermost first. A frame is the same object for as long as it lives."""
+        """The page's frames now, the outermost first, without those that are silent: a frame in which no document has
+        come yet would let every question wait. A frame is the same object for as long as it lives."""
         now, keyboard, size = self._page.frames, self._page.keyboard, self.viewport
         self._frames = {frame: self._frames.get(frame) or Frame(self._life, frame, keyboard, size) for frame in now}
-        return list(self._frames.values())
+        return [frame for frame in self._frames.values() if not frame.silent]
 
     async def screenshot(self) -> bytes:
         """What is to be seen now, as PNG."""
@@ -208,8 +214,13 @@ class Window:
             await _quietly(context.close())
 
     async def state(self) -> dict[str, Any]:
-        """Cookies and storage, as `storage_state` takes them: a secret."""
-        return cast(dict[str, Any], await self._life.call(self._context.storage_state(indexed_db=True), _CALL))
+        """Cookies and storage, as `storage_state` takes them: a secret. Also of a page that a person has closed."""
+        work = self._context.storage_state(indexed_db=True)
+        if self.gone == "page-closed" and not self._closing:
+            # Its context lives on, and what the page left is there.
+            life = Lifeline(self._browser.is_connected, playwright.Error)
+            return cast(dict[str, Any], await life.call(work, _CALL))
+        return cast(dict[str, Any], await self._life.call(work, _CALL))
 
     async def trace(self) -> bytes | None:
         """The trace so far, as a zip, without cookies, authorization and storage; None if none was asked for. Once."""
@@ -219,7 +230,7 @@ class Window:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "trace.zip"
             await self._life.call(self._context.tracing.stop(path=path), 3 * _CALL)
-            return cleaned(path.read_bytes())
+            return cleaned(path.read_bytes(), self._settings.secrets)
 
     async def close(self) -> None:
         """Let go of the context and all in it. Never raises; may be called twice; takes 5 s at most."""
@@ -236,8 +247,7 @@ class Window:
     def _listen(self) -> None:
         self._browser.on("disconnected", self._disconnected)
         self._page.on("crash", lambda _: self._life.over("page-crashed"))
-        # A browser that ends closes its pages first; only a moment later is it known which of the two it was.
-        self._page.on("close", lambda _: asyncio.get_running_loop().call_later(_NEWS, self._life.closed))
+        self._page.on("close", self._closed)
         self._page.on("dialog", self._dialog)
         self._page.on("download", lambda download: self._note(f"download cancelled: {download.suggested_filename}"))
         # Without a listener a window that shows itself opens the system's dialog and waits for a person.
@@ -255,6 +265,10 @@ class Window:
     def _disconnected(self, _: playwright.Browser) -> None:
         self._life.over("browser-gone")
 
+    def _closed(self, _: playwright.Page) -> None:
+        # A browser that ends closes its pages first; only a moment later is it known which of the two it was.
+        asyncio.get_running_loop().call_later(_NEWS, self._life.closed)
+
     def _note(self, event: str) -> None:
         if len(self.events) < _MOST_EVENTS:
             self.events.append(event)
@@ -270,7 +284,7 @@ class Window:
         self._later(dialog.accept() if dialog.type == "beforeunload" else dialog.dismiss())
 
     def _other_page(self, page: playwright.Page) -> None:
-        if page is not self._page:
+        if page is not self._page and not self._settings.by_hand:
             self._note(f"new window closed: {page.url}")
             self._later(page.close())
 

@@ -11,6 +11,7 @@ import re
 from functools import cache, lru_cache
 
 __all__ = [
+    "ASK",
     "NEW_CHAT",
     "NOT_SEND",
     "NO_TALK",
@@ -98,6 +99,13 @@ TALK = Wording("""
 """)
 """Of a box to talk in."""
 
+ASK = Wording("""
+    ask | question* | frag* | demande* | posez | pregunt* | pergunt* | chiedi | domanda | vraag* | zapytaj | sor* |
+    спроси* |
+    вопрос* | اسأل | سؤال | पूछें | सवाल | प्रश्न | 質問 | 提问 | 提問 | 问 | 問 | 물어 | 질문
+""")
+"""Of a box that may be for both, searching and asking."""
+
 SEARCH = Wording("""
     search | searching | find | filter | look up | lookup | jump to | go to | such* | durchsuchen | finden |
     rechercher | recherche | chercher | buscar | busca | búsqueda | filtrar | pesquisar | pesquisa | procurar |
@@ -122,7 +130,7 @@ NO_TALK = Wording("""
 """Of a box that is filled in, but not to talk."""
 
 SEND = Wording("""
-    send | submit | send message | submit message | ask | go | reply | senden | absenden | abschicken |
+    send | submit | run | send message | submit message | ask | go | reply | senden | absenden | abschicken |
     schicken | fragen | envoyer | soumettre | enviar | manda | mandar | envia | invia | verstuur | verzenden |
     versturen | stuur | wyślij | gönder | отправить | послать | надіслати | إرسال | أرسل | ارسال | भेजें |
     भेजो | 送信 | 送る | 发送 | 發送 | 传送 | 傳送 | 提交 | 보내기 | 전송

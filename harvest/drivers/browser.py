@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, model_validator
 
 from harvest.browser.chat import Chat, Manners
-from harvest.browser.completion import Patience
+from harvest.browser.completion import Experience, Patience
 from harvest.browser.installed import find_browser
 from harvest.browser.login import secrets_of
 from harvest.browser.settings import BrowserSettings
@@ -93,6 +93,7 @@ class BrowserDriver:
             raise InputError(f"system {surroundings.system!r}: neither its options nor its site name a url")
         self._url, self._site = url, site
         found = find_browser(surroundings.environment, own=own_browser)
+        login = _login(options, surroundings)  # before its secrets are asked for
         width, _, height = options.viewport.partition("x")
         self._settings = BrowserSettings(
             executable=found.path,
@@ -102,8 +103,9 @@ class BrowserDriver:
             timezone=options.timezone,
             viewport=(int(width), int(height)),
             user_agent=options.user_agent,
-            storage_state=_login(options, surroundings),
+            storage_state=login,
             trace=options.trace == "failure",
+            secrets=frozenset(surroundings.secrets),
         )
         quiet = {} if site.quiet is None else {"covered": site.quiet, "loose": site.quiet, "alone": site.quiet}
         self._manners = Manners(
@@ -114,7 +116,7 @@ class BrowserDriver:
             open_seconds=options.open_timeout,
             answer_seconds=options.timeout,
         )
-        self._mistrusted: set[str] = set()
+        self._experience = Experience()
         self._starting = asyncio.Lock()
         self._browser: Browser | None = None
 
@@ -130,7 +132,7 @@ class BrowserDriver:
         """A new context with the page in it, ready to be typed into. Raises DriverError."""
         browser = await self._running()
         window = await browser.sitting(self._settings)
-        chat = Chat(window, self._site, self._manners, self._mistrusted)
+        chat = Chat(window, self._site, self._manners, self._experience)
         try:
             await chat.open(self._url)
         except BaseException as fault:

@@ -1,7 +1,9 @@
 // Writing the page down. page.py names what is written; nothing here judges.
 
 const LEFT_OUT = new Set("base head link meta noscript param script source style template title track".split(" "));
-const EMPTY = new Set("audio br canvas embed hr iframe img input meter object progress select svg textarea video wbr".split(" "));
+const EMPTY = new Set(
+  "audio br canvas embed hr iframe img input meter object progress select svg textarea video wbr".split(" "),
+);
 // The same as in page.py: only where the layout differs from these is it written down.
 const BLOCKS = new Set(
   ("address article aside blockquote body center dd details dialog dir div dl dt fieldset figcaption figure footer form " +
@@ -17,7 +19,8 @@ const TELLING_DATA = /role|author|sender|from|speaker|user|type|message|turn|tes
 const USED = /^(a|button|input|select|textarea)$/;
 const XML_NAME = /^[a-z][a-z0-9_.-]*$/;
 
-const NOT_XML = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
+const NOT_XML =
+  /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
 const IN_TEXT = /[&<>\r]/;
 const ESCAPES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\r": "&#13;", "\n": "&#10;", "\t": "&#9;" };
 
@@ -63,7 +66,7 @@ function look(site) {
     `<h-page url="${inQuotes(document.URL)}" title="${inQuotes(String(document.title))}"`,
     ` width="${innerWidth}" height="${innerHeight}"`,
   );
-  if (turn !== null && turn.sent !== null) out.push(` asked="${Math.round(now() - turn.sent)}"`);
+  if (dated()) out.push(` asked="${Math.round(now() - turn.sent)}"`);
   if (root !== null) {
     for (const name of ["lang", "dir"]) {
       if (attribute(root, name)) out.push(` ${name}="${inQuotes(attribute(root, name))}"`);
@@ -245,7 +248,9 @@ class Writer {
       return;
     }
     const block = LAID_OUT_AS_BLOCK.test(display);
-    if (block !== BLOCKS.has(name) && name !== "br" && name !== "slot") out.push(` h-show="${block ? "block" : "inline"}"`);
+    if (block !== BLOCKS.has(name) && name !== "br" && name !== "slot") {
+      out.push(block ? ' h-show="block"' : ' h-show="inline"');
+    }
     const white = style.whiteSpace;
     inner.space = white === "pre-line" ? "line" : white.startsWith("pre") || white.startsWith("break") ? "pre" : "";
     if (name === "textarea") inner.space = around.space;

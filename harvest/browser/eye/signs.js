@@ -9,13 +9,15 @@ const STOP_ALONE = new RegExp(
   "iu",
 );
 const STOP_WRITING = new RegExp(
-  "(?:stop|cancel|abort|interrupt|halt|end)[\\s_-]*(?:the\\s+)?(?:current\\s+)?(?:generat|respon|answer|reply|stream|writing|output|task|run\\b|message)|" +
+  "(?:stop|cancel|abort|interrupt|halt|end)[\\s_-]*(?:the\\s+)?(?:current\\s+)?" +
+    "(?:generat|respon|answer|reply|stream|writing|output|task|run\\b|message)|" +
     "(?:generat|respon|stream|answer|reply)\\w*[\\s_-]*(?:stop|abort|cancel)|" +
     "(?:stoppen|anhalten|abbrechen|beenden)$|(?:antwort|generierung)\\S*\\s+(?:stoppen|anhalten|abbrechen)|" +
     "(?:arr[eê]ter|interrompre|stopper)\\s+(?:la|le|l['’])|(?:detener|parar|interrumpir)\\s+(?:la\\s+)?(?:gener|resp)|" +
     "(?:parar|interromper)\\s+(?:a\\s+)?(?:gera|resp)|(?:ferma|interrompi)\\s+(?:la\\s+)?(?:gener|risp)|" +
     "(?:остановить|прервать|отменить)\\s+(?:генерац|ответ)|" +
-    "(?:生成|応答|回答|出力|返信|回复|回應|输出|輸出|响应|答案)\\S{0,3}(?:停止|中止|中断|キャンセル|终止|終止)|(?:停止|中止|中断|终止|終止)(?:生成|回答|回复|回應|输出|輸出|响应)|" +
+    "(?:生成|応答|回答|出力|返信|回复|回應|输出|輸出|响应|答案)\\S{0,3}(?:停止|中止|中断|キャンセル|终止|終止)|" +
+    "(?:停止|中止|中断|终止|終止)(?:生成|回答|回复|回應|输出|輸出|响应)|" +
     "(?:생성|응답|답변)\\s*(?:중지|중단|멈추기|정지|취소)|(?:إيقاف|توقف)\\s+\\S*(?:إنشاء|توليد|رد|استجاب)",
   "iu",
 );

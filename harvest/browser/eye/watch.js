@@ -1,5 +1,5 @@
 // Watching one turn: from before it is typed, because the busy moment of a quick answer is over before anybody outside
-// could ask. Cheap by design: only what a change touched is looked at, and whether it is seen is asked ten times a second.
+// could ask.
 
 const EVERY = 100; // ms between two looks at the signs
 const LONGEST = 20; // pauses kept of the longest, and of the last
@@ -28,15 +28,20 @@ onRoot = (root) => {
   observer.observe(root, WATCHED);
 };
 
+/** Whether the turn was sent in this very document, so that what came with it can be told from what was there. */
+function dated() {
+  return turn !== null && turn.sent !== null && !turn.elsewhere;
+}
+
 /** ms after the send at which it came; null: before. around: the same for what it stands in. */
 function bornOf(element, around) {
-  if (turn === null || turn.sent === null || before.has(element)) return null;
+  if (!dated() || before.has(element)) return null;
   const at = births.get(element);
   return at === undefined ? around : at - turn.sent;
 }
 
 function saidOf(element) {
-  const at = turn === null || turn.sent === null ? undefined : words.get(element);
+  const at = dated() ? words.get(element) : undefined;
   return at === undefined ? undefined : at - turn.sent;
 }
 
@@ -49,6 +54,7 @@ function arm(parts, site) {
   const roots = everyRoot();
   turn = {
     sent: null,
+    elsewhere: false, // it was sent in a document before this one
     busy,
     roots: new Set(roots),
     watched: null,
@@ -58,6 +64,7 @@ function arm(parts, site) {
     waiting: [], // changes of which it is not yet known whether they are seen
     looked: 0,
     last: null,
+    rewritten: -Infinity, // when text was last put there anew, though the same: somebody is still painting
     changes: 0,
     mutations: 0,
     longest: [],
@@ -112,12 +119,21 @@ function sent() {
     for (let index = 0; index < all.length; index++) before.add(all[index]);
   }
   turn.sent = turn.last = now();
+  turn.rewritten = -Infinity;
   turn.waiting = [];
   turn.signs = {};
   turn.changes = turn.mutations = 0;
   turn.longest = [];
   turn.latest = [];
   turn.turned = new WeakMap();
+}
+
+/** The turn was sent in the document before this one: what changes, and every sign there is, may be about its answer. */
+function follow(site) {
+  arm(null, site);
+  for (const names of turn.there.values()) for (const name of [...names]) if (name !== "animation") names.delete(name);
+  turn.sent = turn.last = now();
+  turn.elsewhere = true;
 }
 
 function watch(numbers) {
@@ -128,254 +144,6 @@ function watch(numbers) {
 
 function stale() {
   return turn.watched !== null && turn.watched.some((element) => !connected(element));
-}
-
-// Parts of a page that are not the conversation, unless one types there.
-const ASIDE = 'nav,aside,header,footer,[role=navigation],[role=complementary],[role=banner],[role=contentinfo]';
-const NO_TEXT = "button,[role=button],select,textarea,input,script,style,noscript,template,title";
-
-/** Whether text in it may be part of the answer. places: what is known already of this batch. */
-function counted(element, places) {
-  const path = [];
-  let verdict = turn.watched === null || stale();
-  for (let at = element; at !== null; at = above(at)) {
-    const known = places.get(at);
-    if (known !== undefined) {
-      verdict = known;
-      break;
-    }
-    path.push(at);
-    if (turn.watched !== null && turn.watched.includes(at)) verdict = true;
-    const composer = turn.composer && turn.composer.element;
-    const aside = matches(at, ASIDE) && !(composer && encloses(at, composer));
-    if (aside || at === composer || matches(at, NO_TEXT) || typedInto(at)) {
-      // Within a watched element there is nothing aside: an answer has headers, too.
-      if (!(aside && turn.watched !== null && verdict)) {
-        verdict = false;
-        break;
-      }
-    }
-  }
-  for (const at of path) places.set(at, verdict);
-  return verdict;
-}
-
-function encloses(outer, inner) {
-  for (let at = inner; at !== null; at = above(at)) if (at === outer) return true;
-  return false;
-}
-
-function textsIn(node, found) {
-  if (nodeType(node) === 3) {
-    if (dataOf(node).trim() !== "") found.push(dataOf(node));
-  } else {
-    for (let child = firstChildOf(node); child !== null; child = nextSiblingOf(child)) textsIn(child, found);
-    const root = nodeType(node) === 1 ? rootOf(node) : null;
-    if (root !== null) textsIn(root, found);
-  }
-  return found;
-}
-
-const DIGITS = /[0-9\u0660-\u0669\u06f0-\u06f9\u0966-\u096f\uff10-\uff19]+/g;
-
-/** Whether a short text only counts on, as clocks and "2 s ago" do. 4 that becomes 42 may be an answer that grows. */
-function ticks(old, fresh) {
-  if (old.length > 80 || fresh.length > 80 || old.replace(DIGITS, "0") !== fresh.replace(DIGITS, "0")) return false;
-  const [from, to] = [old.match(DIGITS) || [], fresh.match(DIGITS) || []];
-  return from.every((number, index) => number === to[index] || !to[index].startsWith(number));
-}
-
-function differs(old, fresh) {
-  if (old.length !== fresh.length) return true;
-  for (let index = 0; index < old.length; index++) {
-    if (old[index] !== fresh[index] && !ticks(old[index], fresh[index])) return true;
-  }
-  return false;
-}
-
-/** What changed, in the order it did. */
-function take(records) {
-  if (turn === null || records.length === 0) return;
-  const at = now();
-  turn.mutations += records.length;
-  const texts = new Map(); // text node -> what it said first
-  const places = new Map();
-  const lists = new Map(); // element or root -> {gone, come}
-  const looks = new Set();
-  let suspects = false;
-  for (let index = 0; index < records.length; index++) {
-    const record = records[index];
-    const target = record.target;
-    if (record.type === "characterData") {
-      if (nodeType(target) === 3 && !texts.has(target)) texts.set(target, record.oldValue || "");
-    } else if (record.type === "childList") {
-      let list = lists.get(target);
-      if (list === undefined) lists.set(target, (list = { gone: [], come: [] }));
-      for (let child = 0; child < record.removedNodes.length; child++) list.gone.push(record.removedNodes[child]);
-      for (let child = 0; child < record.addedNodes.length; child++) list.come.push(record.addedNodes[child]);
-    } else {
-      looks.add(target);
-    }
-  }
-  const changed = new Map(); // element in which text changed -> where it is to be seen, if it is
-  const lost = []; // the same, but they have left the page
-  const note = (element, shown) => {
-    if (connected(element)) changed.set(element, shown);
-    else lost.push(element);
-  };
-  for (const [node, old] of texts) {
-    const parent = parentOf(node);
-    const element = parent === null ? null : nodeType(parent) === 1 ? parent : above(node);
-    if (element === null) continue;
-    suspects = reconsider(element) || suspects;
-    const fresh = dataOf(node);
-    if (old !== fresh && !ticks(old, fresh) && (old.trim() !== "" || fresh.trim() !== "")) {
-      words.set(element, at);
-      note(element, [element]);
-    }
-  }
-  const gone = [];
-  for (const [target, list] of lists) {
-    const element = elementAt(target);
-    if (element === null) continue;
-    suspects = reconsider(element) || suspects;
-    const [left, came, shown] = [[], [], []];
-    let direct = false;
-    for (const node of list.gone) {
-      // Put in and taken out again before anybody could see it.
-      if (parentOf(node) !== null || !list.come.includes(node)) textsIn(node, left);
-    }
-    for (const node of list.come) {
-      if (parentOf(node) === null) continue;
-      const already = came.length;
-      textsIn(node, came);
-      if (nodeType(node) === 1) {
-        if (came.length > already) shown.push(node);
-        if (!births.has(node)) births.set(node, at);
-        suspects = suspect([node]) || suspects;
-        suspects = suspect(find(node, MAYBE)) || suspects;
-        if (rootOf(node) !== null) admit(rootOf(node));
-      } else if (came.length > already) {
-        direct = true;
-        shown.push(element);
-      }
-    }
-    if (list.gone.length > 0) gone.push([element, list.gone]);
-    if (direct && differs(left, came)) words.set(element, at);
-    if (differs(left, came)) note(element, came.length > 0 ? shown : [element]);
-  }
-  for (const element of looks) {
-    suspects = suspect([element]) || suspects;
-    if (uncovers(element)) changed.set(element, [element]);
-  }
-  // Text grew in an element that was exchanged for another one in the same breath: the change was seen all the same.
-  for (const element of lost) {
-    for (const [from, nodes] of gone) {
-      if (connected(from) && nodes.some((node) => node === element || holds(node, element))) changed.set(from, [from]);
-    }
-  }
-  if (turn.sent === null) return;
-  const seenIn = new Set();
-  for (const [element, shown] of changed) if (counted(element, places)) for (const one of shown) seenIn.add(one);
-  if (seenIn.size > 0) turn.waiting.push([at, seenIn]);
-  if (suspects || (turn.busy !== "" && at - turn.looked > 20)) glance();
-}
-
-/** Where the children of a document, a root or an element belong. */
-function elementAt(parent) {
-  const type = nodeType(parent);
-  if (type === 1) return parent;
-  return type === 11 && parent instanceof ShadowRoot ? hostOfRoot(parent) : document.documentElement;
-}
-
-/** A root that stood in the HTML itself, or was made before the eye came. */
-function admit(root) {
-  if (turn.roots.has(root)) return;
-  turn.roots.add(root);
-  observer.observe(root, WATCHED);
-  suspect(find(root, MAYBE));
-}
-
-/** Words that were there and are only now shown, one by one: a change of looks of an element with text in it. */
-function uncovers(element) {
-  if (turn.sent === null || before.has(element) || !connected(element)) return false;
-  const times = (turn.turned.get(element) || 0) + 1;
-  turn.turned.set(element, times);
-  if (times > 2) return false;
-  for (let child = firstChildOf(element); child !== null; child = nextSiblingOf(child)) {
-    if (nodeType(child) === 3 && dataOf(child).trim() !== "") return true;
-  }
-  return false;
-}
-
-/** Text changed in it: a button may have got another name. */
-function reconsider(element) {
-  let fresh = false;
-  let at = element;
-  for (let step = 0; at !== null && step < 4; step++, at = above(at)) {
-    if (buttonLike(at)) fresh = suspect([at]) || fresh;
-  }
-  return fresh;
-}
-
-/** Whether one of them has become what may be a sign. */
-function suspect(all) {
-  let fresh = false;
-  for (let index = 0; index < all.length; index++) {
-    const element = all[index];
-    const signs = matches(element, MAYBE) ? signsOf(element) : [];
-    const known = turn.maybe.get(element);
-    if (signs.length > 0) {
-      if (known === undefined || known.join() !== signs.join()) fresh = true;
-      turn.maybe.set(element, signs);
-    } else if (known !== undefined) {
-      turn.maybe.delete(element);
-    }
-  }
-  return fresh;
-}
-
-/** Decide which changes were seen. Later than they happened: laying out the page at each one would slow it down. */
-function settle() {
-  if (turn === null) return;
-  take(observer.takeRecords());
-  const waiting = turn.waiting;
-  turn.waiting = [];
-  const shown = new Map();
-  let asked = 0;
-  for (const [at, all] of waiting) {
-    for (const element of all) {
-      // An element that has gone since was seen while it was there.
-      if (!shown.has(element)) shown.set(element, ++asked > 50 || !connected(element) || shows(element));
-      if (shown.get(element)) {
-        change(at);
-        break;
-      }
-    }
-  }
-}
-
-function shows(element) {
-  return (
-    checkVisibility(element, { opacityProperty: false, visibilityProperty: true }) ||
-    styleOf(element).display === "contents"
-  );
-}
-
-function change(at) {
-  if (at < turn.last) return;
-  const gap = [Math.round(at - turn.last), Math.round(turn.last - turn.sent)];
-  turn.last = at;
-  turn.changes += 1;
-  turn.latest.push(gap);
-  if (turn.latest.length <= LONGEST) return;
-  turn.longest.push(turn.latest.shift());
-  if (turn.longest.length > 2 * LONGEST) shorten();
-}
-
-function shorten() {
-  turn.longest.sort((one, other) => other[0] - one[0]);
-  turn.longest.length = Math.min(turn.longest.length, LONGEST);
 }
 
 /** The signs that are on the page now: [name, element, signature]. */
@@ -481,6 +249,7 @@ function sample() {
   return {
     asked: at - turn.sent,
     quiet: at - turn.last,
+    rewritten: turn.rewritten === -Infinity ? null : at - turn.rewritten,
     changes: turn.changes,
     pauses: turn.longest.concat(turn.latest),
     signals,
@@ -490,5 +259,5 @@ function sample() {
 }
 
 Object.defineProperty(window, "__harvest_eye__", {
-  value: Object.freeze({ look, node: elementOf, idOf, arm, sent, watch, sample }),
+  value: Object.freeze({ look, node: elementOf, idOf, arm, sent, follow, watch, sample }),
 });

@@ -1,0 +1,239 @@
+"""Names, times, buttons and states are left out of a reply; nothing that could be the answer is."""
+
+from __future__ import annotations
+
+import pytest
+from snapshots import COMPOSER, snapshot
+
+from harvest.browser.phrases import (
+    is_counter,
+    is_label,
+    is_named_time,
+    is_notice,
+    is_placeholder,
+    is_reasoning,
+    is_role,
+    is_status,
+    is_time,
+    without_cursor,
+)
+from harvest.browser.reading import Habits, ReadTurn, learn, read_turn
+
+SAID = "Which film is it?"
+
+
+def read(reply: str, user: str = "<p>{said}</p>", *, title: str = "A page", before: str = "") -> ReadTurn:
+    """A reply's inner HTML, read beside the user's bubble."""
+    body = (
+        f'<main><div class="log">{before}<div class="message user" h-born="5">{user.format(said=SAID)}</div>'
+        f'<div class="message bot" h-born="300">{reply}</div></div>{COMPOSER}</main>'
+    )
+    return read_turn(snapshot(body, title=title), SAID)
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        "<button>Copy</button>",
+        '<div role="toolbar"><span>Good</span><span>Bad</span></div>',
+        '<div role="button">Read aloud</div>',
+        '<select h-value="GPT"/>',
+        "<time>12:03</time>",
+        '<div class="time">12:03 PM</div>',
+        '<div class="msg-timestamp">just now</div>',
+        "<div>12:03</div>",
+        "<span>Yesterday at 3:15 PM</span>",
+        "<small>vor 2 Minuten</small>",
+        "<div>刚刚</div>",
+        "<div>21 November 2026, 14:05</div>",
+        '<div class="avatar">AB</div>',
+        '<div class="message__author">Robin</div>',
+        '<span class="senderName">Robin the Guide</span>',
+        '<div class="meta"><b>Robin</b> <span>10:42</span></div>',
+        "<div><span>Robin</span> · <span>AI Agent</span> · <span>2 min ago</span></div>",
+        "<div>Bot</div>",
+        "<h5 class='name'>ChatGPT said:</h5>",
+        "<div><b>Assistant</b></div>",
+        "<div>Copied!</div>",
+        "<div>Seen ✓✓</div>",
+        "<div>&lt; 2/3 &gt;</div>",
+        '<div class="reactions">👍 2</div>',
+        '<img src="https://a.org/bot.png" alt="Robin" h-box="0,0,32,32"/>',
+        '<img src="https://a.org/bot.png" alt="Avatar of Robin" h-box="0,0,64,64"/>',
+        '<span class="typing-dots">...</span>',
+        '<details><summary>Thought for 5 s</summary><p h-hide="1">Hm.</p></details>',
+        '<details open=""><summary>Reasoning</summary><p>Hm.</p></details>',
+        '<div class="thought"><button>Show reasoning</button><p>Hm, let me see.</p></div>',
+        '<p h-site="leave_out">Advertisement</p>',
+    ],
+)
+def test_what_is_no_answer_is_left_out_before_and_after_it(beside: str) -> None:
+    answer = "<p>It is <b>Alien</b>.</p><ul><li>1979</li></ul>"
+    want = "It is **Alien**.\n\n- 1979"
+    assert read(f"{beside}<div>{answer}</div>").text == want
+    assert read(f'{beside}<div class="text">{answer}</div>').text == want
+    if "Bot" not in beside and "Assistant" not in beside and "AI Agent" not in beside:
+        assert read(f"<div>{answer}</div>{beside}").text == want
+
+
+def test_what_was_left_out_is_told() -> None:
+    assert read('<div class="name">Robin</div><p>Alien.</p><button>Copy</button>').left_out == ("Copy", "Robin")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "<p>12:04</p>",
+        '<div class="text">12:04</div>',
+        '<div class="message-content"><span>Today</span></div>',
+        "<p>Bot</p>",
+        "<p>Copy</p>",
+        "<p>1/2</p>",
+        "<p>You</p>",
+        "<p>Yes</p>",
+        "12:04",
+        "Monday",
+        "<p>Sure!</p><p>Alien.</p>",
+        "<p>Today</p><ul><li>10:30</li><li>11:45</li></ul><p>Tomorrow</p>",
+        "<div>Monday</div><div>Tuesday</div><div>Wednesday</div>",
+        "<p>At <time>12:04</time> it starts</p>",
+        "<p>Meet at</p><p>March 5</p>",
+        "<h2>Answer</h2><p>Alien.</p>",
+        "<h2>Today</h2><p>Alien.</p>",
+        "<p><b>Note:</b> Alien.</p>",
+        "<p><strong>Monday</strong> is best</p>",
+        "<p>👍</p>",
+        '<div class="has-avatar">Yes</div>',
+        '<div class="thinking">Alien, perhaps</div>',
+        '<details open=""><summary>More</summary><p>Alien.</p></details>',
+        "<table><tr><th>Name</th><th>Time</th></tr><tr><td>Bot</td><td>12:04</td></tr></table>",
+    ],
+)
+def test_what_could_be_the_answer_stays(answer: str) -> None:
+    turn = read(answer)
+    assert turn.left_out == ()
+    assert turn.text
+
+
+def test_the_users_bubble_shows_what_is_decoration() -> None:
+    user = '<div class="x1">Sam</div><div class="x2">{said}</div><div class="x3">Berlin</div>'
+    reply = '<div class="x1">Zed</div><div class="x2">{answer}</div><div class="x3">Remote</div>'
+    assert read(reply.format(answer="Alien."), user).text == "Alien."
+    assert read(reply.format(answer="Zed"), user).text == "Zed"
+    assert read('<div class="x1">Zed</div>', user).text == ""
+    assert read('<div class="x2">Remote</div>', user).text == "Remote"
+    # A frame that both have says nothing.
+    same = '<div class="row">Sam</div><div class="row">{said}</div>'
+    assert read('<div class="row">Zed</div><div class="row">Alien.</div>', same).text == "Zed\nAlien."
+
+
+def test_a_name_with_a_colon_is_left_out_where_the_user_has_one() -> None:
+    assert read("<p><b>Zed:</b> Note: Alien.</p>", "<p><b>You:</b> {said}</p>").text == "Note: Alien."
+    assert read("<p><b>Bot:</b> Alien.</p>").text == "Alien."
+    assert read("<p>Bot: Alien.</p>", "<p>You: {said}</p>").text == "Alien."
+    assert read("<p>Bot: Alien.</p>").text == "Bot: Alien."
+    assert read("<p><b>Warning:</b> Alien.</p>").text == "**Warning:** Alien."
+
+
+def test_the_name_of_the_page_is_a_name() -> None:
+    name = "<div>Film Guide</div><div><p>Alien.</p></div>"
+    assert read(name, title="Film Guide - Home").text == "Alien."
+    assert read(name, before="<h1>Film Guide</h1>").text == "Alien."
+    assert read(name).text == "Film Guide\n\nAlien."
+    # A model that is chosen by a button; but a button may also offer what is then said.
+    model = '<button>llama3:latest</button><div class="log2"/>'
+    assert read("<div>llama3:latest</div><div><p>Alien.</p></div>", before=model).text == "Alien."
+    assert read("<div>Yes</div>", before="<button>Yes</button>").text == "Yes"
+
+
+def test_lines_that_stand_beside_every_reply_are_decoration() -> None:
+    line = '<div class="k9">Zed from the film club</div><div class="k8"><p>{answer}</p></div>'
+    greeting = f'<div class="message bot">{line.format(answer="Hello!")}</div>'
+    assert read(line.format(answer="Alien."), before=greeting).text == "Alien."
+    assert read(line.format(answer="Alien.")).text == "Zed from the film club\n\nAlien."
+    # An answer that begins like the greeting is an answer.
+    sure = '<div class="message bot"><p>Sure!</p><ul><li>Hello</li></ul></div>'
+    assert read("<p>Sure!</p><ul><li>Alien</li></ul>", before=sure).text == "Sure!\n\n- Alien"
+    same = '<div class="message bot"><div class="para">Sure!</div><ul><li>Hello</li></ul></div>'
+    assert read('<div class="para">Sure!</div><ul><li>Alien</li></ul>', before=same).text == "Sure!\n\n- Alien"
+    again = '<div class="message bot"><div class="k8">I do not know.</div></div>'
+    assert read('<div class="k8">I do not know.</div>', before=again).text == "I do not know."
+
+
+def test_habits_know_the_lines_of_replies_that_left_the_page() -> None:
+    line = '<div class="k9">Zed from the film club</div><div class="k8"><p>{answer}</p></div>'
+    body = (
+        '<div class="log"><p class="m" h-born="5">{said}</p><div class="n" h-born="90">{reply}</div></div>' + COMPOSER
+    )
+    first = snapshot(body.format(said="one", reply=line.format(answer="First.")))
+    habits = learn(first, read_turn(first, "one"))
+    second = snapshot(body.format(said="two", reply=line.format(answer="Second.")))
+    assert read_turn(second, "two").text == "Zed from the film club\n\nSecond."
+    assert read_turn(second, "two", habits=habits).text == "Second."
+    assert Habits.from_json(habits.as_json()) == habits
+    with pytest.raises(ValueError, match="no habits"):
+        Habits.from_json({"user": 3})
+
+
+def test_bars_over_code_are_left_out_and_name_the_language() -> None:
+    bar = '<div class="flex"><span class="text-xs">python</span><button>Copy code</button></div>'
+    code = '<pre><code class="{name}">x = 1\n</code></pre>'
+    for block in (
+        f'<div class="code-block">{bar}{code.format(name="language-python")}</div>',
+        f'<div class="code-block">{bar}<div>{code.format(name="hljs")}</div></div>',
+        f'<div class="x7">{bar}{code.format(name="")}</div>',
+        f'<pre class="code">{bar}<div class="body"><code>x = 1\n</code></div></pre>',
+    ):
+        assert read(f"<p>Run:</p>{block}<p>Done.</p>").text == "Run:\n\n```python\nx = 1\n```\n\nDone.", block
+    assert read("<p>python</p><pre><code>x = 1</code></pre>").text == "python\n\n```\nx = 1\n```"
+
+
+@pytest.mark.parametrize(
+    "waiting", ["Thinking…", "...", "Robin is typing", "●●●", "Searching the web…", "正在输入…", "▍"]
+)
+def test_what_stands_for_an_answer_to_come_is_none(waiting: str) -> None:
+    assert read(f"<p>{waiting}</p>").text == ""
+    assert read(f"<p>{waiting}</p>").left_out in ((waiting,), ())
+    assert read(f'<p class="typing">{waiting}</p>').text == ""
+
+
+def test_a_mark_for_what_is_being_written_is_no_text() -> None:
+    assert read("<p>It is Al▌</p>").text == "It is Al"
+    assert read('<p>It is Al<span class="cursor">▌</span></p>').text == "It is Al"
+
+
+@pytest.mark.parametrize(
+    ("kind", "yes", "no"),
+    [
+        (
+            is_time,
+            "12:04|3:15 PM|15.30 Uhr|14h05|Today|Today at 3:15 PM|2 min ago|il y a 3 minutes|hace 2 horas|2분 전|3分前"
+            "|5m ago|2025-11-21T12:04:33Z|Nov 21, 2026|21. November 2026|11/21/26|2026年11月21日|вчера|a minute ago",
+            "12.5|5|may|March|Now or never|10:30 is fine|Sunday roast|1999|Today we look at films|12:3",
+        ),
+        (
+            is_role,
+            "Bot|ChatGPT said:|AI Assistant|You|Virtual agent:|助手|Du",
+            "Robot|The bot is nice|Your|Answer|Assist",
+        ),
+        (is_label, "Bot · 12:04|Assistant • Just now|You, 3:15 PM", "The answer at 12:04|Bot fly"),
+        (is_named_time, "Robin 10:42|Fin · AI Agent · 2m ago|Mary Jane, 3:15 PM", "We meet at 10:42|It is 12:04|a · b"),
+        (is_status, "Copied!|Copy|Seen ✓|👍 Like|Show more", "Read more|Copy this to the file|Edit the film"),
+        (is_counter, "1/2|< 3 / 4 >", "1/2 cup|a/b"),
+        (
+            is_placeholder,
+            "Thinking…|Bot is typing|...|Loading|Please wait...|processing ¦ 1.1s|0.1s|Generating…|Zed schreibt …",
+            "Thinking is good|Please wait|One moment, please|Loading zone|5s|…and then|I am typing this by hand",
+        ),
+        (is_reasoning, "Thought for 5 s|Show reasoning|已深度思考", "Thoughtful people|I thought so"),
+        (is_notice, "Bot can make mistakes. Check important info.|Powered by Acme", "Everybody makes mistakes"),
+    ],
+)
+def test_words_beside_answers_are_known_in_several_languages(kind: object, yes: str, no: str) -> None:
+    assert callable(kind)
+    assert [text for text in yes.split("|") if not kind(text.replace("¦", "|"))] == []
+    assert [text for text in no.split("|") if kind(text)] == []
+
+
+def test_a_cursor_is_cut_off_only_at_the_end() -> None:
+    assert without_cursor("a ▌ b ▌") == "a ▌ b"
