@@ -197,6 +197,29 @@ TURNS = {
         f'{BOT}<p>{"Mind the gap. " * 20}</p><div class="callout danger"><p>Keep away from the edge.</p></div></div>',
         None,
     ),
+    "an answer beside a red face": Turn(
+        f'<div class="row"><svg class="face fill-destructive"></svg>{ANSWER}</div>', None
+    ),
+    "an answer with a red box of advice in it": Turn(
+        f'{BOT}<p>{"Mind the gap. " * 20}</p><div class="callout danger"><p>You cannot stop it.</p></div></div>', None
+    ),
+    "an error bubble by its picture": Turn(
+        f'{BOT}<svg class="circle-alert text-destructive" width="9" height="9"></svg><p>The '
+        "model is not available.</p></div>",
+        "error",
+    ),
+    "an error bubble by its picture, in other words": Turn(
+        f'{BOT}<svg class="circle-alert text-destructive" width="9" height="9"></svg><p>No robots today.</p></div>',
+        "error",
+    ),
+    "an error bubble after half an answer": Turn(
+        f'{BOT}<p>{"The first half. " * 20}</p></div>{BOT}<svg class="text-destructive" '
+        'width="9" height="9"></svg><p>Failed.</p></div>',
+        "error",
+    ),
+    "an error bubble with HTTP 429": Turn(
+        '<div class="message error-message">Error, please try again.</div>', "rate-limit", (POST_429,), 1
+    ),
     "an error bubble by its class": Turn('<div class="message error-message">The robot sleeps.</div>', "error"),
     "an error bubble by a class within": Turn(
         f'{BOT}<div class="text-destructive">No luck today.</div></div>', "error"
@@ -274,7 +297,8 @@ async def _seen() -> Seen:
             await run(
                 frame,
                 "document.querySelector('.log').innerHTML = '<div class=user>Hi</div><div class=\""
-                "message error-message\" role=alert>Error: failed</div>'",
+                'message error-message" role=alert>Error: failed</div>'
+                '<div>Good day<svg class="face fill-destructive" width=9 height=9></svg></div>\'',
             )
             composer = next(node for node in (await frame.look()).walk() if node.tag == "textarea")
             await frame.arm(composer.id)

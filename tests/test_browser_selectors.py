@@ -24,7 +24,8 @@ WIDGET = """<!doctype html><body>
 <div class="turn user"><p>More</p></div>
 <div class="turn bot last"><div class="md"><p>Two</p><p>Three</p></div>
 <button>Copy</button></div>
-</div><form><textarea aria-label="Ask &quot;Robin&quot;"></textarea><button class="flex p-4 hover:bg-red-100">Go</button></form></main>
+</div><form><textarea aria-label="Ask &quot;Robin&quot;"></textarea>
+<button class="flex p-4 hover:bg-red-100">Go</button></form></main>
 <x-chat></x-chat><ul><li>a<li>b<li>c</ul>
 <script></script><div></div><div><span>deep</span></div>
 <script>

@@ -58,6 +58,45 @@ def test_what_was_under_way_at_the_mark_and_its_next_rounds_are_background() -> 
     assert [one.method for one in wire.traffic.pending] == ["POST"]
 
 
+def test_what_is_asked_again_and_again_does_not_tell_the_end_by_its_own() -> None:
+    wire = Wire()
+    wire.traffic.mark()
+    wire.traffic.began("say", "POST", SAY, "fetch")
+    assert wire.traffic.ended("say")
+    for number in range(3):
+        wire.clock.now += 1
+        wire.traffic.began(number, "GET", "https://chat.example/new", "fetch")
+        assert [one.method for one in wire.traffic.pending] == ["GET"], "while it is open there may be more"
+        assert not wire.traffic.ended(number)
+    assert wire.traffic.last_ended == 0.0
+    # It is known again in the next turn, even where the turn itself goes out by a web socket.
+    wire.traffic.mark()
+    wire.traffic.began("next", "GET", "https://chat.example/new", "fetch")
+    assert not wire.traffic.ended("next")
+    assert wire.traffic.last_ended is None
+
+
+def test_a_turn_that_goes_out_in_an_address_and_one_that_is_handed_on_tell_the_end() -> None:
+    wire = Wire()
+    wire.traffic.mark()
+    wire.traffic.began("get", "GET", f"{SAY}?text=hello", "xhr")
+    assert wire.traffic.ended("get")
+    wire.traffic.mark()
+    wire.traffic.began("token", "POST", "https://chat.example/token", "fetch")
+    wire.traffic.ended("token")
+    wire.clock.now += 0.1
+    wire.traffic.began("say", "POST", SAY, "fetch")
+    wire.clock.now += 3
+    assert wire.traffic.ended("say")
+    wire.clock.now += 2
+    wire.traffic.began("events", "GET", "https://chat.example/events", "fetch")
+    wire.traffic.responded("events", 200, "text/event-stream")
+    assert wire.traffic.ended("events"), "a stream ends with the answer, whenever it began"
+    wire.clock.now += 2
+    wire.traffic.began("document", "GET", "https://chat.example/", "document")
+    assert wire.traffic.ended("document")
+
+
 def test_pictures_scripts_and_beacons_carry_no_answer() -> None:
     wire = Wire()
     wire.traffic.mark()

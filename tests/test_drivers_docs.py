@@ -17,6 +17,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from recorded_run import record
 
+from harvest.browser.login import keep_login
 from harvest.drivers.driver import Surroundings
 from harvest.drivers.registry import DRIVERS, build_driver, options_model
 from topics.document import parse_document
@@ -59,6 +60,8 @@ def _default(field: FieldInfo) -> str:
         return str(value).lower()
     if isinstance(value, float):
         return f"{value:g}"
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(str, value))}]"
     return repr(value).replace("'", '"') if isinstance(value, str) else str(value)
 
 
@@ -83,7 +86,7 @@ def renewed(page: str) -> str:
 
 def test_the_tables_are_those_of_the_code() -> None:
     page = PAGE.read_text(encoding="utf-8")
-    assert [block[2] for block in BLOCK.finditer(page)] == ["openai", "http", "command", "python", "replay"]
+    assert [block[2] for block in BLOCK.finditer(page)] == ["openai", "http", "command", "python", "browser", "replay"]
     assert page == renewed(page), "renew the tables with: python tests/test_drivers_docs.py"
 
 
@@ -103,6 +106,7 @@ def _examples() -> list[Any]:
 
 async def test_every_example_is_accepted(tmp_path: Path) -> None:
     (tmp_path / "bot.py").write_text("def answer(text, history): return text\n")
+    keep_login(tmp_path / "desk.login.json", {"cookies": [], "origins": []})
     await record(tmp_path / "runs" / "2024-05", ("echo: hello",), trials=1, name="assistant, May")
     environment = dict.fromkeys(("OPENAI_API_KEY", "DESK_KEY", "FLOW_KEY", "MODEL_TOKEN"), "a-value-for-tests")
     examples = _examples()

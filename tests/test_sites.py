@@ -222,7 +222,7 @@ def renewed(page: str) -> str:
 
 
 def _table(name: str) -> str:
-    model: type[BaseModel] = {"site": Site, "blocked": Block}[name]
+    model: type[BaseModel] = Site if name == "site" else Block
     rows = ["| field | is | meaning |", "| --- | --- | --- |"]
     for key, field in model.model_fields.items():
         rows.append(f"| `{key}` | {_IS.get(key, 'a selector')} | {field.description} |")

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from harvest.browser.echo import Echo, find_echoes
-from harvest.browser.ground import Ground, akin, hints, signature
+from harvest.browser.ground import Ground, akin, hints, leads, signature
 from harvest.browser.page import Node, collapsed, letters
 from harvest.browser.phrases import is_label, is_notice, is_placeholder, is_status, is_time
 
@@ -186,9 +186,9 @@ def _only_pressed(ground: Ground, node: Node) -> bool:
     stack = [node]
     while stack:
         inner = stack.pop()
-        if inner.tag == "a":
+        if leads(inner):
             continue
-        if "h-click" in inner.attributes:
+        if "h-click" in inner.attributes or inner.tag == "a":
             pressed += ground.signs(inner)
         else:
             stack.extend(inner.elements)

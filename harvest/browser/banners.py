@@ -32,7 +32,9 @@ en savoir plus | configurar | personalizar | más información | saiba mais | ge
 instellen | настройки | подробнее | إعدادات | المزيد | सेटिंग | अधिक | 設定 | 詳細 | 设置 | 更多 | 设定 | 설정 | 자세히
 """)
 _LONGEST = 4000  # characters of a banner; what says more is the page itself
+_LONGEST_NAME = 60
 _STEPS = 10
+_ANSWERS = (REJECT, NECESSARY, CLOSE, ACCEPT)  # the one that agrees to least first
 
 
 def find_banner(page: Page) -> Blocker | None:
@@ -43,7 +45,7 @@ def find_banner(page: Page) -> Blocker | None:
     boxes = [one.node for one in find_composer(page) if one.score >= 0.25]
     composer = boxes[0] if boxes else None
     for region in _consents(page, composer):
-        dismiss, how = _choice(page, region, (REJECT, NECESSARY, CLOSE, ACCEPT))
+        dismiss, how = _choice(page, region, _ANSWERS)
         if dismiss is not None:
             return Blocker("consent", region.text[:300], region, dismiss, ("speaks of cookies or consent", how))
     for region in dialogs(page):
@@ -78,12 +80,13 @@ def dialogs(page: Page) -> Iterator[Node]:
 
 
 def _consents(page: Page, composer: Node | None) -> Iterator[Node]:
-    """Regions that speak of cookies, have a button to answer with, and stand where banners do; best first."""
+    """Regions that speak of cookies, have a button to answer with, and stand where banners do."""
     seen: set[int] = set()
     for button in page.walk():
-        if not _pressable(button) or not any(
-            _named(page, button, wording) for wording in (REJECT, NECESSARY, ACCEPT, CLOSE)
-        ):
+        if not _pressable(button):
+            continue
+        names = [name for name in labels_of(page, button) if len(name) <= _LONGEST_NAME]
+        if not any(name in wording for wording in _ANSWERS for name in names):
             continue
         region = _speaking(button, composer)
         if region is None or id(region) in seen:
@@ -154,7 +157,7 @@ def _choice(page: Page, region: Node, wordings: tuple[Wording, ...]) -> tuple[No
 def _named(page: Page, node: Node, wording: Wording, *, exact: bool = False) -> str:
     """The short name of the button that says so; "" for none."""
     for name in labels_of(page, node):
-        if len(name) > 60:
+        if len(name) > _LONGEST_NAME:
             continue
         if wording.is_all(name) or (not exact and name in wording and name not in _SETTINGS):
             return name

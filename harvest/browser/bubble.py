@@ -45,11 +45,12 @@ class Leaf:
     parent: Node
 
 
-def leaves_of(node: Node, dropped: Collection[Node]) -> list[Leaf]:
-    return list(_each_leaf(node, dropped))
+def leaves_of(node: Node, dropped: Collection[Node], *, controls: bool = False) -> list[Leaf]:
+    """The visible texts and pictures in an element. controls: those of buttons too."""
+    return list(_each_leaf(node, dropped, controls))
 
 
-def _each_leaf(node: Node, dropped: Collection[Node]) -> Iterator[Leaf]:
+def _each_leaf(node: Node, dropped: Collection[Node], controls: bool) -> Iterator[Leaf]:
     stack: list[tuple[Node | str, Node]] = [(node, node)]
     while stack:
         item, parent = stack.pop()
@@ -60,7 +61,7 @@ def _each_leaf(node: Node, dropped: Collection[Node]) -> Iterator[Leaf]:
         elif item.tag == "img":
             if is_picture(item) and not item.hidden and item not in dropped:
                 yield Leaf("", item)
-        elif not item.hidden and item not in dropped and not is_control(item):
+        elif not item.hidden and item not in dropped and (controls or not is_control(item)):
             stack.extend((child, item) for child in reversed(item.children))
 
 
@@ -86,10 +87,17 @@ class Example:
 
     def __init__(self, echo: Node | None, user: Node | None) -> None:
         self.beside: set[str] = set()
+        self.cells: set[tuple[int, int]] = set()  # of a row of a table: (place, of how many) of what is not the words
+        self.before = ""  # how the line of its own is made that says, before the user's words, who speaks
+        self.user = "" if user is None else kind(user)
         self.said: set[str] = set()
         self.named = ""  # the tag around a name with a colon, as <b>You:</b>
         if echo is None or user is None:
             return
+        self.before = _speaker_before(user)
+        if user.tag == "tr":
+            cells = user.elements
+            self.cells = {(place, len(cells)) for place, cell in enumerate(cells) if not echo.within(cell)}
         inside = {around for around in (echo, *echo.ancestors()) if around.within(user)}
         self.said = {kind(around) for around in inside if around.classes}
         for leaf in leaves_of(user, ()):
@@ -154,3 +162,14 @@ def alone_in_line(node: Node, dropped: Collection[Node]) -> bool:
             return True
         node = node.parent
     return True
+
+
+def _speaker_before(user: Node) -> str:
+    """How the short line is made that stands right before the user's words and came with them; "" for none."""
+    beside = user.parent.elements if user.parent is not None else []
+    place = next((number for number, node in enumerate(beside) if node is user), 0)
+    if not place:
+        return ""
+    line = beside[place - 1]
+    told = bool(line.text) and len(line.text) <= SHORT and line.born == user.born
+    return kind(line) if told and kind(line) != kind(user) else ""

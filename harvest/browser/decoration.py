@@ -86,6 +86,8 @@ def find_decorations(
         search.plain(bubble)
     for bubble in bubbles:
         search.edges(bubble)
+        if search.announces(bubble):
+            search.drop(bubble)
     search.spare()
     return Decorations(search.dropped, [text for text in search.texts.values() if text])
 
@@ -181,9 +183,7 @@ class _Search:
                 self.texts.pop(node, None)
 
     def drop(self, node: Node) -> None:
-        self.texts[node] = (
-            node.text if is_control(node) else " ".join(leaf.text for leaf in leaves_of(node, self.dropped))
-        )
+        self.texts[node] = " ".join(leaf.text for leaf in leaves_of(node, self.dropped, controls=True))
         self.dropped.add(node)
 
     def _line(self, leaf: Leaf, leaves: list[Leaf], bubble: Node, first: bool) -> tuple[Node | None, _Reason]:
@@ -243,7 +243,19 @@ class _Search:
 
     def _alike(self, element: Node) -> bool:
         """Made like what stands beside the user's words."""
+        if element.tag in ("td", "th") and element.parent is not None and element.parent.tag == "tr":
+            cells = element.parent.elements
+            place = next(number for number, cell in enumerate(cells) if cell is element)
+            if (place, len(cells)) in self.example.cells:
+                return True
         return bool(element.classes) and element.tag not in ("p", "li", "pre") and kind(element) in self.example.beside
+
+    def announces(self, bubble: Node) -> bool:
+        """A line of its own that says who speaks next, as one does before the user's words."""
+        place = next(number for number, node in enumerate(self.bubbles) if node is bubble)
+        after = self.bubbles[place + 1] if place + 1 < len(self.bubbles) else None
+        made = bool(self.example.before) and kind(bubble) == self.example.before
+        return made and after is not None and kind(after) == self.example.user and _is_brief(bubble.text)
 
 
 def _is_all_of_content(element: Node, leaves: list[Leaf], count: int, bubble: Node) -> bool:

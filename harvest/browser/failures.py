@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from urllib.parse import urlsplit
 
 from harvest.browser.blocker import Blocker, came_since, inside_code
@@ -22,6 +23,8 @@ __all__ = ["find_failure"]
 _ERROR_CODE = words("error errors errored danger destructive failed failure fail fault critical")
 _TOAST_CODE = words("toast toasts toaster toastify snackbar notification notice alert flash sonner")
 _FINE_CODE = words("success info ok done saved copied")
+_ADVICE_CODE = words("callout admonition note tip hint caution important")
+_PICTURES = ("svg", "img", "i", "span")
 _WRAPPERS = words("boundary handler border ring outline markdown")
 _NEARLY = 0.8  # share of a bubble's letters that an element must hold to speak for the bubble
 _LONGEST_NOTICE = 400
@@ -39,7 +42,11 @@ def find_failure(page: Page, turn: ReadTurn, faults: Sequence[Fault], begun: int
 
     faults: requests that failed since the sending. begun: how many that may carry an answer began; None: not known.
     """
-    return _in_bubbles(page, turn) or _beside(page, turn) or _by_traffic(page, turn, faults, begun)
+    shown = _in_bubbles(page, turn) or _beside(page, turn)
+    if shown is None:
+        return _by_traffic(page, turn, faults, begun)
+    limited = shown.kind == "error" and any(fault.status == 429 and _carried(page, fault) for fault in faults)
+    return replace(shown, kind="rate-limit") if limited else shown
 
 
 def _in_bubbles(page: Page, turn: ReadTurn) -> Blocker | None:
@@ -47,27 +54,61 @@ def _in_bubbles(page: Page, turn: ReadTurn) -> Blocker | None:
     for bubble in turn.bubbles:
         whole = len(letters(bubble.text))
         for node in (bubble, *_wrappers(bubble, turn), *bubble.walk()):
-            if inside_code(node) or not node.visible or _pressed(node, bubble):
+            if inside_code(node) or not node.visible or _pressed(node, bubble) or _code(node) & _ADVICE_CODE:
                 continue
             sign = _error_sign(node)
             if not sign or not came_since(node):
                 continue
             share = len(letters(node.text)) / whole if whole else 0.0
             said = node.text[:_LONGEST_NOTICE]
-            if sign == "role" and not (said in FAULT or said in RATE_LIMIT):
+            if sign == "role" and not _speaks(said):
                 continue  # some pages call every answer an alert, to have it read aloud
             short = len(node.text) <= _LONGEST_NOTICE
-            if (share >= _NEARLY and (sign == "code" or short)) or (short and (said in FAULT or said in RATE_LIMIT)):
+            if (share >= _NEARLY and (sign == "code" or short)) or (short and _speaks(said)):
                 return _shown(node, f"stands in the place of an answer and is {_in_words(node)}")
+        mark = _mark(page, bubble, turn)
+        if mark is not None:
+            return _shown(bubble, f"bears a picture {_in_words(mark)}")
     return None
+
+
+def _mark(page: Page, bubble: Node, turn: ReadTurn) -> Node | None:
+    """A picture in or beside a short bubble that is called an error, as others put a face."""
+    if len(bubble.text) > _LONGEST_NOTICE:
+        return None
+    around = (bubble, *_wrappers(bubble, turn))[-1]
+    if any(other is not bubble and other.within(around) for other in turn.bubbles):
+        around = bubble
+    marks = [
+        node
+        for node in around.walk()
+        if node.tag in _PICTURES and not node.text and node.visible and _error_sign(node) == "code"
+        if not inside_code(node) and not any(is_button(one) for one in node.ancestors())
+    ]
+    if not marks or not came_since(marks[0]):
+        return None
+    worn = [
+        next((one.text for one in node.ancestors() if one.text), "")
+        for node in page.walk()
+        if node.tag == marks[0].tag and node.get("class") == marks[0].get("class") and not came_since(node)
+    ]
+    # Where what was said before bears the same, and was no error, it is a face; some are red.
+    return marks[0] if all(_speaks(said) for said in worn) else None
+
+
+def _speaks(text: str) -> bool:
+    """Whether it uses words of a failure. That alone makes it none."""
+    return text in FAULT or text in RATE_LIMIT or text in SIGN_IN_FIRST
 
 
 def _beside(page: Page, turn: ReadTurn) -> Blocker | None:
     """An alert or a toast that came outside the conversation, or a mark on the user's own words."""
     answered = bool(turn.text)
+    found: list[Node] = []
     spoken = [*turn.bubbles, *([turn.echo] if turn.echo is not None else [])]
+    said = {id(part) for one in spoken for part in (*one.walk(), *one.ancestors())}
     for node in page.walk():
-        if any(node.within(one) or one.within(node) for one in spoken):
+        if id(node) in said:
             continue
         live = role_of(node) in ("alert", "alertdialog") or node.get("aria-live") == "assertive"
         code = _code(node)
@@ -76,12 +117,14 @@ def _beside(page: Page, turn: ReadTurn) -> Blocker | None:
             continue
         if is_button(node) or node.tag in ("input", "textarea", "body") or inside_code(node) or not came_since(node):
             continue
-        speaks = node.text in FAULT or node.text in RATE_LIMIT or node.text in SIGN_IN_FIRST
+        speaks = _speaks(node.text)
         coded = error or any(_error_sign(one) == "code" for one in node.walk() if not is_button(one))
-        if (toast and (speaks or (coded and not answered))) or (error and (speaks or not answered)):
-            if code & _FINE_CODE and not coded:
-                continue
-            return _shown(node, f"came beside the conversation and is {_in_words(node)}")
+        telling = (toast and (speaks or (coded and not answered))) or (error and (speaks or not answered))
+        if telling and (coded or not code & _FINE_CODE):
+            found.append(node)
+    if found:
+        node = max(found, key=lambda one: len(one.text))
+        return _shown(node, f"came beside the conversation and is {_in_words(node)}")
     if not answered and turn.echo is not None:
         for node in (turn.echo, *_wrappers(turn.echo, turn)):
             if _error_sign(node) == "code" and came_since(node):
@@ -95,7 +138,7 @@ def _by_traffic(page: Page, turn: ReadTurn, faults: Sequence[Fault], begun: int 
     if not own:
         return None
     text = turn.text
-    notice = len(text) <= _LONGEST_NOTICE and (text in FAULT or text in RATE_LIMIT or text in SIGN_IN_FIRST)
+    notice = len(text) <= _LONGEST_NOTICE and _speaks(text)
     alone = begun is not None and len(own) >= begun and len(text) <= _LONGEST_NOTICE
     for fault in reversed(own):
         broken = fault.status is None and (fault.method != "GET" or fault.kind == "eventsource")
@@ -118,7 +161,7 @@ def _carried(page: Page, fault: Fault) -> bool:
     if fault.kind not in CARRYING or "ERR_ABORTED" in fault.what or "ERR_BLOCKED" in fault.what:
         return False  # pages break off their own requests once they have what they wanted
     parts, here = urlsplit(fault.url), urlsplit(page.url)
-    if _TELEMETRY.search(parts.path):
+    if fault.kind != "eventsource" and _TELEMETRY.search(parts.path):
         return False
     return fault.method != "GET" or _site(parts.hostname) == _site(here.hostname)
 

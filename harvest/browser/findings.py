@@ -20,7 +20,6 @@ from harvest.drivers.driver import DriverError
 __all__ = ["Exchange", "exchange_of", "found_opening", "found_place", "found_speaking", "proven"]
 
 _SPEAKERS = words("assistant bot ai agent system reply response answer user human visitor me message msg bubble turn")
-_HOW = {"echo": "where the user's words stand", "new": "what was new on the page", "site": "the site's selectors"}
 _LEVELS = 5  # elements around a bubble that may name it better than itself
 _MOST_SIGNS = 4
 _AFTER_USE = 0.1  # of a doubt that is left once something has worked
@@ -133,12 +132,16 @@ async def _repeating(
             continue
         same = await _reads_the_same(talk, message, field, selector)
         telling = bool(code_words(selector.replace(".", " ").replace("[", " ").replace("=", " ")) & _SPEAKERS)
-        why = (
+        why = [
             "the page reads the same by it" if same else "the page reads otherwise by it",
-            *(() if telling else ("its name does not say who speaks, so it may miss other kinds of bubbles",)),
-            f"read by {_HOW[talk.turn.how]} without it",
-        )
-        finding = Finding(field, selector, (0.9 if telling else 0.5) if same else 0.1, why, used=same and telling)
+            *(() if telling else ("its name does not say who speaks",)),
+        ]
+        # One exchange does not show every kind of bubble: a selector that misses one would cut answers short.
+        by_echo = talk.turn.how == "echo"
+        if by_echo:
+            why.append("not needed: the answer is found by where the user's words stand, which misses no bubble")
+        sure = (0.9 if telling else 0.5) if same else 0.1
+        finding = Finding(field, selector, sure, tuple(why), used=same and telling and not by_echo)
         found.append((finding.sure, " " not in selector, -level, finding))
     return max(found, key=lambda one: one[:3])[3] if found else None
 

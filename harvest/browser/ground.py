@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from harvest.browser.page import Node, Page
 
-__all__ = ["CONTROLS", "Ground", "Span", "akin", "hints", "hints_last", "is_control", "kind", "signature"]
+__all__ = ["CONTROLS", "Ground", "Span", "akin", "hints", "hints_last", "is_control", "kind", "leads", "signature"]
 
 _WORDS = re.compile(r"[^\W_]+")
 _INK = re.compile(r"\S")
@@ -225,7 +225,13 @@ def is_control(node: Node) -> bool:
     role = node.get("role")
     if node.tag in CONTROLS:
         return True
-    return role in _CONTROL_ROLES and not (node.tag == "a" and "href" in node.attributes)
+    return role in _CONTROL_ROLES and not leads(node)
+
+
+def leads(node: Node) -> bool:
+    """Whether it is a link to somewhere: `#` alone and scripts are what pages write where something is to be pressed."""
+    href = node.get("href")
+    return node.tag == "a" and "href" in node.attributes and not (href.endswith("#") or href.startswith("javascript:"))
 
 
 def signature(node: Node) -> str:

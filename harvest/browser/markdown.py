@@ -131,7 +131,7 @@ class _Writer:
             captions = [child for child in node.elements if child.tag == "caption"]
             yield from (Block(text, True) for text, _, _ in self.flow(captions, node, depth))
             yield Block("\n".join(lines), True, node)
-        elif tag == "dl" and not _has_stray(node):
+        elif tag == "dl" and _defines(node):
             yield from self._definitions(node, depth)
         elif _is_formula(node):
             yield Block(finished(self._formula(node)), True, node)
@@ -217,8 +217,8 @@ class _Writer:
                     pieces.append(shown_text(child, _space(around)))
                     before = None
             elif not self._gone(child):
-                if before is not None and _gap(before, child):
-                    pieces.append(" ")
+                if before is not None:
+                    pieces.append(_gap(before, child))
                 pieces.append(self.inline(child, depth + 1, marks))
                 before = child
         return "".join(pieces)
@@ -314,15 +314,17 @@ def _stand_apart(upper: Node | None, lower: Node | None) -> bool:
     return lower.box.y - upper.box.bottom >= _APART
 
 
-def _gap(left: Node, right: Node) -> bool:
-    """Whether a person sees a space between two elements that no text parts."""
+def _gap(left: Node, right: Node) -> str:
+    """What a person sees between two elements that no text parts: nothing, a space, or another line."""
     if left.tag == "br" or right.tag == "br":
-        return False
-    if "a" in (left.tag, right.tag) and left.tag == right.tag:
-        return True
-    if left.box is None or right.box is None or not (left.tag in ("div", "a") or right.tag in ("div", "a")):
-        return False
-    return right.box.x - left.box.right >= 3 or right.box.y >= left.box.bottom - 1
+        return ""
+    known = left.box is not None and right.box is not None
+    below = known and right.box.y >= left.box.bottom - 1
+    if left.tag == right.tag == "a":
+        return BREAK if below and left.block and right.block else " "
+    if not known or not (left.tag in ("div", "a") or right.tag in ("div", "a")):
+        return ""
+    return " " if below or right.box.x - left.box.right >= 3 else ""
 
 
 def _space(node: Node) -> str:
@@ -339,6 +341,15 @@ def _space(node: Node) -> str:
 def _has_stray(node: Node) -> bool:
     """Whether text stands between the items of a list."""
     return any(isinstance(child, str) and child.strip() for child in node.children)
+
+
+def _defines(node: Node) -> bool:
+    """Whether a `dl` holds terms and definitions and nothing else."""
+    frames = [child for child in node.elements if child.tag == "div"]
+    if any(_has_stray(around) for around in (node, *frames)):
+        return False
+    parts = [part for part in node.elements if part.tag != "div"] + [part for one in frames for part in one.elements]
+    return all(part.tag in ("dd", "dt") for part in parts)
 
 
 def _is_prose(node: Node) -> bool:

@@ -2,12 +2,14 @@
 
 Pages talk all the time: they poll, keep a stream of notices open, report what a person looks at. What was under way
 when the turn was sent is no part of it, nor is a request that repeats one of these (the next round of a long poll).
+A page that asks again and again whether there is anything new gets an answer in parts: that such a request has ended
+says nothing, while the end of the one by which the turn went out, or of a stream, says much.
 """
 
 from __future__ import annotations
 
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
@@ -18,6 +20,8 @@ CARRYING = frozenset({"fetch", "xhr", "eventsource", "document"})
 """Kinds of request that may carry an answer; pictures, scripts, styles and beacons do not."""
 STREAMS = frozenset({"text/event-stream", "application/x-ndjson", "application/jsonl", "application/stream+json"})
 _HUNG_UP = "net::ERR_ABORTED"
+_PROMPT = 1.0  # seconds after the mark within which the turn itself goes out
+_CHAINED = 0.3  # seconds from the end of a request to the beginning of the one that follows from it
 _MOST_FAULTS = 100
 
 
@@ -54,6 +58,7 @@ class _Open:
     kind: str
     began: float
     background: bool
+    direct: bool
     status: int = 0
     streams: bool = False
 
@@ -64,8 +69,8 @@ class Traffic:
 
     marked: when the turn was sent, by `clock`. Since then: frames: how many came over web sockets; last_frame: when
     the last one did, in seconds after the mark; framed: bytes of them; received: bytes of the bodies of responses that
-    may have carried the answer and are complete (as they came, so perhaps compressed); streamed: one of them was a
-    stream of events.
+    are likely to have carried the whole answer and are complete (as they came, so perhaps compressed); streamed: one of
+    them was a stream of events.
     """
 
     clock: Callable[[], float] = time.monotonic
@@ -80,6 +85,8 @@ class Traffic:
     _faults: deque[Fault] = field(default_factory=lambda: deque(maxlen=_MOST_FAULTS))
     _last_ended: float | None = None
     _begun: int = 0
+    _asked: Counter[tuple[str, str]] = field(default_factory=Counter)
+    _polls: set[tuple[str, str]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.marked = self.clock()
@@ -90,6 +97,7 @@ class Traffic:
         self._background = {_route(request.method, request.url) for request in self._open.values()}
         for request in self._open.values():
             request.background = True
+        self._asked.clear()
         self._faults.clear()
         self._last_ended, self._begun = None, 0
         self.frames, self.last_frame, self.framed, self.received = 0, None, 0, 0
@@ -97,8 +105,14 @@ class Traffic:
 
     def began(self, key: Hashable, method: str, url: str, kind: str) -> None:
         """kind: as Chromium names it: fetch, xhr, eventsource, document, image, script, ping, …"""
-        background = _route(method, url) in self._background
-        self._open[key] = _Open(method, url, kind, self.clock(), background)
+        route = _route(method, url)
+        background = route in self._background
+        if kind in CARRYING and not background:
+            self._asked[route] += 1
+            if method == "GET" and self._asked[route] > 1:
+                self._polls.add(route)
+        direct = kind in CARRYING and not background and self._direct(method, route, kind)
+        self._open[key] = _Open(method, url, kind, self.clock(), background, direct)
         if kind in CARRYING and not background:
             self._begun += 1
 
@@ -112,18 +126,18 @@ class Traffic:
             self._fault(request, status, "")
 
     def ended(self, key: Hashable, failure: str = "") -> bool:
-        """Whether it may have carried the answer. failure: why it came to nothing; "" where it did not."""
+        """Whether it is likely to have carried the whole answer. failure: why it came to nothing, or ""."""
         request = self._open.pop(key, None)
         if request is None:
             return False
         # A page that has read the last event of a stream hangs up: that is no fault.
         if failure and not (request.status and failure == _HUNG_UP):
             self._fault(request, None, failure)
-        carrying = request.kind in CARRYING and not request.background
-        if carrying:
+        carried = request.kind in CARRYING and not request.background and (request.direct or request.streams)
+        if carried:
             self.streamed = self.streamed or request.streams
             self._last_ended = self.clock()
-        return carrying
+        return carried
 
     def weighed(self, size: int, marked: float) -> None:
         """The body of a request that ended had so many bytes. marked: the mark at which it ended."""
@@ -152,7 +166,8 @@ class Traffic:
 
     @property
     def last_ended(self) -> float | None:
-        """Seconds after the mark at which the last of these ended; None: none has."""
+        """Seconds after the mark at which the last of those ended that are likely to have carried the whole answer;
+        None: none has."""
         return None if self._last_ended is None else self._last_ended - self.marked
 
     @property
@@ -160,6 +175,17 @@ class Traffic:
         """Requests since the mark that came to nothing, oldest first, the last 100; background ones are not among
         them."""
         return tuple(self._faults)
+
+    def _direct(self, method: str, route: tuple[str, str], kind: str) -> bool:
+        """Whether the turn goes out by it, or it follows from such a request without a break."""
+        if kind in ("document", "eventsource"):
+            return True
+        if route in self._polls:
+            return False
+        if not self._begun:
+            return self.clock() - self.marked <= _PROMPT
+        chained = self._last_ended is not None and self.clock() - self._last_ended <= _CHAINED
+        return method != "GET" and (chained or any(one.direct for one in self._open.values()))
 
     def _fault(self, request: _Open, status: int | None, what: str) -> None:
         if not request.background:

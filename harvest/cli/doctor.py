@@ -18,7 +18,20 @@ from harvest.installation import DISTRIBUTION, foreign_owners, owners_by_package
 
 __all__ = ["command"]
 
-LIBRARIES = ("click", "httpx", "httpx-sse", "jinja2", "numpy", "pydantic", "pyyaml", "rich", "stamina", "yarl")
+LIBRARIES = (
+    "click",
+    "httpx",
+    "httpx-sse",
+    "jinja2",
+    "numpy",
+    "playwright",
+    "pydantic",
+    "pyyaml",
+    "rich",
+    "stamina",
+    "yarl",
+)
+_START = 20.0  # seconds a browser gets to start: on a cold disk it takes several
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +48,7 @@ class Finding:
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 def command(audit: str | None, as_json: bool) -> int:
     """Look at this machine and say what is missing."""
-    findings = [_python(), *_libraries(), *_names(), _shipped(), _disk()]
+    findings = [_python(), *_libraries(), *_names(), _shipped(), _disk(), _browser()]
     if audit:
         findings.append(_audit(audit))
     faults = [finding for finding in findings if finding.state == "fault"]
@@ -95,6 +108,37 @@ def _disk() -> Finding:
         return Finding("disk", "fault", f"cannot write here ({fault.strerror}); choose another folder with --out")
     state = "ok" if spent < 0.05 else "note"
     return Finding("disk", state, f"making a turn safe takes {1000 * spent:.1f} ms here")
+
+
+def _browser() -> Finding:
+    """The browser of the browser driver, started once without a window. None is no fault: other drivers need none."""
+    import asyncio
+
+    from harvest.browser.installed import VARIABLE, find_browser
+    from harvest.browser.settings import BrowserSettings
+    from harvest.browser.window import Browser, own_browser
+    from harvest.drivers.driver import DriverError
+    from topics.errors import InputError
+
+    async def version(path: Path) -> str:
+        async with asyncio.timeout(_START):
+            browser = await Browser.launch(BrowserSettings(executable=path))
+        try:
+            return browser.version
+        finally:
+            await browser.close()
+
+    try:
+        found = find_browser(os.environ, own=own_browser)
+    except InputError as fault:
+        only = "" if os.environ.get(VARIABLE) else "; only the browser driver needs one"
+        detail = f"{fault.what}{only}. To get one: {fault.advice}"
+        return Finding("browser", "fault" if os.environ.get(VARIABLE) else "note", detail)
+    try:
+        return Finding("browser", "ok", f"{asyncio.run(version(found.path))} at {found.path} ({found.how})")
+    except (DriverError, TimeoutError) as fault:
+        why = fault.detail if isinstance(fault, DriverError) else f"it did not start within {_START:g} s"
+        return Finding("browser", "note", f"{found.path} ({found.how}) does not start: {why}")
 
 
 def _audit(name: str) -> Finding:

@@ -36,8 +36,14 @@ COMMANDS = {
     "export": _Entry("harvest.cli.exporting", "Write a run's conversations as transcripts or messages."),
     "merge": _Entry("harvest.cli.merging", "Unite the runs of several machines in a new one."),
     "replay-routes": _Entry("harvest.cli.replay_routes", "Would today's rules have taken the recorded paths?"),
+    "reread": _Entry("harvest.cli.rereading", "Read kept pages again with today's code, and say what changed."),
+    "login": _Entry("harvest.cli.login", "Open a window to log in by hand, and keep the log-in in a file."),
+    "probe": _Entry("harvest.cli.probe", "Look at a chat page, say one thing, draft a site file."),
     "doctor": _Entry("harvest.cli.doctor", "Look at this machine and say what is missing."),
 }
+
+
+_WITH_PIPES = {"run", "probe", "login", "doctor"}
 
 
 class _LateCommands(click.Group):
@@ -82,8 +88,8 @@ def main(arguments: list[str] | None = None) -> None:
         # A reply may hold what no terminal can show (half a surrogate pair, or any Chinese where LANG is C).
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    if arguments is None and sys.argv[1:2] != ["run"]:
-        # Go away quietly with the reader, as `| head` expects. Never while playing: there a pipe may be a system's.
+    if arguments is None and not {*sys.argv[1:2]} & _WITH_PIPES:
+        # Go away quietly with the reader, as `| head` expects. Never where a pipe may be a system's or a browser's.
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:
         code = _harvest.main(args=arguments, prog_name="harvest", standalone_mode=False)

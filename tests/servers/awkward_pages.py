@@ -136,6 +136,10 @@ class Handler(BaseHTTPRequestHandler):
                 self.answer(200, "".join(f"{line}\n" for line in self.state.truth[after:]), "application/jsonl")
             elif way == "poll":
                 self.poll(session)
+            elif way == "parts":
+                self.parts(session)
+            elif way == "listen":
+                self.listen(session)
             elif way == "events":
                 self.events(session)
             elif way == "socket":
@@ -147,12 +151,15 @@ class Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers["Content-Length"])).decode()
         way, _, page = self.path.strip("/").partition("/")
         with contextlib.suppress(ConnectionError):
-            if way == "reloading":
+            if way in ("reloading", "redirecting"):
                 form = parse_qs(body)
                 session = form["session"][0]
-                turn = self.state.take("reloading", session, form["text"][0])
+                turn = self.state.take(way, session, form["text"][0])
                 self.state.deliver(turn, lambda event: None)
-                self.answer(200, self.page("reloading", session), "text/html; charset=utf-8")
+                if way == "reloading":
+                    self.answer(200, self.page(way, session), "text/html; charset=utf-8")
+                else:
+                    self.answer(303, "", location=f"/{way}?session={session}")
                 return
             asked = json.loads(body)
             turn = self.state.take(page, asked["session"], asked["text"])
@@ -213,6 +220,20 @@ class Handler(BaseHTTPRequestHandler):
         said = [{"bubbles": list(bubbles.values())}] if bubbles else []
         self.answer(200, json.dumps(said), "application/json")
 
+    def parts(self, session: str) -> None:
+        """What has come since the last time, without waiting for more."""
+        events = []
+        with contextlib.suppress(queue.Empty):
+            while True:
+                events.append(self.state.mail[session].get_nowait())
+        self.answer(200, json.dumps(events), "application/json")
+
+    def listen(self, session: str) -> None:
+        socket = upgraded(self)
+        with contextlib.suppress(queue.Empty):
+            while True:
+                socket.send(json.dumps(self.state.mail[session].get(timeout=60)))
+
     def events(self, session: str) -> None:
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
@@ -235,12 +256,16 @@ class Handler(BaseHTTPRequestHandler):
         data = text.encode()
         self.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
 
-    def answer(self, status: int, text: str, media_type: str = "text/plain; charset=utf-8") -> None:
+    def answer(
+        self, status: int, text: str, media_type: str = "text/plain; charset=utf-8", *, location: str = ""
+    ) -> None:
         body = text.encode()
         self.send_response(status)
         self.send_header("Content-Type", media_type)
         self.send_header("Content-Length", str(len(body)))
         self.send_header("Cache-Control", "no-store")
+        if location:
+            self.send_header("Location", location)
         self.end_headers()
         self.wfile.write(body)
 

@@ -88,6 +88,25 @@ PAGES: dict[str, tuple[str, ...]] = {
     "words-faded-in": ("answer", "answer"),
     "cursor": ("answer", "answer"),
     "new-chat": ("answer", "answer"),
+    "widget": ("answer", "answer"),
+    "rebuilt": ("answer", "answer", "answer"),
+    "typewriter": ("answer", "answer"),
+    "polled-parts": ("answer", "answer"),
+    "accepted": ("answer", "answer"),
+    "table-log": ("answer", "answer"),
+    "definitions": ("answer", "answer"),
+    "typed-log": ("answer", "answer"),
+    "cards": ("answer", "answer"),
+    "suggested-links": ("answer", "answer"),
+    "two-chats": ("answer", "answer"),
+    "new-box": ("answer", "answer", "answer"),
+    "long-page": ("answer", "answer"),
+    "japanese": ("answer", "answer"),
+    "connecting": ("answer", "answer"),
+    "drafts": ("answer", "answer"),
+    "receipts": ("answer", "answer"),
+    "redirecting": ("answer", "answer"),
+    "loaded-anew": ("answer", "answer"),
 }
 """What becomes of the first turns on each page: `answer` is the reply of that turn; login, captcha, maintenance,
 rate-limit and error are said by the page; silence: it says nothing, though the server failed; broken: half a reply, and
@@ -123,7 +142,7 @@ def _simple(page: str, turn: int, text: str, mark: str) -> PageReply:
 
 
 _FIRST = {"name-first": 2.5, "thinking": 1.5}
-_PAUSE = {"long-pause": 2.5, "aria-busy": 2.0}
+_PAUSE = {"long-pause": 2.5, "aria-busy": 2.0, "polled-parts": 2.5, "accepted": 3.0, "loaded-anew": 1.5}
 
 
 def _bubbles(page: str, turn: int, text: str, mark: str) -> PageReply:
@@ -207,6 +226,47 @@ def _right_to_left(page: str, turn: int, text: str, mark: str) -> PageReply:
     )
 
 
+def _bare(page: str, turn: int, text: str, mark: str) -> PageReply:
+    href = f"https://example.org/{page}/{turn}"
+    said = f"Answer {turn} of the page: see {href} for the rest. It ends with the mark {mark}."
+    return PageReply((said,), said, ((href, href),))
+
+
+def _cards(page: str, turn: int, text: str, mark: str) -> PageReply:
+    picture = "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' width='240' height='120'/>"
+    cards = "".join(
+        f'<a class="card" href="https://example.org/{name}/{turn}" style="display: block; border: 1px solid">'
+        f'<img src="{picture}" alt="" style="display: block"><div class="title">{title}</div>'
+        f'<div class="host">example.org</div></a>'
+        for name, title in (("boats", "Boats of the harbour"), ("nets", "Nets and knots"))
+    )
+    return PageReply(
+        (
+            f'<p>Here is the harbour:</p><img src="{picture}" alt="The harbour at noon">'
+            f'<div class="cards">{cards}</div><p>Mark {mark}.</p>',
+        ),
+        "Here is the harbour:\n\nThe harbour at noon\n\n"
+        f"[Boats of the harbour example.org](https://example.org/boats/{turn})\n"
+        f"[Nets and knots example.org](https://example.org/nets/{turn})\n\nMark {mark}.",
+        (
+            ("Boats of the harbour example.org", f"https://example.org/boats/{turn}"),
+            ("Nets and knots example.org", f"https://example.org/nets/{turn}"),
+        ),
+    )
+
+
+def _japanese(page: str, turn: int, text: str, mark: str) -> PageReply:
+    href = f"https://example.org/ja/{turn}"
+    return PageReply(
+        (
+            f'<p>{turn}番目の回答です。詳しくは<a href="{href}">案内</a>をご覧ください。</p>'
+            f"<ul><li>東京タワー</li><li>午後3:05の船</li></ul><p>印は{mark}です。</p>",
+        ),
+        f"{turn}番目の回答です。詳しくは[案内]({href})をご覧ください。\n\n- 東京タワー\n- 午後3:05の船\n\n印は{mark}です。",
+        (("案内", href),),
+    )
+
+
 def _broken(page: str, turn: int, text: str, mark: str) -> PageReply:
     whole = _simple(page, turn, text, mark)
     return PageReply(whole.bubbles, whole.markdown, whole.links, broken=turn == 2)
@@ -221,4 +281,7 @@ _OWN: dict[str, Callable[[str, int, str, str], PageReply]] = {
     "quoting": _quoting,
     "right-to-left": _right_to_left,
     "broken-stream": _broken,
+    "typed-log": _bare,
+    "cards": _cards,
+    "japanese": _japanese,
 }

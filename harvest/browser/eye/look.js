@@ -292,15 +292,16 @@ function clipped(element, style, box) {
 }
 
 /** Whether something in it stands outside its edges, as the window of a chat does in the empty element it hangs on. */
-function escapes(element, position) {
-  const all = find(element, "*");
+function escapes(around, position) {
+  const all = find(around, "*");
   for (let index = 0; index < all.length && index < 200; index++) {
     const place = styleOf(all[index]).position;
     if (place !== "fixed" && !(place === "absolute" && position === "static")) continue;
     const box = rectOf(all[index]);
     if (box.width > 1 && box.height > 1) return true;
   }
-  return rootOf(element) !== null && escapes(rootOf(element), position);
+  const root = nodeType(around) === 1 ? rootOf(around) : null;
+  return root !== null && escapes(root, position);
 }
 
 /** A link or a source as an absolute address; null: not worth keeping. */

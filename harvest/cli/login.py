@@ -1,0 +1,171 @@
+"""`harvest login`: a window in which a person logs in, and a file in which the log-in is kept."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import re
+import sys
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import click
+
+from harvest.browser.installed import find_browser
+from harvest.browser.login import keep_login, log_in, secrets_of
+from harvest.browser.settings import BrowserSettings
+from harvest.browser.window import Browser, own_browser
+from harvest.sites.description import load_site
+from topics.errors import InputError, Place
+
+__all__ = ["command", "logged_in"]
+
+_VIEWPORT = re.compile(r"([1-9]\d{2,3})x([1-9]\d{2,3})")
+_LOAD = 120.0  # seconds: a person is there to see what keeps it
+
+
+def _size(context: click.Context, parameter: click.Parameter, value: str) -> tuple[int, int]:
+    found = _VIEWPORT.fullmatch(value)
+    if found is None:
+        raise click.BadParameter("give width and height as 1280x800")
+    return int(found[1]), int(found[2])
+
+
+def _proxy(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    if value is None or not value.startswith("env:"):
+        if value is not None and "@" in value:
+            raise click.BadParameter("put a proxy with a password into an environment variable, and give env:NAME")
+        return value
+    name = value.removeprefix("env:")
+    if not os.environ.get(name):
+        raise click.BadParameter(f"the environment variable {name} is not set")
+    return os.environ[name]
+
+
+@click.command()
+@click.argument("site", metavar="SITE_OR_URL")
+@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Where to [default: NAME.login.json].")
+@click.option("--proxy", callback=_proxy, metavar="URL|env:NAME", help="As the driver's option.")
+@click.option("--locale", metavar="TAG", help="As the driver's option, such as ja-JP.")
+@click.option("--timezone", metavar="NAME", help="As the driver's option, such as Asia/Tokyo.")
+@click.option("--viewport", default="1280x800", show_default=True, callback=_size, help="As the driver's option.")
+@click.option("--user-agent", metavar="TEXT", help="As the driver's option.")
+def command(
+    site: str,
+    out: Path | None,
+    proxy: str | None,
+    locale: str | None,
+    timezone: str | None,
+    viewport: tuple[int, int],
+    user_agent: str | None,
+) -> None:
+    """Open a window to log in by hand, and keep the log-in in a file.
+
+    SITE_OR_URL is the page's address, or a site file that names it. Log in as you would, then press Enter in the
+    terminal or close the window. Cookies and storage go to FILE (mode 600), which the browser driver takes as its
+    option `login`; a log-in that stands there already is taken up and renewed.
+
+    Give the options that the audit gives: some sites tie a log-in to them.
+    """
+    url, name = _named(site)
+    target = out or Path(f"{name}.login.json")
+    known = _checked(target)
+    _check_display()
+    settings = BrowserSettings(
+        executable=find_browser(os.environ, own=own_browser).path,
+        headless=False,
+        by_hand=True,
+        proxy=proxy,
+        locale=locale,
+        timezone=timezone,
+        viewport=viewport,
+        user_agent=user_agent,
+        storage_state=target if known else None,
+    )
+    state = asyncio.run(logged_in(settings, url, _entered))
+    cookies, origins = state["cookies"], [one for one in state["origins"] if one.get("localStorage")]
+    if not cookies and not any(one.get("localStorage") or one.get("indexedDB") for one in state["origins"]):
+        raise InputError("the page left neither cookies nor storage, so there is no log-in to keep")
+    keep_login(target, state)
+    told = f"kept {len(cookies)} cookies and the storage of {len(origins)} sites in {target}, which only you can read"
+    click.echo(told, err=True)
+    click.echo("whoever has this file is logged in as you: keep it out of git, and delete it when done", err=True)
+    click.echo(f"in the audit: options: {{…, login: {target.name}}}", err=True)
+
+
+async def logged_in(
+    settings: BrowserSettings, url: str, done: Callable[[], Coroutine[Any, Any, None]]
+) -> dict[str, Any]:
+    """What a browser with these settings holds once the person at it is done. Raises DriverError."""
+    browser = await Browser.launch(settings)
+    try:
+        window = await browser.sitting(settings)
+        await window.goto(url, _LOAD)
+        click.echo(f"log in at {url} in the window, then press Enter here, or close the window", err=True)
+        return await log_in(window, done)
+    finally:
+        await browser.close()
+
+
+async def _entered() -> None:
+    """Returns when Enter is pressed; never where there is nothing to press it on."""
+    loop, pressed = asyncio.get_running_loop(), asyncio.Event()
+    keyboard = sys.stdin.fileno()
+
+    def readable() -> None:
+        typed = os.read(keyboard, 4096)
+        if b"\n" in typed:
+            pressed.set()
+        elif not typed:
+            loop.remove_reader(keyboard)
+
+    with contextlib.suppress(OSError):  # a plain file cannot be waited for
+        loop.add_reader(keyboard, readable)
+    try:
+        await pressed.wait()
+    finally:
+        loop.remove_reader(keyboard)
+
+
+def _named(site: str) -> tuple[str, str]:
+    """The address, and what to call the file."""
+    if re.match(r"https?://", site):
+        host = urlsplit(site).hostname
+        if not host:
+            raise InputError(f"{site!r} names no host", allowed="https://…, or a site file")
+        return site, host
+    if "://" in site or not Path(site).exists():
+        raise InputError(f"{site!r} is neither an address nor a file", allowed="https://…, or a site file")
+    described = load_site(site)
+    if described.url is None:
+        raise InputError("the site names no url", place=Place(site), advice="give the page's address instead")
+    return described.url, Path(site).stem
+
+
+def _checked(target: Path) -> bool:
+    """Whether a log-in stands there already. Raises InputError where none may stand there."""
+    folder = Path(os.path.realpath(target)).parent
+    run = next((one for one in (folder, *folder.parents) if (one / "run.json").exists()), None)
+    if run is not None:
+        advice = "a log-in never goes into a recording: take another place with --out"
+        raise InputError(f"this lies inside the run folder {run}", place=Place(str(target)), advice=advice)
+    if not target.exists():
+        return False
+    try:
+        secrets_of(target)
+    except InputError as fault:
+        advice = fault.advice if fault.advice and "chmod" in fault.advice else "take another file with --out"
+        raise InputError(fault.what, place=fault.place, advice=advice) from None
+    return True
+
+
+def _check_display() -> None:
+    """Raises InputError where no window can be shown."""
+    if sys.platform == "linux" and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+        raise InputError(
+            "there is no screen here to open a window on",
+            advice="log in on a machine that has one and copy the file here (chmod 600), or come with ssh -X",
+        )

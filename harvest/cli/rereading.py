@@ -1,0 +1,288 @@
+"""`harvest reread`: read the kept pages of a run again with today's code, and say what changed."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from harvest.browser.reread import Found, Reread, read_again
+from harvest.rerouting import Rerouted, reroute, still_fitting
+from harvest.terminal import shown
+from protocols.library import decode_protocol
+from protocols.protocol import Protocol
+from recordings.attempts import AttemptId
+from recordings.conversation import INVALID, Conversation, Outcome
+from recordings.header import Header
+from recordings.revision import Revision, check_target, write_revision
+from recordings.run_folder import Run, read
+from topics.errors import InputError
+from topics.topic import TopicSet
+
+__all__ = ["command"]
+
+_LONGEST_DIFF = 24  # lines of a text's diff that a person is shown; --json has both texts
+_LONGEST_LINE = 300
+
+
+@dataclass(frozen=True, slots=True)
+class _Revised:
+    """A conversation with at least one answer that is another one now, or is taken for a fault."""
+
+    conversation: Conversation
+    answers: tuple[Reread, ...]
+    path: Rerouted
+    refused: Reread | None
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """What it is in the new run; None: as recorded."""
+        if self.refused is not None and self.conversation.valid:
+            said = f"turn {self.refused.turn.number} was no answer: {self.refused.excerpt}"
+            return Outcome(INVALID, self.refused.refused, said)
+        return self.path.outcome
+
+    def label(self, turn: int) -> tuple[str, str]:
+        """The label of a turn as recorded, and now; "-" for none."""
+        was = self.conversation.label(turn)
+        now = self.path.routes.get(turn)
+        return was, now.label if now is not None else was
+
+    @property
+    def relabelled(self) -> list[int]:
+        return [turn for turn in self.path.routes if len(set(self.label(turn))) > 1]
+
+
+@click.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option("--system", metavar="NAME", help="Only this system.")
+@click.option("--out", type=click.Path(path_type=Path), metavar="RUN2", help="Write a new run with what is read now.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
+def command(run: Path, system: str | None, out: Path | None, as_json: bool) -> None:
+    """Read kept pages again with today's code, and say what changed.
+
+    Asks nobody, and changes nothing in RUN. Every answer whose page (or own HTML) was kept is read from it; its label
+    is decided again by the protocol of the run. A conversation whose user turns would have been others is marked as
+    invalid in RUN2: `harvest run` with the same audit and `--out RUN2` plays it again.
+    """
+    recorded = read(run)
+    if system is not None and system not in recorded.header.systems:
+        raise InputError(f"the run has no system {system!r}", allowed=", ".join(recorded.header.systems))
+    if out is not None:
+        check_target(recorded, out)
+    answers, found = read_again(recorded, system=system)
+    revised = list(_revised(recorded, answers))
+    told = _counted(answers, found, revised)
+    damage: Sequence[str] = recorded.damage
+    if out is not None:
+        damage = write_revision(recorded, out, _revisions(revised), told={"system": system, **told})
+    if as_json:
+        click.echo(json.dumps(_document(told, answers, found, revised, out), ensure_ascii=False))
+    else:
+        for one in revised:
+            click.echo("\n".join(_lines(one)) + "\n")
+        click.echo("\n".join(_summary(answers, found, revised, told)))
+    for sentence in damage:
+        click.echo(shown(f"damage: {sentence}", line=True), err=True)
+    if out is not None:
+        click.echo(f"{told['changed']} answers mended in {out}; {run} is as it was", err=True)
+
+
+def _revised(run: Run, answers: Sequence[Reread]) -> Iterator[_Revised]:
+    by_attempt: defaultdict[AttemptId, list[Reread]] = defaultdict(list)
+    for answer in answers:
+        if answer.changed or answer.refused:
+            by_attempt[answer.conversation.trial_id, answer.conversation.attempt].append(answer)
+    if not by_attempt:
+        return
+    protocol, topics = _rules(run.header, run.path)
+    for several in by_attempt.values():
+        conversation = several[0].conversation
+        now = {one.turn.number: one.now for one in several if one.changed and one.now is not None}
+        if protocol is not None and topics is not None and conversation.user == "scripted":
+            path = reroute(protocol, topics[conversation.key.topic], conversation, now)
+        else:
+            kept = {turn.number: turn.route for turn in conversation.turns}
+            path = Rerouted(
+                {
+                    turn: still_fitting(route, answer)
+                    for turn, answer in now.items()
+                    if (route := kept[turn]) is not None
+                }
+            )
+        refused = next((one for one in several if one.refused), None)
+        yield _Revised(conversation, tuple(several), path, refused)
+
+
+def _rules(header: Header, run: Path) -> tuple[Protocol | None, TopicSet | None]:
+    if header.protocol is None:
+        return None, None
+    return decode_protocol(header.protocol, str(run / "run.json")), header.topic_set()
+
+
+def _revisions(revised: Sequence[_Revised]) -> Mapping[AttemptId, Revision]:
+    return {
+        (one.conversation.trial_id, one.conversation.attempt): Revision(
+            {answer.turn.number: answer.now for answer in one.answers if answer.changed and answer.now is not None},
+            one.path.routes,
+            one.outcome,
+        )
+        for one in revised
+    }
+
+
+def _counted(answers: Sequence[Reread], found: Sequence[Found], revised: Sequence[_Revised]) -> dict[str, int]:
+    read_now = [one for one in answers if one.now is not None]
+    return {
+        "read": len(read_now),
+        "changed": sum(one.changed for one in read_now),
+        "unreadable": sum(bool(one.trouble) for one in answers),
+        "without_evidence": sum(not one.source for one in answers),
+        "labels_changed": sum(len(one.relabelled) for one in revised),
+        "parted": sum(bool(one.path.parted) for one in revised),
+        "refused": sum(one.refused is not None for one in revised),
+        "found_in_failed_turns": len(found),
+    }
+
+
+def _name(conversation: Conversation, turn: int) -> str:
+    key = conversation.key
+    attempt = f", attempt {conversation.attempt}" if conversation.attempt > 1 else ""
+    return f"{key.system} {key.topic} trial {key.trial}{attempt}, turn {turn}"
+
+
+def _lines(one: _Revised) -> Iterator[str]:
+    """What is different about a conversation, turn by turn."""
+    told: set[int] = set()
+    for answer in one.answers:
+        number = answer.turn.number
+        told.add(number)
+        assert answer.now is not None
+        yield shown(f"{_name(one.conversation, number)}: {_what(answer)}{_relabelled(one, number)}", line=True)
+        yield from _diff(answer.was.text, answer.now.text)
+        was, now = ([link.href for link in links] for links in (answer.was.links, answer.now.links))
+        for sign, first, second in (("-", was, now), ("+", now, was)):
+            for href, count in (Counter(first) - Counter(second)).items():
+                times = f" ({count} times)" if count > 1 else ""
+                yield shown(f"  link {sign} {href}{times}", line=True)
+        if answer.refused:
+            yield shown(f"  this is taken for a fault today ({answer.refused}): {answer.excerpt}", line=True)
+    for turn in one.relabelled:
+        if turn not in told:
+            yield shown(f"{_name(one.conversation, turn)}: the same text{_relabelled(one, turn)}", line=True)
+    for turn in one.path.other_rules:
+        yield f"  turn {turn}: today's rules decide differently on the recorded text too, see harvest replay-routes"
+    if one.path.parted:
+        yield shown(f"  goes another way: {one.path.because}", line=True)
+    if one.outcome is not None and one.conversation.outcome is not None:
+        yield f"  outcome: was {one.conversation.outcome.kind}, now {one.outcome.kind} ({one.outcome.reason})"
+
+
+def _what(answer: Reread) -> str:
+    assert answer.now is not None
+    parts = []
+    if answer.now.text != answer.was.text:
+        parts.append(f"the text changed ({len(answer.was.text)} characters, now {len(answer.now.text)})")
+    if answer.now.links != answer.was.links:
+        parts.append(f"the links changed ({len(answer.was.links)}, now {len(answer.now.links)})")
+    return "; ".join(parts) or "reads the same"
+
+
+def _relabelled(one: _Revised, turn: int) -> str:
+    was, now = one.label(turn)
+    return f"; the label was {was}, now {now}" if was != now else ""
+
+
+def _diff(was: str, now: str) -> Iterator[str]:
+    rows = list(difflib.unified_diff(was.splitlines(), now.splitlines(), lineterm="", n=0))[2:]
+    rows = [row for row in rows if not row.startswith("@@")]
+    for row in rows[:_LONGEST_DIFF]:
+        cut = row if len(row) <= _LONGEST_LINE else f"{row[:_LONGEST_LINE]}… ({len(row)} characters)"
+        yield shown(f"  {cut[0]} {cut[1:]}", line=True)
+    if len(rows) > _LONGEST_DIFF:
+        yield f"  … and {len(rows) - _LONGEST_DIFF} more lines; --json has both texts"
+
+
+def _summary(
+    answers: Sequence[Reread], found: Sequence[Found], revised: Sequence[_Revised], told: Mapping[str, int]
+) -> Iterator[str]:
+    for one in answers:
+        if one.trouble:
+            yield shown(f"{_name(one.conversation, one.turn.number)}: {one.trouble}", line=True)
+    for failed in found:
+        what = f"failed then ({failed.reason}); today {len(failed.text)} characters are read on its page"
+        yield shown(f"{_name(failed.conversation, failed.turn)}: {what}", line=True)
+    without = Counter(one.conversation.key.system for one in answers if not one.source)
+    for system, count in without.items():
+        yield shown(f"{system}: no page was kept of {count} answers", line=True)
+    same = told["read"] - told["changed"]
+    yield f"{told['read']} answers read again: {told['changed']} changed, {same} the same"
+    if told["unreadable"]:
+        yield f"{told['unreadable']} answers could not be read again and are left as they were"
+    if told["labels_changed"]:
+        yield f"{told['labels_changed']} labels changed"
+    away = sum(one.outcome is not None and one.outcome.kind == INVALID for one in revised)
+    if away:
+        yield f"{away} conversations are no valid playing of the protocol any more; they are to be played again"
+
+
+def _document(
+    told: Mapping[str, int],
+    answers: Sequence[Reread],
+    found: Sequence[Found],
+    revised: Sequence[_Revised],
+    out: Path | None,
+) -> dict[str, object]:
+    return {
+        "format": "harvest-reread/1",
+        **told,
+        "out": str(out) if out is not None else None,
+        "turns": [
+            {
+                **_place(one.conversation, answer.turn.number),
+                "source": answer.source,
+                "was": _encoded(answer, now=False),
+                "now": _encoded(answer, now=True),
+                "label_was": one.label(answer.turn.number)[0],
+                "label_now": one.label(answer.turn.number)[1],
+                "refused": answer.refused or None,
+            }
+            for one in revised
+            for answer in one.answers
+        ],
+        "conversations": [
+            {
+                **_place(one.conversation, one.path.parted or None),
+                "labels": {str(turn): list(one.label(turn)) for turn in one.relabelled},
+                "because": one.path.because or None,
+                "outcome": None if one.outcome is None else {"kind": one.outcome.kind, "reason": one.outcome.reason},
+                "decided_by_other_rules": list(one.path.other_rules),
+            }
+            for one in revised
+        ],
+        "troubles": [
+            {**_place(one.conversation, one.turn.number), "trouble": one.trouble} for one in answers if one.trouble
+        ],
+        "found": [{**_place(one.conversation, one.turn), "reason": one.reason, "text": one.text} for one in found],
+    }
+
+
+def _place(conversation: Conversation, turn: int | None) -> dict[str, object]:
+    key = conversation.key
+    return {
+        "system": key.system,
+        "topic": key.topic,
+        "trial": key.trial,
+        "attempt": conversation.attempt,
+        "turn": turn,
+    }
+
+
+def _encoded(answer: Reread, *, now: bool) -> dict[str, object]:
+    chosen = answer.now if now and answer.now is not None else answer.was
+    return {"text": chosen.text, "links": [{"text": link.text, "href": link.href} for link in chosen.links]}

@@ -1,0 +1,121 @@
+"""Labels and paths of a conversation whose answers are read differently now, by the protocol that was played.
+
+The words that were said then cannot be taken back. As far as the protocol would still have said them, its decisions
+are made anew; where it would have gone another way, the conversation is no playing of it any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from protocols.answer import Answer, Exchange
+from protocols.interpreter import retrace
+from protocols.protocol import Protocol
+from protocols.route import Route, Say, Stop
+from recordings.conversation import INVALID, Conversation, Outcome, Turn
+from topics.topic import Topic
+
+__all__ = ["PARTED", "Rerouted", "reroute", "still_fitting"]
+
+PARTED = "read-anew"
+"""The reason of an attempt that is invalid because its user turns followed from answers that were read wrongly."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rerouted:
+    """routes: the decision after each turn where it, or the text it rests on, is another one now; by turn number.
+
+    parted: the turn after which the protocol would have gone another way; 0 for none. because: how, in words.
+    outcome: of the conversation now, where it is not the recorded one. other_rules: turns at which today's rules
+    decide differently on the recorded text too.
+    """
+
+    routes: Mapping[int, Route] = field(default_factory=dict)
+    parted: int = 0
+    because: str = ""
+    outcome: Outcome | None = None
+    other_rules: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Path:
+    """What the protocol decides today. parted: as in Rerouted. outcome: where it would end; None: it goes on."""
+
+    routes: Mapping[int, Route]
+    parted: int = 0
+    because: str = ""
+    outcome: Outcome | None = None
+
+
+def reroute(protocol: Protocol, topic: Topic, conversation: Conversation, answers: Mapping[int, Answer]) -> Rerouted:
+    """What the decisions are with these answers, by turn number, in place of the recorded ones."""
+    before = _path(protocol, topic, conversation, {})
+    after = _path(protocol, topic, conversation, answers)
+    routes: dict[int, Route] = {}
+    other_rules: list[int] = []
+    for turn in conversation.turns:
+        old, new, recorded = before.routes.get(turn.number), after.routes.get(turn.number), turn.route
+        if recorded is None:
+            continue
+        if new is None:
+            if turn.number in answers:
+                routes[turn.number] = still_fitting(recorded, answers[turn.number])
+            continue
+        # What only the rules decide differently is for `harvest replay-routes` to say.
+        if turn.number in answers or (old is not None and _decided(old) != _decided(new)):
+            routes[turn.number] = new
+            if old is not None and _decided(old) != _decided(recorded):
+                other_rules.append(turn.number)
+    if after.parted and not (before.parted and before.parted <= after.parted):
+        outcome = Outcome(INVALID, PARTED, after.because) if conversation.valid else None
+        return Rerouted(routes, after.parted, after.because, outcome, tuple(other_rules))
+    was, now = conversation.outcome, after.outcome
+    if was is None or now is None or before.outcome is None or before.outcome.kind != was.kind or now.kind == was.kind:
+        now = None
+    return Rerouted(routes, 0, "", now, tuple(other_rules))
+
+
+def still_fitting(route: Route, answer: Answer) -> Route:
+    """A recorded decision beside another text: evidence that no longer stands where it stood has no place in it."""
+    evidence = tuple(
+        piece
+        if piece.start < 0 or answer.text[piece.start : piece.end] == piece.quote
+        else replace(piece, start=-1, end=-1)
+        for piece in route.evidence
+    )
+    return replace(route, evidence=evidence)
+
+
+def _decided(route: Route) -> tuple[str, str, str]:
+    return route.label, route.rule, route.target
+
+
+def _path(protocol: Protocol, topic: Topic, conversation: Conversation, answers: Mapping[int, Answer]) -> _Path:
+    answered = [turn for turn in conversation.turns if turn.reply is not None]
+    exchanges = tuple(Exchange(turn.said, _heard(turn, answers)) for turn in answered)
+    actions = retrace(protocol, topic, exchanges)
+    routes: dict[int, Route] = {}
+    for turn, action in zip(answered, actions[1:], strict=False):
+        assert action.route is not None
+        routes[turn.number] = action.route
+        following = next((one for one in conversation.turns if one.number == turn.number + 1), None)
+        outcome = conversation.outcome
+        if following is not None:
+            if not isinstance(action, Say) or action.text != following.said:
+                return _Path(routes, turn.number, _because(turn, action, f"was said {following.said!r}"))
+        elif isinstance(action, Stop):
+            return _Path(routes, outcome=Outcome(action.outcome, action.reason))
+        elif outcome is not None and outcome.kind not in (INVALID, "system-ended"):
+            return _Path(routes, turn.number, _because(turn, action, "the conversation ended"))
+    return _Path(routes)
+
+
+def _heard(turn: Turn, answers: Mapping[int, Answer]) -> Answer:
+    assert turn.reply is not None
+    return answers.get(turn.number, turn.reply.answer)
+
+
+def _because(turn: Turn, action: Say | Stop, then: str) -> str:
+    would = f"would say {action.text[:120]!r}" if isinstance(action, Say) else f"would stop ({action.outcome})"
+    return f"after the answer to turn {turn.number} the protocol {would}; then {then[:140]}"

@@ -1,0 +1,69 @@
+"""Whether two texts say the same, one read from a page, one as the system wrote it: equal, but for named differences.
+
+A page shows a reply, not its Markdown: where Markdown has several spellings for the same thing, the page does not tell
+which one it was. Each such spelling has a name and a reason here; whatever is none of them is a fault of the reading.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+__all__ = ["ALLOWED", "Allowed", "allowed_between", "brought"]
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """One spelling that a page does not keep. form: what both texts are brought to. why: a sentence."""
+
+    form: Callable[[str], str]
+    why: str
+
+
+def _per_row(text: str) -> str:
+    return "\n".join(_row(line) if line.startswith("|") else line for line in text.split("\n"))
+
+
+def _row(line: str) -> str:
+    cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+    rule = all(re.fullmatch(r":?-+:?", cell) for cell in cells)
+    return "| " + " | ".join("---" if rule else cell for cell in cells) + " |"
+
+
+ALLOWED: dict[str, Allowed] = {
+    "autolink": Allowed(
+        lambda text: re.sub(r"<(https?://[^\s<>]+)>", r"\1", text),
+        "`<https://…>` is shown, and clicked, as the bare URL is",
+    ),
+    "table padding": Allowed(_per_row, "how wide a table's cells are written is not to be seen"),
+}
+
+
+def allowed_between(written: str, read: str) -> tuple[str, ...]:
+    """The names of the allowed differences between what a system wrote and what was read from a page.
+
+    Raises AssertionError, with the lines that differ, for any other.
+    """
+    if written == read:
+        return ()
+    every = tuple(ALLOWED)
+    if brought(written, every) != brought(read, every):
+        lines = difflib.unified_diff(
+            brought(written, every).split("\n"), brought(read, every).split("\n"), "written", "read", lineterm=""
+        )
+        raise AssertionError("the texts differ:\n" + "\n".join(line[:300] for line in lines))
+    needed = list(every)
+    for name in every:
+        rest = [one for one in needed if one != name]
+        if brought(written, rest) == brought(read, rest):
+            needed = rest
+    return tuple(needed)
+
+
+def brought(text: str, names: Iterable[str]) -> str:
+    """`text` with these differences taken out."""
+    for name in names:
+        text = ALLOWED[name].form(text)
+    return text

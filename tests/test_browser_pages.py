@@ -1,0 +1,142 @@
+"""Awkward pages, each with one thing that makes a live chat hard to read, played through the driver with no site file.
+
+All of them are played once, several at a time in one browser; then each is held to what its page says.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browsing import settings
+from interfaces import Pages, awkward_pages
+from kept_answers import keep_answers
+from servers.page_replies import PAGES, reply_of
+
+from harvest.browser.reread import read_again
+from harvest.browser.window import Browser
+from harvest.drivers.browser import BrowserDriver
+from harvest.drivers.driver import Denied, DriverError, NotSent, Opening, Reply, Surroundings, Unanswered
+from harvest.drivers.registry import build_driver
+from recordings.run_folder import read
+
+AT_ONCE = 8
+"""Pages that are played at the same time: most of what they do is waiting."""
+
+FRAMES = ("frame-same", "frame-other", "frame-nested", "widget")
+"""Pages in which the page `plain` is shown."""
+
+FAULTS: Mapping[str, tuple[type[DriverError], str]] = {
+    "error": (Unanswered, "error"),
+    "rate-limit": (Unanswered, "rate-limit"),
+    "silence": (Unanswered, "error"),
+    "broken": (Unanswered, "error"),
+    "stuck": (NotSent, "composer-gone"),
+    "login": (Denied, "login"),
+    "captcha": (Denied, "captcha"),
+    "maintenance": (NotSent, "maintenance"),
+    "not-sent": (Denied, "too-long-for-composer"),
+}
+"""What becomes of a turn that is no answer: the kind of fault and its reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """What came of one turn. waited: seconds that `say` took."""
+
+    outcome: Reply | DriverError
+    waited: float
+
+    def watch(self) -> dict[str, Any]:
+        """How the end was told; {} where nothing was kept of it."""
+        kept = [exhibit.data for exhibit in self.outcome.exhibits if exhibit.name == "watch"]
+        return dict(json.loads(kept[0])) if kept else {}
+
+
+def said(name: str, turn: int) -> str:
+    """What is typed: more than any short box takes, and with marks that a page may render."""
+    return f"Question {turn} about {name}: what is **next**, and is `it` far?"
+
+
+@pytest.fixture(scope="module")
+def played() -> Iterator[dict[str, list[Played]]]:
+    """All pages, by name, turn by turn."""
+    with awkward_pages() as pages:
+        yield asyncio.run(play_all(pages, tuple(PAGES)))
+
+
+async def play_all(pages: Pages, names: Sequence[str]) -> dict[str, list[Played]]:
+    """Play these pages, in windows of one browser: to start one for each would take most of the time."""
+    browser = await Browser.launch(settings())
+    places = asyncio.Semaphore(AT_ONCE)
+
+    async def one(name: str) -> list[Played]:
+        async with places:
+            return await play(browser, pages.url(name), [said(name, turn + 1) for turn in range(len(PAGES[name]))])
+
+    try:
+        return dict(zip(names, await asyncio.gather(*map(one, names)), strict=True))
+    finally:
+        await browser.close()
+
+
+async def play(browser: Browser, url: str, turns: Sequence[str]) -> list[Played]:
+    """What came of each turn on the page; of its opening, where it cannot be opened."""
+    driver = build_driver("browser", {"url": url, "timeout": 60.0}, Surroundings("page", Path()))
+    assert isinstance(driver, BrowserDriver)
+    driver._browser = browser
+    outcomes: list[Played] = []
+    begun = time.monotonic()
+    try:
+        session = await driver.open(Opening("page", "topic", 1, 1))
+    except DriverError as fault:
+        return [Played(fault, time.monotonic() - begun)]
+    try:
+        for text in turns:
+            begun = time.monotonic()
+            try:
+                outcomes.append(Played(await session.say(text), time.monotonic() - begun))
+            except DriverError as fault:
+                outcomes.append(Played(fault, time.monotonic() - begun))
+    finally:
+        await session.close()
+    return outcomes
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_page(played: Mapping[str, Sequence[Played]], name: str) -> None:
+    """Each turn comes to what the page says, word for word and link by link."""
+    outcomes = played[name]
+    assert len(outcomes) == len(PAGES[name])
+    for turn, (expected, came) in enumerate(zip(PAGES[name], outcomes, strict=True), 1):
+        if expected == "answer":
+            assert isinstance(came.outcome, Reply), (turn, came.outcome, came.watch())
+            answer = came.outcome.turn.answer
+            reply = reply_of("plain" if name in FRAMES else name, turn, said(name, turn))
+            assert answer.text == reply.markdown, (turn, came.watch())
+            assert [(link.text, link.href) for link in answer.links] == list(reply.links), turn
+        else:
+            kind, reason = FAULTS[expected]
+            assert isinstance(came.outcome, kind), (turn, came.outcome)
+            assert came.outcome.reason == reason, (turn, came.outcome)
+
+
+@pytest.mark.parametrize("exhibits", [("page", "watch"), ("page",), ("reply", "watch")])
+def test_every_answer_is_read_the_same_from_what_was_kept(
+    played: Mapping[str, Sequence[Played]], tmp_path: Path, exhibits: tuple[str, ...]
+) -> None:
+    answered = {
+        name: [(said(name, turn), one.outcome) for turn, one in enumerate(turns, 1) if isinstance(one.outcome, Reply)]
+        for name, turns in played.items()
+    }
+    asyncio.run(keep_answers(tmp_path / "run", answered, exhibits=exhibits))
+    again, _ = read_again(read(tmp_path / "run"))
+    assert len(again) == sum(map(len, answered.values()))
+    wrong = [(one.conversation.key.topic, one.turn.number, one.was.text, one.now, one.trouble) for one in again]
+    assert [found for found, one in zip(wrong, again, strict=True) if one.now != one.was or one.refused] == []

@@ -1,0 +1,48 @@
+"""Replies of every kind on three real interfaces: none is cut, nothing is added, and errors are never answers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+from interfaces import NAMES, Interface, interface
+from wishing import ANSWERS, FAULTS, Came, play
+
+@pytest.fixture(scope="module", params=NAMES)
+def came(request: pytest.FixtureRequest) -> Iterator[dict[str, Came]]:
+    """What came of each wish, on one interface."""
+    with interface(request.param) as page:
+        yield _all(page)
+
+
+def _all(page: Interface) -> dict[str, Came]:
+    turns = [f"scenario {wish} n={place}" for place, wish in enumerate((*ANSWERS, *FAULTS))]
+    return {one.wish: one for one in asyncio.run(play(page, turns, contexts=3, together=4))}
+
+
+@pytest.mark.parametrize("wish", ANSWERS)
+def test_what_is_answered_is_read_whole_and_nothing_else(came: dict[str, Came], wish: str) -> None:
+    one = came[wish]
+    assert set(one.differences()) <= {"autolink"}
+    assert not one.cut
+    assert one.noise == ()
+    assert one.reply is not None
+    assert one.reply.turn.finish == "signs", "where no sign tells the end, each answer costs 4 s more"
+
+
+@pytest.mark.parametrize("wish", FAULTS)
+def test_what_comes_to_nothing_is_a_named_fault_and_never_an_answer(came: dict[str, Came], wish: str) -> None:
+    one = came[wish]
+    assert one.reply is None, f"taken for an answer: {one.text!r}"
+    assert one.fault is not None
+    assert one.fault.reason in FAULTS[wish], f"{one.fault.reason}: {one.fault.detail}"
+    if one.truth.pieces:
+        assert f"Begin {one.truth.token}." in one.fault.partial, "what there was of the answer is kept as evidence"
+    assert {exhibit.name for exhibit in one.fault.exhibits} >= {"screenshot", "page", "watch"}
+
+
+def test_a_fault_is_told_within_its_time(came: dict[str, Came]) -> None:
+    """Some pages stay busy for ever after an error; nobody waits for that for as long as an answer may take."""
+    slow = {wish: came[wish].returned - came[wish].truth.ended for wish in FAULTS}
+    assert max(slow.values()) < 60, slow
