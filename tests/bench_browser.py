@@ -17,7 +17,7 @@ import os
 import statistics
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,7 @@ from harvest.drivers.registry import build_driver
 TURNS = 3
 REPLIES = {"at once": "scenario quick", "in 1 s": "scenario prose pace=0.018"}
 CONTEXTS = (1, 2, 4)
-Way = Callable[[Interface, str, int, int], Awaitable[float]]
+Way = Callable[[Interface, str, int, int], Coroutine[Any, Any, float]]
 
 
 def _turns(wish: str, conversation: int) -> list[str]:

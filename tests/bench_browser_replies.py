@@ -33,9 +33,7 @@ def row(name: str, came: list[Came]) -> tuple[list[str], list[str]]:
             one.differences()
         except AssertionError as fault:
             complaints.append(f"{name}: {one.said}: {str(fault)[:600]}")
-    complaints += [
-        f"{name}: {one.said}: {one.fault or 'taken for an answer'}" for one in broken if not one.named_right
-    ]
+    complaints += [f"{name}: {one.said}: {one.fault or 'taken for an answer'}" for one in broken if not one.named_right]
     answered = [one for one in wanted if one.reply is not None]
     waits = [one.extra_wait for one in answered]
     cells = [

@@ -172,6 +172,8 @@ def test_a_turn_in_its_own_wrapper_goes_on_in_the_next_one() -> None:
         '<div class="suggestions" h-born="350"><div>Tell me more</div></div>',
         '<div h-born="350"><div h-click="1">Tell me more</div><div h-click="1">Another</div></div>',
         '<div h-born="350"><button>Tell me more</button></div>',
+        '<div h-born="350"><a role="button" href="https://chat.test/#">Tell me more</a></div>',
+        '<div h-born="350"><a href="javascript:void(0)">Tell me more</a> <a href="#">Another</a></div>',
         "<p>It was here before.</p>",
         '<div h-born="350"><svg/></div>',
     ],

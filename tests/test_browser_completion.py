@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 from hypothesis import given
@@ -111,6 +111,21 @@ def test_no_word_is_never_an_answer_and_after_half_a_minute_without_life_none_wi
     assert not completion.silent(page.sample(31.0))
     assert completion.silent(page.sample(32.1))
     assert not completion.silent(Simulated([], [("stop", 0.0, 1e9)]).sample(500.0))
+
+
+def test_a_turn_that_seems_to_have_failed_is_given_up_sooner_but_not_while_something_is_under_way() -> None:
+    completion = Completion()
+    assert not completion.silent(Simulated([]).sample(7.9), failed=True)
+    assert completion.silent(Simulated([]).sample(8.0), failed=True)
+    assert not completion.silent(Simulated([], [("network", 0.0, 1e9)]).sample(20.0), failed=True)
+
+
+@given(st.floats(0.0, 0.45), st.floats(0.6, 3.9))
+def test_while_the_same_text_is_put_there_anew_no_short_quiet_is_the_end(rewritten: float, quiet: float) -> None:
+    still = Sample(2.0 + quiet, quiet, 1.0, ((1.0, 0.0),), frozenset(), {"stop": 2.0}, rewritten)
+    assert Completion().judge(still) is None
+    assert Completion().judge(replace(still, at=6.0, quiet=4.0)) == Verdict("signs", 0.5)
+    assert Completion().judge(replace(still, rewritten=0.5)) == Verdict("signs", 0.5)
 
 
 def test_a_long_thought_before_the_first_word_does_not_make_the_end_slow() -> None:

@@ -32,6 +32,30 @@ def read(reply: str, user: str = "<p>{said}</p>", *, title: str = "A page", befo
 
 
 @pytest.mark.parametrize(
+    "log",
+    [
+        '<table><tr h-born="5"><td>You</td><td>{said}</td><td>12:01</td></tr>'
+        '<tr h-born="300"><td>Helpdesk</td><td><p>Up.</p></td><td>12:01</td></tr></table>',
+        '<dl><dt h-born="5">Visitor</dt><dd h-born="5">{said}</dd><dt h-born="300">Helpdesk</dt>'
+        '<dd h-born="300"><p>Up.</p></dd></dl>',
+        '<div><div class="who" h-born="5">Visitor</div><div class="words" h-born="5">{said}</div>'
+        '<div class="who" h-born="300">Helpdesk</div><div class="words" h-born="300"><p>Up.</p></div></div>',
+    ],
+)
+def test_who_speaks_stands_where_it_does_beside_the_users_words(log: str) -> None:
+    turn = read_turn(snapshot(f"<main>{log.format(said=SAID)}{COMPOSER}</main>"), SAID)
+    assert (turn.text, "Helpdesk" in turn.left_out) == ("Up.", True)
+
+
+def test_a_short_first_bubble_is_no_name_where_none_stands_before_the_users_words() -> None:
+    log = (
+        f'<dl><dd h-born="5">{SAID}</dd><dt h-born="300">Up</dt><dd h-born="300">A film of 2009.</dd></dl>'
+        "<table><tr><td>Name</td><td>Year</td></tr></table>"
+    )
+    assert read_turn(snapshot(f"<main>{log}{COMPOSER}</main>"), SAID).text == "Up\n\nA film of 2009."
+
+
+@pytest.mark.parametrize(
     "beside",
     [
         "<button>Copy</button>",

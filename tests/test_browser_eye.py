@@ -341,3 +341,16 @@ async def test_what_is_seen_of_a_page_is_what_the_browser_says_its_text_is(brows
         page = await frame.look()
         shown = await run(frame, "() => document.body.innerText")
     assert page.root.text == collapsed(shown.replace("\n", " "))
+
+
+async def test_an_empty_element_with_nested_shadow_roots_is_written_down(browser: Browser) -> None:
+    html = """<div id=hung style="width: 0; height: 0; overflow: hidden"></div><script>
+      const root = document.getElementById("hung").attachShadow({mode: "open"});
+      root.innerHTML = "<p>inside</p>";
+      root.firstChild.insertAdjacentHTML("beforebegin", "<div id=deep></div>");
+      root.getElementById("deep").attachShadow({mode: "closed"}).innerHTML = "<b>deep</b>";
+    </script>"""
+    async with showing(browser, html) as window:
+        page = await window.frames()[0].look()
+        assert named(page, "hung").hidden
+        assert page.root.text == ""

@@ -1,4 +1,4 @@
-"""The browser is killed while a run goes on: nothing recorded is lost, what was hit is invalid, and all trials finish."""
+"""The browser is killed while a run goes on: nothing recorded is lost, what was hit is invalid, all trials finish."""
 
 from __future__ import annotations
 
@@ -126,8 +126,8 @@ def _nothing_is_lost(run: Run, page: Interface) -> None:
                 recorded.append(token)
     assert len(recorded) == len(set(recorded)), "an answer was recorded twice"
     sessions: dict[str, dict[int, str]] = {}
-    for turn in truth:
-        sessions.setdefault(turn.session, {})[turn.turn] = turn.token
+    for one in truth:
+        sessions.setdefault(one.session, {})[one.turn] = one.token
     gone_on = {turns[1] for turns in sessions.values() if 2 in turns}
     assert gone_on
     assert gone_on <= set(recorded)

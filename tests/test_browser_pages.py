@@ -37,6 +37,7 @@ FAULTS: Mapping[str, tuple[type[DriverError], str]] = {
     "rate-limit": (Unanswered, "rate-limit"),
     "silence": (Unanswered, "error"),
     "broken": (Unanswered, "error"),
+    "lost": (Unanswered, "page-reloaded"),
     "stuck": (NotSent, "composer-gone"),
     "login": (Denied, "login"),
     "captcha": (Denied, "captcha"),
@@ -61,7 +62,8 @@ class Played:
 
 def said(name: str, turn: int) -> str:
     """What is typed: more than any short box takes, and with marks that a page may render."""
-    return f"Question {turn} about {name}: what is **next**, and is `it` far?"
+    number = 1 if name == "lost-turn" else turn  # what was answered before must not be taken for the answer
+    return f"Question {number} about {name}: what is **next**, and is `it` far?"
 
 
 @pytest.fixture(scope="module")

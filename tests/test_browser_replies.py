@@ -9,6 +9,7 @@ import pytest
 from interfaces import NAMES, Interface, interface
 from wishing import ANSWERS, FAULTS, Came, play
 
+
 @pytest.fixture(scope="module", params=NAMES)
 def came(request: pytest.FixtureRequest) -> Iterator[dict[str, Came]]:
     """What came of each wish, on one interface."""

@@ -382,3 +382,35 @@ async def test_a_long_answer_in_two_hundred_pieces_costs_little(browser: Browser
         assert glance.changes == 200
         print(f"200 pieces in {streamed:.0f} ms, whole={whole}: scripts ran {spent * 1000:.0f} ms")
         assert spent < 0.25 * streamed / 1000
+
+
+async def test_text_that_is_put_there_anew_is_no_change_but_is_told(plain: Window) -> None:
+    frame = await sent(plain)
+    await run(frame, "() => { document.getElementById('log').innerHTML = '<p>Up to here</p>'; }")
+    first = await frame.sample()
+    assert (first.changes, first.rewritten) == (1, None)
+    await run(frame, "() => { document.getElementById('log').innerHTML = '<p>Up to <a href=x></a>here</p>'; }")
+    await run(frame, "() => { document.getElementById('log').innerHTML = '<p>Up to here</p>'; }")
+    await run(frame, "() => { const log = document.getElementById('log'); log.innerHTML = log.innerHTML; }")
+    await run(frame, "() => { const nav = document.getElementById('nav'); nav.innerHTML = nav.innerHTML; }")
+    second = await frame.sample()
+    assert second.rewritten is not None
+    assert second.rewritten < second.asked  # type: ignore[operator]
+    await run(frame, "() => { document.getElementById('log').innerHTML = ''; }")
+
+
+async def test_a_turn_is_followed_into_another_document(browser: Browser) -> None:
+    async with showing(browser, PAGE + "<button>Stop</button><i class=turning>o</i>") as window:
+        frame = window.frames()[0]
+        await frame.follow()
+        glance = await frame.sample()
+        assert glance.asked is not None
+        assert (glance.changes, now(glance)) == (0, {"stop"}), "what tells of writing counts, an ornament does not"
+        await run(frame, "() => { document.getElementById('log').textContent = 'An answer'; }")
+        assert (await frame.sample()).changes == 1
+        page = await frame.look()
+        assert page.asked is None
+        assert not any(node.born is not None or "h-said" in node.attributes for node in page.walk())
+        # The next turn is one of this document again.
+        again = await sent(window)
+        assert (await again.look()).asked is not None

@@ -229,7 +229,7 @@ def is_control(node: Node) -> bool:
 
 
 def leads(node: Node) -> bool:
-    """Whether it is a link to somewhere: `#` alone and scripts are what pages write where something is to be pressed."""
+    """Whether it is a link to somewhere: `#` alone and scripts are written where something is to be pressed."""
     href = node.get("href")
     return node.tag == "a" and "href" in node.attributes and not (href.endswith("#") or href.startswith("javascript:"))
 

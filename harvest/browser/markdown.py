@@ -318,13 +318,14 @@ def _gap(left: Node, right: Node) -> str:
     """What a person sees between two elements that no text parts: nothing, a space, or another line."""
     if left.tag == "br" or right.tag == "br":
         return ""
-    known = left.box is not None and right.box is not None
-    below = known and right.box.y >= left.box.bottom - 1
-    if left.tag == right.tag == "a":
+    links = left.tag == right.tag == "a"
+    if left.box is None or right.box is None:
+        return " " if links else ""
+    below = right.box.y >= left.box.bottom - 1
+    if links:
         return BREAK if below and left.block and right.block else " "
-    if not known or not (left.tag in ("div", "a") or right.tag in ("div", "a")):
-        return ""
-    return " " if below or right.box.x - left.box.right >= 3 else ""
+    parts = left.tag in ("div", "a") or right.tag in ("div", "a")
+    return " " if parts and (below or right.box.x - left.box.right >= 3) else ""
 
 
 def _space(node: Node) -> str:

@@ -69,6 +69,7 @@ class Waiting:
         self._container = 0
         self._bytes = 0
         self._looked_at = (-1, 0)
+        self._lost = False  # whether another document came in which the user's words do not stand
         self._shift = 0.0  # seconds from the sending to the coming of the document in which the answer is awaited
 
     async def answer(self, seconds: float) -> Awaited:
@@ -83,7 +84,8 @@ class Waiting:
                 seen = await self._glance()
             sample = self._sample(seen)
             verdict = self._completion.judge(sample)
-            silent = self._began is None and self._completion.silent(sample, failed=self._trouble is not None)
+            failed = self._lost or self._trouble is not None
+            silent = self._began is None and self._completion.silent(sample, failed=failed)
             late = time.monotonic() >= until
             if verdict or silent or late:
                 source, page, turn = await self._look()
@@ -121,7 +123,8 @@ class Waiting:
         source = await self._place.frame.source(self._selectors)
         page = parse_page(source)
         turn = read_turn(page, self._said, habits=self._habits)
-        if self._shift and not self._repeated(page):
+        self._lost = bool(self._shift) and not self._repeated(page)
+        if self._lost:
             turn = ReadTurn("")
         self._bytes = len(turn.text.encode())
         if turn.text and self._began is None:

@@ -3,8 +3,8 @@
 Nothing here hangs: every call is bounded in time and ends at once when the page or the browser is gone. Every failure
 becomes a `DriverError`:
 
-    NotSent      page-unreachable, page-timeout, page-download (no page came), browser-start (too slow to start, or killed);
-                 part-gone, part-covered, part-off (nothing was clicked or typed)
+    NotSent      page-unreachable, page-timeout, page-download (no page came), browser-start (too slow to start, or
+                 killed); part-gone, part-covered, part-off (nothing was clicked or typed)
     Unanswered   page-crashed, page-closed, page-hung, browser-gone, frame-gone, frame-silent, page-moved (a new
                  document came),
                  page-broken (anything else)

@@ -151,12 +151,12 @@ class Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers["Content-Length"])).decode()
         way, _, page = self.path.strip("/").partition("/")
         with contextlib.suppress(ConnectionError):
-            if way in ("reloading", "redirecting"):
+            if way in ("reloading", "redirecting", "lost-turn"):
                 form = parse_qs(body)
                 session = form["session"][0]
                 turn = self.state.take(way, session, form["text"][0])
                 self.state.deliver(turn, lambda event: None)
-                if way == "reloading":
+                if way != "redirecting":
                     self.answer(200, self.page(way, session), "text/html; charset=utf-8")
                 else:
                     self.answer(303, "", location=f"/{way}?session={session}")
@@ -181,6 +181,7 @@ class Handler(BaseHTTPRequestHandler):
         history = "".join(
             f'<div class="bubble user">{html.escape(turn.text)}</div><div class="bubble bot">{bubble}</div>\n'
             for turn in turns
+            if PAGES[name][turn.turn - 1 : turn.turn] != ("lost",)
             for bubble in turn.reply.bubbles
         )
         body = (FOLDER / f"{name}.html").read_text(encoding="utf-8")

@@ -107,10 +107,11 @@ PAGES: dict[str, tuple[str, ...]] = {
     "receipts": ("answer", "answer"),
     "redirecting": ("answer", "answer"),
     "loaded-anew": ("answer", "answer"),
+    "lost-turn": ("answer", "lost"),
 }
 """What becomes of the first turns on each page: `answer` is the reply of that turn; login, captcha, maintenance,
 rate-limit and error are said by the page; silence: it says nothing, though the server failed; broken: half a reply, and
-nothing told; stuck: nothing can be typed any more; not-sent: what is typed does not go in whole (a turn of more than 24
+nothing told; lost: the turn does not appear; stuck: nothing can be typed any more; not-sent: what is typed does not go in whole (a turn of more than 24
 characters). What each page does stands in its first line."""
 
 
@@ -245,7 +246,7 @@ def _cards(page: str, turn: int, text: str, mark: str) -> PageReply:
             f'<p>Here is the harbour:</p><img src="{picture}" alt="The harbour at noon">'
             f'<div class="cards">{cards}</div><p>Mark {mark}.</p>',
         ),
-        "Here is the harbour:\n\nThe harbour at noon\n\n"
+        "Here is the harbour:\n\nThe harbour at noon\n"
         f"[Boats of the harbour example.org](https://example.org/boats/{turn})\n"
         f"[Nets and knots example.org](https://example.org/nets/{turn})\n\nMark {mark}.",
         (
@@ -262,7 +263,8 @@ def _japanese(page: str, turn: int, text: str, mark: str) -> PageReply:
             f'<p>{turn}番目の回答です。詳しくは<a href="{href}">案内</a>をご覧ください。</p>'
             f"<ul><li>東京タワー</li><li>午後3:05の船</li></ul><p>印は{mark}です。</p>",
         ),
-        f"{turn}番目の回答です。詳しくは[案内]({href})をご覧ください。\n\n- 東京タワー\n- 午後3:05の船\n\n印は{mark}です。",
+        f"{turn}番目の回答です。詳しくは[案内]({href})をご覧ください。\n\n- 東京タワー\n- 午後3:05の船\n\n"
+        f"印は{mark}です。",
         (("案内", href),),
     )
 
