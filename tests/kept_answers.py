@@ -52,7 +52,7 @@ async def record_conversation(
     session: str = "",
     place: int = 1,
 ) -> None:
-    """Record one conversation of the system `page` as the runner would have, with its routes where there is a protocol."""
+    """Record one conversation of the system `page` as the runner would, with its routes where there is a protocol."""
     identity = trial_identity(protocol, topic, writer.header.systems["page"], trial)
     start = TrialStarted(identity, TrialKey("page", topic.id, trial), 1, session or f"page/{trial}/{topic.id}", place)
     await writer.append(start)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from snapshots import COMPOSER, snapshot
 
-from harvest.browser.anchor import Spot, find_spot
-from harvest.browser.echo import trail
-from harvest.browser.ground import Ground
+from harvest.reading.anchor import Spot, find_spot
+from harvest.reading.echo import trail
+from harvest.reading.ground import Ground
 
 SAID = "Which film is it?"
 

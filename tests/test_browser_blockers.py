@@ -11,11 +11,11 @@ from dataclasses import dataclass
 import pytest
 from browsing import browsing, pages, run
 
-from harvest.browser.blockers import Blocker, find_blocker, find_blockers
-from harvest.browser.page import Node, Page
-from harvest.browser.reading import ReadTurn, read_turn
 from harvest.browser.settings import BrowserSettings
 from harvest.browser.traffic import Fault
+from harvest.finding.blockers import Blocker, find_blocker, find_blockers
+from harvest.reading.page import Node, Page
+from harvest.reading.turn import ReadTurn, read_turn
 from harvest.sites.description import site_of
 
 SAID = "What is an error 500, and what is a rate limit?"
@@ -359,7 +359,7 @@ def test_a_window_to_click_away_goes_before_a_wall_that_cannot_be(seen: Seen) ->
 
 
 def looked(markup: str, asked: bool = True) -> Page:
-    from harvest.browser.page import parse_page
+    from harvest.reading.page import parse_page
 
     head = 'url="https://chat.example/" width="1280" height="800"' + (' asked="900"' if asked else "")
     return parse_page(f"<h-page {head}>{markup}</h-page>")

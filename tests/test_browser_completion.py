@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harvest.browser.completion import FIRM, LOOSE, TRUSTED, Completion, Patience, Sample, Verdict
+from harvest.chats.completion import FIRM, LOOSE, TRUSTED, Completion, Patience, Sample, Verdict
 
 STEP = 0.1
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from snapshots import COMPOSER, snapshot
 
-from harvest.browser.phrases import (
+from harvest.reading.phrases import (
     is_counter,
     is_label,
     is_named_time,
@@ -17,7 +17,7 @@ from harvest.browser.phrases import (
     is_time,
     without_cursor,
 )
-from harvest.browser.reading import Habits, ReadTurn, learn, read_turn
+from harvest.reading.turn import Habits, ReadTurn, learn, read_turn
 
 SAID = "Which film is it?"
 

@@ -10,10 +10,10 @@ import asyncio
 import pytest
 from browsing import browsing, pages
 
-from harvest.browser.discovery import find_composer, find_launcher, find_new_chat, find_send, find_stop
-from harvest.browser.page import Node, Page, parse_page
 from harvest.browser.settings import BrowserSettings
-from harvest.browser.wordings import NEW_CHAT, SEND, STOP, TALK, code_words
+from harvest.finding.discovery import find_composer, find_launcher, find_new_chat, find_send, find_stop
+from harvest.finding.wordings import NEW_CHAT, SEND, STOP, TALK, code_words
+from harvest.reading.page import Node, Page, parse_page
 
 STYLE = """<style>body{margin:0;font:16px sans-serif;display:flex;flex-direction:column;height:100vh}
 .log{flex:1;overflow:auto}form,.bar{display:flex;gap:4px;padding:10px}textarea,[contenteditable],.wide{flex:1;min-height:36px}

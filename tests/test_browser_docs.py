@@ -8,15 +8,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import get_args
 
-from harvest.browser.completion import FIRM, LOOSE
 from harvest.browser.lifeline import GONE
-from harvest.browser.opening import WALLS
+from harvest.chats.completion import FIRM, LOOSE
+from harvest.chats.opening import WALLS
 from harvest.drivers.browser import Kept
 from harvest.rerouting import PARTED
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "browser.md").read_text(encoding="utf-8")
-SOURCES = [*(ROOT / "harvest" / "browser").glob("*.py"), ROOT / "harvest" / "drivers" / "browser.py"]
+SOURCES = [
+    *(path for part in ("browser", "reading", "finding", "chats") for path in (ROOT / "harvest" / part).glob("*.py")),
+    ROOT / "harvest" / "drivers" / "browser.py",
+]
 KINDS = {"NotSent", "Unanswered", "Denied"}
 SHAPE = re.compile(r"(?:page|frame|browser)-[a-z]+")
 """Of reasons that are not written where they are raised."""

@@ -19,8 +19,8 @@ from interfaces import Pages, awkward_pages
 from kept_answers import keep_answers
 from servers.page_replies import PAGES, reply_of
 
-from harvest.browser.reread import read_again
 from harvest.browser.window import Browser
+from harvest.chats.reread import read_again
 from harvest.drivers.browser import BrowserDriver
 from harvest.drivers.driver import Denied, DriverError, NotSent, Opening, Reply, Surroundings, Unanswered
 from harvest.drivers.registry import build_driver

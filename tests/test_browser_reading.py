@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from snapshots import COMPOSER, snapshot
 
-from harvest.browser.page import Node, letters
-from harvest.browser.reading import Habits, ReadTurn, learn, read_turn
+from harvest.reading.page import Node, letters
+from harvest.reading.turn import Habits, ReadTurn, learn, read_turn
 from topics.links import Link, links_in
 
 SAID = "Which film is it?"

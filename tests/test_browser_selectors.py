@@ -11,9 +11,9 @@ from browsing import browsing, pages, run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harvest.browser.page import Node, Page, parse_page
-from harvest.browser.selectors import selector_for, selector_for_all, stable_class, stable_id
 from harvest.browser.settings import BrowserSettings
+from harvest.finding.selectors import selector_for, selector_for_all, stable_class, stable_id
+from harvest.reading.page import Node, Page, parse_page
 from harvest.sites.selector import checked_selector
 
 WIDGET = """<!doctype html><body>

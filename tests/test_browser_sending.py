@@ -10,9 +10,9 @@ import pytest_asyncio
 from browsing import browsing, named, run, showing
 
 from harvest.browser.part import Part
-from harvest.browser.place import Place
-from harvest.browser.sending import send, type_text
 from harvest.browser.window import Browser, Window
+from harvest.chats.place import Place
+from harvest.chats.sending import send, type_text
 from harvest.drivers.driver import NotSent
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

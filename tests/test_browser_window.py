@@ -22,11 +22,11 @@ from servers.local_http import Asked, response, serving
 
 from harvest.browser import frame as frame_module
 from harvest.browser import part as part_module
-from harvest.browser.page import Box
 from harvest.browser.settings import BrowserSettings
 from harvest.browser.trace import cleaned
 from harvest.browser.window import Browser, Part, Window, own_browser
 from harvest.drivers.driver import Denied, NotSent, Unanswered
+from harvest.reading.page import Box
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -16,10 +16,10 @@ from browsing import browsing
 from interfaces import NAMES, Pages, awkward_pages, interface
 from same_words import allowed_between
 
-from harvest.browser.chat import Manners
-from harvest.browser.draft import Finding, drafted, without
-from harvest.browser.probe import Probed, probe
 from harvest.browser.settings import BrowserSettings
+from harvest.chats.chat import Manners
+from harvest.chats.draft import Finding, drafted, without
+from harvest.chats.probe import Probed, probe
 from harvest.cli.main import main
 from harvest.drivers.driver import DriverError, Opening, Surroundings
 from harvest.drivers.registry import build_driver

@@ -22,8 +22,8 @@ from kept_answers import EVERY, Worse, keep_answers, record_conversation
 from servers.page_replies import reply_of
 
 from harvest.audit import Audit, load_audit
-from harvest.browser.reread import read_again
 from harvest.browser.window import Browser
+from harvest.chats.reread import read_again
 from harvest.cli.main import main
 from harvest.drivers.browser import BrowserDriver
 from harvest.drivers.driver import Exhibit, Opening, Reply, Surroundings

@@ -1,1 +1,1 @@
-"""Live pages: what stands on them, where to type, when an answer is finished, and what it says."""
+"""The browser: its windows, what can be done in them, and the eye that sees what a person would."""

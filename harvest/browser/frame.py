@@ -10,9 +10,9 @@ from harvest.browser.faults import broken
 from harvest.browser.glance import Glance, glance_of
 from harvest.browser.injected import ASK_EYE, EDGES, NO_EYE, eye_source
 from harvest.browser.lifeline import Lifeline
-from harvest.browser.page import Box, Page, parse_page
 from harvest.browser.part import Keyboard, Part
 from harvest.drivers.driver import Unanswered
+from harvest.reading.page import Box, Page, parse_page
 
 __all__ = ["Document", "Frame"]
 

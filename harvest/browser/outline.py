@@ -6,7 +6,7 @@ import base64
 from collections.abc import Sequence
 from html import escape
 
-from harvest.browser.page import Box
+from harvest.reading.page import Box
 
 __all__ = ["overlay"]
 

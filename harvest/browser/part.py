@@ -8,8 +8,8 @@ from typing import Any, Protocol, cast
 from harvest.browser.faults import undone
 from harvest.browser.injected import BOX, COVERED, VALUE
 from harvest.browser.lifeline import Lifeline
-from harvest.browser.page import Box
 from harvest.drivers.driver import NotSent
+from harvest.reading.page import Box
 
 __all__ = ["Handle", "Keyboard", "Part", "Placed"]
 

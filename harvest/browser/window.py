@@ -31,12 +31,12 @@ from harvest.browser.frame import Frame
 from harvest.browser.injected import eye_source
 from harvest.browser.lifeline import Lifeline, is_end
 from harvest.browser.outline import overlay
-from harvest.browser.page import Box
 from harvest.browser.part import Part
 from harvest.browser.settings import BrowserSettings
 from harvest.browser.trace import cleaned
 from harvest.browser.traffic import Traffic
 from harvest.drivers.driver import Denied, NotSent, Unanswered
+from harvest.reading.page import Box
 
 __all__ = ["Browser", "Frame", "Part", "Window", "own_browser"]
 

@@ -13,7 +13,7 @@ import click
 from topics.errors import InputError
 
 if TYPE_CHECKING:
-    from harvest.browser.probe import Probed
+    from harvest.chats.probe import Probed
 
 __all__ = ["command"]
 
@@ -75,11 +75,11 @@ def _check(url: str, message: str, out: Path | None, screenshot: Path | None, lo
 
 
 async def _probed(url: str, message: str, login: Path | None, seconds: float, headed: bool) -> Probed:
-    from harvest.browser.chat import Manners
     from harvest.browser.installed import find_browser
-    from harvest.browser.probe import probe
     from harvest.browser.settings import BrowserSettings
     from harvest.browser.window import Browser, own_browser
+    from harvest.chats.chat import Manners
+    from harvest.chats.probe import probe
 
     found = find_browser(os.environ, own=own_browser)
     settings = BrowserSettings(executable=found.path, headless=not headed, storage_state=login)

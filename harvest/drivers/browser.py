@@ -13,12 +13,12 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, model_validator
 
-from harvest.browser.chat import Chat, Manners
-from harvest.browser.completion import Experience, Patience
 from harvest.browser.installed import find_browser
 from harvest.browser.login import secrets_of
 from harvest.browser.settings import BrowserSettings
 from harvest.browser.window import Browser, Window, own_browser
+from harvest.chats.chat import Chat, Manners
+from harvest.chats.completion import Experience, Patience
 from harvest.drivers.driver import (
     Capabilities,
     DriverError,

@@ -111,8 +111,8 @@ PAGES: dict[str, tuple[str, ...]] = {
 }
 """What becomes of the first turns on each page: `answer` is the reply of that turn; login, captcha, maintenance,
 rate-limit and error are said by the page; silence: it says nothing, though the server failed; broken: half a reply, and
-nothing told; lost: the turn does not appear; stuck: nothing can be typed any more; not-sent: what is typed does not go in whole (a turn of more than 24
-characters). What each page does stands in its first line."""
+nothing told; lost: the turn does not appear; stuck: nothing can be typed any more; not-sent: what is typed does not go
+in whole (a turn of more than 24 characters). What each page does stands in its first line."""
 
 
 def reply_of(page: str, turn: int, text: str) -> PageReply:

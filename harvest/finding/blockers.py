@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harvest.browser.banners import find_banner
-from harvest.browser.blocker import Blocker, came_since
-from harvest.browser.failures import find_failure
-from harvest.browser.page import Node, Page, letters
-from harvest.browser.reading import ReadTurn
 from harvest.browser.traffic import Fault
-from harvest.browser.walls import find_wall
+from harvest.finding.banners import find_banner
+from harvest.finding.blocker import Blocker, came_since
+from harvest.finding.failures import find_failure
+from harvest.finding.walls import find_wall
+from harvest.reading.page import Node, Page, letters
+from harvest.reading.turn import ReadTurn
 from harvest.sites.site import Block, Site
 
 __all__ = ["Blocker", "find_blocker", "find_blockers"]

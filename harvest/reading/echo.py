@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from harvest.browser.ground import Ground, hints, signature
-from harvest.browser.page import Node, collapsed, letters
+from harvest.reading.ground import Ground, hints, signature
+from harvest.reading.page import Node, collapsed, letters
 
 __all__ = ["Echo", "find_echoes", "trail"]
 

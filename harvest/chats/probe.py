@@ -11,16 +11,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
 
-from harvest.browser.chat import Chat, Manners, Said
-from harvest.browser.completion import Experience
-from harvest.browser.discovery import find_send
-from harvest.browser.draft import Finding, drafted, without
-from harvest.browser.findings import Exchange, exchange_of, found_opening, found_place, found_speaking, proven
 from harvest.browser.frame import Frame
-from harvest.browser.page import Box, Node
 from harvest.browser.settings import BrowserSettings
 from harvest.browser.window import Browser, Window
+from harvest.chats.chat import Chat, Manners, Said
+from harvest.chats.completion import Experience
+from harvest.chats.draft import Finding, drafted, without
+from harvest.chats.findings import Exchange, exchange_of, found_opening, found_place, found_speaking, proven
 from harvest.drivers.driver import DriverError
+from harvest.finding.discovery import find_send
+from harvest.reading.page import Box, Node
 from harvest.sites.description import parse_site, site_of
 
 __all__ = ["Probed", "probe"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from harvest.browser.ground import hints, is_control
-from harvest.browser.page import Node
-from harvest.browser.phrases import is_status
+from harvest.reading.ground import hints, is_control
+from harvest.reading.page import Node
+from harvest.reading.phrases import is_status
 
 __all__ = ["bar_of", "is_listing", "language_of", "listing_text"]
 

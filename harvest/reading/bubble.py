@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from harvest.browser.ground import is_control, kind
-from harvest.browser.markdown import is_picture
-from harvest.browser.page import Node, collapsed
+from harvest.reading.ground import is_control, kind
+from harvest.reading.markdown import is_picture
+from harvest.reading.page import Node, collapsed
 
 __all__ = [
     "PROSE",

@@ -10,11 +10,11 @@ from __future__ import annotations
 import asyncio
 import time
 
-from harvest.browser.page import collapsed, letters
 from harvest.browser.part import Part
-from harvest.browser.place import Place
 from harvest.browser.window import Window
+from harvest.chats.place import Place
 from harvest.drivers.driver import Denied, NotSent, Unanswered
+from harvest.reading.page import collapsed, letters
 
 __all__ = ["send", "type_text"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from harvest.browser.labels import code_of, is_button, is_icon, labels_of, role_of
-from harvest.browser.page import Box, Node, Page
-from harvest.browser.weighing import Candidate, Scales, around, first, listed, shown
-from harvest.browser.wordings import NEW_CHAT, NOT_SEND, OPEN_CHAT, SEARCH, SEND, STOP, Wording, words
+from harvest.finding.labels import code_of, is_button, is_icon, labels_of, role_of
+from harvest.finding.weighing import Candidate, Scales, around, first, listed, shown
+from harvest.finding.wordings import NEW_CHAT, NOT_SEND, OPEN_CHAT, SEARCH, SEND, STOP, Wording, words
+from harvest.reading.page import Box, Node, Page
 
 __all__ = ["find_launcher", "find_new_chat", "find_send", "find_stop"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 
-from harvest.browser.page import Node
+from harvest.reading.page import Node
 
 __all__ = ["table_lines"]
 

@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from harvest.browser.page import Node
-from harvest.browser.wordings import Wording
+from harvest.finding.wordings import Wording
+from harvest.reading.page import Node
 
 __all__ = ["Candidate", "Scales", "around", "first", "listed", "shown"]
 

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from harvest.browser.page import Node, Page
+from harvest.reading.page import Node, Page
 
 __all__ = ["selector_for", "selector_for_all", "stable_class", "stable_id"]
 

@@ -9,16 +9,16 @@ import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from harvest.browser.blockers import Blocker, find_blockers
-from harvest.browser.completion import Completion, Experience, Patience
-from harvest.browser.opening import WALLS, Opening
-from harvest.browser.page import Page, markup
-from harvest.browser.place import Place, place_on, send_button
-from harvest.browser.reading import Habits, ReadTurn, learn
-from harvest.browser.sending import send, type_text
-from harvest.browser.waiting import Awaited, Waiting
 from harvest.browser.window import Window
+from harvest.chats.completion import Completion, Experience, Patience
+from harvest.chats.opening import WALLS, Opening
+from harvest.chats.place import Place, place_on, send_button
+from harvest.chats.sending import send, type_text
+from harvest.chats.waiting import Awaited, Waiting
 from harvest.drivers.driver import DriverError, Exhibit, NotSent, Unanswered
+from harvest.finding.blockers import Blocker, find_blockers
+from harvest.reading.page import Page, markup
+from harvest.reading.turn import Habits, ReadTurn, learn
 from harvest.sites.site import Site
 from protocols.answer import Answer
 

@@ -11,7 +11,7 @@ from bisect import bisect_left, bisect_right
 from functools import lru_cache
 from typing import NamedTuple
 
-from harvest.browser.page import Node, Page
+from harvest.reading.page import Node, Page
 
 __all__ = ["CONTROLS", "Ground", "Span", "akin", "hints", "hints_last", "is_control", "kind", "leads", "signature"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from harvest.browser.page import Node, Page, collapsed
-from harvest.browser.wordings import code_words
+from harvest.finding.wordings import code_words
+from harvest.reading.page import Node, Page, collapsed
 
 __all__ = ["code_of", "is_button", "is_icon", "label_of", "labels_of", "role_of"]
 

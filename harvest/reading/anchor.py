@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from harvest.browser.echo import Echo, find_echoes
-from harvest.browser.ground import Ground, akin, hints, leads, signature
-from harvest.browser.page import Node, collapsed, letters
-from harvest.browser.phrases import is_label, is_notice, is_placeholder, is_status, is_time
+from harvest.reading.echo import Echo, find_echoes
+from harvest.reading.ground import Ground, akin, hints, leads, signature
+from harvest.reading.page import Node, collapsed, letters
+from harvest.reading.phrases import is_label, is_notice, is_placeholder, is_status, is_time
 
 __all__ = ["Spot", "find_spot"]
 

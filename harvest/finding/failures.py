@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from urllib.parse import urlsplit
 
-from harvest.browser.blocker import Blocker, came_since, inside_code
-from harvest.browser.labels import is_button, role_of
-from harvest.browser.notices import FAULT, RATE_LIMIT, SIGN_IN_FIRST
-from harvest.browser.page import Node, Page, letters
-from harvest.browser.reading import ReadTurn
 from harvest.browser.traffic import CARRYING, Fault
-from harvest.browser.wordings import code_words, words
+from harvest.finding.blocker import Blocker, came_since, inside_code
+from harvest.finding.labels import is_button, role_of
+from harvest.finding.notices import FAULT, RATE_LIMIT, SIGN_IN_FIRST
+from harvest.finding.wordings import code_words, words
+from harvest.reading.page import Node, Page, letters
+from harvest.reading.turn import ReadTurn
 
 __all__ = ["find_failure"]
 

@@ -6,14 +6,14 @@ import asyncio
 import time
 from collections.abc import Sequence
 
-from harvest.browser.blockers import find_blocker, find_blockers
-from harvest.browser.discovery import find_launcher, find_new_chat
 from harvest.browser.frame import Frame
-from harvest.browser.page import Node, Page
-from harvest.browser.place import GOOD, Place, place_on
-from harvest.browser.selectors import selector_for
 from harvest.browser.window import Window
+from harvest.chats.place import GOOD, Place, place_on
 from harvest.drivers.driver import Denied, DriverError, NotSent, Unanswered
+from harvest.finding.blockers import find_blocker, find_blockers
+from harvest.finding.discovery import find_launcher, find_new_chat
+from harvest.finding.selectors import selector_for
+from harvest.reading.page import Node, Page
 from harvest.sites.site import Site
 
 __all__ = ["WALLS", "Opening"]

@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-from harvest.browser.bubble import (
+from harvest.reading.bubble import (
     PROSE,
     SHORT,
     Edge,
@@ -25,10 +25,10 @@ from harvest.browser.bubble import (
     leaves_of,
     one_of_many,
 )
-from harvest.browser.ground import hints, hints_last, is_control, kind
-from harvest.browser.listing import bar_of, is_listing
-from harvest.browser.page import Node, Page, collapsed
-from harvest.browser.phrases import (
+from harvest.reading.ground import hints, hints_last, is_control, kind
+from harvest.reading.listing import bar_of, is_listing
+from harvest.reading.page import Node, Page, collapsed
+from harvest.reading.phrases import (
     is_counter,
     is_label,
     is_named_time,

@@ -11,14 +11,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from harvest.browser.anchor import Spot, find_spot
-from harvest.browser.bubble import Edge, edges_of
-from harvest.browser.decoration import Decorations, find_decorations, names_on, pressed_on
-from harvest.browser.echo import trail
-from harvest.browser.ground import Ground, signature
-from harvest.browser.markdown import markdown
-from harvest.browser.page import Node, Page, collapsed
-from harvest.browser.phrases import is_label, is_placeholder, without_cursor
+from harvest.reading.anchor import Spot, find_spot
+from harvest.reading.bubble import Edge, edges_of
+from harvest.reading.decoration import Decorations, find_decorations, names_on, pressed_on
+from harvest.reading.echo import trail
+from harvest.reading.ground import Ground, signature
+from harvest.reading.markdown import markdown
+from harvest.reading.page import Node, Page, collapsed
+from harvest.reading.phrases import is_label, is_placeholder, without_cursor
 from topics.links import Link, links_in
 
 __all__ = ["Habits", "ReadTurn", "learn", "read_bubbles", "read_turn"]

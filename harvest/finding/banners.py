@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harvest.browser.blocker import Blocker, covers, overlap
-from harvest.browser.discovery import find_composer
-from harvest.browser.labels import code_of, is_button, labels_of, role_of
-from harvest.browser.notices import ACCEPT, CLOSE, COOKIES, NECESSARY, REJECT, SIGN_IN, SIGN_IN_FIRST, TERMS
-from harvest.browser.page import Node, Page
-from harvest.browser.wordings import Wording, words
+from harvest.finding.blocker import Blocker, covers, overlap
+from harvest.finding.discovery import find_composer
+from harvest.finding.labels import code_of, is_button, labels_of, role_of
+from harvest.finding.notices import ACCEPT, CLOSE, COOKIES, NECESSARY, REJECT, SIGN_IN, SIGN_IN_FIRST, TERMS
+from harvest.finding.wordings import Wording, words
+from harvest.reading.page import Node, Page
 
 __all__ = ["dialogs", "find_banner"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from harvest.browser.page import Box, Node, Page
+from harvest.reading.page import Box, Node, Page
 
 __all__ = ["Blocker", "came_since", "covers", "inside_code", "overlap"]
 

@@ -11,11 +11,11 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import NamedTuple
 
-from harvest.browser.ground import CONTROLS, hints, is_control
-from harvest.browser.listing import is_listing, language_of, listing_text
-from harvest.browser.page import Node
-from harvest.browser.spans import BREAK, Marks, emphasised, finished, inside_code, linked, shown_text
-from harvest.browser.tables import table_lines
+from harvest.reading.ground import CONTROLS, hints, is_control
+from harvest.reading.listing import is_listing, language_of, listing_text
+from harvest.reading.page import Node
+from harvest.reading.spans import BREAK, Marks, emphasised, finished, inside_code, linked, shown_text
+from harvest.reading.tables import table_lines
 
 __all__ = ["is_picture", "markdown"]
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 
-from harvest.browser.banners import dialogs
-from harvest.browser.blocker import Blocker, came_since, covers
-from harvest.browser.discovery import find_composer
-from harvest.browser.labels import is_button, labels_of
-from harvest.browser.notices import HUMAN, MAINTENANCE, RATE_LIMIT, SIGN_IN, SIGN_IN_FIRST
-from harvest.browser.page import Node, Page
+from harvest.finding.banners import dialogs
+from harvest.finding.blocker import Blocker, came_since, covers
+from harvest.finding.discovery import find_composer
+from harvest.finding.labels import is_button, labels_of
+from harvest.finding.notices import HUMAN, MAINTENANCE, RATE_LIMIT, SIGN_IN, SIGN_IN_FIRST
+from harvest.reading.page import Node, Page
 
 __all__ = ["find_wall"]
 

@@ -11,14 +11,14 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from harvest.browser.blocker import Blocker
-from harvest.browser.completion import Completion, Sample, Verdict
 from harvest.browser.glance import Glance
-from harvest.browser.page import Page, letters, parse_page
-from harvest.browser.place import Place
-from harvest.browser.reading import Habits, ReadTurn, read_turn
 from harvest.browser.window import Window
+from harvest.chats.completion import Completion, Sample, Verdict
+from harvest.chats.place import Place
 from harvest.drivers.driver import Unanswered
+from harvest.finding.blocker import Blocker
+from harvest.reading.page import Page, letters, parse_page
+from harvest.reading.turn import Habits, ReadTurn, read_turn
 
 __all__ = ["Awaited", "Waiting"]
 

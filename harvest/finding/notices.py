@@ -6,7 +6,7 @@ shown to be no answer.
 
 from __future__ import annotations
 
-from harvest.browser.wordings import Wording
+from harvest.finding.wordings import Wording
 
 __all__ = [
     "ACCEPT",

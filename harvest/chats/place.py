@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from harvest.browser.discovery import find_composer, find_send
 from harvest.browser.frame import Frame
-from harvest.browser.page import Node, Page
+from harvest.finding.discovery import find_composer, find_send
+from harvest.reading.page import Node, Page
 from harvest.sites.site import Site
 
 __all__ = ["Place", "place_on", "send_button"]

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from harvest.browser.blockers import find_blocker
-from harvest.browser.opening import WALLS
-from harvest.browser.page import Page, parse_page
-from harvest.browser.reading import Habits, ReadTurn, learn, read_bubbles, read_turn
+from harvest.chats.opening import WALLS
+from harvest.finding.blockers import find_blocker
+from harvest.reading.page import Page, parse_page
+from harvest.reading.turn import Habits, ReadTurn, learn, read_bubbles, read_turn
 from protocols.answer import Answer
 from recordings.attempts import Attempt
 from recordings.conversation import Conversation, SystemTurn, Turn

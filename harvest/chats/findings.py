@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from harvest.browser.chat import Said
-from harvest.browser.discovery import find_composer, find_new_chat, find_send
-from harvest.browser.draft import Finding
-from harvest.browser.opening import Opening
-from harvest.browser.page import Node, Page, parse_page
-from harvest.browser.place import Place
-from harvest.browser.reading import ReadTurn, read_turn
-from harvest.browser.selectors import selector_for, selector_for_all
-from harvest.browser.wordings import code_words, words
+from harvest.chats.chat import Said
+from harvest.chats.draft import Finding
+from harvest.chats.opening import Opening
+from harvest.chats.place import Place
 from harvest.drivers.driver import DriverError
+from harvest.finding.discovery import find_composer, find_new_chat, find_send
+from harvest.finding.selectors import selector_for, selector_for_all
+from harvest.finding.wordings import code_words, words
+from harvest.reading.page import Node, Page, parse_page
+from harvest.reading.turn import ReadTurn, read_turn
 
 __all__ = ["Exchange", "exchange_of", "found_opening", "found_place", "found_speaking", "proven"]
 
