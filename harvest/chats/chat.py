@@ -183,7 +183,16 @@ class Chat:
                 "unfinished": f"the text stands still, but the page says for ever that more is coming ({signs})",
             }[why]
             raise Unanswered(why, detail, partial=awaited.turn.text, exhibits=exhibits)
+        self._refuse_mismatch(awaited, exhibits)
         self._experience.finished(sample)
+
+    def _refuse_mismatch(self, awaited: Awaited, exhibits: tuple[Exhibit, ...]) -> None:
+        """What a site says of its bubbles is used instead of searching: where it finds nothing, it is wrong."""
+        turn = awaited.turn
+        for part, given in (("reply", self._site.reply), ("user", self._site.user)):
+            if given is not None and not awaited.page.marked(part):
+                detail = f"the site's {part} {given!r} matches nothing, though an answer stands on the page"
+                raise Unanswered("site-mismatch", detail, partial=turn.text, exhibits=exhibits)
 
     async def _exhibits(self, awaited: Awaited, said: str, by: str) -> tuple[Exhibit, ...]:
         wanted = self._manners.evidence

@@ -27,6 +27,10 @@ WALLS: dict[str, type[DriverError]] = {
 }
 """What cannot be clicked away. A log-in or a captcha asks for a person: the system is left alone."""
 
+_REMEDY = {
+    "login": " (log in once by hand with `harvest login`, and name its file in the option `login`)",
+    "captcha": " (Harvest solves none: ask the site's operator for a way in)",
+}
 _STEP = 0.2  # seconds between looks
 _GRACE = 3.0  # seconds a page gets to show its composer before a launcher is pressed or a wall is believed
 _CALM = 0.4  # seconds without a change after which a page is taken to be ready
@@ -54,7 +58,8 @@ class Opening:
         """
         begun = time.monotonic()
         await self._press_in_order(begun + seconds)
-        why = NotSent("no-composer", f"no box to type in was found within {seconds:g} s at {self._window.url}")
+        sought = f"; the site's composer {self._site.composer!r} matches nothing there" if self._site.composer else ""
+        why = NotSent("no-composer", f"no box to type in was found within {seconds:g} s at {self._window.url}{sought}")
         while (waited := time.monotonic() - begun) < seconds:
             looks = await self.looks()
             found = place_on(looks, self._site)
@@ -76,7 +81,7 @@ class Opening:
         for _, page in looks:
             for wall in find_blockers(page, site=self._site, status=status):
                 if wall.kind in WALLS:
-                    raise WALLS[wall.kind](wall.kind, wall.excerpt)
+                    raise WALLS[wall.kind](wall.kind, wall.excerpt + _REMEDY.get(wall.kind, ""))
 
     async def new_chat(self) -> bool:
         """Begin another conversation, by what the site names or what looks like it; whether anything was pressed."""

@@ -62,7 +62,9 @@ def _check(url: str, message: str, out: Path | None, screenshot: Path | None, lo
     try:
         site_of({"url": url})
     except InputError as fault:
-        raise InputError(fault.what.removeprefix("url: "), allowed="https://chat.example.org/") from None
+        raise InputError(
+            fault.what.removeprefix("url: "), advice="write the whole address, such as https://chat.example.org/"
+        ) from None
     if not message.strip():
         raise InputError("--message is empty", advice="say something harmless, such as Hello")
     for path in (out, screenshot):
@@ -82,6 +84,7 @@ async def _probed(url: str, message: str, login: Path | None, seconds: float, he
     from harvest.chats.probe import probe
 
     found = find_browser(os.environ, own=own_browser)
+    click.echo(f"opening {url} in {found.path.name}, saying {message!r}, waiting for the answer …", err=True)
     settings = BrowserSettings(executable=found.path, headless=not headed, storage_state=login)
     browser = await Browser.launch(settings)
     try:
@@ -116,10 +119,12 @@ def _tell(found: Probed, out: Path | None, screenshot: Path | None) -> None:
         )
     if found.fault is not None:
         console.print(Text(f"no answer: {found.fault}"))
+        if out is None:
+            console.print(Text("no draft was written: the box to type in was not found"))
     elif not found.tried:
         console.print(Text("the draft did not open the page once more: look at it before you use it"))
     if out is not None:
-        console.print(Text(f"draft written: {out}  (use it: driver: browser, options: {{site: {out.name}}})"))
+        console.print(Text(f"draft written: {out}\n  use it: options: {{site: {out.name}}}"))
     if screenshot is not None:
         console.print(Text(f"picture written: {screenshot}" if found.picture else "no picture could be taken"))
 
