@@ -142,3 +142,17 @@ def test_every_answer_is_read_the_same_from_what_was_kept(
     assert len(again) == sum(map(len, answered.values()))
     wrong = [(one.conversation.key.topic, one.turn.number, one.was.text, one.now, one.trouble) for one in again]
     assert [found for found, one in zip(wrong, again, strict=True) if one.now != one.was or one.refused] == []
+
+
+async def test_a_site_file_whose_selector_matches_nothing_is_said_to_be_wrong() -> None:
+    """What a site names is used instead of searching: an answer found by another way would hide the mistake."""
+    with awkward_pages() as pages:
+        options = {"url": pages.url("plain"), "site": {"reply": ".no-such-bubble"}}
+        driver = build_driver("browser", options, Surroundings("page", Path()))
+        session = await driver.open(Opening("page", "topic", 1, 1))
+        try:
+            with pytest.raises(Unanswered, match=r"site-mismatch: the site's reply '\.no-such-bubble'"):
+                await session.say("Question about the plain page?")
+        finally:
+            await session.close()
+            await driver.close()

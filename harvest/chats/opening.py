@@ -157,7 +157,10 @@ class Opening:
         part = await place.frame.node(place.composer)
         if part is None:
             return True
-        await part.scroll()
+        try:
+            await part.scroll()
+        except NotSent:
+            return True  # it moves, or has gone: it is looked for again
         return await part.covered()
 
     def _ready(self, looks: Sequence[tuple[Frame, Page]]) -> bool:
