@@ -11,6 +11,8 @@ import os
 from itertools import count
 from pathlib import Path
 
+from topics.regular_file import read_regular
+
 __all__ = ["address_of", "evidence_fault", "fsync_file", "fsync_folder", "keep_exhibit", "write_safely"]
 
 _EXTENSIONS = {
@@ -66,7 +68,7 @@ def evidence_fault(run: Path, address: str) -> str:
     """What is wrong with the exhibit at `address`: "" if its content is what its name says."""
     path = run / address
     try:
-        data = path.read_bytes()
+        data = read_regular(path)
     except OSError as fault:
         return f"cannot be read: {fault.strerror}"
     return "" if _digest(data) == path.name.partition(".")[0] else "its content is not what its name says"

@@ -1,7 +1,7 @@
 """Conversations per minute through the browser driver, beside loops written by hand for the same page (deep-chat).
 
-    python tests/bench_browser.py                    a quick look: 6 conversations of 3 turns in each run
-    python tests/bench_browser.py --conversations 24 --pairs 3
+    python tests/bench_browser.py                    a quick look: 4 conversations of 3 turns in each run
+    python tests/bench_browser.py --conversations 24 --pairs 3 --evidence
 
 The loop by hand knows the page's selectors and keeps no evidence. It finds out that a reply is finished in the simplest
 honest way: its text has been the same for 0.5 s. The loop that knows waits for the reply's own last words, which only
@@ -77,7 +77,7 @@ def by_hand(*, knows: bool) -> Way:
     async def way(page: Interface, wish: str, conversations: int, contexts: int) -> float:
         async with async_playwright() as started:
             options = settings().launch_options()
-            browser = await started.chromium.launch(chromium_sandbox=False, **options)
+            browser = await started.chromium.launch(chromium_sandbox=settings().with_sandbox, **options)
 
             async def hold(number: int) -> None:
                 await _converse(browser, page.url, _turns(wish, number), knows=knows)
@@ -122,6 +122,8 @@ WAYS: dict[str, Way] = {
     "by hand, text stable for 0.5 s": by_hand(knows=False),
     "by hand, knows the last words": by_hand(knows=True),
     "driver": driven(),
+}
+LESS: dict[str, Way] = {
     "driver, no screenshots": driven(evidence=("reply", "page", "watch")),
     "driver, no evidence": driven(evidence=()),
 }
@@ -130,17 +132,19 @@ HONEST = "by hand, text stable for 0.5 s"
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--conversations", type=int, default=6)
+    parser.add_argument("--conversations", type=int, default=4)
     parser.add_argument("--pairs", type=int, default=1)
+    parser.add_argument("--evidence", action="store_true", help="also with less evidence kept")
     arguments = parser.parse_args()
+    ways = WAYS | LESS if arguments.evidence else WAYS
     print(f"{arguments.conversations} conversations of {TURNS} turns; load {os.getloadavg()[0]:.1f}\n")
     print("| replies | contexts | way | turns a minute | ratio to the honest loop |\n|---|---|---|---|---|", flush=True)
     with interface("deep-chat") as page:
         for name, wish in REPLIES.items():
             for contexts in CONTEXTS:
-                spent: dict[str, list[float]] = {way: [] for way in WAYS}
+                spent: dict[str, list[float]] = {way: [] for way in ways}
                 for _ in range(arguments.pairs):
-                    for way, run in WAYS.items():
+                    for way, run in ways.items():
                         spent[way].append(asyncio.run(run(page, wish, arguments.conversations, contexts)))
                 for way, seconds in spent.items():
                     rate = 60 * TURNS * arguments.conversations / statistics.median(seconds)

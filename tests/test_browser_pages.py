@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from harvest.drivers.browser import BrowserDriver
 from harvest.drivers.driver import Denied, DriverError, NotSent, Opening, Reply, Surroundings, Unanswered
 from harvest.drivers.registry import build_driver
 from recordings.run_folder import read
+from topics.errors import InputError
 
 AT_ONCE = 8
 """Pages that are played at the same time: most of what they do is waiting."""
@@ -156,3 +158,22 @@ async def test_a_site_file_whose_selector_matches_nothing_is_said_to_be_wrong() 
         finally:
             await session.close()
             await driver.close()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"proxy": "nonsense"}, "'nonsense' is no proxy"),
+        ({"proxy": "http://h:notaport"}, "is no proxy"),
+        ({"proxy": "http://user:word@h:1"}, "must not stand in a file"),
+        ({"timezone": "Mars/Base"}, "'Mars/Base' is no time zone"),
+        ({"locale": "non sense"}, "locale"),
+        ({"user_agent": "a\nb"}, "one line of text"),
+        ({"url": "ftp://h/"}, "http:// or https://"),
+    ],
+)
+def test_settings_that_can_never_work_are_refused_before_a_browser_is_started(
+    options: dict[str, str], message: str
+) -> None:
+    with pytest.raises(InputError, match=re.escape(message)):
+        build_driver("browser", {"url": "http://127.0.0.1/#/chat", **options}, Surroundings("page", Path()))

@@ -79,11 +79,10 @@ def secrets_of(path: Path) -> set[str]:
     try:
         data = read_regular(path)
         shared = path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO)
-    except OSError as fault:
+    except (OSError, ValueError) as fault:  # ValueError: a NUL in the name
+        why = getattr(fault, "strerror", None) or fault
         advice = "make it with: harvest login SITE --out FILE"
-        raise InputError(
-            f"the log-in cannot be read: {fault.strerror}", place=Place(str(path)), advice=advice
-        ) from None
+        raise InputError(f"the log-in cannot be read: {why}", place=Place(str(path)), advice=advice) from None
     if shared:
         raise InputError(
             "others than its owner may read this log-in", place=Place(str(path)), advice=f"chmod 600 {path}"
@@ -93,7 +92,7 @@ def secrets_of(path: Path) -> set[str]:
         if not isinstance(state, dict):
             raise TypeError
         return {value for value in _values(state) if len(value) >= _SHORTEST}
-    except (ValueError, TypeError, KeyError, RecursionError):
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise InputError(
             "this is no log-in that harvest login keeps", place=Place(str(path)), advice="make it anew: harvest login"
         ) from None

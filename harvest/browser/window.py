@@ -77,16 +77,18 @@ class Browser:
         """Raises Denied (`browser-start`) where it cannot be started, NotSent where it was too slow, or killed."""
         started = await playwright.async_playwright().start()
         try:
-            return cls(started, await _launched(started, settings))
+            async with asyncio.timeout(_LAUNCH + 5):
+                return cls(started, await _launched(started, settings))
         except BaseException as fault:
             with contextlib.suppress(Exception):
                 await asyncio.wait_for(started.stop(), _CLOSE)
-            if isinstance(fault, playwright.TimeoutError):
+            if isinstance(fault, (playwright.TimeoutError, TimeoutError)):
                 raise NotSent("browser-start", f"no browser after {_LAUNCH:g} s") from None
             if isinstance(fault, playwright.Error):
                 # Whoever kills it while it starts, be it for want of memory, does not do so every time.
-                kind = NotSent if "signal=SIGKILL" in fault.message else Denied
-                raise kind("browser-start", sentence(fault.message)) from None
+                killed = "signal=SIGKILL" in fault.message or "Connection closed" in fault.message
+                detail = f"{settings.executable or 'the browser'} does not start: {sentence(fault.message)}"
+                raise (NotSent if killed else Denied)("browser-start", f"{detail} (see harvest doctor)") from None
             raise
 
     @property

@@ -35,6 +35,7 @@ _STEP = 0.2  # seconds between looks
 _GRACE = 3.0  # seconds a page gets to show its composer before a launcher is pressed or a wall is believed
 _CALM = 0.4  # seconds without a change after which a page is taken to be ready
 _CALM_AT_MOST = 5.0  # … or after this, whatever moves
+_MOST_FRAMES = 20  # looked at; each asks all around it whether it is shown
 _MOST_CLICKS = 6  # banners, modals and launchers that are clicked away
 
 
@@ -98,7 +99,7 @@ class Opening:
     async def looks(self) -> list[tuple[Frame, Page]]:
         """Every frame that is to be seen, with what stands in it."""
         looks = []
-        for frame in self._window.frames():
+        for frame in self._window.frames()[:_MOST_FRAMES]:
             try:
                 if frame.main or await frame.box() is not None:
                     looks.append((frame, await frame.look(self._site.selectors)))

@@ -69,7 +69,8 @@ class Waiting:
         self._container = 0
         self._bytes = 0
         self._looked_at = (-1, 0)
-        self._lost = False  # whether another document came in which the user's words do not stand
+        self._echoed = False  # whether the user's words have stood on the page
+        self._lost = False  # whether it has become another page, in which they do not
         self._shift = 0.0  # seconds from the sending to the coming of the document in which the answer is awaited
 
     async def answer(self, seconds: float) -> Awaited:
@@ -94,7 +95,7 @@ class Waiting:
                     self._began = None  # what was there has gone again
                 done = verdict is not None and bool(turn.text) and not went_on
                 if late or done or (silent and not turn.text):
-                    silence = "page-reloaded" if self._shift else "no-reply"
+                    silence = "page-reloaded" if self._shift or self._lost else "no-reply"
                     why = "" if done else "timeout" if late else silence
                     trouble = None if turn.text else self._trouble
                     return Awaited(source, page, turn, verdict if done else None, why, self._sample(seen), trouble)
@@ -123,7 +124,8 @@ class Waiting:
         source = await self._place.frame.source(self._selectors)
         page = parse_page(source)
         turn = read_turn(page, self._said, habits=self._habits)
-        self._lost = bool(self._shift) and not self._repeated(page)
+        self._echoed = self._echoed or turn.echo is not None
+        self._lost = not self._repeated(page) if self._shift else self._swept(page, turn)
         if self._lost:
             turn = ReadTurn("")
         self._bytes = len(turn.text.encode())
@@ -146,6 +148,11 @@ class Waiting:
         said = letters(self._said)
         before, now = (letters(one.root.text).count(said) for one in (self._place.page, page))
         return now > before or not before
+
+    def _swept(self, page: Page, turn: ReadTurn) -> bool:
+        """Whether the conversation has gone from the page, with the box to type in: what is new is something else."""
+        gone = self._echoed and turn.echo is None and self._place.composer not in page.by_id
+        return gone and not any("h-edit" in node.attributes for node in page.walk())
 
     def _sample(self, seen: Glance) -> Sample:
         at = seen.asked or 0.0

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from harvest.terminal import shown
 from topics.errors import InputError
 
 if TYPE_CHECKING:
@@ -44,10 +45,15 @@ def command(
     _check(url, message, out, screenshot, login)
     found = asyncio.run(_probed(url, message, login, timeout, headed))
     useful = any(one.field == "composer" for one in found.findings)
-    if out is not None and useful:
-        out.write_text(found.draft, encoding="utf-8")
-    if screenshot is not None and found.picture is not None:
-        screenshot.write_bytes(found.picture)
+    try:
+        if out is not None and useful:
+            out.write_text(found.draft, encoding="utf-8")
+        if screenshot is not None and found.picture is not None:
+            screenshot.write_bytes(found.picture)
+    except OSError:
+        # The page was asked once; what came of it must not be lost with a file that cannot be written.
+        click.echo(found.draft, nl=False)
+        raise
     if as_json:
         click.echo(json.dumps(found.as_json(), indent=2, ensure_ascii=False))
     elif out is None and useful:
@@ -57,6 +63,7 @@ def command(
 
 
 def _check(url: str, message: str, out: Path | None, screenshot: Path | None, login: Path | None) -> None:
+    from harvest.browser.login import secrets_of
     from harvest.sites.description import site_of
 
     try:
@@ -72,8 +79,8 @@ def _check(url: str, message: str, out: Path | None, screenshot: Path | None, lo
             raise InputError(f"{path} is there already", advice="choose another name, or remove it")
         if path is not None and not path.parent.is_dir():
             raise InputError(f"{path.parent} is no folder", advice="make it first")
-    if login is not None and not login.is_file():
-        raise InputError(f"{login}: no such file", advice="make one: harvest login URL --out FILE")
+    if login is not None:
+        secrets_of(login)
 
 
 async def _probed(url: str, message: str, login: Path | None, seconds: float, headed: bool) -> Probed:
@@ -82,13 +89,15 @@ async def _probed(url: str, message: str, login: Path | None, seconds: float, he
     from harvest.browser.window import Browser, own_browser
     from harvest.chats.chat import Manners
     from harvest.chats.probe import probe
+    from harvest.delivery import unforeseen
 
     found = find_browser(os.environ, own=own_browser)
     click.echo(f"opening {url} in {found.path.name}, saying {message!r}, waiting for the answer …", err=True)
     settings = BrowserSettings(executable=found.path, headless=not headed, storage_state=login)
     browser = await Browser.launch(settings)
     try:
-        return await probe(browser, settings, url, message, Manners(open_seconds=60.0, answer_seconds=seconds))
+        with unforeseen():
+            return await probe(browser, settings, url, message, Manners(open_seconds=60.0, answer_seconds=seconds))
     finally:
         await browser.close()
 
@@ -101,15 +110,15 @@ def _tell(found: Probed, out: Path | None, screenshot: Path | None) -> None:
 
     console = Console(stderr=True, highlight=False)
     for line in found.pressed:
-        console.print(Text(line))
+        console.print(Text(shown(line)))
     table = Table(box=None, pad_edge=False)
     for column in ("field", "sure", "found", "by"):
         table.add_column(column, overflow="fold", justify="right" if column == "sure" else "left")
     for one in found.findings:
         value = one.value if one.value is not None else "–"
-        shown = value if one.used else f"({value})"
+        value = shown(value if one.used else f"({value})")
         signs = "; ".join(one.why[:3])
-        table.add_row(one.field, f"{100 * one.sure:.0f}%", Text(shown), Text(signs))
+        table.add_row(one.field, f"{100 * one.sure:.0f}%", Text(value), Text(shown(signs)))
     if found.findings:
         console.print(table)
     if found.said is not None:
@@ -118,7 +127,7 @@ def _tell(found: Probed, out: Path | None, screenshot: Path | None) -> None:
             Text(f"answer, whole after {last} (told by {found.said.finish}):\n  {_short(found.said.answer.text)}")
         )
     if found.fault is not None:
-        console.print(Text(f"no answer: {found.fault}"))
+        console.print(Text(f"no answer: {shown(str(found.fault))}"))
         if out is None:
             console.print(Text("no draft was written: the box to type in was not found"))
     elif not found.tried:
@@ -130,5 +139,5 @@ def _tell(found: Probed, out: Path | None, screenshot: Path | None) -> None:
 
 
 def _short(text: str) -> str:
-    line = " ".join(text.split())
+    line = " ".join(shown(text).split())
     return line if len(line) <= 200 else line[:199] + "…"

@@ -10,8 +10,9 @@ import asyncio
 from pathlib import Path
 from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
+from zoneinfo import available_timezones
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from harvest.browser.installed import find_browser
 from harvest.browser.login import secrets_of
@@ -28,9 +29,9 @@ from harvest.drivers.driver import (
     Session,
     Surroundings,
 )
-from harvest.drivers.options import Seconds, Text, Url, refused, resolved
+from harvest.drivers.options import Seconds, Text, refused, resolved
 from harvest.sites.description import load_site
-from harvest.sites.site import Site
+from harvest.sites.site import Address, Site
 from recordings.conversation import SystemTurn
 from topics.document import StrictModel
 from topics.errors import InputError
@@ -40,16 +41,45 @@ __all__ = ["BrowserDriver", "Options", "build"]
 PACE = 2.0
 """Seconds from one turn to the next that a site gets where nobody says otherwise; one on this machine needs none."""
 
+_PROXIES = ("http", "https", "socks5")
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 Kept = Literal["screenshot", "reply", "page", "watch"]
 
 
+def _proxy(value: Text) -> Text:
+    if isinstance(value, str):
+        try:
+            parts = urlsplit(value)
+            known, secret = parts.scheme in _PROXIES and bool(parts.hostname), "@" in parts.netloc
+            _ = parts.port
+        except ValueError:
+            known = secret = False
+        if secret:
+            raise refused("a proxy's user name and password must not stand in a file: write {env: NAME} for the URL")
+        if not known:
+            raise refused(f"{value!r} is no proxy: write http://host:port, or socks5://host:port")
+    return value
+
+
+def _timezone(name: str) -> str:
+    known = available_timezones()
+    if known and name not in known:
+        raise refused(f"{name!r} is no time zone: write one such as Asia/Tokyo")
+    return name
+
+
+def _line(text: str) -> str:
+    if not text.strip() or not text.isprintable() or len(text) > 1000:
+        raise refused("this is one line of text, of at most 1,000 characters")
+    return text
+
+
 class Options(StrictModel):
     """A chat on a web page."""
 
-    url: Url | None = Field(None, description="the page; needed unless the site names it")
+    url: Address | None = Field(None, description="the page; needed unless the site names it")
     site: str | Site | None = Field(
         None,
         description="a site file, or its fields inline: see [sites](sites.md); not given: the page is searched",
@@ -58,13 +88,21 @@ class Options(StrictModel):
         None, description="the file in which `harvest login` kept a log-in; relative to the audit file"
     )
     headed: bool = Field(False, description="show the browser's window")
-    proxy: Text | None = Field(None, description="URL of a proxy for all pages, or `{env: NAME}`")
-    locale: str | None = Field(None, description="language and region the browser asks for, such as `ja-JP`")
-    timezone: str | None = Field(None, description="time zone the page sees, such as `Asia/Tokyo`")
+    proxy: Annotated[Text, AfterValidator(_proxy)] | None = Field(
+        None, description="URL of a proxy for all pages, or `{env: NAME}`"
+    )
+    locale: Annotated[str, Field(pattern=r"^[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8}){0,3}$")] | None = Field(
+        None, description="language and region the browser asks for, such as `ja-JP`"
+    )
+    timezone: Annotated[str, AfterValidator(_timezone)] | None = Field(
+        None, description="time zone the page sees, such as `Asia/Tokyo`"
+    )
     viewport: Annotated[str, Field(pattern=r"^[1-9]\d{2,3}x[1-9]\d{2,3}$")] = Field(
         "1280x800", description="width and height of the page in CSS pixels"
     )
-    user_agent: str | None = Field(None, description="what the browser says it is; not given: what it is")
+    user_agent: Annotated[str, AfterValidator(_line)] | None = Field(
+        None, description="what the browser says it is; not given: what it is"
+    )
     timeout: Seconds = Field(240.0, description="seconds for a whole answer; what there is by then is kept as evidence")
     open_timeout: Seconds = Field(60.0, description="seconds to load the page and find where to type")
     evidence: tuple[Kept, ...] = Field(

@@ -31,6 +31,7 @@ from xml.etree.ElementTree import Element, ParseError, XMLParser, tostring
 __all__ = ["Box", "Node", "Page", "collapsed", "letters", "markup", "parse_page"]
 
 _SPACES = re.compile(r"[ \t\r\n\f\u200b\ufeff]+")
+_DEEPEST = 300  # elements; the eye stops before
 _NO_LETTERS = re.compile(r"[\W_]+")
 
 _BLOCKS = """
@@ -232,15 +233,17 @@ def parse_page(source: str) -> Page:
 
 def _grown(element: Element) -> Node:
     root = Node(element.tag, dict(element.attrib))
-    stack = [(element, root)]
+    stack = [(element, root, 0)]
     while stack:
-        source, node = stack.pop()
+        source, node, depth = stack.pop()
+        if depth > _DEEPEST:
+            raise ValueError(f"no page as the eye writes it: elements more than {_DEEPEST} deep")
         if source.text:
             node.children.append(source.text)
         for child in source:
             grown = Node(child.tag, dict(child.attrib), parent=node)
             node.children.append(grown)
-            stack.append((child, grown))
+            stack.append((child, grown, depth + 1))
             if child.tail:
                 node.children.append(child.tail)
     return root

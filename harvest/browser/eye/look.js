@@ -80,9 +80,12 @@ function look(site) {
   return out.join("");
 }
 
+// Nobody lays out a page so deep; reading one takes time that grows with the depth. What is deeper is written as text.
+const DEEPEST = 200;
+
 // What an element passes on to those in it: under (something around it is hidden), shut (a closed <details> is around
 // it), silent (text directly in it is not seen), space (white space is shown), hand (a pointing hand is shown), inert
-// (nothing in it can be used), born (when the piece of the page they all came with came).
+// (nothing in it can be used), born (when the piece of the page they all came with came), depth.
 class Writer {
   constructor(out, marks) {
     this.out = out;
@@ -94,7 +97,7 @@ class Writer {
     const style = styleOf(root);
     const under = style.display === "none";
     const inert = attribute(root, "inert") !== null;
-    this.inside(root, { under, shut: false, silent: false, space: "", hand: false, inert, born: null });
+    this.inside(root, { under, shut: false, silent: false, space: "", hand: false, inert, born: null, depth: 0 });
     while (this.left.length > 0) {
       const [node, around] = this.left.pop();
       if (around === null) this.out.push(node);
@@ -125,6 +128,10 @@ class Writer {
   element(element, around) {
     const name = nameOf(element);
     if (LEFT_OUT.has(name) || (name === "input" && attribute(element, "type") === "hidden")) return;
+    if (around.depth >= DEEPEST) {
+      if (around.under || seen(element)) this.inside(element, around);
+      return;
+    }
     const tag = XML_NAME.test(name) ? name : "x-" + name.replace(/[^a-z0-9_.-]/g, "-");
     const out = this.out;
     out.push("<", tag);
@@ -138,6 +145,7 @@ class Writer {
       hand: around.hand,
       inert: around.inert || attribute(element, "inert") !== null,
       born: bornOf(element, around.born),
+      depth: around.depth + 1,
     };
     if (!around.under) this.looks(element, name, inner, around);
     if (inner.born !== null) out.push(` h-born="${Math.round(inner.born)}"`);
