@@ -167,7 +167,7 @@ async def test_a_site_file_whose_selector_matches_nothing_is_said_to_be_wrong() 
         ({"proxy": "http://h:notaport"}, "is no proxy"),
         ({"proxy": "http://user:word@h:1"}, "must not stand in a file"),
         ({"timezone": "Mars/Base"}, "'Mars/Base' is no time zone"),
-        ({"locale": "non sense"}, "locale"),
+        ({"locale": "non sense"}, "'non sense' is no locale"),
         ({"user_agent": "a\nb"}, "one line of text"),
         ({"url": "ftp://h/"}, "http:// or https://"),
     ],

@@ -7,6 +7,7 @@ the site, a continued one keeps its page. Harvest does not try to pass for a hum
 from __future__ import annotations
 
 import asyncio
+import re
 from pathlib import Path
 from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
@@ -42,6 +43,7 @@ PACE = 2.0
 """Seconds from one turn to the next that a site gets where nobody says otherwise; one on this machine needs none."""
 
 _PROXIES = ("http", "https", "socks5")
+_LOCALE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8}){0,3}")
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
@@ -70,6 +72,12 @@ def _timezone(name: str) -> str:
     return name
 
 
+def _locale(name: str) -> str:
+    if not _LOCALE.fullmatch(name):
+        raise refused(f"{name!r} is no locale: write one such as ja-JP")
+    return name
+
+
 def _line(text: str) -> str:
     if not text.strip() or not text.isprintable() or len(text) > 1000:
         raise refused("this is one line of text, of at most 1,000 characters")
@@ -91,7 +99,7 @@ class Options(StrictModel):
     proxy: Annotated[Text, AfterValidator(_proxy)] | None = Field(
         None, description="URL of a proxy for all pages, or `{env: NAME}`"
     )
-    locale: Annotated[str, Field(pattern=r"^[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8}){0,3}$")] | None = Field(
+    locale: Annotated[str, AfterValidator(_locale)] | None = Field(
         None, description="language and region the browser asks for, such as `ja-JP`"
     )
     timezone: Annotated[str, AfterValidator(_timezone)] | None = Field(
