@@ -355,8 +355,3 @@ async def test_what_is_nested_deeper_than_anybody_lays_out_is_written_as_text(br
         page = await look(window)
     assert "deep words" in page.root.text
     assert max(sum(1 for _ in node.ancestors()) for node in page.walk()) <= 201
-
-
-def test_a_kept_page_that_nests_deeper_than_the_eye_writes_is_refused() -> None:
-    with pytest.raises(ValueError, match="300 deep"):
-        parse_page("<h-page>" + "<div>" * 400 + "</div>" * 400 + "</h-page>")

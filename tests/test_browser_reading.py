@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from snapshots import COMPOSER, snapshot
 
-from harvest.reading.page import Node, letters
+from harvest.reading.page import Node, letters, parse_page
 from harvest.reading.turn import Habits, ReadTurn, learn, read_turn
 from topics.links import Link, links_in
 
@@ -232,3 +232,8 @@ def test_whatever_was_said_is_looked_for(said: str) -> None:
     shown = escape(said)
     body = f'<div class="m" h-born="5">{shown}</div><div class="m" h-born="90">Alien.</div>{COMPOSER}'
     assert read(body, said).text.endswith("Alien.")
+
+
+def test_a_kept_page_that_nests_deeper_than_the_eye_writes_is_refused() -> None:
+    with pytest.raises(ValueError, match="300 deep"):
+        parse_page("<h-page>" + "<div>" * 400 + "</div>" * 400 + "</h-page>")
