@@ -256,10 +256,19 @@ class Window:
         self._page.on("filechooser", lambda _: self._note("choosing a file: left alone"))
         self._page.on("websocket", self._socket)
         self._context.on("page", self._other_page)
-        self._context.on("request", lambda one: self.traffic.began(one, one.method, one.url, one.resource_type))
+        self._context.on("request", self._requested)
         self._context.on("response", self._responded)
         self._context.on("requestfinished", self._finished)
         self._context.on("requestfailed", self._failed)
+
+    def _requested(self, one: playwright.Request) -> None:
+        try:
+            ours = one.service_worker is not None or one.frame.page is self._page
+        except playwright.Error:
+            ours = False  # the first document of a new window has no frame yet
+        # What a new window asks for is cut off with it: nothing would ever tell that it ended.
+        if ours:
+            self.traffic.began(one, one.method, one.url, one.resource_type)
 
     def _responded(self, one: playwright.Response) -> None:
         self.traffic.responded(one.request, one.status, one.headers.get("content-type", ""))
