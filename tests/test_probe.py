@@ -170,7 +170,7 @@ def test_a_command_that_cannot_be_done_says_so_before_a_browser_is_started(
         (("http://a.example", "--out", str(there)), "is there already"),
         (("http://a.example", "--out", str(tmp_path / "no" / "site.yaml")), "is no folder"),
         (("http://a.example", "--message", " "), "--message is empty"),
-        (("http://a.example", "--login", str(tmp_path / "none")), "no such file"),
+        (("http://a.example", "--login", str(tmp_path / "none")), "No such file"),
     ):
         assert words in told(capsys, *arguments)
     assert there.read_text() == "mine"
