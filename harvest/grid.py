@@ -17,8 +17,8 @@ from rich.text import Text
 from harvest.scorecard import Material
 from harvest.terminal import shown
 from recordings.conversation import TrialKey
+from scoring.measures.usefulness import labels
 from scoring.table import ScoreRow
-from scoring.usefulness import labels
 from topics.topic import Topic
 
 __all__ = ["LEGEND", "grids"]

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from recordings.conversation import Conversation
-from scoring.fairness import combined, divergence_names, group_fairness, summary
+from scoring.measures.fairness import combined, divergence_names, group_fairness, summary
+from scoring.measures.relevance import position_weight, relevance
 from scoring.nuggets import Nugget, find_nuggets
-from scoring.relevance import position_weight, relevance
 from scoring.settings import Settings
 from scoring.table import ScoreRow
 from scoring.words import passages

@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterable, Mapping
 import numpy as np
 
 from recordings.conversation import Conversation, TrialKey
-from scoring.bootstrap import Resampler
 from scoring.conversations import figures
 from scoring.conversations import rows as conversation_rows
 from scoring.settings import Settings
+from scoring.statistics.bootstrap import Resampler
 from scoring.summaries import SystemScores
 from scoring.table import FORMAT, ScoreRow, ScoreTable
 from topics.errors import InputError

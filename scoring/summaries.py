@@ -14,11 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from recordings.conversation import Conversation
-from scoring.bootstrap import Resampler, no_interval
 from scoring.conversations import Figure
+from scoring.measures.usefulness import Share, labels, recovery_cells, share, useful_cells
 from scoring.settings import Settings
+from scoring.statistics.bootstrap import Resampler, no_interval
 from scoring.table import ScoreRow
-from scoring.usefulness import Share, labels, recovery_cells, share, useful_cells
 from topics.topic import Topic
 
 __all__ = ["SystemScores"]

@@ -17,9 +17,9 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import numpy.typing as npt
 
-from scoring.bootstrap import Interval, Resampler
-from scoring.proportions import wilson
-from scoring.usefulness import share
+from scoring.measures.usefulness import share
+from scoring.statistics.bootstrap import Interval, Resampler
+from scoring.statistics.proportions import wilson
 
 Floats = npt.NDArray[np.float64]
 World = Callable[[np.random.Generator, tuple[int, int, int]], Floats]

@@ -19,8 +19,8 @@ from harvest.parrot.tables import chain_table, demo_table, example, truth_table
 from harvest.parrot.truth import Truth, paths, sitting, truth
 from protocols.library import load_protocol
 from recordings.conversation import Conversation
+from scoring.measures.relevance import relevance
 from scoring.nuggets import find_nuggets
-from scoring.relevance import relevance
 from scoring.settings import Settings
 from simulators.scripted import ScriptedUser
 from topics.library import load_gold, load_topics

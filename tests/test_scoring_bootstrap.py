@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from scoring.bootstrap import Interval, Resampler, expanded_tail
+from scoring.measures.usefulness import share
 from scoring.settings import Resample
-from scoring.usefulness import share
+from scoring.statistics.bootstrap import Interval, Resampler, expanded_tail
 from topics.errors import InputError
 
 Floats = npt.NDArray[np.float64]
@@ -207,7 +207,7 @@ def test_default_intervals_of_shares_hold_the_truth_at_least_about_95_times_in_1
 
 
 def test_weights_that_are_kept_stay_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scoring.bootstrap._KEPT", 2**20)
+    monkeypatch.setattr("scoring.statistics.bootstrap._KEPT", 2**20)
     kept = resampler(replications=1000)
     for size in range(20, 100, 10):
         kept.means([f"{size}-{number}" for number in range(size)], np.random.default_rng(size).random((size, 1, 1)))
@@ -226,8 +226,8 @@ def test_weights_are_drawn_a_part_at_a_time_where_they_are_many(
         return [(one.low, one.high) for one in resampler.means(names, values)]
 
     whole = intervals()
-    monkeypatch.setattr("scoring.bootstrap._KEPT", 100_000)
+    monkeypatch.setattr("scoring.statistics.bootstrap._KEPT", 100_000)
     np.testing.assert_allclose(intervals(), whole, atol=0.02)
-    monkeypatch.setattr("scoring.bootstrap._MOST", 100_000)
+    monkeypatch.setattr("scoring.statistics.bootstrap._MOST", 100_000)
     with pytest.raises(InputError, match="fewer replications"):
         intervals()

@@ -21,7 +21,7 @@ from scoring_examples import (
 
 from recordings.conversation import Conversation
 from scoring.divergences import distr_sim, jsd, rnod
-from scoring.fairness import GroupFairness, combined, divergence_names, group_fairness, summary
+from scoring.measures.fairness import GroupFairness, combined, divergence_names, group_fairness, summary
 from scoring.nuggets import find_nuggets
 from scoring.settings import Settings
 from scoring.words import passages

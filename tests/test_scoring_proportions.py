@@ -9,8 +9,8 @@ import numpy.typing as npt
 import pytest
 from scipy import special, stats
 
-from scoring.beta import beta_cdf, beta_quantile, normal_cdf, normal_quantile, student_quantile
-from scoring.proportions import clopper_pearson, highest_rate_after_none, jeffreys, wilson
+from scoring.statistics.beta import beta_cdf, beta_quantile, normal_cdf, normal_quantile, student_quantile
+from scoring.statistics.proportions import clopper_pearson, highest_rate_after_none, jeffreys, wilson
 
 METHODS = (wilson, jeffreys, clopper_pearson)
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scoring_examples import ATTRIBUTES, M002, PAPER, conversation, filler, movie, paper_b1, paper_g1, paper_gold
 
 from recordings.conversation import Conversation
+from scoring.measures.relevance import hard_normaliser, position_weight, relevance
 from scoring.nuggets import Nugget, find_nuggets
-from scoring.relevance import hard_normaliser, position_weight, relevance
 from scoring.settings import Settings
 
 TABLE_1 = {

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from scoring_examples import conversation, grid, grid_topics
 
 from recordings.conversation import TrialKey
-from scoring.bootstrap import Resampler
-from scoring.proportions import wilson
+from scoring.measures.usefulness import Share, labels, recovery_cells, share, useful_cells
 from scoring.scores import ScoreRow, ScoreTable, score
 from scoring.settings import Settings
-from scoring.usefulness import Share, labels, recovery_cells, share, useful_cells
+from scoring.statistics.bootstrap import Resampler
+from scoring.statistics.proportions import wilson
 
 Floats = npt.NDArray[np.float64]
 

@@ -26,8 +26,8 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from scoring.beta import normal_cdf, student_quantile
 from scoring.settings import Resample
+from scoring.statistics.beta import normal_cdf, student_quantile
 from topics.errors import InputError
 from topics.identity import generator
 

@@ -12,7 +12,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from scoring.beta import beta_quantile, normal_quantile
+from scoring.statistics.beta import beta_quantile, normal_quantile
 
 __all__ = ["clopper_pearson", "highest_rate_after_none", "jeffreys", "wilson"]
 

@@ -22,9 +22,9 @@ import numpy as np
 import numpy.typing as npt
 
 from recordings.conversation import Conversation
-from scoring.beta import normal_quantile, student_quantile
-from scoring.bootstrap import Interval, Resampler, no_interval
-from scoring.proportions import wilson
+from scoring.statistics.beta import normal_quantile, student_quantile
+from scoring.statistics.bootstrap import Interval, Resampler, no_interval
+from scoring.statistics.proportions import wilson
 
 __all__ = ["UNLABELLED", "Share", "labels", "recovery_cells", "share", "useful_cells"]
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from scoring.divergences import DIVERGENCES, distr_sim
+from scoring.measures.relevance import position_weight
 from scoring.nuggets import Nugget
-from scoring.relevance import position_weight
 from scoring.settings import Settings
 from topics.attributes import AttributeSet
 
