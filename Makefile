@@ -39,8 +39,8 @@ browser: $(DEV_READY)
 bench: $(DEV_READY) ## speed, as ratios made in one run
 	@for file in tests/bench_*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
 
-soak: $(DEV_READY) ## the long tests: three hundred kills
-	$(BIN)/python -m pytest -m soak -n 2
+soak: $(DEV_READY) ## the long tests: 300 kills of a run; on each of 3 chat pages 10 kills of the browser, 500 conversations, 45 topics twice
+	$(BIN)/python -m pytest -m soak -n 2 --timeout 7200
 
 lock: ## renew the pinned versions
 	uv pip compile -q --universal --python-version 3.11 --no-emit-index-url --generate-hashes pyproject.toml -o requirements/run.txt

@@ -24,11 +24,15 @@ def _short(name: str) -> str:
 
 
 class Display:
-    """A `harvest.runner.Watcher` that draws on a terminal, and writes plain lines where there is none."""
+    """A `harvest.runner.Watcher` that draws on a terminal, and writes plain lines where there is none.
+
+    labels: what was seen of each system so far, counted. left: the systems that were left alone.
+    """
 
     def __init__(self, console: Console, systems: tuple[System, ...], plan: Plan) -> None:
         self._console = console
         self.labels: dict[str, Counter[str]] = {system.name: Counter() for system in systems}
+        self.left: set[str] = set()
         self._progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(bar_width=20),
@@ -74,6 +78,7 @@ class Display:
         self._shown(work.key.system)
 
     def system_left(self, system: str, reason: str, unplayed: int) -> None:
+        self.left.add(system)
         told = shown(f"{system} is left alone: {reason}; trials left: {unplayed}", line=True)
         self._console.print(f"[yellow]{escape(told)}[/]")
 

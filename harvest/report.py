@@ -24,22 +24,41 @@ __all__ = ["print_scored", "threshold_misses"]
 
 
 def print_scored(
-    console: Console, material: Material, table: ScoreTable, paths: Iterable[Path] = (), *, every: bool = False
+    console: Console,
+    material: Material,
+    table: ScoreTable,
+    paths: Iterable[Path] = (),
+    *,
+    every: bool = False,
 ) -> None:
-    """Print grid, figures (every: also the variants), notes, damage and paths."""
-    for grid in grids(material, table.rows, width=console.width):
-        console.print(grid)
-    console.print(f"[dim]{LEGEND}[/]")
-    for figure in figures(table.rows, material.systems, width=console.width, every=every):
-        console.print(figure)
-    console.print()
-    for note in table.notes:
-        console.print(f"note: {escape(note)}")
+    """Print grid, figures (every: also the variants), notes, damage and paths; where no attempt was valid, one
+    sentence in place of grid, figures and notes, which would be empty.
+    """
+    if material.conversations and not material.finished:
+        console.print(f"[red]{escape(_nothing_valid(material))}[/]")
+    else:
+        for grid in grids(material, table.rows, width=console.width):
+            console.print(grid)
+        console.print(f"[dim]{LEGEND}[/]")
+        for figure in figures(table.rows, material.systems, width=console.width, every=every):
+            console.print(figure)
+        console.print()
+        for note in table.notes:
+            console.print(f"note: {escape(note)}")
     for sentence in material.damage:
         console.print(f"[yellow]damage:[/] {escape(sentence)}")
     _print_invalid(console, material)
     for path in paths:
         console.print(f"wrote {escape(str(path))}", soft_wrap=True)
+
+
+def _nothing_valid(material: Material) -> str:
+    reasons = Counter("interrupted" if one.outcome is None else one.outcome.reason for one in material.conversations)
+    counted = ", ".join(f"{shown(reason, line=True)} x {count}" for reason, count in reasons.most_common())
+    tried = len(material.invalid)
+    trials = "The one trial that was played has" if tried == 1 else f"None of the {tried} trials that were played has"
+    valid = "no valid attempt" if tried == 1 else "a valid attempt"
+    return f"{trials} {valid}, so there is nothing to score; attempts ended with: {counted}."
 
 
 def _print_invalid(console: Console, material: Material) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from topics.regular_file import read_regular
 
-__all__ = ["address_of", "evidence_fault", "fsync_file", "fsync_folder", "keep_exhibit", "write_safely"]
+__all__ = ["address_of", "evidence_fault", "fsync_file", "fsync_folder", "keep_exhibit", "read_exhibit", "write_safely"]
 
 _EXTENSIONS = {
     "application/gzip": "gz",
@@ -64,14 +64,26 @@ def keep_exhibit(run: Path, data: bytes, media_type: str) -> str:
     return address
 
 
-def evidence_fault(run: Path, address: str) -> str:
-    """What is wrong with the exhibit at `address`: "" if its content is what its name says."""
+def read_exhibit(run: Path, address: str) -> bytes:
+    """The exhibit at `address`. Raises ValueError, with what is wrong with it, if its content is not what its name
+    says or it cannot be read."""
     path = run / address
     try:
         data = read_regular(path)
     except OSError as fault:
-        return f"cannot be read: {fault.strerror}"
-    return "" if _digest(data) == path.name.partition(".")[0] else "its content is not what its name says"
+        raise ValueError(f"cannot be read: {fault.strerror}") from fault
+    if _digest(data) != path.name.partition(".")[0]:
+        raise ValueError("its content is not what its name says")
+    return data
+
+
+def evidence_fault(run: Path, address: str) -> str:
+    """What is wrong with the exhibit at `address`: "" if its content is what its name says."""
+    try:
+        read_exhibit(run, address)
+    except ValueError as fault:
+        return str(fault)
+    return ""
 
 
 def write_safely(path: Path, data: bytes) -> None:

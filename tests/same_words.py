@@ -22,22 +22,11 @@ class Allowed:
     why: str
 
 
-def _per_row(text: str) -> str:
-    return "\n".join(_row(line) if line.startswith("|") else line for line in text.split("\n"))
-
-
-def _row(line: str) -> str:
-    cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
-    rule = all(re.fullmatch(r":?-+:?", cell) for cell in cells)
-    return "| " + " | ".join("---" if rule else cell for cell in cells) + " |"
-
-
 ALLOWED: dict[str, Allowed] = {
     "autolink": Allowed(
         lambda text: re.sub(r"<(https?://[^\s<>]+)>", r"\1", text),
         "`<https://…>` is shown, and clicked, as the bare URL is",
     ),
-    "table padding": Allowed(_per_row, "how wide a table's cells are written is not to be seen"),
 }
 
 

@@ -15,6 +15,7 @@ import yaml
 from interfaces import Interface, interface
 from processes import below, browsers_of, gone
 
+from harvest.audit import load_audit
 from recordings.run_folder import read
 
 TOPICS = ("M001", "M002", "M006", "R010")
@@ -118,3 +119,37 @@ def test_a_run_is_stopped_by_its_user_and_by_a_kill_and_goes_on(folder: Path) ->
     assert shown.returncode == 0, shown.stderr
     assert "https://www.imdb.com/title/" in shown.stdout
     assert "Can you name a few more?" in shown.stdout
+
+
+@pytest.mark.parametrize(
+    ("url", "site", "asked", "seconds"),
+    [
+        ("https://chat.example.org/", {}, {}, 2.0),
+        ("http://localhost:8000/", {}, {}, 0.0),
+        ("http://127.0.0.1/", {}, {}, 0.0),
+        ("http://[::1]:8000/", {}, {}, 0.0),
+        ("https://localhost.example.org/", {}, {}, 2.0),
+        ("https://chat.example.org/", {"delay": 5.0}, {}, 5.0),
+        ("https://chat.example.org/", {"delay": 0.0}, {}, 0.0),
+        ("http://127.0.0.1/", {"delay": 3.0}, {}, 3.0),
+        ("https://chat.example.org/", {}, {"delay": 0.5}, 0.5),
+        ("https://chat.example.org/", {}, {"delay": 0.0}, 0.0),
+        ("https://chat.example.org/", {"delay": 5.0}, {"delay": 1.0}, 1.0),
+        ("https://chat.example.org/", {"delay": 5.0}, {"rate": "120/min"}, 0.5),
+        ("http://127.0.0.1/", {}, {"rate": "6/min"}, 10.0),
+    ],
+)
+def test_the_pace_is_the_audits_else_the_sites_else_a_polite_one_for_strangers(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    url: str,
+    site: dict[str, float],
+    asked: dict[str, object],
+    seconds: float,
+) -> None:
+    monkeypatch.setenv("HARVEST_BROWSER", sys.executable)  # none is started
+    system = {"name": "page", "driver": "browser", "options": {"url": url, "site": site}, **asked}
+    content = {"format": "harvest-audit/1", "name": "pace", "topics": "fairweb-45", "protocol": "fairweb-two-round"}
+    (tmp_path / "audit.yaml").write_text(yaml.safe_dump({**content, "trials": 1, "systems": [system]}))
+    (found,) = load_audit(str(tmp_path / "audit.yaml")).systems
+    assert found.limits.spacing == seconds

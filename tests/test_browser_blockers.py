@@ -13,7 +13,7 @@ from browsing import browsing, pages, run
 
 from harvest.browser.settings import BrowserSettings
 from harvest.browser.traffic import Fault
-from harvest.finding.blockers import Blocker, find_blocker, find_blockers
+from harvest.finding.blockers import Blocker, find_blockers, find_refusal
 from harvest.reading.page import Node, Page
 from harvest.reading.turn import ReadTurn, read_turn
 from harvest.sites.description import site_of
@@ -317,10 +317,18 @@ def marked(page: Page) -> Node | None:
     return next((node for node in page.walk() if node.get("data-side") == "here"), None)
 
 
+def first(found: list[Blocker]) -> Blocker | None:
+    return next(iter(found), None)
+
+
+def kind_of(found: Blocker | None) -> str | None:
+    return found.kind if found is not None else None
+
+
 @pytest.mark.parametrize("name", WALLS)
 def test_what_stands_in_the_way_is_named_and_clicked_away_by_agreeing_to_least(seen: Seen, name: str) -> None:
     page = seen.walls[name]
-    found = find_blocker(page)
+    found = first(find_blockers(page))
     assert found is not None
     assert found.kind == WALLS[name][0], found
     assert found.dismiss is marked(page), found
@@ -337,20 +345,19 @@ def test_what_only_speaks_of_such_things_is_not_in_the_way(seen: Seen, name: str
 def test_a_turn_came_to_nothing_only_where_structure_or_traffic_says_so(seen: Seen, name: str) -> None:
     page, read = seen.turns[name]
     turn = TURNS[name]
-    found = find_blocker(page, turn=read, faults=turn.faults, begun=turn.begun)
-    assert (found.kind if found is not None else None) == turn.kind, (found, read)
+    found = find_refusal(page, read, faults=turn.faults, begun=turn.begun)
+    assert kind_of(found) == turn.kind, (found, read)
 
 
 def test_a_status_names_what_a_page_without_a_chat_is() -> None:
     page = Page(Node("h-page", {"url": "https://a.example/"}), "https://a.example/", "Sorry", 800, 600)
     kinds = {401: "login", 403: "error", 404: "error", 429: "rate-limit", 500: "error", 503: "maintenance", 200: None}
     for status, kind in kinds.items():
-        found = find_blocker(page, status=status)
-        assert (found.kind if found is not None else None) == kind, status
+        assert kind_of(first(find_blockers(page, status=status))) == kind, status
 
 
 def test_a_status_does_not_matter_where_one_can_talk(seen: Seen) -> None:
-    assert find_blocker(seen.walls["a chat"], status=404) is None
+    assert find_blockers(seen.walls["a chat"], status=404) == []
 
 
 def test_a_window_to_click_away_goes_before_a_wall_that_cannot_be(seen: Seen) -> None:
@@ -365,10 +372,6 @@ def looked(markup: str, asked: bool = True) -> Page:
     return parse_page(f"<h-page {head}>{markup}</h-page>")
 
 
-def kind_of(found: Blocker | None) -> str | None:
-    return found.kind if found is not None else None
-
-
 def test_a_site_names_what_blocks_by_selector_by_words_or_by_both() -> None:
     notice = '<p h-id="1" h-box="0,0,300,20" h-site="blocked-1">Our robots are asleep</p>'
     for block, kind in (
@@ -380,7 +383,7 @@ def test_a_site_names_what_blocks_by_selector_by_words_or_by_both() -> None:
         ({"kind": "login", "text": "humans"}, None),
     ):
         site = site_of({"blocked": [block]})
-        assert kind_of(find_blocker(looked(notice, asked=False), site=site)) == kind, block
+        assert kind_of(first(find_blockers(looked(notice, asked=False), site=site))) == kind, block
 
 
 def test_what_a_site_calls_an_error_counts_only_in_the_turn_it_came_in() -> None:
@@ -391,11 +394,11 @@ def test_what_a_site_calls_an_error_counts_only_in_the_turn_it_came_in() -> None
         (f'{said}<p h-id="2" h-box="0,9,300,20" h-born="9">no power</p>', "error"),
     ):
         page = looked(markup)
-        assert kind_of(find_blocker(page, site=site, turn=read_turn(page, "Are the robots asleep?"))) == kind
+        assert kind_of(find_refusal(page, read_turn(page, "Are the robots asleep?"), site=site)) == kind
 
 
 def test_a_site_names_what_is_clicked_away() -> None:
     page = looked('<b h-id="1" h-box="0,0,30,20" h-site="dismiss-2">Later</b>', asked=False)
-    found = find_blocker(page, site=site_of({"dismiss": [".a", ".b"]}))
+    found = first(find_blockers(page, site=site_of({"dismiss": [".a", ".b"]})))
     assert found is not None
     assert found.dismiss is page.by_id[1]

@@ -1,4 +1,7 @@
-"""When an answer is finished: laws over simulated pages, each of which writes a reply and shows what signs it likes."""
+"""When an answer is finished: laws over simulated pages, each of which writes a reply and shows what signs it likes.
+
+What is learnt of the signs of a site is shown on a real page too.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,15 @@ import itertools
 from dataclasses import dataclass, field, replace
 
 import pytest
+from browsing import browsing, pages
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harvest.chats.completion import FIRM, LOOSE, TRUSTED, Completion, Patience, Sample, Verdict
+from harvest.browser.settings import BrowserSettings
+from harvest.chats.chat import Chat, Manners, Said
+from harvest.chats.completion import FIRM, LOOSE, TRUSTED, Completion, Experience, Patience, Sample, Verdict
+from harvest.drivers.driver import Unanswered
+from harvest.sites.description import site_of
 
 STEP = 0.1
 
@@ -162,3 +170,82 @@ def test_more_quiet_never_unsays_the_end(quiet: float, more: float) -> None:
 
     if Completion(Patience()).judge(sample(0.0)) is not None:
         assert Completion(Patience()).judge(sample(more)) is not None
+
+
+def stuck(*signs: str) -> Sample:
+    """Text that stands still while these signs stay."""
+    return Sample(60.0, 30.0, 1.0, (), frozenset(signs))
+
+
+def ended(*signs: str) -> Sample:
+    return Sample(6.0, 4.0, 1.0, (), frozenset(), dict.fromkeys(signs, 2.0))
+
+
+def test_signs_that_stay_are_no_end_the_first_time_and_mistrusted_from_the_second_on() -> None:
+    known = Experience()
+    assert not known.believes(stuck("animation", "send"))
+    assert known.mistrusted == set()
+    assert known.believes(stuck("send"))
+    assert known.mistrusted == {"send"}
+    assert known.believes(stuck("animation", "send"))
+    assert known.mistrusted == {"animation", "send"}
+
+
+def test_a_sign_met_for_the_first_time_beside_a_known_one_is_no_end() -> None:
+    known = Experience()
+    known.believes(stuck("animation"))
+    assert not known.believes(stuck("animation", "composer"))
+    assert known.believes(stuck("animation", "composer"))
+
+
+@pytest.mark.parametrize("signs", [("animation",), ("animation", "hint")])
+def test_a_sign_that_went_with_a_whole_answer_says_for_ever_that_half_of_one_is_no_answer(signs: tuple[str]) -> None:
+    known = Experience()
+    known.finished(ended("animation", "network"))
+    assert known.ended == {"animation", "network"}
+    for _ in range(3):
+        assert not known.believes(stuck(*signs))
+    assert known.mistrusted == set()
+
+
+def test_what_ended_with_one_answer_is_kept_beside_what_ended_with_others() -> None:
+    known = Experience()
+    known.finished(ended("stop"))
+    known.finished(ended())
+    known.finished(ended("network"))
+    assert known.ended == {"stop", "network"}
+
+
+NEVER_DONE = """<!doctype html><body><main role=log></main>
+<form><textarea></textarea><button>Send</button></form><script>
+const log = document.querySelector("main"), box = document.querySelector("textarea");
+const add = (html) => log.insertAdjacentHTML("beforeend", html);
+document.querySelector("form").onsubmit = (event) => {
+  event.preventDefault();
+  add(`<div class=user>${box.value}</div>`);
+  box.value = "";
+  setTimeout(() => add("<div class=bot><p>It ends here.</p><progress></progress></div>"), 100);
+};
+</script>"""
+
+
+async def test_a_page_that_is_never_done_is_unfinished_once_then_believed_then_mistrusted() -> None:
+    manners, known = Manners(patience=Patience(stuck=2.0)), Experience()
+    async with browsing() as browser, pages({"/": NEVER_DONE}) as server:
+
+        async def said(text: str) -> Said:
+            window = await browser.sitting(BrowserSettings())
+            try:
+                chat = Chat(window, site_of({}), manners, known)
+                await chat.open(server.url)
+                return await chat.say(text)
+            finally:
+                await window.close()
+
+        with pytest.raises(Unanswered, match=r"unfinished: .*says for ever that more is coming \(progress\)") as fault:
+            await said("Where does it end?")
+        assert fault.value.partial == "It ends here."
+        for finish in ("stuck", "quiet"):
+            whole = await said("Where does it end?")
+            assert (whole.answer.text, whole.finish) == ("It ends here.", finish)
+    assert known.mistrusted == {"progress"}

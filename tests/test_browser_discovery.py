@@ -11,8 +11,8 @@ import pytest
 from browsing import browsing, pages
 
 from harvest.browser.settings import BrowserSettings
-from harvest.finding.discovery import find_composer, find_launcher, find_new_chat, find_send, find_stop
-from harvest.finding.wordings import NEW_CHAT, SEND, STOP, TALK, code_words
+from harvest.finding.discovery import find_composer, find_launcher, find_new_chat, find_send
+from harvest.finding.wordings import NEW_CHAT, SEND, TALK, code_words
 from harvest.reading.page import Node, Page, parse_page
 
 STYLE = """<style>body{margin:0;font:16px sans-serif;display:flex;flex-direction:column;height:100vh}
@@ -134,10 +134,6 @@ OTHERS = {
     "new chat by icon": f'<nav><button aria-label="Share">{ICON}</button><button data-side="here" '
     f'id="new-chat-button">{ICON}</button></nav>' + LOG,
     "new chat in Japanese": '<nav><button>履歴</button><button data-side="here">新しいチャット</button></nav>' + LOG,
-    "stop": LOG + '<div class="bar"><textarea></textarea><button aria-label="Stop generating" '
-    f'data-side="here">{ICON}</button></div>',
-    "stop recording": LOG
-    + f'<div class="bar"><textarea></textarea><button aria-label="Stop recording">{ICON}</button></div>',
 }
 
 
@@ -187,9 +183,9 @@ def test_no_box_is_good_enough_where_nobody_can_talk(looks: dict[str, Page], nam
 
 
 @pytest.mark.parametrize("name", OTHERS)
-def test_launchers_new_chats_and_stop_buttons_are_found(looks: dict[str, Page], name: str) -> None:
+def test_what_opens_a_chat_and_what_begins_another_are_found(looks: dict[str, Page], name: str) -> None:
     page = looks[name]
-    find = {"launcher": find_launcher, "start": find_launcher, "stop": find_stop, "new": find_new_chat}
+    find = {"launcher": find_launcher, "start": find_launcher, "new": find_new_chat}
     found = find[next(word for word in find if word in name)](page)
     assert (found.node if found is not None else None) is marked(page, "here"), found
 
@@ -248,8 +244,6 @@ def test_words_are_whole_where_a_script_has_spaces_and_anywhere_where_it_has_non
     assert SEND.is_all("  Send! ")
     assert not SEND.is_all("Send feedback")
     assert "Nachrichten schreiben" in TALK
-    assert "Stop" in STOP
-    assert "Stopwatch" not in STOP
     assert NEW_CHAT.found("Start a NEW CHAT here") == "Start a NEW CHAT"
 
 

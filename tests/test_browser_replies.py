@@ -9,11 +9,20 @@ import pytest
 from interfaces import NAMES, Interface, interface
 from wishing import ANSWERS, FAULTS, Came, play
 
+TOLD_LIMIT = ("deep-chat",)
+"""Interfaces whose page, or whose requests, tell a limit from any other error."""
+
 
 @pytest.fixture(scope="module", params=NAMES)
-def came(request: pytest.FixtureRequest) -> Iterator[dict[str, Came]]:
+def name(request: pytest.FixtureRequest) -> str:
+    """Of the interface."""
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def came(name: str) -> Iterator[dict[str, Came]]:
     """What came of each wish, on one interface."""
-    with interface(request.param) as page:
+    with interface(name) as page:
         yield _all(page)
 
 
@@ -42,6 +51,12 @@ def test_what_comes_to_nothing_is_a_named_fault_and_never_an_answer(came: dict[s
     if one.truth.pieces:
         assert f"Begin {one.truth.token}." in one.fault.partial, "what there was of the answer is kept as evidence"
     assert {exhibit.name for exhibit in one.fault.exhibits} >= {"screenshot", "page", "watch"}
+
+
+def test_a_limit_is_named_as_one_where_the_page_lets_its_status_be_seen(name: str, came: dict[str, Came]) -> None:
+    fault = came["error status=429"].fault
+    assert fault is not None
+    assert fault.reason == ("rate-limit" if name in TOLD_LIMIT else "error")
 
 
 def test_a_fault_is_told_within_its_time(came: dict[str, Came]) -> None:

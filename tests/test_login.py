@@ -28,8 +28,10 @@ from harvest.browser.settings import BrowserSettings
 from harvest.browser.window import Window
 from harvest.cli.login import logged_in
 from harvest.cli.main import main
+from harvest.drivers.browser import Options
 from harvest.drivers.driver import DriverError, Unanswered
 from recordings.run_folder import read
+from topics.document import parse_document
 from topics.errors import InputError
 
 COOKIE, TOKEN, NESTED, POPPED = (f"canary-{name}-7d1f4e29b6" for name in ("cookie", "token", "nested", "popped"))
@@ -341,3 +343,65 @@ def test_what_is_neither_an_address_nor_a_file_is_refused(capsys: pytest.Capture
     assert "neither an address nor a file" in refused(capsys, "example.org")
     assert "neither an address nor a file" in refused(capsys, "ftp://example.org/")
     assert "environment variable" in refused(capsys, "https://a.example/", "--proxy", "http://me:secret@proxy:3128")
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("proxy", "nonsense"),
+        ("proxy", "http://h:99999"),
+        ("proxy", f"http://me:{COOKIE}@proxy:notaport"),
+        ("locale", "non sense"),
+        ("timezone", "Mars/Base"),
+        ("viewport", "12x8"),
+        ("viewport", "wide"),
+        ("user_agent", "a\nb"),
+        ("user_agent", " "),
+    ],
+)
+def test_an_option_is_refused_in_the_words_of_the_driver(
+    capsys: pytest.CaptureFixture[str], option: str, value: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        parse_document(json.dumps({"url": "https://a.example/", option: value}), "audit").validated(Options)
+    said = refused(capsys, "https://a.example/", f"--{option.replace('_', '-')}", value)
+    assert said.startswith(f"error: {option}: ")
+    assert caught.value.what in said
+    assert COOKIE not in said
+
+
+def test_a_proxy_in_the_environment_is_not_repeated(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PROXY", f"http://me:{COOKIE}@proxy:notaport")
+    said = refused(capsys, "https://a.example/", "--proxy", "env:PROXY")
+    assert "PROXY is no proxy" in said
+    assert COOKIE not in said
+    assert "NO_SUCH_PROXY, which is not set" in refused(capsys, "https://a.example/", "--proxy", "env:NO_SUCH_PROXY")
+
+
+def test_an_address_with_a_password_is_refused_and_not_repeated(capsys: pytest.CaptureFixture[str]) -> None:
+    for address in (f"https://me:{COOKIE}@a.example/", f"https://me:{COOKIE}@/", f"https://me:{COOKIE}@a:notaport/"):
+        assert COOKIE not in refused(capsys, address)
+
+
+def test_options_that_the_driver_takes_reach_the_window(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made: list[BrowserSettings] = []
+
+    async def seen(given: BrowserSettings, url: str, done: object) -> dict[str, Any]:
+        made.append(given)
+        return state_with(COOKIE)
+
+    monkeypatch.setenv("DISPLAY", ":0")
+    monkeypatch.setenv("PROXY", f"http://me:{TOKEN}@proxy:1")
+    monkeypatch.setattr("harvest.cli.login.logged_in", seen)
+    options = ("--proxy", "env:PROXY", "--locale", "ja-JP", "--timezone", "Asia/Tokyo", "--viewport", "900x700")
+    with pytest.raises(SystemExit) as ended:
+        main(["login", "https://a.example/", "--out", str(tmp_path / "l.json"), *options, "--user-agent", "Own/1"])
+    assert ended.value.code == 0
+    (given,) = made
+    assert (given.proxy, given.locale, given.timezone) == (f"http://me:{TOKEN}@proxy:1", "ja-JP", "Asia/Tokyo")
+    assert (given.viewport, given.user_agent, given.headless, given.by_hand) == ((900, 700), "Own/1", False, True)
+    assert TOKEN not in "".join(capsys.readouterr())

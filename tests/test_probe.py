@@ -169,6 +169,7 @@ def test_a_command_that_cannot_be_done_says_so_before_a_browser_is_started(
         (("ftp://a.example",), "starts with http:// or https://"),
         (("http://a.example", "--out", str(there)), "is there already"),
         (("http://a.example", "--out", str(tmp_path / "no" / "site.yaml")), "is no folder"),
+        (("http://a.example", "--out", "both", "--screenshot", "both"), "are both both"),
         (("http://a.example", "--message", " "), "--message is empty"),
         (("http://a.example", "--login", str(tmp_path / "none")), "No such file"),
     ):
@@ -183,6 +184,66 @@ def test_a_page_without_a_chat_is_one_message_and_leaves_no_draft(
     for url, reason in (("http://127.0.0.1:9/", "page-unreachable"), (pages.url("maintenance"), "maintenance")):
         assert reason in told(capsys, url, "--out", str(out))
         assert not out.exists()
+
+
+async def narrow(pages: Pages, name: str, *arguments: str) -> tuple[int, str, str]:
+    """The command on a terminal of 80 columns: code, standard output, standard error."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "harvest", "probe", pages.url(name), *arguments),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "COLUMNS": "80"},
+    )
+    out, err = await asyncio.wait_for(process.communicate(), 240)
+    assert process.returncode is not None
+    return process.returncode, out.decode(), err.decode()
+
+
+async def test_what_was_found_is_told_in_lines_of_eighty_columns_after_what_is_waited_for(pages: Pages) -> None:
+    code, out, err = await narrow(pages, "launcher")
+    assert code == 0, err
+    assert parse_site(out).open == ('button[aria-label="Open chat"]',)
+    assert max(map(len, err.splitlines())) <= 80
+    lines = [line.rstrip() for line in err.splitlines()]
+    at = lines.index('composer  99%  textarea[aria-label="Message"]')
+    assert lines[at + 1] == " " * 17 + "the user turn was typed into it"
+    waits = ("starting ", "opening http://", "saying 'Hello'", "opening the page once more")
+    assert [next(number for number, line in enumerate(lines) if line.startswith(wait)) for wait in waits] == [
+        0,
+        1,
+        2,
+        3,
+    ]
+    assert "no draft" not in err
+
+
+async def test_a_draft_without_an_answer_is_no_missing_draft(pages: Pages) -> None:
+    code, out, err = await narrow(pages, "max-length", "--message", "more than a short box takes, by far")
+    assert code == 2
+    assert parse_site(out).composer
+    assert "no answer: too-long-for-composer" in err
+    assert "no draft" not in err
+
+
+async def test_what_was_found_is_not_lost_with_a_file_that_cannot_be_written(pages: Pages, tmp_path: Path) -> None:
+    picture = tmp_path / "page.png"
+    code, out, err = await narrow(pages, "plain", "--out", "/proc/site.yaml", "--screenshot", str(picture), "--json")
+    assert code == 2
+    found = json.loads(out)
+    assert parse_site(found["draft"]).composer
+    assert "error: /proc/site.yaml: " in err
+    assert "draft written" not in err
+    assert picture.read_bytes().startswith(PNG)
+    code, out, err = await narrow(pages, "plain", "--out", "/proc/site.yaml")
+    assert code == 2
+    assert parse_site(out).composer
+
+
+async def test_json_is_one_document_where_there_is_no_draft_and_a_file_cannot_be_written(pages: Pages) -> None:
+    code, out, err = await narrow(pages, "login", "--screenshot", "/proc/page.png", "--json")
+    assert code == 2
+    assert json.loads(out)["fault"]["reason"] == "login"
+    assert "there is no draft: the box to type in was not found" in err
 
 
 def finding(field: str, value: str | None, **more: Any) -> Finding:

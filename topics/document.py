@@ -23,7 +23,7 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 from topics.errors import InputError, Place
 from topics.text_file import place_in, read_text
 
-__all__ = ["Document", "Loc", "StrictModel", "parse_document", "read_document"]
+__all__ = ["Document", "Loc", "StrictModel", "parse_document", "read_document", "refused"]
 
 Loc = tuple[str | int, ...]
 """The way to a value from the top of a document: ("topics", 3, "id")."""
@@ -45,6 +45,11 @@ _NEEDED: Mapping[str, str] = {  # pydantic speaks of Python; the reader of a mes
     "string_type": "text",
     "tuple_type": "a list",
 }
+
+
+def refused(what: str) -> PydanticCustomError:
+    """An error of a validator that is shown as it is, at its place in the file, without the value: it may be secret."""
+    return PydanticCustomError("refused", "{what}", {"what": what})
 
 
 class StrictModel(BaseModel):

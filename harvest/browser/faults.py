@@ -6,12 +6,14 @@ import re
 
 from harvest.drivers.driver import Denied, DriverError, NotSent, Unanswered
 
-__all__ = ["broken", "sentence", "undone"]
+__all__ = ["broken", "sentence", "undone", "unstarted"]
 
 _MOVED = ("Execution context was destroyed", "Cannot find context", "navigat")
 _FRAME_GONE = ("Frame was detached", "frame was detached", "Frame has been detached")
 _BAD_SELECTOR = re.compile(r"bad selector <(?P<name>[^>]*)>: (?P<css>.*)")
 _COVERED = re.compile(r"(<.*?>.*) intercepts pointer events")
+_EXIT = re.compile(r"<process did exit: exitCode=(?P<code>\d+)")
+_COMPLAINT = re.compile(r"^\[pid=\d+\]\[err\] (?P<said>.*\S)", re.MULTILINE)
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -20,6 +22,18 @@ def sentence(message: str) -> str:
     lines = [line.strip() for line in _COLOURS.sub("", message).splitlines() if line.strip()]
     first = lines[0] if lines else "no reason given"
     return re.sub(r"^(?:\w+\.\w+: )?(?:Error: )?", "", first)[:300]
+
+
+def unstarted(message: str) -> str:
+    """Why a browser did not start. A program that ends at once is told by its exit code and its own first words."""
+    if "Socket path too long" in message:
+        return "the folder for temporary files has too long a path: set TMPDIR to one of at most 60 characters"
+    ended = _EXIT.search(message)
+    if ended is None:
+        return sentence(message)
+    complaint = _COMPLAINT.search(_COLOURS.sub("", message))
+    said = f" and said {complaint['said'][:300]!r}" if complaint else ""
+    return f"it ended at once with exit code {ended['code']}{said}; is it a Chromium, Chrome or Edge?"
 
 
 def broken(message: str) -> DriverError:

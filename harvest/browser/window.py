@@ -26,7 +26,7 @@ from typing import Any, cast
 from playwright import async_api as playwright
 from playwright.sync_api import sync_playwright
 
-from harvest.browser.faults import sentence
+from harvest.browser.faults import sentence, unstarted
 from harvest.browser.frame import Frame
 from harvest.browser.injected import eye_source
 from harvest.browser.lifeline import Lifeline, is_end
@@ -75,7 +75,7 @@ class Browser:
     @classmethod
     async def launch(cls, settings: BrowserSettings) -> Browser:
         """Raises Denied (`browser-start`) where it cannot be started, NotSent where it was too slow, or killed."""
-        started = await playwright.async_playwright().start()
+        started = await _remote_control()
         try:
             async with asyncio.timeout(_LAUNCH + 5):
                 return cls(started, await _launched(started, settings))
@@ -87,7 +87,7 @@ class Browser:
             if isinstance(fault, playwright.Error):
                 # Whoever kills it while it starts, be it for want of memory, does not do so every time.
                 killed = "signal=SIGKILL" in fault.message or "Connection closed" in fault.message
-                detail = f"{settings.executable or 'the browser'} does not start: {sentence(fault.message)}"
+                detail = f"{settings.executable or 'the browser'} does not start: {unstarted(fault.message)}"
                 raise (NotSent if killed else Denied)("browser-start", f"{detail} (see harvest doctor)") from None
             raise
 
@@ -311,6 +311,24 @@ class Window:
 
     async def _weighed(self, request: playwright.Request, marked: float) -> None:
         self.traffic.weighed((await request.sizes())["responseBodySize"], marked)
+
+
+async def _remote_control() -> playwright.Playwright:
+    """Playwright's own process. Raises NotSent (`browser-start`) where it is too slow.
+
+    Its start is always seen to its end: one that is broken off half-way waits for ever, and the program with it.
+    """
+    starting = asyncio.ensure_future(playwright.async_playwright().start())
+    try:
+        async with asyncio.timeout(_LAUNCH):
+            return await asyncio.shield(starting)
+    except BaseException as fault:
+        with contextlib.suppress(Exception):
+            async with asyncio.timeout(_CALL):
+                await (await asyncio.shield(starting)).stop()
+        if isinstance(fault, TimeoutError):
+            raise NotSent("browser-start", f"Playwright does not start within {_LAUNCH:g} s") from None
+        raise
 
 
 async def _launched(started: playwright.Playwright, settings: BrowserSettings) -> playwright.Browser:

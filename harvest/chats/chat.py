@@ -11,12 +11,13 @@ from datetime import UTC, datetime
 
 from harvest.browser.window import Window
 from harvest.chats.completion import Completion, Experience, Patience
-from harvest.chats.opening import WALLS, Opening
+from harvest.chats.mismatch import find_mismatch
+from harvest.chats.opening import Opening
 from harvest.chats.place import Place, place_on, send_button
 from harvest.chats.sending import send, type_text
 from harvest.chats.waiting import Awaited, Waiting
 from harvest.drivers.driver import DriverError, Exhibit, NotSent, Unanswered
-from harvest.finding.blockers import Blocker, find_blockers
+from harvest.finding.blockers import Blocker, find_refusal
 from harvest.reading.page import Page, markup
 from harvest.reading.turn import Habits, ReadTurn, learn
 from harvest.sites.site import Site
@@ -105,7 +106,7 @@ class Chat:
         )
         awaited = await waiting.answer(self._manners.answer_seconds)
         exhibits = await self._exhibits(awaited, text, by)
-        self._refuse(awaited, exhibits)
+        self._refuse(awaited, text, exhibits)
         verdict = awaited.verdict
         assert verdict is not None
         self._habits = learn(awaited.page, awaited.turn, self._habits)
@@ -163,10 +164,9 @@ class Chat:
         """What says that this turn came to nothing."""
         traffic = self._window.traffic
         begun = traffic.begun if not traffic.frames else None  # a web socket may have carried the answer
-        walls = find_blockers(page, site=self._site, faults=traffic.faults, begun=begun, turn=turn)
-        return next((wall for wall in walls if wall.kind in WALLS), None)
+        return find_refusal(page, turn, site=self._site, faults=traffic.faults, begun=begun)
 
-    def _refuse(self, awaited: Awaited, exhibits: tuple[Exhibit, ...]) -> None:
+    def _refuse(self, awaited: Awaited, said: str, exhibits: tuple[Exhibit, ...]) -> None:
         """Raises Unanswered for what is no whole answer, whatever stands on the page."""
         wall = self._wall(awaited.page, awaited.turn) or awaited.trouble
         if wall is not None:
@@ -174,6 +174,10 @@ class Chat:
         why, sample = awaited.why, awaited.sample
         if awaited.verdict is not None and awaited.verdict.how == "stuck" and not self._experience.believes(sample):
             why = "unfinished"
+        if why in ("", "no-reply"):  # a page is not silent where the answer stands beside what the site names
+            mismatch = find_mismatch(awaited.page, awaited.source, said, awaited.turn, self._site, self._habits)
+            if mismatch:
+                raise Unanswered("site-mismatch", mismatch, partial=awaited.turn.text, exhibits=exhibits)
         if why:
             signs = ", ".join(sorted(sample.now))
             detail = {
@@ -183,16 +187,7 @@ class Chat:
                 "unfinished": f"the text stands still, but the page says for ever that more is coming ({signs})",
             }[why]
             raise Unanswered(why, detail, partial=awaited.turn.text, exhibits=exhibits)
-        self._refuse_mismatch(awaited, exhibits)
         self._experience.finished(sample)
-
-    def _refuse_mismatch(self, awaited: Awaited, exhibits: tuple[Exhibit, ...]) -> None:
-        """What a site says of its bubbles is used instead of searching: where it finds nothing, it is wrong."""
-        turn = awaited.turn
-        for part, given in (("reply", self._site.reply), ("user", self._site.user)):
-            if given is not None and not awaited.page.marked(part):
-                detail = f"the site's {part} {given!r} matches nothing, though an answer stands on the page"
-                raise Unanswered("site-mismatch", detail, partial=turn.text, exhibits=exhibits)
 
     async def _exhibits(self, awaited: Awaited, said: str, by: str) -> tuple[Exhibit, ...]:
         wanted = self._manners.evidence

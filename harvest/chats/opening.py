@@ -10,7 +10,7 @@ from harvest.browser.frame import Frame
 from harvest.browser.window import Window
 from harvest.chats.place import GOOD, Place, place_on
 from harvest.drivers.driver import Denied, DriverError, NotSent, Unanswered
-from harvest.finding.blockers import find_blocker, find_blockers
+from harvest.finding.blockers import find_blockers
 from harvest.finding.discovery import find_launcher, find_new_chat
 from harvest.finding.selectors import selector_for
 from harvest.reading.page import Node, Page
@@ -112,9 +112,9 @@ class Opening:
     async def _dismissed(self, looks: Sequence[tuple[Frame, Page]]) -> bool:
         """Click away what lies over the page; whether something was clicked."""
         for frame, page in looks:
-            blocker = find_blocker(page, site=self._site)
-            if blocker is not None and blocker.dismiss is not None and len(self.did) < _MOST_CLICKS:
-                return await self._pressed(frame, blocker.dismiss, blocker.kind, page)
+            for blocker in find_blockers(page, site=self._site)[:1]:
+                if blocker.dismiss is not None and len(self.did) < _MOST_CLICKS:
+                    return await self._pressed(frame, blocker.dismiss, blocker.kind, page)
         return False
 
     async def _press_in_order(self, until: float) -> None:

@@ -6,7 +6,7 @@ is opened once more by the draft alone. What does not hold becomes a comment.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
@@ -72,19 +72,36 @@ class Probed:
         }
 
 
-async def probe(browser: Browser, settings: BrowserSettings, url: str, message: str, manners: Manners) -> Probed:
-    """Look at `url`. What goes wrong on the way is in the report, not raised; a lost browser is raised."""
+def _silent(line: str) -> None:
+    """Tells nobody."""
+
+
+async def probe(
+    browser: Browser,
+    settings: BrowserSettings,
+    url: str,
+    message: str,
+    manners: Manners,
+    *,
+    tell: Callable[[str], None] = _silent,
+) -> Probed:
+    """Look at `url`. What goes wrong on the way is in the report, not raised; a lost browser is raised.
+
+    tell: is given a line for people before whatever may take long.
+    """
     manners = replace(manners, evidence=frozenset({"page", "watch"}))
     window = await browser.sitting(settings)
     chat = Chat(window, site_of({}), manners, Experience())
     found = Probed(url, message, (), "", False, None)
     try:
         try:
+            tell(f"opening {url} …")
             await chat.open(url)
             place = chat.place
             before = await place.frame.look()
             opened = (*found_opening(chat.opening), *found_place(place, before))
             found = replace(found, findings=opened, pressed=tuple(chat.opening.did))
+            tell(f"saying {message!r}, and waiting for the answer, {manners.answer_seconds:g} s at most …")
             said = await chat.say(message)
         except DriverError as fault:
             picture = await _picture(window, await _boxes_at(chat)) if window.gone is None else None
@@ -97,6 +114,7 @@ async def probe(browser: Browser, settings: BrowserSettings, url: str, message: 
         found = replace(found, events=tuple(window.events))
     finally:
         await window.close()
+    tell("opening the page once more, by the draft alone …")
     return await _tried(browser, settings, manners, found)
 
 

@@ -12,14 +12,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from harvest.chats.opening import WALLS
-from harvest.finding.blockers import find_blocker
+from harvest.finding.blockers import find_refusal
 from harvest.reading.page import Page, parse_page
 from harvest.reading.turn import Habits, ReadTurn, learn, read_bubbles, read_turn
 from protocols.answer import Answer
 from recordings.attempts import Attempt
 from recordings.conversation import Conversation, SystemTurn, Turn
-from recordings.evidence import evidence_fault
+from recordings.evidence import read_exhibit
 from recordings.redaction import Redactor, marks_in
 from recordings.run_folder import Run
 from topics.links import Link
@@ -110,7 +109,7 @@ def _answer(run: Path, conversation: Conversation, turn: Turn, reply: SystemTurn
         return Reread(conversation, turn, was)
     try:
         page, read = _read(run, evidence, source, turn.said, known)
-        refused = find_blocker(page, turn=read) if source == "page" else None
+        refused = find_refusal(page, read) if source == "page" else None
     except _Unreadable as fault:
         known.whole = False
         return Reread(conversation, turn, was, None, source, str(fault))
@@ -124,7 +123,7 @@ def _answer(run: Path, conversation: Conversation, turn: Turn, reply: SystemTurn
     if marks_in(was.text) > marks_in(now.text):
         # Markup can stand between the pieces of a secret where text has them side by side.
         return Reread(conversation, turn, was, None, source, "left as it is: it would bring back what was redacted")
-    if refused is None or refused.kind not in WALLS:
+    if refused is None:
         return Reread(conversation, turn, was, now, source)
     return Reread(conversation, turn, was, now, source, "", refused.kind, refused.excerpt)
 
@@ -166,13 +165,12 @@ def _read(run: Path, evidence: Mapping[str, str], source: str, said: str, known:
 
 
 def _text(run: Path, name: str, address: str) -> str:
-    fault = evidence_fault(run, address)
-    if fault:
-        raise _Unreadable(f"the exhibit {name!r}, {address}: {fault}")
     try:
-        return (run / address).read_text(encoding="utf-8")
-    except UnicodeDecodeError:
+        return read_exhibit(run, address).decode()
+    except UnicodeDecodeError:  # a ValueError too
         raise _Unreadable(f"the exhibit {name!r}, {address}: this is not text") from None
+    except ValueError as fault:
+        raise _Unreadable(f"the exhibit {name!r}, {address}: {fault}") from None
 
 
 def _watch(run: Path, address: str) -> Mapping[str, object]:

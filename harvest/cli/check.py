@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import click
 
-from harvest.audit import load_audit, placed
+from harvest.audit import Audit, System, load_audit, placed
 from harvest.plan import make_plan
 from harvest.scorecard import scoring_settings
+from harvest.terminal import shown
 from recordings.conversation import Conversation
 from recordings.header import refuse_differences
 from recordings.run_folder import is_run, read
 
 __all__ = ["command"]
+
+
+_ADDRESSES = ("url", "base_url", "function", "run")
+"""Options, of several drivers, that say where their system is."""
 
 
 @click.command()
@@ -39,6 +45,7 @@ def command(audit: str, out: Path | None, as_json: bool) -> None:
         {
             "name": system.name,
             "driver": system.driver,
+            "address": _address(resolved, system),
             "session": system.session,
             "concurrency": system.limits.concurrency,
             "spacing": system.limits.spacing,
@@ -66,12 +73,26 @@ def command(audit: str, out: Path | None, as_json: bool) -> None:
     click.echo(f"{resolved.name}: {resolved.protocol.name} over {resolved.topics.name}, nothing was sent")
     click.echo(f"  topics: {len(resolved.topics.topics)}, trials of each: {resolved.trials}, systems: {len(systems)}")
     for system in systems:
+        where = f" ({shown(str(system['address']), line=True)})" if system["address"] else ""
         pace = f", a turn every {system['spacing']:g} s" if system["spacing"] else ""
         click.echo(
-            f"  {system['name']}: {system['driver']}, {system['session']} sessions, "
+            f"  {system['name']}: {system['driver']}{where}, {system['session']} sessions, "
             f"{system['concurrency']} at a time{pace}, {system['trials']} trials to play"
         )
     click.echo(f"  trials: {plan.planned} planned, {plan.recorded} recorded, {plan.to_play} to play")
     click.echo(f"  user turns: {plan.most_turns} at most; requests: {plan.most_requests} at most, retries included")
     gold = f"{document['gold']} judged entities" if document["gold"] else "none: only usefulness will be scored"
     click.echo(f"  gold: {gold}")
+
+
+def _address(audit: Audit, system: System) -> str | None:
+    """Where a system is reached, as far as one line says it: a URL, a program, a function, a run."""
+    if system.driver == "browser":
+        from harvest.drivers.browser import BrowserDriver  # late: brings the browser's library
+
+        driver = audit.drivers[system.name]
+        assert isinstance(driver, BrowserDriver)
+        return driver.url  # which may stand in a site file
+    if "argv" in system.options:
+        return shlex.join(map(str, system.options["argv"]))
+    return next((str(system.options[name]) for name in _ADDRESSES if name in system.options), None)

@@ -8,6 +8,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -18,49 +19,29 @@ from harvest.browser.installed import find_browser
 from harvest.browser.login import keep_login, log_in, secrets_of
 from harvest.browser.settings import BrowserSettings
 from harvest.browser.window import Browser, own_browser
+from harvest.drivers.browser import Options, settings_of
+from harvest.drivers.driver import Surroundings
 from harvest.sites.description import load_site
+from topics.document import Document, Loc
 from topics.errors import InputError, Place
 
 __all__ = ["command", "logged_in"]
 
-_VIEWPORT = re.compile(r"([1-9]\d{2,3})x([1-9]\d{2,3})")
 _LOAD = 120.0  # seconds: a person is there to see what keeps it
-
-
-def _size(context: click.Context, parameter: click.Parameter, value: str) -> tuple[int, int]:
-    found = _VIEWPORT.fullmatch(value)
-    if found is None:
-        raise click.BadParameter("give width and height as 1280x800")
-    return int(found[1]), int(found[2])
-
-
-def _proxy(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
-    if value is None or not value.startswith("env:"):
-        if value is not None and "@" in value:
-            raise click.BadParameter("put a proxy with a password into an environment variable, and give env:NAME")
-        return value
-    name = value.removeprefix("env:")
-    if not os.environ.get(name):
-        raise click.BadParameter(f"the environment variable {name} is not set")
-    return os.environ[name]
 
 
 @click.command()
 @click.argument("site", metavar="SITE_OR_URL")
 @click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Where to [default: NAME.login.json].")
-@click.option("--proxy", callback=_proxy, metavar="URL|env:NAME", help="As the driver's option.")
+@click.option("--proxy", metavar="URL|env:NAME", help="As the driver's option.")
 @click.option("--locale", metavar="TAG", help="As the driver's option, such as ja-JP.")
 @click.option("--timezone", metavar="NAME", help="As the driver's option, such as Asia/Tokyo.")
-@click.option("--viewport", default="1280x800", show_default=True, callback=_size, help="As the driver's option.")
+@click.option("--viewport", default="1280x800", show_default=True, help="As the driver's option.")
 @click.option("--user-agent", metavar="TEXT", help="As the driver's option.")
 def command(
     site: str,
     out: Path | None,
-    proxy: str | None,
-    locale: str | None,
-    timezone: str | None,
-    viewport: tuple[int, int],
-    user_agent: str | None,
+    **options: str | None,
 ) -> None:
     """Open a window to log in by hand, and keep the log-in in a file.
 
@@ -71,18 +52,17 @@ def command(
     Give the options that the audit gives: some sites tie a log-in to them.
     """
     url, name = _named(site)
+    checked = _options(url, options)
+    name = name or urlsplit(url).hostname or ""
+    given = settings_of(checked, Surroundings(name, Path()))
     target = out or Path(f"{name}.login.json")
     known = _checked(target)
     _check_display()
-    settings = BrowserSettings(
+    settings = replace(
+        given,
         executable=find_browser(os.environ, own=own_browser).path,
         headless=False,
         by_hand=True,
-        proxy=proxy,
-        locale=locale,
-        timezone=timezone,
-        viewport=viewport,
-        user_agent=user_agent,
         storage_state=target if known else None,
     )
     state = asyncio.run(logged_in(settings, url, _entered))
@@ -130,13 +110,24 @@ async def _entered() -> None:
         loop.remove_reader(keyboard)
 
 
-def _named(site: str) -> tuple[str, str]:
-    """The address, and what to call the file."""
+def _options(url: str, given: dict[str, str | None]) -> Options:
+    """What the browser driver makes of the same options. Raises InputError, in the driver's own words."""
+    value: dict[str, object] = {"url": url, **{name: text for name, text in given.items() if text is not None}}
+    proxy = given.get("proxy")
+    if proxy is not None and proxy.startswith("env:"):
+        value["proxy"] = {"env": proxy.removeprefix("env:")}
+    marks: dict[Loc, tuple[int, int]] = {(name,): (1, 1) for name in value}  # so that a fault names its option
+    marks["proxy", "env"] = (1, 1)
+    try:
+        return Document("", value, marks, marks).validated(Options)
+    except InputError as fault:
+        raise InputError(fault.what, allowed=fault.allowed, advice=fault.advice) from None
+
+
+def _named(site: str) -> tuple[str, str | None]:
+    """The address, and what to call the file; None where only an address is given."""
     if re.match(r"https?://", site):
-        host = urlsplit(site).hostname
-        if not host:
-            raise InputError(f"{site!r} names no host", allowed="https://…, or a site file")
-        return site, host
+        return site, None
     if "://" in site or not Path(site).exists():
         raise InputError(f"{site!r} is neither an address nor a file", allowed="https://…, or a site file")
     described = load_site(site)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,9 @@ from harvest.terminal import shown
 from topics.errors import InputError
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
+    from harvest.chats.draft import Finding
     from harvest.chats.probe import Probed
 
 __all__ = ["command"]
@@ -45,21 +49,32 @@ def command(
     _check(url, message, out, screenshot, login)
     found = asyncio.run(_probed(url, message, login, timeout, headed))
     useful = any(one.field == "composer" for one in found.findings)
-    try:
-        if out is not None and useful:
-            out.write_text(found.draft, encoding="utf-8")
-        if screenshot is not None and found.picture is not None:
-            screenshot.write_bytes(found.picture)
-    except OSError:
-        # The page was asked once; what came of it must not be lost with a file that cannot be written.
-        click.echo(found.draft, nl=False)
-        raise
+    written: list[Path] = []
+    refusals: list[OSError] = []
+    draft = found.draft.encode(errors="backslashreplace") if useful else None
+    for path, content in ((out, draft), (screenshot, found.picture)):
+        if path is None or content is None:
+            continue
+        try:
+            path.write_bytes(content)
+            written.append(path)
+        except OSError as fault:
+            refusals.append(fault)
+    # The page was asked once; what came of it must not be lost with a file that cannot be written.
     if as_json:
         click.echo(json.dumps(found.as_json(), indent=2, ensure_ascii=False))
-    elif out is None and useful:
+    elif useful and out not in written:
         click.echo(found.draft, nl=False)
-    _tell(found, out if useful else None, screenshot)
-    return 0 if found.fault is None else 2
+    _tell(found, useful)
+    if out in written:
+        click.echo(f"draft written: {out}\n  use it: options: {{site: {out.name}}}", err=True)
+    if screenshot is not None and found.picture is None:
+        click.echo("no picture could be taken", err=True)
+    elif screenshot in written:
+        click.echo(f"picture written: {screenshot}", err=True)
+    for refusal in refusals:
+        click.echo(f"error: {refusal.filename}: {refusal.strerror}", err=True)
+    return 2 if refusals or found.fault is not None else 0
 
 
 def _check(url: str, message: str, out: Path | None, screenshot: Path | None, login: Path | None) -> None:
@@ -74,6 +89,8 @@ def _check(url: str, message: str, out: Path | None, screenshot: Path | None, lo
         ) from None
     if not message.strip():
         raise InputError("--message is empty", advice="say something harmless, such as Hello")
+    if out is not None and out == screenshot:
+        raise InputError(f"--out and --screenshot are both {out}", advice="choose two names")
     for path in (out, screenshot):
         if path is not None and path.exists():
             raise InputError(f"{path} is there already", advice="choose another name, or remove it")
@@ -92,35 +109,33 @@ async def _probed(url: str, message: str, login: Path | None, seconds: float, he
     from harvest.delivery import unforeseen
 
     found = find_browser(os.environ, own=own_browser)
-    click.echo(f"opening {url} in {found.path.name}, saying {message!r}, waiting for the answer …", err=True)
+    click.echo(f"starting {found.path.name} …", err=True)
     settings = BrowserSettings(executable=found.path, headless=not headed, storage_state=login)
     browser = await Browser.launch(settings)
     try:
         with unforeseen():
-            return await probe(browser, settings, url, message, Manners(open_seconds=60.0, answer_seconds=seconds))
+            manners = Manners(open_seconds=60.0, answer_seconds=seconds)
+            return await probe(browser, settings, url, message, manners, tell=_told)
     finally:
         await browser.close()
 
 
-def _tell(found: Probed, out: Path | None, screenshot: Path | None) -> None:
-    """For people, on standard error."""
+def _told(line: str) -> None:
+    click.echo(shown(line, line=True), err=True)
+
+
+def _tell(found: Probed, useful: bool) -> None:
+    """What was found, for people, on standard error. useful: the draft says where to type."""
     from rich.console import Console
-    from rich.table import Table
     from rich.text import Text
 
     console = Console(stderr=True, highlight=False)
     for line in found.pressed:
         console.print(Text(shown(line)))
-    table = Table(box=None, pad_edge=False)
-    for column in ("field", "sure", "found", "by"):
-        table.add_column(column, overflow="fold", justify="right" if column == "sure" else "left")
-    for one in found.findings:
-        value = one.value if one.value is not None else "–"
-        value = shown(value if one.used else f"({value})")
-        signs = "; ".join(one.why[:3])
-        table.add_row(one.field, f"{100 * one.sure:.0f}%", Text(value), Text(shown(signs)))
     if found.findings:
-        console.print(table)
+        console.print(Text("\nWhat was found, how sure that is, and by which signs:\n"))
+        console.print(_listed(found.findings))
+        console.print()
     if found.said is not None:
         last = f"{found.said.last:.1f} s" if found.said.last is not None else "?"
         console.print(
@@ -128,14 +143,32 @@ def _tell(found: Probed, out: Path | None, screenshot: Path | None) -> None:
         )
     if found.fault is not None:
         console.print(Text(f"no answer: {shown(str(found.fault))}"))
-        if out is None:
-            console.print(Text("no draft was written: the box to type in was not found"))
     elif not found.tried:
         console.print(Text("the draft did not open the page once more: look at it before you use it"))
-    if out is not None:
-        console.print(Text(f"draft written: {out}\n  use it: options: {{site: {out.name}}}"))
-    if screenshot is not None:
-        console.print(Text(f"picture written: {screenshot}" if found.picture else "no picture could be taken"))
+    if not useful:
+        console.print(Text("there is no draft: the box to type in was not found"))
+
+
+def _listed(findings: Sequence[Finding]) -> Table:
+    """A line for each, its signs under it; what is long goes on under its own beginning."""
+    from rich.padding import Padding
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True, justify="right")
+    table.add_column(overflow="fold")
+    for one in findings:
+        if one.value is None:
+            value = Text("nothing that could be written down", style="italic")
+        else:
+            value = Text(shown(one.value, line=True), style="bold" if one.used else "")
+        table.add_row(one.field, f"{100 * one.sure:.0f}%", value)
+        signs = one.why[:3] if one.used or one.value is None else ("only a comment in the draft", *one.why[:3])
+        for sign in signs:
+            table.add_row("", "", Padding(Text(shown(sign, line=True), style="dim"), (0, 0, 0, 2)))
+    return table
 
 
 def _short(text: str) -> str:

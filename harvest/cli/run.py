@@ -70,7 +70,7 @@ def command(
     folder = (out or Path("runs") / resolved.name).absolute()  # a system in this process may change the folder
     console = Console(stderr=True, highlight=False)
     _introduce(console, resolved)
-    journal = _play(resolved, folder, worker, console)
+    journal, left = _play(resolved, folder, worker, console)
 
     run = read(folder)
     material = gathered([run])
@@ -83,9 +83,11 @@ def command(
 
     plan = make_plan(resolved, run.conversations)
     if plan.to_play:
-        people.print(
-            f"[red]{plan.to_play} of {plan.planned} trials have no valid attempt[/]; the same command tries them again"
-        )
+        # Where a system was left alone, or nothing of it ever worked, trying again alone would come to the same.
+        stuck = left | ({system.name for system in resolved.systems} - {one.key.system for one in run.finished})
+        helps = any(sittings for name, sittings in plan.sittings.items() if name not in stuck)
+        advice = "the same command tries them again" + ("" if helps else ", once the cause is mended")
+        people.print(f"[red]{plan.to_play} of {plan.planned} trials have no valid attempt[/]; {advice}")
         if plan.to_play > resolved.max_invalid * plan.planned:
             return 3
     misses = threshold_misses(resolved.thresholds, table)
@@ -107,11 +109,14 @@ def _introduce(console: Console, audit: Audit) -> None:
         console.print(escape(f"  {system.name}: {system.driver}" + (f" ({options})" if options else "")))
 
 
-def _play(audit: Audit, folder: Path, worker: str, console: Console) -> Path | None:
-    """Play what is still to be played; returns the file that its events stand in, None where nothing was left."""
+def _play(audit: Audit, folder: Path, worker: str, console: Console) -> tuple[Path | None, set[str]]:
+    """Play what is still to be played.
+
+    Returns the file that its events stand in, None where nothing was to be played, and the systems left alone.
+    """
     header = audit.header()
 
-    async def play() -> Path | None:
+    async def play() -> tuple[Path | None, set[str]]:
         recorded = read(folder) if is_run(folder) else None
         if recorded is not None:
             refuse_differences(recorded.header, header, folder)
@@ -119,7 +124,7 @@ def _play(audit: Audit, folder: Path, worker: str, console: Console) -> Path | N
             if not plan.to_play and extended(recorded.header, header, "") is recorded.header:
                 console.print(f"all {plan.planned} trials are recorded; nothing to play")
                 _keep_gold(audit, folder)
-                return None
+                return None, set()
         async with RunWriter.open(folder, header, secrets=audit.secrets, worker=worker) as writer:
             recorded = read(folder)  # again, now that nobody else writes
             for sentence in recorded.damage:
@@ -131,18 +136,17 @@ def _play(audit: Audit, folder: Path, worker: str, console: Console) -> Path | N
             player = Player(writer, ScriptedUser(audit.protocol), audit.seed, keep_evidence=audit.evidence)
             with Display(console, audit.systems, plan) as display:
                 await Runner(player, audit.systems, audit.drivers, display).play(plan)
-            return folder / f"trials-{writer.worker}.jsonl"
+            return folder / f"trials-{writer.worker}.jsonl", display.left
 
     # A scheduler stops us with SIGTERM: the turn in flight is given up, everything before it is on disk.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        journal = asyncio.run(play())
+        return asyncio.run(play())
     except* HarvestError as group:
         raise _first(group) from None
     except* KeyboardInterrupt:
         console.print("interrupted; every finished turn is on disk, and the same command goes on")
         sys.exit(130)
-    return journal
 
 
 def _keep_gold(audit: Audit, folder: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
@@ -29,20 +30,22 @@ from harvest.drivers.driver import (
     Reply,
     Session,
     Surroundings,
+    Unanswered,
 )
-from harvest.drivers.options import Seconds, Text, refused, resolved
+from harvest.drivers.options import FromEnvironment, Proxy, Seconds, Text, resolved
 from harvest.sites.description import load_site
 from harvest.sites.site import Address, Site
 from recordings.conversation import SystemTurn
-from topics.document import StrictModel
+from topics.document import StrictModel, refused
 from topics.errors import InputError
 
-__all__ = ["BrowserDriver", "Options", "build"]
+__all__ = ["BrowserDriver", "Options", "build", "settings_of"]
 
 PACE = 2.0
 """Seconds from one turn to the next that a site gets where nobody says otherwise; one on this machine needs none."""
 
 _PROXIES = ("http", "https", "socks5")
+_A_PROXY = "http://host:port, https://host:port or socks5://host:port"
 _LOCALE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8}){0,3}")
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
@@ -50,18 +53,18 @@ _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 Kept = Literal["screenshot", "reply", "page", "watch"]
 
 
+def _is_proxy(address: str) -> bool:
+    try:
+        parts = urlsplit(address)
+        _ = parts.port
+    except ValueError:
+        return False
+    return parts.scheme in _PROXIES and bool(parts.hostname)
+
+
 def _proxy(value: Text) -> Text:
-    if isinstance(value, str):
-        try:
-            parts = urlsplit(value)
-            known, secret = parts.scheme in _PROXIES and bool(parts.hostname), "@" in parts.netloc
-            _ = parts.port
-        except ValueError:
-            known = secret = False
-        if secret:
-            raise refused("a proxy's user name and password must not stand in a file: write {env: NAME} for the URL")
-        if not known:
-            raise refused(f"{value!r} is no proxy: write http://host:port, or socks5://host:port")
+    if isinstance(value, str) and not _is_proxy(value):
+        raise refused(f"this is no proxy: write {_A_PROXY}")
     return value
 
 
@@ -96,7 +99,7 @@ class Options(StrictModel):
         None, description="the file in which `harvest login` kept a log-in; relative to the audit file"
     )
     headed: bool = Field(False, description="show the browser's window")
-    proxy: Annotated[Text, AfterValidator(_proxy)] | None = Field(
+    proxy: Annotated[Proxy, AfterValidator(_proxy)] | None = Field(
         None, description="URL of a proxy for all pages, or `{env: NAME}`"
     )
     locale: Annotated[str, AfterValidator(_locale)] | None = Field(
@@ -128,8 +131,33 @@ class Options(StrictModel):
         return self
 
 
+def settings_of(options: Options, surroundings: Surroundings) -> BrowserSettings:
+    """How a browser is started and what it says of itself by these options; any browser, no log-in, no secrets.
+
+    Raises InputError where the variable that the proxy stands in is not set, or holds none; it is not repeated.
+    """
+    proxy = resolved(options.proxy, surroundings) if options.proxy is not None else None
+    if proxy is not None and not _is_proxy(proxy):
+        variable = options.proxy.env if isinstance(options.proxy, FromEnvironment) else ""
+        raise InputError(
+            f"system {surroundings.system!r}: what stands in the environment variable {variable} is no proxy",
+            allowed=_A_PROXY,
+            advice="within a user name or password, write %40 for @, %2F for /, %3A for : and the like",
+        )
+    width, _, height = options.viewport.partition("x")
+    return BrowserSettings(
+        headless=not options.headed,
+        proxy=proxy,
+        locale=options.locale,
+        timezone=options.timezone,
+        viewport=(int(width), int(height)),
+        user_agent=options.user_agent,
+        trace=options.trace == "failure",
+    )
+
+
 class BrowserDriver:
-    """Starts the browser when the first session is opened, and again if it has died."""
+    """Starts the browser when the first session is opened, and again if it has died. url: of the page it opens."""
 
     def __init__(self, options: Options, surroundings: Surroundings) -> None:
         self.options = options
@@ -137,20 +165,13 @@ class BrowserDriver:
         url = options.url or site.url
         if url is None:
             raise InputError(f"system {surroundings.system!r}: neither its options nor its site name a url")
-        self._url, self._site = url, site
+        self.url, self._site = url, site
         found = find_browser(surroundings.environment, own=own_browser)
         login = _login(options, surroundings)  # before its secrets are asked for
-        width, _, height = options.viewport.partition("x")
-        self._settings = BrowserSettings(
+        self._settings = replace(
+            settings_of(options, surroundings),
             executable=found.path,
-            headless=not options.headed,
-            proxy=resolved(options.proxy, surroundings) if options.proxy is not None else None,
-            locale=options.locale,
-            timezone=options.timezone,
-            viewport=(int(width), int(height)),
-            user_agent=options.user_agent,
             storage_state=login,
-            trace=options.trace == "failure",
             secrets=frozenset(surroundings.secrets),
         )
         quiet = {} if site.quiet is None else {"covered": site.quiet, "loose": site.quiet, "alone": site.quiet}
@@ -165,13 +186,14 @@ class BrowserDriver:
         self._experience = Experience()
         self._starting = asyncio.Lock()
         self._browser: Browser | None = None
+        self._closed = False
 
     @property
     def capabilities(self) -> Capabilities:
         """A page keeps its conversation, so it is stateful; its pace is the site's, or a polite one."""
         pace = self._site.delay
         if pace is None:
-            pace = 0.0 if urlsplit(self._url).hostname in _LOOPBACK else PACE
+            pace = 0.0 if urlsplit(self.url).hostname in _LOOPBACK else PACE
         return Capabilities(stateful=True, pace=pace)
 
     async def open(self, opening: Opening) -> Session:
@@ -180,7 +202,7 @@ class BrowserDriver:
         window = await browser.sitting(self._settings)
         chat = Chat(window, self._site, self._manners, self._experience)
         try:
-            await chat.open(self._url)
+            await chat.open(self.url)
         except BaseException as fault:
             if isinstance(fault, DriverError):
                 fault.exhibits += await chat.failure()
@@ -189,12 +211,16 @@ class BrowserDriver:
         return _Session(window, chat)
 
     async def close(self) -> None:
-        if self._browser is not None:
-            await self._browser.close()
-            self._browser = None
+        self._closed = True
+        async with self._starting:  # one that is being started is closed too
+            if self._browser is not None:
+                await self._browser.close()
+                self._browser = None
 
     async def _running(self) -> Browser:
         async with self._starting:
+            if self._closed:
+                raise Unanswered("browser-gone", "the driver is closed")
             if self._browser is not None and not self._browser.alive:
                 await self._browser.close()
                 self._browser = None

@@ -21,14 +21,14 @@ from harvest.drivers.driver import (
     Surroundings,
     Unanswered,
 )
-from harvest.drivers.options import Seconds, Text, refused, resolved
+from harvest.drivers.options import Seconds, Text, resolved
 from harvest.drivers.payload import json_bytes
 from harvest.drivers.process import Program
 from harvest.drivers.program_output import Mark, json_turn, readable, text_turn
 from harvest.drivers.received import excerpt
 from harvest.drivers.timing import Stopwatch
 from protocols.answer import Exchange
-from topics.document import StrictModel
+from topics.document import StrictModel, refused
 
 __all__ = ["CommandDriver", "Options", "build"]
 

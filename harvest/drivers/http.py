@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 from pydantic import AfterValidator, Field, model_validator
 
 from harvest.drivers.driver import Capabilities, Denied, DriverError, Opening, Reply, Surroundings, Unanswered
-from harvest.drivers.options import Headers, Text, Url, WireOptions, refused, resolved
+from harvest.drivers.options import Headers, Text, Url, WireOptions, resolved
 from harvest.drivers.payload import json_bytes
 from harvest.drivers.received import Received, excerpt, sound_text
 from harvest.drivers.reply_path import ReplyPath
@@ -29,7 +29,7 @@ from harvest.drivers.template import (
 from harvest.drivers.wire import Jar, Request, Wire
 from protocols.answer import Answer, Exchange
 from recordings.conversation import SystemTurn
-from topics.document import StrictModel
+from topics.document import StrictModel, refused
 from topics.links import Link, links_in
 
 __all__ = ["HttpDriver", "Options", "build"]

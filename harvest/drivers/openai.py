@@ -11,12 +11,13 @@ from pydantic import AfterValidator, Field
 
 from harvest.drivers.completions import Completion
 from harvest.drivers.driver import Capabilities, DriverError, Opening, Reply, Surroundings, Unanswered
-from harvest.drivers.options import Url, VariableName, WireOptions, refused, sendable
+from harvest.drivers.options import Url, VariableName, WireOptions, sendable
 from harvest.drivers.payload import json_bytes
 from harvest.drivers.received import Received, error_code
 from harvest.drivers.wire import Request, Wire
 from protocols.answer import Answer
 from recordings.conversation import SystemTurn
+from topics.document import refused
 from topics.errors import InputError
 from topics.identity import derived_seed
 from topics.links import links_in

@@ -9,16 +9,27 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from typing import Annotated
-from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field
-from pydantic_core import PydanticCustomError
 
 from harvest.drivers.driver import Surroundings
-from topics.document import StrictModel
+from topics.document import StrictModel, refused
 from topics.errors import InputError
+from topics.target import checked_target
 
-__all__ = ["FromEnvironment", "Headers", "Text", "Url", "WireOptions", "resolved", "resolved_headers"]
+__all__ = [
+    "FromEnvironment",
+    "Headers",
+    "Proxy",
+    "Seconds",
+    "Text",
+    "Url",
+    "VariableName",
+    "WireOptions",
+    "resolved",
+    "resolved_headers",
+    "sendable",
+]
 
 SECRET_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie", "x-api-key", "api-key", "x-auth-token"})
 
@@ -28,14 +39,10 @@ _PLAIN = re.compile(r"[\x20-\x7e]*")
 _PLACEHOLDER = re.compile(r"\{\{.*?\}\}")
 
 
-def refused(what: str) -> PydanticCustomError:
-    """An error that pydantic shows as it is, at its place in the file."""
-    return PydanticCustomError("refused", "{what}", {"what": what})
-
-
 def _variable(name: str) -> str:
     if not _NAME.fullmatch(name):
-        raise refused(f"{name!r} is not the name of an environment variable (letters, digits and _)")
+        # Not repeated: whoever takes `env` for the value itself writes the secret here.
+        raise refused("this is not the name of an environment variable (letters, digits and _)")
     return name
 
 
@@ -68,30 +75,25 @@ def _headers(headers: dict[str, Text]) -> dict[str, Text]:
 def _url(url: str) -> str:
     if _PLACEHOLDER.search(url.partition("://")[2].partition("/")[0]):
         raise refused("a placeholder may stand in the path or the query of a URL, not in its host")
-    try:
-        parts = urlsplit(_PLACEHOLDER.sub("x", url))
-        host, _ = parts.hostname, parts.port
-    except ValueError as fault:
-        raise refused(f"not a URL: {fault}") from None
-    if parts.scheme not in ("http", "https") or not host:
-        raise refused("not a URL that starts with http:// or https:// and names a host")
-    if "@" in parts.netloc:
-        raise refused("a URL must not hold a user name or a password: use a header with {env: NAME}")
-    if parts.fragment:
+    if checked_target(_PLACEHOLDER.sub("x", url), secret="use a header with {env: NAME}").fragment:
         raise refused("a URL with a fragment (#…) cannot be asked for")
-    if re.search(r"[\x00-\x20\x7f]", _PLACEHOLDER.sub("x", url)):
-        raise refused("a URL must not hold spaces or control characters: write them as %20 and the like")
     return url
 
 
 def _proxy(value: Text) -> Text:
-    if isinstance(value, str) and "@" in value:
-        raise refused("a proxy's user name and password must not stand in a file: write {env: NAME} for the URL")
+    # Before anything is parsed: what a parser says of a URL may repeat its password.
+    if "@" in (value if isinstance(value, str) else value.prefix):
+        raise refused(
+            "a proxy's user name and password must not stand in a file or a command: put its URL into an environment "
+            "variable, and write {env: NAME} (in a command env:NAME)"
+        )
     return value
 
 
 Headers = Annotated[dict[str, Text], AfterValidator(_headers)]
 Url = Annotated[str, AfterValidator(_url)]
+Proxy = Annotated[Text, AfterValidator(_proxy)]
+"""A proxy's URL without a user name or a password, or the variable that holds it with both."""
 Seconds = Annotated[float, Field(gt=0, le=86400, allow_inf_nan=False)]
 
 
@@ -105,7 +107,7 @@ class WireOptions(StrictModel):
         None, description="seconds of silence that are waited through, within `timeout`; not given: as long as that"
     )
     max_reply: int = Field(8 * 2**20, ge=1, description="bytes of a reply; a longer one is a fault (`too-large`)")
-    proxy: Annotated[Text, AfterValidator(_proxy)] | None = Field(
+    proxy: Proxy | None = Field(
         None, description="URL of a proxy, or `{env: NAME}`; proxies in the environment are used only when named here"
     )
     ca_file: str | None = Field(

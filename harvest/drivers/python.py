@@ -22,12 +22,12 @@ from pydantic import AfterValidator, Field
 
 from harvest.drivers.driver import Capabilities, Exhibit, Opening, Reply, Surroundings, Unanswered
 from harvest.drivers.function_calls import Calls, Function, keep_output_aside
-from harvest.drivers.options import Seconds, refused
+from harvest.drivers.options import Seconds
 from harvest.drivers.received import sound_text
 from harvest.drivers.timing import Stopwatch
 from protocols.answer import Answer
 from recordings.conversation import SystemTurn
-from topics.document import StrictModel
+from topics.document import StrictModel, refused
 from topics.errors import InputError
 from topics.identity import content_hash
 from topics.links import links_in

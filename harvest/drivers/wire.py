@@ -26,7 +26,7 @@ import httpx
 from httpx_sse import EventSource
 
 from harvest.drivers.driver import Denied, DriverError, NotSent, Surroundings, Unanswered
-from harvest.drivers.options import WireOptions, resolved, resolved_headers
+from harvest.drivers.options import FromEnvironment, WireOptions, resolved, resolved_headers
 from harvest.drivers.received import Received, excerpt
 from harvest.drivers.timing import Stopwatch
 from topics.errors import InputError, Place
@@ -121,8 +121,11 @@ class Wire:
                 follow_redirects=False,
             )
         except (ValueError, ImportError, httpx.InvalidURL) as fault:
+            # Out of the environment it may hold a password, of which a parser's words can repeat a piece.
+            hidden = isinstance(options.proxy, FromEnvironment)
+            why = ", as its environment variable gives it" if hidden else f": {fault}"
             raise InputError(
-                f"system {surroundings.system!r}: the proxy cannot be used: {fault}",
+                f"system {surroundings.system!r}: the proxy cannot be used{why}",
                 allowed="http://HOST:PORT or https://HOST:PORT",
             ) from None
         # The client's own jar would carry cookies from one session into another.

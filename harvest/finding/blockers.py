@@ -6,7 +6,7 @@ the page's structure, its traffic or the site's own description has shown to be 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from harvest.browser.traffic import Fault
 from harvest.finding.banners import find_banner
@@ -17,64 +17,49 @@ from harvest.reading.page import Node, Page, letters
 from harvest.reading.turn import ReadTurn
 from harvest.sites.site import Block, Site
 
-__all__ = ["Blocker", "find_blocker", "find_blockers"]
+__all__ = ["Blocker", "find_blockers", "find_refusal"]
 
 _EVENTS = ("rate-limit", "error")  # what happens to one turn; the others are states of the page
 _LONGEST_NOTICE = 1000
 
 
-def find_blocker(
-    page: Page,
-    *,
-    site: Site | None = None,
-    status: int | None = None,
-    faults: Sequence[Fault] = (),
-    begun: int | None = None,
-    turn: ReadTurn | None = None,
-) -> Blocker | None:
-    """The first of `find_blockers`."""
-    return next(iter(find_blockers(page, site=site, status=status, faults=faults, begun=begun, turn=turn)), None)
+def find_blockers(page: Page, *, site: Site | None = None, status: int | None = None) -> list[Blocker]:
+    """Everything in the way on a page on which one wants to talk: what can be clicked away first, then what cannot.
 
-
-def find_blockers(
-    page: Page,
-    *,
-    site: Site | None = None,
-    status: int | None = None,
-    faults: Sequence[Fault] = (),
-    begun: int | None = None,
-    turn: ReadTurn | None = None,
-) -> list[Blocker]:
-    """Everything in the way: what can be clicked away first, then what cannot.
-
-    Without `turn`: of a page on which one wants to talk; status: of HTTP, of its document. With it: of the turn that
-    was just read, where only what came since the sending counts; faults: the requests that failed since then; begun:
-    how many requests that may carry an answer began since then (None: not known).
+    status: of HTTP, of its document.
     """
-    described = _described(page, site, turn) if site is not None else []
-    if turn is not None:
-        found = [find_failure(page, turn, faults, begun), find_wall(page, None, since=True)]
-    else:
-        found = [find_banner(page), find_wall(page, status)]
-    every = [*described, *(one for one in found if one is not None)]
-    return sorted(every, key=lambda one: one.dismiss is None)
+    found = [*_dismissed(page, site), *_named(page, site), find_banner(page), find_wall(page, status)]
+    return sorted((one for one in found if one is not None), key=lambda one: one.dismiss is None)
 
 
-def _described(page: Page, site: Site, turn: ReadTurn | None) -> list[Blocker]:
-    """What the site's own description names."""
-    found = []
-    if turn is None:
-        for number in range(1, len(site.dismiss) + 1):
-            shown = [node for node in page.marked(f"dismiss-{number}") if node.visible and node.box is not None]
-            if shown:
-                found.append(
-                    Blocker("consent", shown[0].text[:300], shown[0], shown[0], (f"the site's dismiss {number}",))
-                )
-    for name, block in site.each_block():
+def find_refusal(
+    page: Page, turn: ReadTurn, *, site: Site | None = None, faults: Sequence[Fault] = (), begun: int | None = None
+) -> Blocker | None:
+    """What says that the turn that was just read came to nothing; None where nothing does. Only what came since the
+    sending counts.
+
+    faults: the requests that failed since then; begun: how many that may carry an answer began since then (None: not
+    known).
+    """
+    named = next((one for one in _named(page, site, turn) if one.kind != "consent"), None)  # a banner ends no turn
+    return named or find_failure(page, turn, faults, begun) or find_wall(page, None, since=True)
+
+
+def _dismissed(page: Page, site: Site | None) -> Iterator[Blocker]:
+    """What the site says is clicked away."""
+    for number in range(1, len(site.dismiss) + 1 if site is not None else 1):
+        for node in page.marked(f"dismiss-{number}"):
+            if node.visible and node.box is not None:
+                yield Blocker("consent", node.text[:300], node, node, (f"the site's dismiss {number}",))
+                break
+
+
+def _named(page: Page, site: Site | None, turn: ReadTurn | None = None) -> Iterator[Blocker]:
+    """What the site says lets nobody talk, or makes the turn none."""
+    for name, block in site.each_block() if site is not None else ():
         node = _hit(page, name, block, turn)
         if node is not None:
-            found.append(Blocker(block.kind, node.text[:300], node, None, (f"the site's {name.replace('-', ' ')}",)))
-    return found
+            yield Blocker(block.kind, node.text[:300], node, None, (f"the site's {name.replace('-', ' ')}",))
 
 
 def _hit(page: Page, name: str, block: Block, turn: ReadTurn | None) -> Node | None:

@@ -1,4 +1,4 @@
-"""Buttons of a chat: what sends, what opens it, what begins another conversation, what stops an answer."""
+"""Buttons of a chat: what sends, what opens it, and what begins another conversation."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 from harvest.finding.labels import code_of, is_button, is_icon, labels_of, role_of
 from harvest.finding.weighing import Candidate, Scales, around, first, listed, shown
-from harvest.finding.wordings import NEW_CHAT, NOT_SEND, OPEN_CHAT, SEARCH, SEND, STOP, Wording, words
+from harvest.finding.wordings import NEW_CHAT, NOT_SEND, OPEN_CHAT, SEARCH, SEND, words
 from harvest.reading.page import Box, Node, Page
 
-__all__ = ["find_launcher", "find_new_chat", "find_send", "find_stop"]
+__all__ = ["find_launcher", "find_new_chat", "find_send"]
 
 
 def find_send(page: Page, composer: Node) -> Candidate | None:
@@ -182,30 +182,6 @@ def _new_chat(page: Page, node: Node) -> Candidate:
     if any(parent.tag == "form" for parent in around(node, 3)):
         scales.add(-0.5, "in a form")
     return scales.candidate()
-
-
-def find_stop(page: Page) -> Candidate | None:
-    """What would stop the answer that is being written; None where nothing is likely to."""
-    return _best(page, _stop)
-
-
-def _stop(page: Page, node: Node) -> Candidate:
-    scales = Scales(node, -2.5)
-    names, code = labels_of(page, node), code_of(node, inside=True)
-    if name := first([name for name in names if len(name) <= 40], STOP):
-        scales.add(3.0, f"called {name!r}")
-        if not STOP.is_all(name):
-            scales.add(-1.0, "called more than that")
-    if "stop" in code:
-        scales.add(2.0, "named stop in the code")
-    if code & {"record", "voice", "audio", "speech", "mic", "sharing", "video"} or first(names, _OTHER_STOPS):
-        scales.add(-4.0, "stops something else")
-    return scales.candidate()
-
-
-_OTHER_STOPS = Wording(
-    "recording|voice|audio|listening|speaking|sharing|video|reading|dictat*|aufnahme|sprach*|микрофон|录音|音声|녹음"
-)
 
 
 def _best(page: Page, weigh: Callable[[Page, Node], Candidate]) -> Candidate | None:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from harvest.finding.buttons import find_launcher, find_new_chat, find_send, find_stop
+from harvest.finding.buttons import find_launcher, find_new_chat, find_send
 from harvest.finding.labels import code_of, labels_of, role_of
 from harvest.finding.weighing import Candidate, Scales, around, first, listed
 from harvest.finding.wordings import ASK, NO_TALK, SEARCH, TALK, words
 from harvest.reading.page import Node, Page
 
-__all__ = ["Candidate", "find_composer", "find_launcher", "find_new_chat", "find_send", "find_stop"]
+__all__ = ["Candidate", "find_composer", "find_launcher", "find_new_chat", "find_send"]
 
 _TYPED = frozenset({"", "text", "search"})
 _FILLED = frozenset({"email", "password", "tel", "url", "number", "date", "time", "datetime-local", "month", "week"})

@@ -6,7 +6,7 @@ Only what came since the sending counts: the error of an earlier turn stays on t
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import replace
 from urllib.parse import urlsplit
 
@@ -51,6 +51,7 @@ def find_failure(page: Page, turn: ReadTurn, faults: Sequence[Fault], begun: int
 
 def _in_bubbles(page: Page, turn: ReadTurn) -> Blocker | None:
     """An error shown in the place of an answer, or at the end of half of one."""
+    bubbles = frozenset(turn.bubbles)
     for bubble in turn.bubbles:
         whole = len(letters(bubble.text))
         for node in (bubble, *_wrappers(bubble, turn), *bubble.walk()):
@@ -66,18 +67,18 @@ def _in_bubbles(page: Page, turn: ReadTurn) -> Blocker | None:
             short = len(node.text) <= _LONGEST_NOTICE
             if (share >= _NEARLY and (sign == "code" or short)) or (short and _speaks(said)):
                 return _shown(node, f"stands in the place of an answer and is {_in_words(node)}")
-        mark = _mark(page, bubble, turn)
+        mark = _mark(page, bubble, turn, bubbles)
         if mark is not None:
             return _shown(bubble, f"bears a picture {_in_words(mark)}")
     return None
 
 
-def _mark(page: Page, bubble: Node, turn: ReadTurn) -> Node | None:
-    """A picture in or beside a short bubble that is called an error, as others put a face."""
+def _mark(page: Page, bubble: Node, turn: ReadTurn, bubbles: Set[Node]) -> Node | None:
+    """A picture in or beside a short bubble that is called an error, as others put a face. bubbles: of the turn."""
     if len(bubble.text) > _LONGEST_NOTICE:
         return None
     around = (bubble, *_wrappers(bubble, turn))[-1]
-    if any(other is not bubble and other.within(around) for other in turn.bubbles):
+    if any(node in bubbles and node is not bubble for node in around.walk()):
         around = bubble
     marks = [
         node

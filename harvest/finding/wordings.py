@@ -18,7 +18,6 @@ __all__ = [
     "OPEN_CHAT",
     "SEARCH",
     "SEND",
-    "STOP",
     "TALK",
     "Wording",
     "code_words",
@@ -157,14 +156,6 @@ NOT_SEND = Wording("""
     録音 | 絵文字 | 設定 | クリア | 削除 | キャンセル | 閉じる | 附件 | 上传 | 上傳 | 文件 | 图片 | 麦克风 |
     麥克風 | 语音 | 語音 | 录音 | 表情 | 设置 | 清空 | 清除 | 删除 | 取消 | 关闭 | 첨부 | 파일 | 업로드 |
     이미지 | 마이크 | 음성 | 녹음 | 이모지 | 설정 | 지우기 | 삭제 | 취소 | 닫기
-""")
-
-STOP = Wording("""
-    stop | stop generating | stop responding | stop response | stop streaming | stop generation |
-    stop answering | cancel generation | abort | interrupt | stopp | stoppen | anhalten | generierung stoppen |
-    antwort stoppen | abbrechen | arrêter | stopper | interrompre | detener | parar | parar de gerar |
-    interromper | interrompi | ferma | zatrzymaj | przerwij | durdur | стоп | остановить | прервать | إيقاف |
-    توقف | रोकें | 停止 | 中止 | 終止 | 终止 | 중지 | 정지 | 멈추기
 """)
 
 NEW_CHAT = Wording("""

@@ -57,9 +57,11 @@ def _marked(ground: Ground, echoes: Sequence[Echo]) -> Spot | None:
     if not replies:
         return None
     users = [node for node in ground.page.marked("user") if not _hidden(node)]
-    inside = [echo.node for echo in echoes if not users or any(echo.node.within(node) for node in users)]
+    told = set(users)
+    inside = [echo.node for echo in echoes if not told or not told.isdisjoint((echo.node, *echo.node.ancestors()))]
     echo = inside[0] if inside else users[-1] if users else None
-    outer = [node for node in replies if not any(around in replies for around in node.ancestors())]
+    marked = set(replies)
+    outer = [node for node in replies if marked.isdisjoint(node.ancestors())]
     if echo is not None:
         outer = [node for node in outer if not echo.within(node)]
         order = {node: number for number, node in enumerate(ground.page.walk())}

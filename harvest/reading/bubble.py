@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
@@ -15,13 +16,12 @@ __all__ = [
     "Edge",
     "Example",
     "Leaf",
+    "Siblings",
     "alone_in_line",
-    "among_prose",
     "edges_of",
     "ends_open",
     "in_sentence",
     "leaves_of",
-    "one_of_many",
 ]
 
 Edge = tuple[str, str]
@@ -69,13 +69,13 @@ def edges_of(bubble: Node) -> set[Edge]:
     """The lines at the edges of a bubble that stand in elements of their own, with more in the bubble beside them."""
     leaves = [leaf for leaf in leaves_of(bubble, ()) if leaf.text]
     found: set[Edge] = set()
-    whole = len(leaves)
+    whole, siblings = len(leaves), Siblings()
     for leaf in {*leaves[:3], *leaves[-3:]} if whole > 1 else ():
         for element in (leaf.parent, *leaf.parent.ancestors()):
             if element is bubble or sum(other.parent.within(element) for other in leaves) == whole:
                 break
             text = element.text
-            if len(text) > SHORT or element.tag in PROSE or among_prose(element):
+            if len(text) > SHORT or element.tag in PROSE or siblings.among_prose(element):
                 break
             if element.classes:
                 found.add((kind(element), text))
@@ -131,26 +131,53 @@ def in_sentence(node: Node) -> bool:
     return False
 
 
-def one_of_many(element: Node) -> bool:
-    """One of several lines made alike: then it is a line of the text."""
-    beside = element.parent.elements if element.parent is not None else []
-    return sum(kind(other) == kind(element) and bool(other.text) for other in beside) > 2
+class Siblings:
+    """What stands beside an element. Counted once for each parent: pages have parents of a hundred thousand."""
+
+    def __init__(self) -> None:
+        self._counts: dict[Node, _Count] = {}
+
+    def one_of_many(self, element: Node) -> bool:
+        """One of several lines made alike: then it is a line of the text."""
+        return element.parent is not None and self._count(element.parent).telling[kind(element)] > 2
+
+    def among_prose(self, element: Node) -> bool:
+        """Beside paragraphs, lists, or others made like it: then it is one of them."""
+        if element.parent is None:
+            return False
+        count = self._count(element.parent)
+        return count.prose > (element.tag in PROSE) or count.made[kind(element)] > 1
+
+    def place(self, element: Node) -> int:
+        """Which child of its parent it is."""
+        assert element.parent is not None
+        return self._count(element.parent).places[element]
+
+    def _count(self, parent: Node) -> _Count:
+        if parent not in self._counts:
+            self._counts[parent] = _Count(parent)
+        return self._counts[parent]
 
 
-def among_prose(element: Node) -> bool:
-    """Beside paragraphs, lists, or others made like it: then it is one of them."""
-    beside = [other for other in element.parent.elements if other is not element] if element.parent else []
-    return any(other.tag in PROSE or kind(other) == kind(element) for other in beside)
+class _Count:
+    """prose: elements of prose; made: elements of each kind; telling: those that say something."""
+
+    def __init__(self, parent: Node) -> None:
+        elements = parent.elements
+        self.prose = sum(node.tag in PROSE for node in elements)
+        self.made = Counter(kind(node) for node in elements)
+        self.telling = Counter(kind(node) for node in elements if node.text)
+        self.places = {child: number for number, child in enumerate(parent.children) if isinstance(child, Node)}
 
 
-def alone_in_line(node: Node, dropped: Collection[Node]) -> bool:
+def alone_in_line(node: Node, dropped: Collection[Node], siblings: Siblings) -> bool:
     if node.block:
         return True
     while node.parent is not None:
         children = node.parent.children
-        at = next(number for number, child in enumerate(children) if child is node)
-        for side in (children[at + 1 :], children[:at][::-1]):
-            for child in side:
+        at = siblings.place(node)
+        for side in (range(at + 1, len(children)), range(at - 1, -1, -1)):
+            for child in map(children.__getitem__, side):
                 if isinstance(child, str):
                     if child.strip():
                         return False

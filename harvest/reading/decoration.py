@@ -8,9 +8,11 @@ of its own, and for a reason.
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
+from itertools import islice, pairwise
 
 from harvest.reading.bubble import (
     PROSE,
@@ -18,12 +20,11 @@ from harvest.reading.bubble import (
     Edge,
     Example,
     Leaf,
+    Siblings,
     alone_in_line,
-    among_prose,
     ends_open,
     in_sentence,
     leaves_of,
-    one_of_many,
 )
 from harvest.reading.ground import hints, hints_last, is_control, kind
 from harvest.reading.listing import bar_of, is_listing
@@ -41,6 +42,7 @@ from harvest.reading.phrases import (
 
 __all__ = ["Decorations", "find_decorations", "names_on", "pressed_on"]
 
+_NEAR = 8  # texts: an element with more of them is no decoration
 _INITIALS = 3  # characters that may stand in place of a picture
 _STAMPS = frozenset(
     {
@@ -126,6 +128,8 @@ class _Search:
         self.dropped: set[Node] = set()
         self.texts: dict[Node, str] = {}
         self.weak: list[Node] = []
+        self.siblings = Siblings()
+        self.next = dict(pairwise(bubbles))
 
     def plain(self, bubble: Node) -> None:
         """Buttons, times, avatars, notes of reasoning, bars of code: decoration wherever it stands."""
@@ -165,15 +169,18 @@ class _Search:
 
     def edges(self, bubble: Node) -> None:
         """Names, times and states before and after what is said."""
-        for first in (True, False):
-            while leaves := leaves_of(bubble, self.dropped):
-                leaf = leaves[0 if first else -1]
-                element, reason = self._line(leaf, leaves, bubble, first)
+        leaves = deque(leaves_of(bubble, self.dropped))
+        for first, remove in ((True, leaves.popleft), (False, leaves.pop)):
+            while leaves:
+                near = list(islice(leaves if first else reversed(leaves), _NEAR + 1))
+                element, reason = self._line(near, bubble, first)
                 if element is None:
                     break
                 self.drop(element)
                 if reason is _Reason.WEAK:
                     self.weak.append(element)
+                while leaves and leaves[0 if first else -1].parent.within(element):
+                    remove()
 
     def spare(self) -> None:
         """Give back what is left out for a weak reason, if nothing else is left."""
@@ -186,25 +193,24 @@ class _Search:
         self.texts[node] = " ".join(leaf.text for leaf in leaves_of(node, self.dropped, controls=True))
         self.dropped.add(node)
 
-    def _line(self, leaf: Leaf, leaves: list[Leaf], bubble: Node, first: bool) -> tuple[Node | None, _Reason]:
-        """The largest element with this text at its edge that is decoration."""
+    def _line(self, near: list[Leaf], bubble: Node, first: bool) -> tuple[Node | None, _Reason]:
+        """The largest element with a text at its edge that is decoration. near: the texts from that edge on."""
         best: Node | None = None
         why = _Reason.NONE
         prose = hinted = False
-        ordered = leaves if first else leaves[::-1]
-        for element in (leaf.parent, *leaf.parent.ancestors()):
+        for element in (near[0].parent, *near[0].parent.ancestors()):
             inside = 0
-            while inside < len(ordered) and inside < 8 and ordered[inside].parent.within(element):
+            while inside < len(near) and inside < _NEAR and near[inside].parent.within(element):
                 inside += 1
-            text = collapsed(" ".join(inner.text for inner in (ordered[:inside] if first else ordered[:inside][::-1])))
-            if inside == 8 or len(text) > SHORT + 30 or not element.within(bubble):
+            text = collapsed(" ".join(inner.text for inner in (near[:inside] if first else near[:inside][::-1])))
+            if inside == _NEAR or len(text) > SHORT + 30 or not element.within(bubble):
                 break
             if element is bubble and len(self.bubbles) == 1 and not self._alike(element):
                 break
             placed = bubble.tag in ("tr", "tbody") and element.tag in ("td", "tbody", "tr")
             prose = prose or (element.tag in PROSE and not placed)
             hinted = hinted or bool(hints_last(element) & _STAMPS) or element.tag == "time"
-            prose = prose or _is_all_of_content(element, leaves, inside, bubble)
+            prose = prose or _is_all_of_content(element, near, inside, bubble)
             reason = self._reason(element, text, prose=prose, hinted=hinted, first=first)
             if reason is not _Reason.NONE:
                 best, why = element, reason
@@ -220,16 +226,16 @@ class _Search:
             return _Reason.STRONG
         if hinted and _is_brief(text):
             return _Reason.STRONG
-        if (made, text) in self.known and not prose and not among_prose(element):
+        if (made, text) in self.known and not prose and not self.siblings.among_prose(element):
             return _Reason.STRONG
         if first and ends_open(text) and element.tag in ("b", "strong", "span"):
             named = is_label(text, self.names) or (element.tag == self.example.named and _is_brief(text))
             return _Reason.STRONG if named else _Reason.NONE
-        if prose or not alone_in_line(element, self.dropped):
+        if prose or not alone_in_line(element, self.dropped, self.siblings):
             return _Reason.NONE
         if is_role(text) and first:
             return _Reason.STRONG
-        if one_of_many(element):
+        if self.siblings.one_of_many(element):
             return _Reason.NONE
         if is_time(text) or is_label(text, self.names):
             return _Reason.STRONG if element.tag not in ("b", "strong") else _Reason.WEAK
@@ -252,18 +258,17 @@ class _Search:
 
     def announces(self, bubble: Node) -> bool:
         """A line of its own that says who speaks next, as one does before the user's words."""
-        place = next(number for number, node in enumerate(self.bubbles) if node is bubble)
-        after = self.bubbles[place + 1] if place + 1 < len(self.bubbles) else None
+        after = self.next.get(bubble)
         made = bool(self.example.before) and kind(bubble) == self.example.before
         return made and after is not None and kind(after) == self.example.user and _is_brief(bubble.text)
 
 
-def _is_all_of_content(element: Node, leaves: list[Leaf], count: int, bubble: Node) -> bool:
-    """Whether an element for what is said holds just this."""
+def _is_all_of_content(element: Node, near: list[Leaf], count: int, bubble: Node) -> bool:
+    """Whether an element for what is said holds just this: the first `count` of the texts from the edge on."""
     content = next((around for around in element.ancestors() if _is_content(around)), None)
     if content is None or not content.within(bubble):
         return False
-    return sum(leaf.parent.within(content) for leaf in leaves) == count
+    return len(near) == count or not near[count].parent.within(content)
 
 
 def _is_content(element: Node) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from itertools import islice
 
 from harvest.reading.ground import hints, is_control
 from harvest.reading.page import Node
@@ -18,6 +19,8 @@ _NO_LANGUAGE = frozenset(
 )
 _NO_LINES = frozenset({"code", "table", "tbody", "td", "th"})
 _GUTTER_NAME = re.compile(r"line-?num|lineno|ln-num|gutter|line-?number", re.IGNORECASE)
+_WORD = re.compile(r"\S+")
+_LONGEST_BAR = 40  # characters
 _COUNT = re.compile(r"\s*\d+(?:\s+\d+)*\s*")
 _CODE_HINTS = frozenset(
     {"code", "codeblock", "copy", "highlight", "hljs", "listing", "pre", "prism", "shiki", "snippet"}
@@ -92,26 +95,41 @@ def bar_of(node: Node) -> list[Node]:
     codes = [part for part in node.walk() if part.tag == "code"]
     bars = [part for part in node.elements if node.tag == "pre" and len(codes) == 1 and not codes[0].within(part)]
     for around in node.ancestors():
-        others = [child for child in around.elements if child is not inner and _words(child)]
-        bare = [child for child in around.children if isinstance(child, str) and child.strip()]
-        if bare or any(len(" ".join(_words(other))) > 40 or other.tag == "p" for other in others):
+        others = _beside(inner, around, node)
+        if others is None:
             break
         if others:
-            framed = hints(around) & _CODE_HINTS or any(_has_button(other) for other in others)
-            if not (framed and all(_is_bar(other, node) for other in others)):
+            if not (hints(around) & _CODE_HINTS or any(_has_button(other) for other in others)):
                 break
             bars.extend(others)
         inner = around
     return bars
 
 
+def _beside(inner: Node, around: Node, listing: Node) -> list[Node] | None:
+    """What says something beside `inner`; None where any of it is no bar. It stops at the first that is none: a reply
+    may have thousands of listings, each beside all the others."""
+    others: list[Node] = []
+    for child in around.children:
+        if isinstance(child, str):
+            if child.strip():
+                return None
+        elif child is not inner and next(_words(child), ""):
+            if child.tag == "p" or not _is_bar(child, listing):
+                return None
+            others.append(child)
+    return others
+
+
 def _is_bar(node: Node, listing: Node) -> bool:
-    words = " ".join(_words(node))
+    words = " ".join(islice(_words(node), _LONGEST_BAR + 1))
+    if len(words) > _LONGEST_BAR:
+        return False
     named = _LANGUAGE.fullmatch(next(iter(name for name in _all_classes(listing) if "-" in name), ""))
     return (
         is_status(words)
         or (named is not None and words.lower() == named["name"].lower())
-        or (_has_button(node) and len(words.split()) <= 2)
+        or (len(words.split()) <= 2 and _has_button(node))
         or (
             _NAME.fullmatch(words) is not None
             and bool(hints(node) & {"lang", "language", "header", "title", "toolbar"})
@@ -128,23 +146,21 @@ def _has_button(node: Node) -> bool:
     return any(is_control(inner) for inner in node.walk()) or any(is_control(other) for other in beside)
 
 
-def _words(node: Node) -> list[str]:
+def _words(node: Node) -> Iterator[str]:
     """The visible words outside buttons."""
-    found: list[str] = []
     stack: list[Node | str] = [node]
     while stack:
         item = stack.pop()
         if isinstance(item, str):
-            found.extend(item.split())
+            yield from (word[0] for word in _WORD.finditer(item))
         elif not item.hidden and not is_control(item):
             stack.extend(reversed(item.children))
-    return found
 
 
 def _only_code(node: Node) -> bool:
     return (
         bool(hints(node) & (_CODE_HINTS | {"language", "lang"}))
-        and sum(inner.tag == "pre" for inner in node.walk()) == 1
+        and sum(1 for _ in islice((inner for inner in node.walk() if inner.tag == "pre"), 2)) == 1
     )
 
 
@@ -158,7 +174,7 @@ def _number_columns(node: Node) -> list[Node]:
     """A column of numbers 1, 2, 3 … beside the code."""
     columns: list[Node] = []
     for child in node.elements:
-        words = _words(child)
+        words = list(_words(child))
         if len(node.elements) > 1 and words and words == [str(number) for number in range(1, len(words) + 1)]:
             columns.append(child)
-    return columns if len(columns) == 1 and columns[0] is node.elements[0] and len(_words(columns[0])) > 1 else []
+    return columns if len(columns) == 1 and columns[0] is node.elements[0] and len(list(_words(columns[0]))) > 1 else []

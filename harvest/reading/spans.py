@@ -16,6 +16,7 @@ SPACE, BREAK = "\ufdd0", "\ufdd1"
 _BARE, _BARE_END, _BARE_HREF = "\ufdd8", "\ufdd9", "\ufdda"
 _NONCHARACTERS = re.compile("[\ufdd0-\ufdef]")
 _INVISIBLE = re.compile("[\u00ad\u200b\u2060\ufeff]")
+_UNBROKEN = re.compile(r"\S*")
 _WHITE = re.compile(r"[ \t\r\n\f]+")
 _AROUND_BREAK = re.compile(rf"[ {SPACE}]*{BREAK} *")
 _BARE_URL = re.compile(f"{_BARE}([^{_BARE_HREF}]*){_BARE_HREF}([^{_BARE_END}]*){_BARE_END}")
@@ -96,9 +97,11 @@ def finished(line: str) -> str:
 def _bare(match: re.Match[str]) -> str:
     """The URL as it stands, where it would be found again as it is; else as a link with itself as its words."""
     url, href = match[1], match[2]
-    before = re.search(r"\S*\Z", match.string[: match.start()])
-    after = re.match(r"\S*", match.string[match.end() :])
-    left = _NONCHARACTERS.sub("", before[0] if before else "")
+    begins = match.start()
+    while begins and not match.string[begins - 1].isspace():
+        begins -= 1
+    after = _UNBROKEN.match(match.string, match.end())
+    left = _NONCHARACTERS.sub("", match.string[begins : match.start()])
     right = _NONCHARACTERS.sub("", after[0] if after else "")
     found = [mention.href for mention in find_urls(f"{left}{url}{right}") if mention.start == len(left)]
     if any(canonical_url(mention) == canonical_url(href) for mention in found):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from harvest.reading.anchor import Spot, find_spot
@@ -148,8 +149,10 @@ def _others(page: Page, spot: Spot) -> Sequence[Node]:
         return ()
     made = {signature(bubble) for bubble in spot.bubbles if bubble.classes}
     alike = [node for node in page.walk() if node.classes and signature(node) in made]
-    mine = [node for node in (*spot.bubbles, spot.echo) if node is not None]
-    return [node for node in alike if not any(node.within(own) or own.within(node) for own in mine)][-_OTHERS:]
+    mine = {node for node in (*spot.bubbles, spot.echo) if node is not None}
+    around = {outer for node in mine for outer in node.ancestors()}
+    others = (node for node in reversed(alike) if node not in around and mine.isdisjoint((node, *node.ancestors())))
+    return list(islice(others, _OTHERS))[::-1]
 
 
 def _speaker(text: str, echo: Node | None, said: str, names: Iterable[str]) -> str:

@@ -9,14 +9,13 @@ import re
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self
-from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, model_validator
-from pydantic_core import PydanticCustomError
 
 from harvest.sites.selector import checked_selector
-from topics.document import StrictModel
+from topics.document import StrictModel, refused
 from topics.patterns import searchable
+from topics.target import checked_target
 
 __all__ = ["FORMAT", "KINDS", "Block", "Site", "SiteFile", "encode_site"]
 
@@ -41,15 +40,11 @@ _FORMAT = f"`{FORMAT}`; inline in an audit it may be left out"
 _NAME = "how people call it; inline in an audit it may be left out"
 
 
-def _refused(what: str) -> PydanticCustomError:
-    return PydanticCustomError("refused", "{what}", {"what": what})
-
-
 def _css(css: str) -> str:
     try:
         return checked_selector(css)
     except ValueError as fault:
-        raise _refused(f"the selector {css!r} {fault}") from None
+        raise refused(f"the selector {css!r} {fault}") from None
 
 
 def _send(value: str) -> str:
@@ -58,35 +53,25 @@ def _send(value: str) -> str:
 
 def _wanted(text: str) -> str:
     if not text.strip():
-        raise _refused("an empty text stands everywhere")
+        raise refused("an empty text stands everywhere")
     if len(text) > 1 and text.startswith("/") and text.endswith("/"):
         try:
             searchable(text[1:-1])
         except ValueError as fault:
-            raise _refused(f"the pattern {text} {fault}") from None
+            raise refused(f"the pattern {text} {fault}") from None
     elif len(text) > _LONGEST_TEXT:
-        raise _refused(f"longer than {_LONGEST_TEXT} characters: a few words will do")
+        raise refused(f"longer than {_LONGEST_TEXT} characters: a few words will do")
     return text
 
 
 def _url(url: str) -> str:
-    try:
-        parts = urlsplit(url)
-        host, _ = parts.hostname, parts.port
-    except ValueError as fault:
-        raise _refused(f"not a URL: {fault}") from None
-    if parts.scheme not in ("http", "https") or not host:
-        raise _refused("not a URL that starts with http:// or https:// and names a host")
-    if "@" in parts.netloc:
-        raise _refused("a URL must not hold a user name or a password: log in by hand with `harvest login`")
-    if re.search(r"[\x00-\x20\x7f]", url):
-        raise _refused("a URL must not hold spaces or control characters: write them as %20 and the like")
+    checked_target(url, secret="log in by hand with `harvest login`")
     return url
 
 
 def _name(name: str) -> str:
     if not name.strip() or name != name.strip() or re.search(r"[\x00-\x1f\x7f]", name):
-        raise _refused("a name is one line of text without space around it")
+        raise refused("a name is one line of text without space around it")
     return name
 
 
@@ -109,7 +94,7 @@ class Block(StrictModel):
     @model_validator(mode="after")
     def _tells_something(self) -> Self:
         if self.selector is None and self.text is None:
-            raise _refused("give a selector, a text, or both: else everything would be blocked")
+            raise refused("give a selector, a text, or both: else everything would be blocked")
         return self
 
     @cached_property

@@ -90,6 +90,7 @@ PAGES: dict[str, tuple[str, ...]] = {
     "new-chat": ("answer", "answer"),
     "widget": ("answer", "answer"),
     "rebuilt": ("answer", "answer", "answer"),
+    "renamed": ("answer", "answer"),
     "typewriter": ("answer", "answer"),
     "polled-parts": ("answer", "answer"),
     "accepted": ("answer", "answer"),
@@ -108,11 +109,13 @@ PAGES: dict[str, tuple[str, ...]] = {
     "redirecting": ("answer", "answer"),
     "loaded-anew": ("answer", "answer"),
     "lost-turn": ("answer", "lost"),
+    "swept": ("answer", "lost"),
 }
 """What becomes of the first turns on each page: `answer` is the reply of that turn; login, captcha, maintenance,
 rate-limit and error are said by the page; silence: it says nothing, though the server failed; broken: half a reply, and
-nothing told; lost: the turn does not appear; stuck: nothing can be typed any more; not-sent: what is typed does not go
-in whole (a turn of more than 24 characters). What each page does stands in its first line."""
+nothing told; lost: the turn does not appear, or goes with the whole page; stuck: nothing can be typed any more;
+not-sent: what is typed does not go in whole (a turn of more than 24 characters). What each page does stands in its
+first line."""
 
 
 def reply_of(page: str, turn: int, text: str) -> PageReply:
@@ -143,7 +146,7 @@ def _simple(page: str, turn: int, text: str, mark: str) -> PageReply:
 
 
 _FIRST = {"name-first": 2.5, "thinking": 1.5}
-_PAUSE = {"long-pause": 2.5, "aria-busy": 2.0, "polled-parts": 2.5, "accepted": 3.0, "loaded-anew": 1.5}
+_PAUSE = {"long-pause": 2.5, "aria-busy": 2.0, "polled-parts": 2.5, "accepted": 3.0, "loaded-anew": 1.5, "swept": 3.0}
 
 
 def _bubbles(page: str, turn: int, text: str, mark: str) -> PageReply:

@@ -1,0 +1,142 @@
+"""Options that drivers share: addresses and proxies, and that no secret is repeated where one is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic_core import PydanticCustomError
+
+from harvest.drivers.browser import Options, settings_of
+from harvest.drivers.driver import Surroundings
+from harvest.drivers.registry import build_driver
+from topics.document import parse_document
+from topics.errors import InputError
+from topics.target import checked_target
+
+PASSWORD = "canary-5e1c77d0"
+PROXIES = (
+    f"http://me:{PASSWORD}@proxy:3128",
+    f"http://me:{PASSWORD}@proxy:notaport",
+    f"http://me:{PASSWORD}@proxy:99999",
+    f"http://me:{PASSWORD}@[proxy",
+    f"http://me:{PASSWORD}/x@proxy:1",
+    f"http://me:{PASSWORD}@prox\u2100y",
+    f"ftp://me:{PASSWORD}@proxy",
+    f"me:{PASSWORD}@proxy",
+)
+DRIVERS: dict[str, dict[str, Any]] = {
+    "browser": {"url": "http://127.0.0.1:1/"},
+    "openai": {"base_url": "http://127.0.0.1:1/v1", "model": "m"},
+    "http": {"url": "http://127.0.0.1:1/", "body": "{{ text }}", "reply": "$.text"},
+}
+
+
+def refused(name: str, environment: dict[str, str], **options: Any) -> str:
+    with pytest.raises(InputError) as caught:
+        build_driver(name, {**DRIVERS[name], **options}, Surroundings("s", Path(), environment=environment))
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("name", DRIVERS)
+@pytest.mark.parametrize("proxy", PROXIES)
+def test_a_proxy_with_a_password_is_refused_and_not_repeated(name: str, proxy: str) -> None:
+    said = refused(name, {}, proxy=proxy)
+    assert "a proxy's user name and password must not stand in a file" in said
+    assert PASSWORD not in said
+
+
+def test_the_password_is_not_repeated_with_its_place_in_a_file_either() -> None:
+    document = parse_document(f"url: http://127.0.0.1/\nproxy: {PROXIES[1]}\n", "audit.yaml")
+    with pytest.raises(InputError, match=r"^audit\.yaml:2:8: proxy: a proxy's user name") as caught:
+        document.validated(Options)
+    assert PASSWORD not in str(caught.value)
+
+
+@pytest.mark.parametrize("proxy", ["nonsense", f"http://me:{PASSWORD}", "http://h:99999", "ftp://h:1", "http://:1", ""])
+def test_what_is_no_proxy_of_a_browser_is_refused_and_not_repeated(proxy: str) -> None:
+    said = refused("browser", {}, proxy=proxy)
+    assert "this is no proxy: write http://host:port" in said
+    assert PASSWORD not in said
+
+
+@pytest.mark.parametrize(
+    "proxy", [f"http://me:{PASSWORD}@h:99999", f"http://me:{PASSWORD}/@h:1", f"ftp://{PASSWORD}@h"]
+)
+def test_what_is_no_proxy_in_the_environment_is_named_by_its_variable_alone(proxy: str) -> None:
+    said = refused("browser", {"PROXY": proxy}, proxy={"env": "PROXY"})
+    assert "PROXY is no proxy" in said
+    assert PASSWORD not in said
+
+
+@pytest.mark.parametrize("name", ["openai", "http"])
+@pytest.mark.parametrize("proxy", [f"http://me:{PASSWORD}/x@h:1", f"http://me:x@h:{PASSWORD}", f"ftp://{PASSWORD}@h"])
+def test_a_proxy_in_the_environment_that_cannot_be_used_is_not_repeated(name: str, proxy: str) -> None:
+    said = refused(name, {"PROXY": proxy}, proxy={"env": "PROXY"})
+    assert "the proxy cannot be used" in said
+    assert PASSWORD not in said
+
+
+def test_a_password_before_the_variable_is_refused_too() -> None:
+    said = refused("browser", {"HOST": "proxy:3128"}, proxy={"env": "HOST", "prefix": f"http://me:{PASSWORD}@"})
+    assert "must not stand in a file" in said
+    assert PASSWORD not in said
+
+
+def test_a_secret_that_stands_where_its_variable_is_named_is_not_repeated() -> None:
+    text = f"url: http://127.0.0.1/\nproxy: {{env: 'http://me:{PASSWORD}@proxy'}}\n"
+    with pytest.raises(InputError, match="this is not the name of an environment variable") as caught:
+        parse_document(text, "audit.yaml").validated(Options)
+    assert PASSWORD not in str(caught.value)
+
+
+@pytest.mark.parametrize("proxy", ["http://h", "https://h:3128", "socks5://[::1]:1080"])
+def test_a_proxy_reaches_the_browser_as_it_is_written(proxy: str) -> None:
+    options = Options.model_validate({"url": "http://127.0.0.1/", "proxy": proxy})
+    assert settings_of(options, Surroundings("s", Path())).proxy == proxy
+
+
+def test_a_proxy_with_a_password_comes_from_the_environment_and_is_known_as_a_secret() -> None:
+    options = Options.model_validate({"url": "http://127.0.0.1/", "proxy": {"env": "PROXY"}})
+    around = Surroundings("s", Path(), environment={"PROXY": PROXIES[0]})
+    assert settings_of(options, around).proxy == PROXIES[0]
+    assert around.secrets == {PROXIES[0]}
+
+
+def target_refused(url: str) -> str:
+    with pytest.raises(PydanticCustomError) as caught:
+        checked_target(url, secret="elsewhere")
+    return caught.value.message()
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("example.org", "starts with http:// or https://"),
+        ("ftp://example.org", "starts with http:// or https://"),
+        ("http://", "names a host"),
+        ("http://h:x", "cannot be read"),
+        ("http://[::1", "cannot be read"),
+        (f"http://me:{PASSWORD}@h", "must not hold a user name or a password: elsewhere"),
+        (f"http://me:{PASSWORD}@h:x", "must not hold a user name or a password: elsewhere"),
+        ("http://h/a b", "spaces or control characters"),
+        ("http://h/\x7f", "spaces or control characters"),
+    ],
+)
+def test_an_address_that_cannot_be_asked_for_is_refused(url: str, words: str) -> None:
+    said = target_refused(url)
+    assert words in said
+    assert PASSWORD not in said
+
+
+@given(*2 * (st.text(st.characters(exclude_characters="/?#"), max_size=8),))
+def test_whatever_stands_around_a_password_it_is_not_repeated(before: str, after: str) -> None:
+    assert PASSWORD not in target_refused(f"http://{before}{PASSWORD}{after}@host:1x")
+
+
+def test_an_at_sign_after_the_host_is_no_user_name() -> None:
+    parts = checked_target("https://h.example:81/@me?to=a@b#c@d", secret="elsewhere")
+    assert (parts.hostname, parts.port, parts.path) == ("h.example", 81, "/@me")

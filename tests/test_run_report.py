@@ -1,0 +1,100 @@
+"""What `check`, `run` and `score` tell a person: where systems are, and what to do where nothing came of a run."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+AUDIT = """\
+format: harvest-audit/1
+name: two ways
+topics: fairweb-45
+only: [M001, M002]
+protocol: fairweb-two-round
+trials: 1
+systems:
+"""
+DEAD = """\
+  - {name: dead, driver: openai, retries: 0, options: {base_url: "http://127.0.0.1:9/v1", model: m}}
+"""
+HALF = """\
+  - {name: half, driver: python, retries: 0, attempts: 1, options: {function: "half.py:answer"}}
+"""
+SYSTEMS = """\
+  - {name: page, driver: browser, options: {url: "https://chat.example/"}}
+  - {name: desk, driver: browser, options: {site: desk.yaml}}
+  - {name: program, driver: command, options: {argv: [cat, "-u"]}}
+  - {name: bird, driver: parrot}
+"""
+
+
+def harvest(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "harvest", *arguments], cwd=folder, capture_output=True, text=True, timeout=120
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "desk.yaml").write_text("format: harvest-site/1\nname: desk\nurl: https://desk.example/\n")
+    (tmp_path / "half.py").write_text(
+        "from pathlib import Path\n"
+        "def answer(text):\n"
+        "    if not Path('asked').exists():\n"
+        "        Path('asked').touch()\n"
+        "        raise ValueError('nothing')\n"
+        "    return 'no'\n"
+    )
+    return tmp_path
+
+
+def test_check_says_where_each_system_is(folder: Path) -> None:
+    (folder / "audit.yaml").write_text(AUDIT + DEAD + HALF + SYSTEMS)
+    done = harvest(folder, "check", "audit.yaml")
+    assert done.returncode == 0, done.stderr
+    for told in (
+        "dead: openai (http://127.0.0.1:9/v1), fresh",
+        "half: python (half.py:answer), ",
+        "page: browser (https://chat.example/), ",
+        "desk: browser (https://desk.example/), ",
+        "program: command (cat -u), ",
+        "bird: parrot, ",
+    ):
+        assert f"  {told}" in done.stdout
+    plan = json.loads(harvest(folder, "check", "audit.yaml", "--json").stdout)
+    assert [one["address"] for one in plan["systems"]][-2:] == ["cat -u", None]
+
+
+def test_a_run_in_which_nothing_was_valid_is_told_in_a_sentence_and_not_in_empty_figures(folder: Path) -> None:
+    (folder / "audit.yaml").write_text(AUDIT + DEAD)
+    done = harvest(folder, "run", "audit.yaml", "--out", "run")
+    assert done.returncode == 3, done.stderr
+    told = " ".join(done.stdout.split())
+    assert "None of the 2 trials that were played has a valid attempt, so there is nothing to score" in told
+    assert "attempts ended with: connect x 4." in told
+    assert "%useful" not in told
+    assert "A1: trial 1" not in told
+    assert "the same command tries them again, once the cause is mended" in told
+    again = harvest(folder, "score", "run")
+    assert again.returncode == 0, again.stderr
+    assert "there is nothing to score" in " ".join(again.stdout.split())
+    assert "%useful" not in again.stdout
+    rows = json.loads(harvest(folder, "score", "run", "--json").stdout)["rows"]
+    assert "%useful" in {row["measure"] for row in rows}, "what programs read stays the same"
+
+
+def test_where_something_was_valid_the_figures_stand_and_trying_again_may_help(folder: Path) -> None:
+    (folder / "audit.yaml").write_text(AUDIT + HALF)
+    done = harvest(folder, "run", "audit.yaml", "--out", "run")
+    assert done.returncode == 3, done.stderr
+    told = " ".join(done.stdout.split())
+    assert "%useful" in told
+    assert "the same command tries them again" in told
+    assert "once the cause is mended" not in told
+    again = harvest(folder, "run", "audit.yaml", "--out", "run")
+    assert again.returncode == 0, again.stderr
+    assert "no valid attempt;" not in again.stdout

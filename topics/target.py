@@ -1,0 +1,40 @@
+"""The address of a page or a server that is to be asked, as a person writes it in a file or a command.
+
+A value that is refused is not repeated: it may hold a password.
+"""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import SplitResult, urlsplit
+
+from topics.document import refused
+
+__all__ = ["checked_target"]
+
+_UNSENDABLE = re.compile(r"[\x00-\x20\x7f]")
+
+
+def checked_target(url: str, *, secret: str) -> SplitResult:
+    """The parts of an absolute http(s) URL that names a host and holds no user name, no password and no space.
+
+    secret: where a user name and password belong instead, for the message. Raises PydanticCustomError (`refused`).
+    """
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port
+    except ValueError:  # its words repeat pieces of the URL
+        if "@" in url:
+            raise refused(_no_secret(secret)) from None
+        raise refused("not a URL: its host or its port cannot be read") from None
+    if parts.scheme not in ("http", "https") or not host:
+        raise refused("not a URL that starts with http:// or https:// and names a host")
+    if "@" in parts.netloc:
+        raise refused(_no_secret(secret))
+    if _UNSENDABLE.search(url):
+        raise refused("a URL must not hold spaces or control characters: write them as %20 and the like")
+    return parts
+
+
+def _no_secret(secret: str) -> str:
+    return f"a URL must not hold a user name or a password: {secret}"
