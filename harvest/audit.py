@@ -20,7 +20,7 @@ from pydantic import Field
 from harvest.drivers.driver import Driver, Surroundings
 from harvest.drivers.registry import build_driver, driver_module
 from harvest.limits import Limits
-from harvest.threshold import Threshold, check_threshold
+from harvest.threshold import Threshold
 from protocols.library import check_topics, load_protocol
 from protocols.protocol import Protocol
 from recordings.header import Header, make_header
@@ -219,8 +219,6 @@ def load_audit(
         scoring=file.scoring.model_dump(exclude_none=True),
         thresholds=file.thresholds,
     )
-    for i, threshold in enumerate(audit.thresholds):
-        check_threshold(threshold, document, ("thresholds", i), [system.name for system in audit.systems], topics)
     _build_drivers(audit)
     return replace(audit, systems=tuple(_paced(*pair, audit.drivers) for pair in zip(audit.systems, file.systems)))
 

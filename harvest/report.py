@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.markup import escape
 
-from harvest.figures import figures, shown_value
+from harvest.figures import figures
 from harvest.grid import LEGEND, grids
 from harvest.scorecard import Material
 from harvest.terminal import shown
 from recordings.conversation import INVALID
 from scoring.table import ScoreTable
 
-if TYPE_CHECKING:
-    from harvest.threshold import Threshold
-
-__all__ = ["print_scored", "threshold_misses"]
+__all__ = ["print_scored"]
 
 
 def print_scored(
@@ -30,17 +26,20 @@ def print_scored(
     paths: Iterable[Path] = (),
     *,
     every: bool = False,
+    asked: bool = False,
 ) -> None:
     """Print grid, figures (every: also the variants), notes, damage and paths; where no attempt was valid, one
-    sentence in place of grid, figures and notes, which would be empty.
+    sentence in place of grid, figures and notes, which would be empty. asked: figures were asked for by name, and
+    they alone are printed, every one.
     """
     if material.conversations and not material.finished:
         console.print(f"[red]{escape(_nothing_valid(material))}[/]")
     else:
-        for grid in grids(material, table.rows, width=console.width):
-            console.print(grid)
-        console.print(f"[dim]{LEGEND}[/]")
-        for figure in figures(table.rows, material.systems, width=console.width, every=every):
+        if not asked:
+            for grid in grids(material, table.rows, width=console.width):
+                console.print(grid)
+            console.print(f"[dim]{LEGEND}[/]")
+        for figure in figures(table.rows, material.systems, width=console.width, every=every or asked):
             console.print(figure)
         console.print()
         for note in table.notes:
@@ -79,28 +78,3 @@ def _print_invalid(console: Console, material: Material) -> None:
         console.print(f"[yellow]invalid attempts:[/] {escape(shown(told, line=True))}")
     if interrupted:
         console.print(f"[yellow]interrupted attempts:[/] {interrupted}")
-
-
-def threshold_misses(thresholds: Sequence[Threshold], table: ScoreTable) -> list[str]:
-    """A sentence for each bound that is not kept; a figure that is undefined or absent keeps no bound."""
-    misses = []
-    for bound in thresholds:
-        rows = [
-            row
-            for row in table.rows
-            if row.measure == bound.measure
-            and (bound.system is None or row.system == bound.system)
-            and (row.topic_type, row.turn) == (bound.topic_type, bound.turn)
-            and row.topic is None
-            and row.trial is None
-        ]
-        name = bound.measure + (f" of turn {bound.turn}" if bound.turn else "")
-        if not rows:
-            misses.append(f"{name}: there is no such figure")
-        for row in rows:
-            low = bound.at_least is not None and not row.value >= bound.at_least
-            high = bound.at_most is not None and not row.value <= bound.at_most
-            if low or high:
-                wanted = f"at least {bound.at_least:g}" if low else f"at most {bound.at_most:g}"
-                misses.append(f"{name}, {row.system}: {shown_value(row, row.value)}, wanted {wanted}")
-    return misses

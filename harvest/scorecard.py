@@ -15,10 +15,14 @@ from protocols.library import decode_protocol
 from recordings.conversation import Conversation, TrialKey
 from recordings.evidence import write_safely
 from recordings.json_text import document
-from recordings.judgments import read_gold_layers
+from recordings.judgments import Layer, read_gold_layers, read_layers
 from recordings.run_folder import Run, first_valid
-from scoring.scores import check_weights, score
+from scoring.asked import Judged
+from scoring.notation import Term
+from scoring.scores import SHIPPED, check_weights, score
 from scoring.settings import Settings
+from scoring.swan.judged import Judgments, Precedence
+from scoring.swan.schema import Schema, load_schema
 from scoring.table import ScoreTable
 from topics.errors import InputError, Place
 from topics.gold import GoldTable
@@ -34,7 +38,8 @@ class Material:
 
     systems: names in the order of the runs' audits. conversations: every attempt. turns: user turns the protocol can
     take at most, by topic. planned: the trials that were to be played. gold: None where nothing is judged.
-    scoring: the settings of the first run's audit. thresholds: of its audit, where there is but one run.
+    scoring: the settings of the first run's audit. thresholds: of its audit, where there is but one run. layers: what
+    people, rules and models judged.
     """
 
     topics: TopicSet
@@ -46,6 +51,7 @@ class Material:
     scoring: Mapping[str, Any]
     thresholds: tuple[Mapping[str, Any], ...]
     damage: tuple[str, ...]
+    layers: tuple[Layer, ...] = ()
 
     @property
     def finished(self) -> tuple[Conversation, ...]:
@@ -89,6 +95,7 @@ def gathered(runs: Sequence[Run]) -> Material:
         scoring=audit.get("scoring") or {},
         thresholds=tuple(audit.get("thresholds") or ()) if len(runs) == 1 else (),
         damage=tuple(sentence for run in runs for sentence in run.damage),
+        layers=tuple(layer for run in runs for layer in read_layers(run.path)),
     )
 
 
@@ -187,19 +194,32 @@ def score_material(
     *,
     gold: GoldTable | None = None,
     seed: int = 0,
+    measures: Sequence[Term] = (),
+    only: bool = False,
+    schema: Schema | None = None,
+    judges: Precedence | None = None,
 ) -> ScoreTable:
     """Score what was gathered. changes: settings instead of the audit's. gold: instead of the runs' own. seed: of the
-    bootstrap."""
-    judged = material.gold if gold is None else gold
+    bootstrap. measures: these besides the default ones, or (only) these alone. schema: of SWAN, the shipped one by
+    default. judges: whose judgments count.
+    """
+    truth = material.gold if gold is None else gold
+    judged = None
+    if measures:
+        chosen = schema or load_schema(SHIPPED)
+        judged = Judged(chosen, Judgments.of(material.layers, chosen, judges))
     return score(
         material.finished,
         material.topics,
-        judged,
-        scoring_settings(material.scoring, material.topics, judged, changes),
+        truth,
+        scoring_settings(material.scoring, material.topics, truth, changes),
         generator(seed, "scores"),
         turns=material.turns,
         invalid=material.invalid,
         planned=material.planned,
+        measures=measures,
+        only=only,
+        judged=judged,
     )
 
 

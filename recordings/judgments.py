@@ -32,9 +32,11 @@ __all__ = [
     "KINDS",
     "Judgment",
     "Layer",
+    "Target",
     "gold_entries",
     "gold_judgments",
     "keep_gold",
+    "keep_layer",
     "put_layer",
     "read_gold_layers",
     "read_layer",
@@ -57,6 +59,39 @@ class Judgment:
     criterion: str
     value: Json
     note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a judgment is about, in one recorded conversation: a turn of one speaker, or a span of its text.
+
+    trial: identity. attempt, turn: from 1. speaker: `system` or `user`. start, end: characters of that side's text,
+    end exclusive; both -1 for the turn as a whole.
+    """
+
+    trial: str
+    attempt: int
+    turn: int
+    speaker: str = "system"
+    start: int = -1
+    end: int = -1
+
+    def about(self) -> dict[str, str | int]:
+        """As the `about` of a judgment; the speaker is left out where it is the system."""
+        found: dict[str, str | int] = {"trial": self.trial, "attempt": self.attempt, "turn": self.turn}
+        if self.speaker != "system":
+            found["speaker"] = self.speaker
+        return found if self.start < 0 else {**found, "start": self.start, "end": self.end}
+
+    @staticmethod
+    def of(judgment: Judgment) -> Target | None:
+        """The target of a judgment about a turn or a span; None where it is about something else."""
+        match judgment.about:
+            case {"trial": str(trial), "attempt": int(attempt), "turn": int(turn), **rest}:
+                speaker, start, end = rest.get("speaker", "system"), rest.get("start", -1), rest.get("end", -1)
+                if speaker in ("system", "user") and isinstance(start, int) and isinstance(end, int):
+                    return Target(trial, attempt, turn, str(speaker), start, end)
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +145,20 @@ def put_layer(run: Path, data: bytes, kind: str, author: str) -> Path:
         except OSError as fault:
             raise StoreError(path, fault) from fault
     return path
+
+
+def keep_layer(run: str | PathLike[str], layer: Layer) -> Path | None:
+    """Keep `layer`, unless the newest one of its kind, author, version and source says the same; None in that case,
+    and where it holds no judgment. Raises StoreError.
+    """
+
+    def name(one: Layer) -> tuple[str, str, str, str]:
+        return (one.kind, one.author, one.version, one.source)
+
+    same = [one for one in read_layers(run) if name(one) == name(layer)]
+    if not layer.judgments or (same and same[-1].judgments == layer.judgments):
+        return None
+    return write_layer(run, layer)
 
 
 def read_layers(run: str | PathLike[str]) -> tuple[Layer, ...]:

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cache
 
 import numpy as np
 
 from recordings.conversation import Conversation, TrialKey
+from scoring.asked import Asked, Judged
+from scoring.catalogue import understood
 from scoring.conversations import figures
 from scoring.conversations import rows as conversation_rows
+from scoring.forms.rows import form_rows
+from scoring.notation import Term
 from scoring.settings import Settings
 from scoring.statistics.bootstrap import Resampler
 from scoring.summaries import SystemScores
+from scoring.swan.judged import Judgments
+from scoring.swan.schema import load_schema
 from scoring.table import FORMAT, ScoreRow, ScoreTable
 from topics.errors import InputError
 from topics.gold import GoldTable
 from topics.topic import TopicSet
 
-__all__ = ["FORMAT", "ScoreRow", "ScoreTable", "check_weights", "score"]
+__all__ = ["FORMAT", "SHIPPED", "ScoreRow", "ScoreTable", "check_weights", "score"]
+
+SHIPPED = "sakai-2023"
+"""The schema that comes with Harvest."""
 
 
 def score(
@@ -30,6 +40,9 @@ def score(
     turns: int | Mapping[str, int] | None = None,
     invalid: Collection[TrialKey] = (),
     planned: Collection[TrialKey] = (),
+    measures: Sequence[Term] = (),
+    only: bool = False,
+    judged: Judged | None = None,
 ) -> ScoreTable:
     """Score finished conversations.
 
@@ -37,11 +50,13 @@ def score(
     and a note says so. turns: how many user turns the protocol can take, for all topics or by topic id; None takes
     the most that were recorded, and a topic with more recorded turns than that has as many as were recorded.
     invalid: trials whose every attempt the infrastructure failed. planned: all trials of the run; those neither
-    finished nor invalid are named in a note and in no figure. rng: one number is drawn from it, so the same
-    recording and seed give the same table.
+    finished nor invalid are named in a note and in no figure. rng: two numbers are drawn from it, so the same
+    recording and seed give the same table. measures: what is computed besides the default ones (see
+    `scoring.catalogue`); only: it alone is kept in the table. judged: by what SWAN is taken; None: the schema that
+    comes with Harvest, and what rules say.
 
-    Raises InputError for a conversation that is not valid, a trial given twice, a topic that is not in `topics`, a
-    grade without a gain, and weights for attribute sets that do not exist.
+    Raises InputError for a measure that is none, a conversation that is not valid, a trial given twice, a topic that is
+    not in `topics`, a grade without a gain, and weights for attribute sets that do not exist.
     """
     known = {topic.id: place for place, topic in enumerate(topics.topics)}
     found = _by_trial(conversations, known, topics)
@@ -53,15 +68,21 @@ def score(
     by_topic = _turns(turns, found, topics)
     resampler = Resampler(rng, replications=settings.replications, level=settings.level, resample=settings.resample)
 
+    judged = judged or _by_rules()
+    each = (one for term in measures for one in understood(term, settings, topics, judged.schema))
+    wanted = {one.name: one for one in each}
+    asked = Asked(tuple(wanted.values()), gold, topics.attributes, settings, judged)
+    seed = int(rng.integers(2**63))
+
     table: list[ScoreRow] = []
     unlabelled = unjudged = 0
     for system in sorted({key.system for key in (*found, *lost)}):
         keys = [key for key in found if key.system == system]
         gone = [key for key in lost if key.system == system]
-        asked = sorted({key.topic for key in (*keys, *gone)}, key=known.__getitem__)
+        played = sorted({key.topic for key in (*keys, *gone)}, key=known.__getitem__)
         scores = SystemScores(
             system,
-            [topics.topics[known[name]] for name in asked],
+            [topics.topics[known[name]] for name in played],
             sorted({key.trial for key in (*keys, *gone)}),
             by_topic,
             settings,
@@ -70,14 +91,23 @@ def score(
             topic = topics.topics[known[key.topic]]
             own = figures(found[key], topic, gold, topics.attributes, settings) if gold is not None else ()
             unjudged += sum(figure.unjudged for figure in own if figure.nugget is not None)
+            own = (*own, *asked.figures(found[key], topic, own))
             scores.add(found[key], own)
             table.extend(conversation_rows(found[key], topic, own))
         for key in gone:
             scores.lose(key.topic, key.trial)
         unlabelled += scores.unlabelled
         table.extend(scores.rows(resampler))
+        table.extend(form_rows(asked, scores, [found[key] for key in keys], resampler, seed))
+    if only:
+        table = [row for row in table if row.measure in wanted]
     missing = len(set(planned) - found.keys() - set(lost))
     return ScoreTable(tuple(table), settings, _notes(gold, unlabelled, unjudged, len(lost), missing))
+
+
+@cache
+def _by_rules() -> Judged:
+    return Judged(load_schema(SHIPPED), Judgments())
 
 
 def _by_trial(

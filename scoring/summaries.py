@@ -96,6 +96,16 @@ class SystemScores:
         """A trial the infrastructure failed in every attempt."""
         self._invalid[self._row[topic], self._column[trial]] = True
 
+    def values(self, measure: str) -> Floats:
+        """(topics, trials) of a measure of conversations, NaN where a trial has none."""
+        cells = self._cells.get(measure)
+        return np.full(self._shape, np.nan) if cells is None else cells.values.copy()
+
+    @property
+    def invalid(self) -> npt.NDArray[np.bool_]:
+        """(topics, trials) whether the infrastructure failed the trial in every attempt."""
+        return self._invalid.copy()
+
     @property
     def unlabelled(self) -> int:
         """Replies without a label: they are in no share."""

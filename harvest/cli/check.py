@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from harvest.audit import Audit, System, load_audit, placed
+from harvest.bounds import check_bounds
 from harvest.plan import make_plan
 from harvest.scorecard import scoring_settings
 from harvest.terminal import shown
@@ -35,6 +36,7 @@ def command(audit: str, out: Path | None, as_json: bool) -> None:
     resolved = load_audit(audit)
     with placed(resolved.document, ("scoring",)):
         scoring_settings(resolved.scoring, resolved.topics, resolved.gold)
+    check_bounds(resolved)
     recorded: tuple[Conversation, ...] = ()
     if out is not None and is_run(out):
         run = read(out)

@@ -21,12 +21,14 @@ __all__ = ["command"]
 
 
 @click.command()
-@click.option("--format", "form", type=click.Choice(["gfrc", "messages"]), required=True, help="What the files are.")
+@click.option(
+    "--format", "form", type=click.Choice(["gfrc", "messages", "cast2022"]), required=True, help="What the files are."
+)
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path), required=True, metavar="RUN", help="The run folder to write.")
 @click.option("--system", help="System of conversations that do not name theirs [the file's name without ending].")
 @click.option("--trial", type=click.IntRange(1), default=1, show_default=True, help="Trial of transcripts without one.")
-@click.option("--topics", metavar="NAME|FILE", help="Their topics [gfrc: fairweb-45; messages: made from the files].")
+@click.option("--topics", metavar="NAME|FILE", help="Their topics [gfrc: fairweb-45; else: made from the files].")
 @click.option("--topic", metavar="ID", help="Topic of messages that do not name theirs.")
 @click.option("--gold", metavar="NAME|FILE.csv", help="Keep this gold table in the run too.")
 def command(
@@ -42,7 +44,8 @@ def command(
     """Make a run from annotated transcripts or messages files.
 
     `gfrc` files hold annotated transcripts as in the GFRC paper (##### M002, ### U1, ### S1 o, #L2, …); `messages`
-    files hold a JSON object with "messages" on each line.
+    files hold a JSON object with "messages" on each line; `cast2022` files hold the topic trees of TREC CAsT 2022, of
+    which every path from the root to a leaf becomes a trial.
     """
     if form == "gfrc":
         topic_set = load_topics(topics or "fairweb-45")
@@ -54,6 +57,13 @@ def command(
         notes = {about: words for transcript in transcripts for about, words in transcript.notes.items()}
         for warning in (warning for transcript in transcripts for warning in transcript.warnings):
             click.echo(f"warning: {warning}", err=True)
+    elif form == "cast2022":
+        from recordings.trees.cast import SYSTEM, read_cast  # late: brings numpy
+
+        _refuse_two_trees(files)
+        conversations = [one for file in files for one in read_cast(file, system=system or SYSTEM).conversations]
+        topic_set = load_topics(topics) if topics else _made(conversations)
+        judged, notes = GoldTable(), {}
     else:
         given = load_topics(topics) if topics else None
         conversations = []
@@ -71,6 +81,14 @@ def command(
     known = f", {imported.known} stood there already" if imported.known else ""
     entities = len(read_gold_layers([out], topic_set))
     click.echo(f"{imported.written} conversations written to {out}{known}; {entities} judged entities", err=True)
+
+
+def _refuse_two_trees(files: tuple[Path, ...]) -> None:
+    """Paths of two files would get the same trial numbers."""
+    if len(files) > 1:
+        raise InputError(
+            f"{len(files)} files of trees were given", allowed="one", advice="import each with its --system"
+        )
 
 
 def _united(files: Iterable[Path], transcripts: Iterable[Transcript]) -> GoldTable:

@@ -14,9 +14,10 @@ from rich.markup import escape
 
 from harvest.attempt import Player
 from harvest.audit import Audit, load_audit, placed
+from harvest.bounds import bounded, check_bounds, missed
 from harvest.plan import make_plan
 from harvest.progress import Display
-from harvest.report import print_scored, threshold_misses
+from harvest.report import print_scored
 from harvest.runner import Runner
 from harvest.scorecard import gathered, score_material, scores_document, scoring_settings, write_scores
 from recordings.header import extended, refuse_differences
@@ -67,6 +68,7 @@ def command(
     resolved = load_audit(audit, trials=trials, seed=seed, only=topics)
     with placed(resolved.document, ("scoring",)):  # what cannot be scored is refused before it is played
         scoring_settings(resolved.scoring, resolved.topics, resolved.gold)
+    check_bounds(resolved)
     folder = (out or Path("runs") / resolved.name).absolute()  # a system in this process may change the folder
     console = Console(stderr=True, highlight=False)
     _introduce(console, resolved)
@@ -74,7 +76,7 @@ def command(
 
     run = read(folder)
     material = gathered([run])
-    table = score_material(material)
+    table = score_material(material, measures=bounded(resolved.thresholds))
     written = [folder / "run.json", *([journal] if journal else []), write_scores(folder, table)]
     people = console if as_json else Console(highlight=False)
     print_scored(people, material, table, written)
@@ -90,7 +92,7 @@ def command(
         people.print(f"[red]{plan.to_play} of {plan.planned} trials have no valid attempt[/]; {advice}")
         if plan.to_play > resolved.max_invalid * plan.planned:
             return 3
-    misses = threshold_misses(resolved.thresholds, table)
+    misses = missed(resolved.thresholds, table)
     for miss in misses:
         people.print(f"[red]threshold missed:[/] {escape(miss)}")
     return 1 if misses else 0

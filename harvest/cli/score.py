@@ -10,10 +10,14 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
-from harvest.report import print_scored, threshold_misses
+from harvest.bounds import bounded, missed
+from harvest.report import print_scored
 from harvest.scorecard import gathered, score_material, scores_document, write_scores
 from harvest.threshold import Threshold
 from recordings.run_folder import read
+from scoring.notation import parse_all
+from scoring.swan.judged import Precedence
+from scoring.swan.schema import load_schema
 from topics.errors import InputError
 from topics.library import load_gold
 
@@ -35,6 +39,13 @@ def _pairs(context: click.Context, parameter: click.Parameter, values: tuple[str
 @click.command()
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--gold", metavar="NAME|FILE.csv", help="Judge by this gold table instead of the run's own.")
+@click.option(
+    "--measure", "-m", "wanted", multiple=True, metavar="MEASURE", help="Only these, as tables print them: R, SWAN, …"
+)
+@click.option("--schema", metavar="NAME|FILE", help="The criteria of SWAN [sakai-2023].")
+@click.option(
+    "--judges", metavar="KINDS", help="Whose judgments count for SWAN, the first before the next [human,rule]."
+)
 @click.option("--patience", type=click.IntRange(1), metavar="L", help="L: words a user reads at most [1250].")
 @click.option("--gain", multiple=True, callback=_pairs, metavar="L1=0.5", help="Gain of a grade; may be repeated.")
 @click.option("--alpha", type=click.FloatRange(0, 1), help="Weight of R in GFR(C) [0.5].")
@@ -59,6 +70,9 @@ def _pairs(context: click.Context, parameter: click.Parameter, values: tuple[str
 def command(
     runs: tuple[Path, ...],
     gold: str | None,
+    wanted: tuple[str, ...],
+    schema: str | None,
+    judges: str | None,
     gain: dict[str, float],
     weight: dict[str, float],
     seed: int,
@@ -71,19 +85,32 @@ def command(
 
     Several RUNS are scored side by side; a system that several of them recorded is told apart as SYSTEM@RUN.
     """
+    measures = tuple(dict.fromkeys(term for text in wanted for term in parse_all(text)))
+    if not measures and (schema or judges):
+        raise InputError("--schema and --judges are for SWAN", advice="ask for it: --measure SWAN")
     if keep and len(runs) > 1:
         raise InputError("--keep writes into one run, and several were given", advice="score them one by one")
     material = gathered([read(run) for run in runs])
     judged = load_gold(gold, material.topics) if gold is not None else None
     settings = {**options, "gains": gain or None, "weights": weight or None}
-    table = score_material(material, settings, gold=judged, seed=seed)
+    bounds = [Threshold.model_validate(bound) for bound in material.thresholds]
+    table = score_material(
+        material,
+        settings,
+        gold=judged,
+        seed=seed,
+        measures=(*measures, *bounded(bounds)),
+        only=bool(measures),
+        schema=load_schema(schema) if schema else None,
+        judges=Precedence.parse(judges) if judges else None,
+    )
     paths = [write_scores(runs[0], table, seed)] if keep else []
     people = Console(stderr=as_json, highlight=False)
     if as_json:
         click.echo(json.dumps(scores_document(table, seed), ensure_ascii=False))
     else:
-        print_scored(people, material, table, paths, every=every)
-    misses = threshold_misses([Threshold.model_validate(bound) for bound in material.thresholds], table)
+        print_scored(people, material, table, paths, every=every, asked=bool(measures))
+    misses = missed(bounds, table)
     for miss in misses:
         people.print(f"[red]threshold missed:[/] {escape(miss)}")
     return 1 if misses else 0

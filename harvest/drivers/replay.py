@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from types import MappingProxyType
+from typing import Literal
 
 from pydantic import Field
 
-from harvest.drivers.driver import Capabilities, Opening, Reply, Surroundings, Unanswered
+from harvest.drivers.driver import Capabilities, Driver, Opening, Reply, Surroundings, Unanswered
 from harvest.drivers.received import excerpt
 from recordings.conversation import Conversation, TrialKey, Turn
 from topics.document import StrictModel
@@ -22,6 +23,11 @@ class Options(StrictModel):
     run: str = Field(min_length=1, description="the run's folder; a path starts at the audit file")
     system: str | None = Field(None, description="the system's name in that run, where it differs from this one's")
     topics: dict[str, str] = Field({}, description="topic ids in that run, by the audit's, where they differ")
+    play: Literal["trials", "branches"] = Field(
+        "trials",
+        description="`trials`: each trial as it was; `branches`: any recorded answer to the same words after the same "
+        "conversation, drawn as often as it came",
+    )
 
 
 class ReplayDriver:
@@ -77,7 +83,7 @@ class _Session:
         """Nothing is held."""
 
 
-def build(options: Options, surroundings: Surroundings) -> ReplayDriver:
+def build(options: Options, surroundings: Surroundings) -> Driver:
     """Reads the run. Raises InputError where there is none, or it does not have the system or the topics."""
     from recordings.run_folder import RunFolder
 
@@ -103,4 +109,12 @@ def build(options: Options, surroundings: Surroundings) -> ReplayDriver:
     for topic in options.topics.values():
         if topic not in known:
             raise InputError(f"run {options.run} has no topic {topic!r}", allowed=", ".join(sorted(known)))
-    return ReplayDriver(options, recorded)
+    if options.play == "trials":
+        return ReplayDriver(options, recorded)
+    from harvest.drivers.replay_tree import BranchingReplay  # late: brings numpy
+
+    by_topic: dict[str, list[Conversation]] = {}
+    for key in sorted(recorded):
+        if key.system == name:
+            by_topic.setdefault(key.topic, []).append(recorded[key])
+    return BranchingReplay(by_topic, options.topics, options.run)

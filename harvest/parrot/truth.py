@@ -37,7 +37,8 @@ PATIENCE = 1250
 class Path:
     """One way a conversation can go. labels: `o`, `x` for each turn that took place, then `-` up to the protocol's
     most turns. outcome: the protocol's (`completed`, `breakdown`, …). positions: for each place in the lists, in
-    order, the 1-based index in the whole conversation of the last word of the entry that stands there.
+    order, the 1-based index in the whole conversation of the last word of the entry that stands there. turn_ends: the
+    same of the last word of each system turn that took place.
     """
 
     behaviours: tuple[Behaviour, ...]
@@ -45,6 +46,7 @@ class Path:
     outcome: str
     probability: float
     positions: tuple[int, ...]
+    turn_ends: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +146,8 @@ class _Walk:
     ) -> None:
         if isinstance(action, Stop):
             padded = (*labels, *("-" for _ in range(self.turns - len(labels))))
-            self.found.append(Path(behaviours, padded, action.outcome, probability, _positions(exchanges, self.shelf)))
+            places, ends = _positions(exchanges, self.shelf), _turn_ends(exchanges)
+            self.found.append(Path(behaviours, padded, action.outcome, probability, places, ends))
             return
         heard, shelf = hear(action.text, self.catalogue, self.shelf if behaviours else None)
         if heard == "unknown" or shelf is not self.shelf:
@@ -173,6 +176,15 @@ def _positions(exchanges: tuple[Exchange, ...], shelf: Shelf) -> tuple[int, ...]
     words = " ".join(text for exchange in exchanges for text in (exchange.said, exchange.answer.text)).split()
     urls = {entry.url for entry in shelf.entries}
     return tuple(place for place, word in enumerate(words, start=1) if word in urls)
+
+
+def _turn_ends(exchanges: tuple[Exchange, ...]) -> tuple[int, ...]:
+    words = 0
+    ends = []
+    for exchange in exchanges:
+        words += len(exchange.said.split()) + len(exchange.answer.text.split())
+        ends.append(words)
+    return tuple(ends)
 
 
 def _of_topic(ways: Sequence[Path], profile: Profile, shelf: Shelf, gains: Mapping[int, float], patience: int) -> Truth:

@@ -1,0 +1,84 @@
+"""The thresholds of an audit beside its figures: whether a figure can keep them, what they need, and whether it did."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from harvest.audit import Audit
+from harvest.figures import shown_value
+from harvest.threshold import Threshold
+from scoring.catalogue import understood
+from scoring.notation import Term, parse
+from scoring.scores import SHIPPED
+from scoring.settings import Settings
+from scoring.swan.schema import load_schema
+from scoring.table import ScoreTable
+from topics.document import Loc
+from topics.errors import InputError
+
+__all__ = ["bounded", "check_bounds", "missed"]
+
+
+def check_bounds(audit: Audit) -> None:
+    """Raises InputError, with its place, for a bound that no figure of the audit could ever meet or miss."""
+    for i, threshold in enumerate(audit.thresholds):
+        _check(threshold, audit, ("thresholds", i))
+
+
+def _check(threshold: Threshold, audit: Audit, loc: Loc) -> None:
+    document, topics, systems = audit.document, audit.topics, [system.name for system in audit.systems]
+    if (threshold.at_least is None) == (threshold.at_most is None):
+        raise document.error(loc, "a threshold has exactly one bound", allowed="at_least, at_most")
+    try:
+        understood(parse(threshold.measure), Settings(), topics, load_schema(SHIPPED))
+    except InputError as fault:
+        raise document.error(
+            (*loc, "measure"), f"measure: {fault.what}", allowed=fault.allowed, advice=fault.advice
+        ) from None
+    if threshold.measure == "%useful" and threshold.turn is None:
+        raise document.error(loc, "%useful is of a turn", advice="add turn: 1, or bound ave%useful")
+    if threshold.measure != "%useful" and threshold.turn is not None:
+        raise document.error((*loc, "turn"), f"{threshold.measure} is of no single turn", advice="remove it")
+    for key in ("at_least", "at_most"):
+        bound = getattr(threshold, key)
+        if bound is not None and not 0 <= bound <= 1:
+            raise document.error(
+                (*loc, key), f"{bound:g} is no value of {threshold.measure}", allowed="0 to 1 (80% is 0.8)"
+            )
+    if threshold.system is not None and threshold.system not in systems:
+        raise document.error((*loc, "system"), f"no system is called {threshold.system!r}", allowed=", ".join(systems))
+    types = list(dict.fromkeys(topic.type.name for topic in topics.topics))
+    if threshold.topic_type is not None and threshold.topic_type not in types:
+        raise document.error(
+            (*loc, "topic_type"), f"no topic is of type {threshold.topic_type!r}", allowed=", ".join(types)
+        )
+
+
+def bounded(thresholds: Sequence[Threshold]) -> list[Term]:
+    """The measures that must be computed to know."""
+    return [parse(threshold.measure) for threshold in thresholds]
+
+
+def missed(thresholds: Sequence[Threshold], table: ScoreTable) -> list[str]:
+    """A sentence for each bound that is not kept; a figure that is undefined or absent keeps no bound."""
+    misses = []
+    for bound in thresholds:
+        rows = [
+            row
+            for row in table.rows
+            if row.measure == str(parse(bound.measure))
+            and (bound.system is None or row.system == bound.system)
+            and (row.topic_type, row.turn) == (bound.topic_type, bound.turn)
+            and row.topic is None
+            and row.trial is None
+        ]
+        name = bound.measure + (f" of turn {bound.turn}" if bound.turn else "")
+        if not rows:
+            misses.append(f"{name}: there is no such figure")
+        for row in rows:
+            low = bound.at_least is not None and not row.value >= bound.at_least
+            high = bound.at_most is not None and not row.value <= bound.at_most
+            if low or high:
+                wanted = f"at least {bound.at_least:g}" if low else f"at most {bound.at_most:g}"
+                misses.append(f"{name}, {row.system}: {shown_value(row, row.value)}, wanted {wanted}")
+    return misses

@@ -1,0 +1,127 @@
+"""`harvest breakdown eval`: what predictions of breakdown are worth, beside baselines."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Literal
+
+import click
+from rich.console import Console
+from rich.markup import escape
+
+from harvest.predictor_figures import predictor_tables
+from scoring.annotations.breakdown_files import Counts, read_breakdown_files
+from scoring.annotations.breakdown_scores import BASELINES, breakdown_rows
+from scoring.table import FORMAT
+from topics.errors import InputError
+
+__all__ = ["command"]
+
+_FIRST = ("accuracy", "F1(B)", "F1(PB+B)", "JSD(O,T,X)", "MSE(O,T,X)")
+
+
+@click.group()
+def command() -> None:
+    """Evaluate predictions of dialogue breakdown (DBDC)."""
+
+
+@command.command("eval")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
+@click.option(
+    "--counts",
+    type=click.Choice(["workshop", "revised"]),
+    default="workshop",
+    show_default=True,
+    help="Which annotation of DBDC3 is the gold.",
+)
+@click.option(
+    "--train",
+    multiple=True,
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Annotations the prior baselines are taken from; may be repeated [the other dialogues of FILE...].",
+)
+@click.option(
+    "--held-out",
+    type=click.Choice(["dialogue", "system"]),
+    default="dialogue",
+    show_default=True,
+    help="Without --train: a prior knows every other dialogue, or every other system.",
+)
+@click.option("--level", type=click.FloatRange(0.5, 0.9999), default=0.95, show_default=True, help="Of the intervals.")
+@click.option(
+    "--replications", type=click.IntRange(100, 10**6), default=2000, show_default=True, help="Of the bootstrap."
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of bootstrap and annotator halves.")
+@click.option("--all", "every", is_flag=True, help="Print every measure, and each system's dialogues apart.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
+def evaluate(
+    files: tuple[Path, ...],
+    counts: Counts,
+    train: tuple[Path, ...],
+    held_out: Literal["dialogue", "system"],
+    level: float,
+    replications: int,
+    seed: int,
+    every: bool,
+    as_json: bool,
+) -> None:
+    """Evaluate predictions of breakdown against what annotators said.
+
+    FILE... are annotations and predictions together, told apart by what is in them, or folders of such files; a JSONL
+    line may hold both. Every JSONL file or folder of predictions is one submission. With annotations alone, the
+    baselines are printed.
+    """
+    material = read_breakdown_files(files, counts=counts)
+    training = read_breakdown_files(train, counts=counts).gold if train else ()
+    both = {turn.dialogue for turn in training} & {turn.dialogue for turn in material.gold}
+    if both:
+        raise InputError(
+            f"dialogue {min(both)!r} is in --train and in what is evaluated",
+            advice="train on other dialogues; a prior that has seen the answer is no baseline",
+        )
+    rows = breakdown_rows(
+        material, training=training, held_out=held_out, seed=seed, level=level, replications=replications
+    )
+    settings: dict[str, Any] = {
+        "counts": counts,
+        "train": [str(path) for path in train],
+        "held_out": None if train else held_out,
+        "level": level,
+        "replications": replications,
+    }
+    people = Console(stderr=as_json, highlight=False)
+    notes = list(material.notes)
+    if not material.submissions:
+        notes.append("no predictions were given: these are the baselines a submission has to be set beside")
+    if as_json:
+        document = {
+            "format": FORMAT,
+            "settings": settings,
+            "notes": notes,
+            "rows": [row.as_json() for row in rows],
+            "seed": seed,
+        }
+        click.echo(json.dumps(document, ensure_ascii=False))
+        return
+    measures = list(dict.fromkeys(row.measure for row in rows)) if every else _FIRST
+    for scope in dict.fromkeys(row.topic_type for row in rows) if every else (None,):
+        here = [row for row in rows if row.topic_type == scope]
+        for table in predictor_tables(
+            here, measures, width=people.width, title=f"dialogues of {scope}" if scope else ""
+        ):
+            people.print(table)
+    turns, dialogues = len(material.gold), len({turn.dialogue for turn in material.gold})
+    people.print(
+        f"[dim]{turns} turns of {dialogues} dialogues. Accuracy, P, R and F1: 1 is good; JSD (bits) and MSE: 0 is good."
+        f" Intervals ({level:.0%}) resample dialogues.[/]"
+    )
+    if not every:
+        people.print("[dim]Other groupings, precision, recall and each system apart: --all, or --json[/]")
+    present = {row.system for row in rows}
+    for name, meaning in BASELINES.items():
+        if name in present:
+            people.print(f"[dim]{escape(name)}: {escape(meaning)}[/]")
+    for note in notes:
+        people.print(f"note: {escape(note)}")

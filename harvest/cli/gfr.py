@@ -1,0 +1,181 @@
+"""`harvest gfr`: relevance and group fairness of ranked lists, from NTCIREVAL's file formats."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import click
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from harvest.terminal import shown
+from scoring.notation import parse
+from scoring.rankings.groups import Scale, named_files, read_groups
+from scoring.rankings.list_scores import GAINS, ListScores, ListSettings, list_scores
+from scoring.rankings.qrels import read_qrels
+from scoring.rankings.run import read_run
+from scoring.table import ScoreRow
+from topics.errors import InputError
+from topics.identity import generator
+
+__all__ = ["command"]
+
+_NAME_WIDTH, _CELL_WIDTH = 30, 24
+_ORDER = ("ERR", "iRBU", "GFR", "GF")
+_GAIN = re.compile(r"L([0-9]{1,3})=([0-9]{1,9}(?:\.[0-9]{1,9})?|\.[0-9]{1,9})")
+_SPREAD = ("--membership", "--gold", "--run", "--ordinal", "--nominal")
+
+
+class _SpreadCommand(click.Command):
+    """Takes `--run A B C` for `--run A --run B --run C`, as a shell writes it for `--run toy/*`."""
+
+    def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(context, list(_spread(args)))
+
+
+def _spread(args: Sequence[str]) -> Iterator[str]:
+    option, taken = "", False
+    for arg in args:
+        if arg.startswith("-"):
+            option, taken = arg if arg in _SPREAD else "", False
+        elif option and taken:
+            yield option
+        else:
+            taken = True
+        yield arg
+
+
+def _gains(context: click.Context, parameter: click.Parameter, value: str | None) -> dict[int, float]:
+    """`L1=1,L2=3` as a mapping."""
+    found: dict[int, float] = {}
+    for part in value.split(",") if value is not None else ():
+        read = _GAIN.fullmatch(part.strip())
+        if read is None:
+            raise click.BadParameter(f"{part!r} is no gain of a grade; write L1=1,L2=3")
+        if int(read[1]) in found:
+            raise click.BadParameter(f"L{int(read[1])} is given twice")
+        found[int(read[1])] = float(read[2])
+    return found or dict(GAINS)
+
+
+@click.command(cls=_SpreadCommand)
+@click.option("--qrels", required=True, metavar="F", help="Relevance assessments: topic document L<n>.")
+@click.option("--membership", multiple=True, metavar="F…", help="Group memberships (gmemb): topic document p1..pC.")
+@click.option("--gold", multiple=True, metavar="F…", help="Gold distributions (golddistr): one probability a line.")
+@click.option("--run", "runs", required=True, multiple=True, metavar="F…", help="Ranked lists in TREC format.")
+@click.option("--gains", callback=_gains, metavar="L1=1,L2=3", help="Gain of each grade [L1=1,L2=3].")
+@click.option("--cutoff", type=click.IntRange(1), metavar="N", help="Documents of a list that count [all].")
+@click.option("--ordinal", multiple=True, metavar="SET…", help="Sets whose groups have an order.")
+@click.option("--nominal", multiple=True, metavar="SET…", help="Sets whose groups have none.")
+@click.option("--persistence", type=click.FloatRange(0, 1, min_open=True), default=0.99, help="p of iRBU [0.99].")
+@click.option("--level", type=click.FloatRange(0.5, 0.9999), default=0.95, help="Of the intervals [0.95].")
+@click.option("--replications", type=click.IntRange(100, 10**6), default=2000, help="Bootstrap replications [2000].")
+@click.option("--seed", type=click.IntRange(0), default=0, help="Of the bootstrap [0].")
+@click.option("--all", "every", is_flag=True, help="Print every topic too.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
+def command(
+    qrels: str,
+    membership: tuple[str, ...],
+    gold: tuple[str, ...],
+    runs: tuple[str, ...],
+    gains: dict[int, float],
+    cutoff: int | None,
+    ordinal: tuple[str, ...],
+    nominal: tuple[str, ...],
+    persistence: float,
+    level: float,
+    replications: int,
+    seed: int,
+    every: bool,
+    as_json: bool,
+) -> None:
+    """Score ranked lists: ERR, iRBU, GF and GFR.
+
+    Files are in NTCIREVAL's formats. A membership file and a gold file belong together by name: toy.M-RATINGS.gmemb
+    and M-RATINGS.golddistr, or NAME=FILE. Options that take several files take them as --run A B C too.
+    """
+    settings = ListSettings(gains, cutoff, persistence, level, replications)
+    groups = read_groups(named_files(membership, ".gmemb"), named_files(gold, ".golddistr"), _scales(ordinal, nominal))
+    judged = read_qrels(qrels)
+    scores = list_scores([read_run(run) for run in runs], judged, groups, settings, generator(seed, "gfr"))
+    if as_json:
+        files = {
+            "qrels": Path(qrels).name,
+            "membership": [Path(file).name for file in membership],
+            "gold": [Path(file).name for file in gold],
+            "runs": [Path(file).name for file in runs],
+        }
+        click.echo(json.dumps({**scores.as_json(), "seed": seed, "files": files}, ensure_ascii=False))
+        return
+    _print(Console(highlight=False), scores, every=every)
+
+
+def _scales(ordinal: Sequence[str], nominal: Sequence[str]) -> dict[str, Scale]:
+    both = set(ordinal) & set(nominal)
+    if both:
+        raise InputError(f"{', '.join(sorted(both))}: said to be both ordinal and nominal", advice="say one of the two")
+    found: dict[str, Scale] = dict.fromkeys(ordinal, "ordinal")
+    return {**found, **dict.fromkeys(nominal, "nominal")}
+
+
+def _print(console: Console, scores: ListScores, *, every: bool) -> None:
+    scales = {one.name: one.scale for one in scores.groups}
+    rows = sorted((row for row in scores.rows if not _says_little(row, scales)), key=_rank)
+    systems = list(dict.fromkeys(row.system for row in rows))
+    a_table = max(1, (console.width - _NAME_WIDTH) // _CELL_WIDTH)
+    for topic in (*dict.fromkeys(row.topic for row in rows if every and row.topic is not None), None):
+        here = [row for row in rows if row.topic == topic]
+        counted = "documents" if topic is not None else "topics"
+        title = f"topic {shown(topic, line=True)}" if topic is not None else "mean over topics"
+        for start in range(0, len(systems), a_table):
+            console.print(Text(title, style="bold"))
+            console.print(_table(here, systems[start : start + a_table]))
+        console.print(f"[dim]n: {counted}[/]")
+    made = next((row for row in rows if row.interval), None)
+    if made is not None and made.level is not None:
+        how = f"[low, high]: {100 * made.level:g}% {made.interval}, resampled: {made.resampled}"
+        console.print(Text(how, style="dim"))
+    gains = ", ".join(f"L{grade}={gain:g}" for grade, gain in scores.settings.gains.items())
+    console.print(f"[dim]gains: {gains}; all measures from 0 to 1, 1 is good[/]")
+    for note in scores.notes:
+        console.print(f"note: {escape(shown(note, line=True))}")
+
+
+def _says_little(row: ScoreRow, scales: Mapping[str, Scale | None]) -> bool:
+    """Whether the row is a divergence that does not suit the scale of its groups: only JSON has it."""
+    term = parse(row.measure)
+    by, scale = term.get("by"), scales.get(str(term.arguments[0])) if term.arguments else None
+    return by is not None and scale is not None and (str(by) == "JSD") != (scale == "nominal")
+
+
+def _rank(row: ScoreRow) -> int:
+    return _ORDER.index(parse(row.measure).name)
+
+
+def _table(rows: Sequence[ScoreRow], systems: Sequence[str]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("measure", min_width=_NAME_WIDTH - 6, overflow="fold")
+    for system in systems:
+        table.add_column(Text(shown(system, line=True), overflow="fold"), no_wrap=True, justify="right")
+        table.add_column("n", no_wrap=True, justify="right", style="dim")
+    cells = {(row.measure, row.system): row for row in rows}
+    for measure in dict.fromkeys(row.measure for row in rows):
+        line = [Text(measure)]
+        for system in systems:
+            row = cells.get((measure, system))
+            line += [Text(_value(row) if row else ""), Text(str(row.n) if row else "")]
+        table.add_row(*line)
+    return table
+
+
+def _value(row: ScoreRow) -> str:
+    value = "n/a" if row.value != row.value else f"{row.value:.4f}"
+    if row.low != row.low:
+        return value
+    return value + f" [{row.low:.3f}, {row.high:.3f}]".replace("[0.", "[.").replace(", 0.", ", .")

@@ -1,0 +1,84 @@
+"""`harvest helpdesk eval`: what predictions of dialogue quality and nugget types are worth (STC-3, DialEval)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.markup import escape
+
+from harvest.predictor_figures import predictor_tables
+from scoring.annotations.helpdesk_files import read_helpdesk_files
+from scoring.annotations.helpdesk_scores import helpdesk_rows
+from scoring.table import FORMAT
+
+__all__ = ["command"]
+
+_FIRST = ("NMD(", "RSNOD(")
+_LAST = ("RNSS(nugget", "JSD(nugget")
+
+
+@click.group()
+def command() -> None:
+    """Evaluate predictions for helpdesk dialogues (STC-3)."""
+
+
+@command.command("eval")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
+@click.option(
+    "--alpha", type=click.FloatRange(0, 1), default=0.5, show_default=True, help="Weight of the customer's blocks."
+)
+@click.option("--level", type=click.FloatRange(0.5, 0.9999), default=0.95, show_default=True, help="Of the intervals.")
+@click.option(
+    "--replications", type=click.IntRange(100, 10**6), default=2000, show_default=True, help="Of the bootstrap."
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the bootstrap.")
+@click.option("--all", "every", is_flag=True, help="Print every measure, with -log2 of the means.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
+def evaluate(
+    files: tuple[Path, ...],
+    alpha: float,
+    level: float,
+    replications: int,
+    seed: int,
+    every: bool,
+    as_json: bool,
+) -> None:
+    """Evaluate predicted dialogue quality and nugget types against what annotators said.
+
+    FILE... are annotations and predictions together, told apart by what is in them. Every file of predictions is one
+    submission, and may leave out a subtask. With annotations alone, the baselines are printed.
+    """
+    material = read_helpdesk_files(files)
+    rows = helpdesk_rows(material, alpha=alpha, seed=seed, level=level, replications=replications)
+    notes = list(material.notes)
+    if not material.submissions:
+        notes.append("no predictions were given: these are the baselines a submission has to be set beside")
+    people = Console(stderr=as_json, highlight=False)
+    if as_json:
+        document = {
+            "format": FORMAT,
+            "settings": {"alpha": alpha, "level": level, "replications": replications},
+            "notes": notes,
+            "rows": [row.as_json() for row in rows],
+            "seed": seed,
+        }
+        click.echo(json.dumps(document, ensure_ascii=False))
+        return
+    measures = list(dict.fromkeys(row.measure for row in rows))
+    if not every:
+        measures = [
+            name
+            for name in measures
+            if name.startswith(_LAST) or (name.startswith(_FIRST) and not name.startswith("-log2"))
+        ]
+    for table in predictor_tables(rows, measures, width=people.width):
+        people.print(table)
+    people.print(
+        f"[dim]{len(material.gold)} dialogues. Means of divergences: 0 is good. Intervals ({level:.0%}) resample"
+        f" dialogues.[/]"
+    )
+    for note in notes:
+        people.print(f"note: {escape(note)}")

@@ -1,0 +1,200 @@
+"""`harvest tree`: fold a run's repeated trials into conversation trees."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from textwrap import wrap
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.text import Text
+
+from harvest.merge_keys import merging_named
+from harvest.scorecard import gathered
+from harvest.terminal import shown
+from harvest.tree_figures import TreeFigures, tree_figures
+from harvest.tree_scores import tree_scores, trial_values
+from recordings.conversation import Conversation
+from recordings.run_folder import Run, read
+from recordings.trees.builder import TreeBuilder
+from recordings.trees.document import FORMAT
+from recordings.trees.outline import OutlineLine, outline
+from recordings.trees.tree import ConversationTree
+from recordings.trees.wording import title
+from scoring.notation import parse
+from scoring.stochastic.transitions import IntervalName
+from topics.errors import InputError, Place
+
+__all__ = ["command", "folded"]
+
+_LABELS = {"o": "bold green", "x": "bold yellow", "?": "bold magenta"}
+_FORMATS = ("terminal", "text", "json", "graphml", "dot", "mermaid")
+
+
+@click.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option("--system", metavar="NAME", help="Only this system.")
+@click.option("--topic", metavar="ID", help="Only this topic.")
+@click.option("--merge", metavar="KEY", help="exact, label, act, entities, or user=KEY,system=KEY [see below].")
+@click.option("--format", "form", type=click.Choice(_FORMATS), default="terminal", show_default=True, help="Of output.")
+@click.option(
+    "--interval", type=click.Choice(["wilson", "jeffreys"]), default="wilson", show_default=True, help="Kind."
+)
+@click.option("--level", type=float, default=0.95, show_default=True, help="Of the intervals.")
+@click.option("--score", "measure", metavar="MEASURE", help="Lay a score over it: R, GF(SET), SWAN, …")
+@click.option("--width", type=click.IntRange(40, 1000), help="Columns of terminal and text [the terminal's; text: 80].")
+def command(
+    run: Path,
+    system: str | None,
+    topic: str | None,
+    merge: str | None,
+    form: str,
+    interval: IntervalName,
+    level: float,
+    measure: str | None,
+    width: int | None,
+) -> None:
+    """Fold a run's repeated trials into conversation trees.
+
+    One tree for each system and topic. Two turns are one branch where their merge key is the same, never because
+    their texts are alike: `exact` (the default for one topic) goes by their words, `act` by what they do, `entities`
+    by what they name, `label` by o or x. At `label` (the default for several topics) topics are pooled.
+
+    With --score each branch shows the mean score of the trials that take it, and below the tree stands which turn
+    settles how much of the score's variance.
+    """
+    term = parse(measure) if measure is not None else None
+    recorded = read(run)
+    trees, left = folded(recorded, system=system, topic=topic, merge=merge)
+    for sentence in (*recorded.damage, *left):
+        click.echo(f"note: {shown(sentence, line=True)}", err=True)
+    values = trial_values(gathered([recorded]), term) if term is not None else {}
+    figures = [
+        tree_figures(tree, level=level, interval=interval, scores=tree_scores(tree, term, values) if term else None)
+        for tree in trees
+    ]
+    if form == "terminal":
+        _print(figures, width)
+    elif form == "text":
+        click.echo("\n\n".join(_text(one, width or 80) for one in figures))
+    elif form == "json":
+        document = {"format": FORMAT, "run": str(run), "trees": [one.as_json() for one in figures]}
+        click.echo(json.dumps(document, allow_nan=False))
+    else:
+        click.echo(_diagram(form, figures), nl=False)
+
+
+def folded(
+    run: Run, *, system: str | None = None, topic: str | None = None, merge: str | None = None
+) -> tuple[list[ConversationTree], list[str]]:
+    """The trees of a run, and sentences about what has none.
+
+    merge: as `harvest.merge_keys` has it; None: `exact` where one topic is asked for or recorded, else `label`.
+    Of each trial the first valid attempt is folded. Raises InputError for names that the run has not, and where no
+    trial is whole.
+    """
+    topics = run.header.topic_set()
+    known = {one.id: one for one in topics.topics} if topics else {}
+    recorded = run.conversations
+    _check(run, "system", system, [*run.header.systems, *(one.key.system for one in recorded)])
+    _check(run, "topic", topic, [*known, *(one.key.topic for one in recorded)])
+    chosen = [one for one in recorded if system in (None, one.key.system) and topic in (None, one.key.topic)]
+    if merge is None:
+        merge = "exact" if len({one.key.topic for one in chosen}) <= 1 else "label"
+    pools = topic is None and merging_named(merge).pools
+    groups: dict[tuple[str, str], list[Conversation]] = {}
+    for one in chosen:
+        groups.setdefault((one.key.system, "" if pools else one.key.topic), []).append(one)
+    counted = {id(one) for one in run.finished}
+    trees, left = [], []
+    for (name, about), conversations in groups.items():
+        builder = TreeBuilder(
+            merging_named(merge, known.get(about)), protocol=str(run.header.hashes.get("protocol", ""))
+        )
+        whole = [builder.add(one) for one in conversations if id(one) in counted or not one.valid]
+        if any(whole):
+            trees.append(builder.tree())
+        else:
+            left.append(f"{name}{f', {about}' if about else ''}: no whole trial in {len(whole)} attempts, so no tree")
+    if not trees:
+        tried = f"{len(chosen)} attempts" if chosen else "nothing"
+        raise InputError(f"no whole trial to fold ({tried} recorded)", place=Place(str(run.path)))
+    return trees, left
+
+
+def _check(run: Run, what: str, given: str | None, known: Sequence[str]) -> None:
+    if given is not None and given not in known:
+        names = list(dict.fromkeys(known))
+        listed = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
+        raise InputError(f"this run has no {what} {given!r}", place=Place(str(run.path)), allowed=listed or "none")
+
+
+def _outlined(one: TreeFigures, width: int) -> Iterator[OutlineLine]:
+    return outline(one.tree, one.branches(), stops=one.stops(), notes=one.unseen(), width=width)
+
+
+def _legend(one: TreeFigures, width: int) -> list[str]:
+    """What the figures of a tree mean, and why its turns were put together."""
+    found = one.found
+    kind = "Wilson" if found.interval == "wilson" else "Jeffreys"
+    merges = [
+        f"{key.speaker} turns are one branch by {key.name} ({key.version}): {key.reason}" for key in one.tree.keys
+    ]
+    sentences = [
+        *(one.scores.sentences() if one.scores is not None else ()),
+        one.unseen_paths(),
+        f"U user, S system, ■ end; taken/came here, share and its {100 * found.level:g}% interval in percent ({kind})"
+        + (f"; then the mean {one.scores.measure}" if one.scores is not None else ""),
+        *(["trials of different topics are pooled: the intervals take them for alike"] if _pooled(one.tree) else []),
+        *merges,
+    ]
+    return [line for sentence in sentences for line in wrap(sentence, width, subsequent_indent="  ")]
+
+
+def _pooled(tree: ConversationTree) -> bool:
+    return len(tree.scope.topics) > 1
+
+
+def _text(one: TreeFigures, width: int) -> str:
+    return "\n".join([*wrap(title(one.tree), width), *map(str, _outlined(one, width)), "", *_legend(one, width)])
+
+
+def _print(figures: Sequence[TreeFigures], width: int | None) -> None:
+    console = Console(highlight=False, soft_wrap=True)
+    columns = width or max(shutil.get_terminal_size().columns, 40)
+    for i, one in enumerate(figures):
+        if i:
+            console.print()
+        for line in wrap(title(one.tree), columns):
+            console.print(Text(line, style="bold"))
+        labelled = {key.speaker for key in one.tree.keys if key.name == "label"}
+        for part in _outlined(one, columns):
+            console.print(_styled(part, one.tree, labelled))
+        console.print()
+        for line in _legend(one, columns):
+            console.print(Text(line, style="dim"))
+
+
+def _styled(line: OutlineLine, tree: ConversationTree, labelled: set[str]) -> Text:
+    """The line with colours that repeat what its letters say."""
+    if line.kind != "turn":
+        return Text.assemble((line.rails, "dim"), (line.mark + line.words + line.figures, "dim"))
+    speaker = tree.speaker(line.node)
+    words = _LABELS.get(tree.symbol_at(line.node).key, "") if speaker in labelled else ""
+    mark = "cyan" if speaker == "user" else "blue"
+    return Text.assemble((line.rails, "dim"), (line.mark, mark), (line.words, words), line.figures)
+
+
+def _diagram(form: str, figures: Sequence[TreeFigures]) -> str:
+    from recordings.trees.diagrams import dot, mermaid
+    from recordings.trees.graph import graphml
+
+    trees = [one.tree for one in figures]
+    if form == "graphml":
+        return graphml(trees, [one.columns() for one in figures])
+    captions: list[Any] = [one.captions() for one in figures]
+    return (dot if form == "dot" else mermaid)(trees, captions)

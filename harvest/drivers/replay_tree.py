@@ -1,0 +1,99 @@
+"""A recorded run as a system that branches: each answer is one that was recorded after the same conversation.
+
+The trials of a topic are folded by exact words. An answer is that of a trial drawn among all that came to this turn,
+so every branch is taken with its recorded probability, and more trials can be played than were recorded. Where the
+user says what nobody said there, the recording ends, and so does the attempt: nothing is ever made up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from harvest.drivers.driver import Capabilities, Opening, Reply, Unanswered
+from harvest.drivers.received import excerpt
+from recordings.conversation import Conversation
+from recordings.trees.builder import TreeBuilder
+from recordings.trees.keys import EXACT, exact_form
+from recordings.trees.tree import ConversationTree
+from topics.identity import generator
+
+if TYPE_CHECKING:
+    import numpy
+
+__all__ = ["BranchingReplay"]
+
+
+class BranchingReplay:
+    """Opens conversations with the recorded branches of one system.
+
+    recorded: the whole conversations by topic, each topic's sorted. topics: ids in the recording, by the audit's.
+    """
+
+    def __init__(self, recorded: Mapping[str, Sequence[Conversation]], topics: Mapping[str, str], run: str) -> None:
+        self._topics, self._run = topics, run
+        self._trees = {topic: (_tree(conversations), conversations) for topic, conversations in recorded.items()}
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return Capabilities(stateful=True)
+
+    async def open(self, opening: Opening) -> _Session:
+        """Raises Unanswered (`not-recorded`) where the run has no whole conversation on this topic."""
+        topic = self._topics.get(opening.topic, opening.topic)
+        if topic not in self._trees:
+            raise Unanswered("not-recorded", f"{self._run} holds no whole conversation on topic {topic}")
+        return _Session(*self._trees[topic], generator(opening.seed, "branches"))
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+def _tree(conversations: Sequence[Conversation]) -> ConversationTree:
+    builder = TreeBuilder(EXACT)
+    for conversation in conversations:
+        builder.add(conversation)
+    return builder.tree()
+
+
+class _Session:
+    def __init__(
+        self, tree: ConversationTree, conversations: Sequence[Conversation], rng: numpy.random.Generator
+    ) -> None:
+        self._tree, self._conversations, self._rng = tree, conversations, rng
+        self._node, self._turns = 0, 0
+
+    async def say(self, text: str) -> Reply:
+        """A recorded reply. Raises Unanswered: `diverged` where nobody said this then, `not-recorded` where the trial
+        that was drawn has no answer to it."""
+        tree, number = self._tree, self._turns + 1
+        asked = tree.child(self._node, "user", exact_form(text))
+        if asked is None:
+            raise Unanswered("diverged", f"turn {number}: {self._known()}; now {excerpt(text, 80)!r}")
+        trials = tree.through(asked)
+        trial = int(trials[self._rng.integers(len(trials))])
+        end = int(tree.ends[trial])
+        if end == asked:
+            ended = f"{tree.stops[asked]} of {len(trials)}"
+            raise Unanswered("not-recorded", f"turn {number} was asked then, and never answered in {ended} trials")
+        self._node = next(node for node in tree.children(asked) if node <= end < node + tree.size[node])
+        self._turns = number
+        reply = self._conversations[trial].turns[number - 1].reply
+        assert reply is not None  # a trial that goes on after a user turn has its answer
+        # Evidence stays in the run it was recorded in: its addresses mean nothing in another folder.
+        return Reply(replace(reply, evidence=MappingProxyType({})))
+
+    def _known(self) -> str:
+        """What users went on with after this conversation."""
+        tree = self._tree
+        branches = tree.children(self._node)
+        trials = int(tree.visits[self._node])
+        if not branches:
+            return f"the recording ends here ({trials} trial{'s' if trials > 1 else ''})"
+        said = ", ".join(repr(excerpt(tree.symbol_at(node).text, 60)) for node in branches[:3])
+        return f"recorded after this conversation ({trials} trials): {said}{', …' if len(branches) > 3 else ''}"
+
+    async def close(self) -> None:
+        """Nothing is held."""

@@ -1,0 +1,90 @@
+"""The merge keys an audit's reader can name: those of recordings, and those that need scoring or the topics.
+
+exact                       both sides by their words
+label                       user turns by protocol state, answers by label; topics are pooled
+act                         both sides by what they do (dialogue acts)
+entities                    user turns by protocol state, answers by the set of entities they name
+user=KEY,system=KEY         one key for each side: exact, state, act, entities; label for the system
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from protocols.answer import Answer
+from recordings.conversation import Turn
+from recordings.trees.keys import EXACT, EXACT_SAID, EXACT_TEXT, LABEL, LABEL_KEY, STATE, MergeKey, Merging, merging
+from scoring.swan.extraction import RULES, act_key
+from topics.errors import InputError
+from topics.links import canonical_url, find_urls, links_in
+from topics.topic import Topic
+
+__all__ = ["MERGINGS", "merging_named"]
+
+MERGINGS = ("exact", "label", "act", "entities")
+"""Those that have a name of their own."""
+
+_ALLOWED = f"{', '.join(MERGINGS)}, or user=KEY,system=KEY with KEY in exact, state, label, act, entities"
+
+
+def merging_named(name: str, topic: Topic | None = None) -> Merging:
+    """The merging that is written `name`. topic: whose kind of URL says what an entity is; None: every address is one.
+
+    Raises InputError for a name that there is not.
+    """
+    name = "".join(name.split())
+    if name == "exact":
+        return EXACT
+    if name == "label":
+        return LABEL
+    if name == "act":
+        return merging(_ACT_SAID, _ACT)
+    if name == "entities":
+        return Merging("entities", STATE, _entities(topic, _answered))
+    user, system = _sides(name)
+    users = {"exact": EXACT_SAID, "state": STATE, "act": _ACT_SAID, "entities": _entities(topic, _said)}
+    systems = {"exact": EXACT_TEXT, "label": LABEL_KEY, "act": _ACT, "entities": _entities(topic, _answered)}
+    if user not in users:
+        raise InputError(f"user turns have no merge key {user!r}", allowed=", ".join(users))
+    if system not in systems:
+        raise InputError(f"system turns have no merge key {system!r}", allowed=", ".join(systems))
+    # By state and label nothing of a topic's words is left, however the pair is written.
+    return merging(users[user], systems[system], pools=(user, system) == ("state", "label"))
+
+
+def _sides(name: str) -> tuple[str, str]:
+    parts = dict(part.partition("=")[::2] for part in name.split(","))
+    if set(parts) != {"user", "system"} or name.count("=") != 2:
+        raise InputError(f"there is no merge key {name!r}", allowed=_ALLOWED)
+    return parts["user"], parts["system"]
+
+
+def _said(turn: Turn) -> Answer:
+    return Answer(turn.said, links_in(turn.said))
+
+
+def _answered(turn: Turn) -> Answer:
+    return turn.reply.answer if turn.reply is not None else Answer("")
+
+
+def _entities(topic: Topic | None, side: Callable[[Turn], Answer]) -> MergeKey:
+    kind = topic.type.url if topic is not None else None
+
+    def key(turn: Turn) -> str:
+        answer = side(turn)
+        addresses = [mention.href for mention in find_urls(answer.text)] + [link.href for link in answer.links]
+        named = (kind.key(address) if kind else canonical_url(address) for address in addresses)
+        return " ".join(sorted({entity for entity in named if entity}))
+
+    asked = f"entities ({kind.name})" if kind else "addresses"
+    return MergeKey("entities", "urls/1", key, f"the same set of {asked}, in any order")
+
+
+_SAME_ACTS = "the same dialogue acts in the same order (F: a claim), by rules"
+_ACT_SAID = MergeKey("act", RULES, lambda turn: act_key(turn.said), _SAME_ACTS)
+_ACT = MergeKey(
+    "act",
+    RULES,
+    lambda turn: act_key(_answered(turn).text, answering=turn.said.rstrip().endswith("?")),
+    _SAME_ACTS,
+)

@@ -1,0 +1,136 @@
+"""What is known of each branch of a tree, as columns for files and as words for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isnan
+from typing import Any
+
+from harvest.tree_scores import TreeScores
+from recordings.trees.document import tree_as_json
+from recordings.trees.tree import ConversationTree
+from scoring.statistics.unseen import Unseen
+from scoring.stochastic.transitions import IntervalName, Transitions, transitions, unseen_paths
+
+__all__ = ["TreeFigures", "tree_figures"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TreeFigures:
+    """A tree and its transitions; paths: the mass of whole conversations that no trial took. scores: laid over it."""
+
+    tree: ConversationTree
+    found: Transitions
+    paths: Unseen
+    scores: TreeScores | None = None
+
+    def branches(self) -> tuple[str, ...]:
+        """(N,) `12/20  60% [39, 78]` of the branch that leads to a node, and the mean score there."""
+        tree, found = self.tree, self.found
+        shares = self._shares(tree.visits, found.n, found.probability, found.low, found.high)
+        if self.scores is None:
+            return shares
+        return tuple(f"{share} {mean}" for share, mean in zip(shares, self.scores.means(), strict=True))
+
+    def stops(self) -> tuple[str, ...]:
+        """(N,) the same of ending at a node."""
+        tree, found = self.tree, self.found
+        shares = self._shares(tree.stops, tree.visits, found.stop, found.stop_low, found.stop_high)
+        if self.scores is None:
+            return shares
+        return tuple(f"{share} {' ' * len(mean)}" for share, mean in zip(shares, self.scores.means(), strict=True))
+
+    def _shares(self, k: Any, n: Any, share: Any, low: Any, high: Any) -> tuple[str, ...]:
+        width = 2 * len(str(self.tree.n)) + 1
+        return tuple(
+            f"{f'{count}/{total}':>{width}} {_percent(value):>4} {_interval(bottom, top)}"
+            for count, total, value, bottom, top in zip(k, n, share, low, high)
+        )
+
+    def captions(self) -> tuple[str, ...]:
+        """(N,) short words for the edges of a diagram."""
+        return tuple(" ".join(text.split()).replace("[ ", "[") for text in self.branches())
+
+    def unseen(self) -> tuple[str, ...]:
+        """(N,) what the next trial may do there that none did. "" where a node has one branch at most and nothing
+        was seen once, where it is a leaf, and after a single trial, from which nothing follows."""
+        mass = self.found.unseen
+        said = []
+        for node in range(len(self.tree)):
+            n, once, branches = int(mass.n[node]), int(mass.once[node]), int(self.found.branches[node])
+            tell = n > 1 and branches > 0 and (branches > 1 or once > 0)
+            said.append(_unseen(mass, node, "another branch") if tell else "")
+        return tuple(said)
+
+    def unseen_paths(self) -> str:
+        """The same for whole conversations."""
+        return _unseen(self.paths, (), "another conversation")
+
+    def columns(self) -> dict[str, Sequence[object]]:
+        """Columns (N,) for the edges of a graph."""
+        found = self.found
+        return {
+            "low": found.low.tolist(),
+            "high": found.high.tolist(),
+            "reach": found.reach.tolist(),
+            "stop": found.stop.tolist(),
+            "stop_low": found.stop_low.tolist(),
+            "stop_high": found.stop_high.tolist(),
+            "unseen": found.unseen.estimate.tolist(),
+            "unseen_low": found.unseen.low.tolist(),
+            "unseen_high": found.unseen.high.tolist(),
+            "unseen_n": found.unseen.n.tolist(),
+        }
+
+    def as_json(self) -> dict[str, Any]:
+        """The tree of a `harvest-tree/1` document, with `statistics`: for each node, null where undefined."""
+        found, paths = self.found, self.paths
+        columns = {"n": found.n.tolist(), "probability": found.probability.tolist(), **self.columns()}
+        rows = [{name: _number(value[node]) for name, value in columns.items()} for node in range(len(self.tree))]
+        whole = {
+            "estimate": _number(paths.estimate.item()),
+            "low": _number(paths.low.item()),
+            "high": _number(paths.high.item()),
+            "n": paths.n.item(),
+        }
+        statistics = {"level": found.level, "interval": found.interval, "nodes": rows, "unseen_paths": whole}
+        scores = {"scores": self.scores.as_json()} if self.scores is not None else {}
+        return {**tree_as_json(self.tree), "statistics": statistics, **scores}
+
+
+def tree_figures(
+    tree: ConversationTree,
+    *,
+    level: float = 0.95,
+    interval: IntervalName = "wilson",
+    scores: TreeScores | None = None,
+) -> TreeFigures:
+    """The figures of a tree. Raises InputError as `scoring.stochastic.transitions.transitions` does."""
+    return TreeFigures(tree, transitions(tree, level=level, interval=interval), unseen_paths(tree, level=level), scores)
+
+
+def _percent(share: float) -> str:
+    """Whole percents; never 0% or 100% for what happened, or failed to happen, at least once."""
+    if isnan(share):
+        return "n/a"
+    if 0 < share < 0.005:
+        return "<1%"
+    if 0.995 < share < 1:
+        return ">99%"
+    return f"{100 * share:.0f}%"
+
+
+def _interval(low: float, high: float) -> str:
+    return f"[{100 * low:3.0f},{100 * high:4.0f}]" if not isnan(low) else ""
+
+
+def _unseen(mass: Unseen, at: Any, what: str) -> str:
+    estimate, low, high = (float(part[at]) for part in (mass.estimate, mass.low, mass.high))
+    once = int(mass.once[at])
+    counted = f"{once} seen once, n={int(mass.n[at])}"
+    return f"{what}: about {_percent(estimate)} [{100 * low:.0f}, {100 * high:.0f}] ({counted})"
+
+
+def _number(value: Any) -> Any:
+    return None if isinstance(value, float) and isnan(value) else value

@@ -1,0 +1,127 @@
+"""A score laid over a tree: what each branch is worth, and at which turn the spread of the score is settled."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from harvest.scorecard import Material, score_material
+from recordings.conversation import TrialKey
+from recordings.trees.preorder import depths
+from recordings.trees.tree import ConversationTree
+from scoring.notation import Term
+from scoring.stochastic.decomposition import Contributions, Spread, contributions, spread
+from topics.errors import InputError
+
+__all__ = ["TreeScores", "tree_scores", "trial_values"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TreeScores:
+    """measure: as asked for. n: trials with a value, of `trials` folded. parts: by node. over: by turn."""
+
+    measure: str
+    n: int
+    trials: int
+    parts: Contributions
+    over: Spread
+    tree: ConversationTree
+
+    def means(self) -> tuple[str, ...]:
+        """(N,) the mean score of the trials that come through a node; spaces where none of them has a value."""
+        shown = ["" if math.isnan(mean) else f"{mean:.4f}".removeprefix("0") for mean in self.parts.mean.tolist()]
+        room = max(map(len, shown), default=0)
+        return tuple(text.rjust(room) for text in shown)
+
+    def sentences(self) -> tuple[str, ...]:
+        """What there is to say of the score and its spread, for people."""
+        mean = float(self.parts.mean[0]) if self.n else math.nan
+        left = self.trials - self.n
+        first = f"{self.measure}: mean {_number(mean)} over {self.n} trials" + (f"; {left} have none" if left else "")
+        if math.isnan(self.over.total):
+            return (f"{first}; its spread cannot be told from {self.n}",)
+        if self.over.total == 0:
+            return (f"{first}; every trial has the same",)
+        said = [f"{first}; standard deviation {_number(math.sqrt(self.over.total))}"]
+        if self.over.undecided >= self.over.total:
+            return (*said, "at which turn its variance is settled cannot be told: no two trials went the same way")
+        turns = [f"{share} by {turn}" for turn, share in self._settled()]
+        rest = self.over.rest / self.over.total
+        if not math.isnan(rest) and abs(rest) >= 0.005:
+            turns.append(f"{rest:.0%} left open by the path")
+        if self.over.undecided > 0:
+            turns.append(f"{self.over.undecided / self.over.total:.0%} cannot be told: no two trials went the same way")
+        said.append(f"of its variance is settled: {', '.join(turns)} ({self.over.estimate} estimate)")
+        return tuple(said)
+
+    def _settled(self) -> list[tuple[str, str]]:
+        """(turn such as `U1` or `S1`, share of the variance) for turns that settle any."""
+        depth = depths(self.tree.parent)
+        counts = {"user": 0, "system": 0}
+        found = []
+        for at, share in enumerate(self.over.shares.tolist(), 1):
+            speaker = self.tree.speaker(int(np.flatnonzero(depth == at)[0]))
+            counts[speaker] += 1
+            if not math.isnan(share) and abs(share) >= 0.005:
+                found.append((f"{speaker[0].upper()}{counts[speaker]}", f"{share:.0%}"))
+        return found
+
+    def as_json(self) -> dict[str, Any]:
+        """For a `harvest-tree/1` document; null where undefined."""
+        over, parts = self.over, self.parts
+        return {
+            "measure": self.measure,
+            "n": self.n,
+            "variance": _plain(over.total),
+            "settled": _plains(over.settled.tolist()),
+            "rest": _plain(over.rest),
+            "undecided": _plain(over.undecided),
+            "estimate": over.estimate,
+            "nodes": [
+                {"mass": _plain(mass), "mean": _plain(mean), "contribution": _plain(part), "effect": _plain(effect)}
+                for mass, mean, part, effect in zip(
+                    parts.mass.tolist(),
+                    parts.mean.tolist(),
+                    parts.contribution.tolist(),
+                    parts.effect.tolist(),
+                    strict=True,
+                )
+            ],
+        }
+
+
+def tree_scores(tree: ConversationTree, measure: Term, values: Mapping[TrialKey, float]) -> TreeScores:
+    """Lay a score over a tree. values: by trial; trials without one, or with NaN, are counted and left out."""
+    known = [values.get(trial.key, math.nan) for trial in tree.trials]
+    kept = [place for place, value in enumerate(known) if not math.isnan(value)]
+    ends, given = tree.ends[kept], [known[place] for place in kept]
+    parts, over = contributions(tree.parent, ends, given), spread(tree.parent, ends, given)
+    return TreeScores(str(measure), len(kept), len(known), parts, over, tree)
+
+
+def trial_values(material: Material, measure: Term) -> dict[TrialKey, float]:
+    """The value of a measure of single conversations by trial. Raises InputError for any other measure."""
+    table = score_material(material, {"replications": 100}, measures=[measure], only=True)
+    rows = [row for row in table.rows if row.topic is not None and row.trial is not None and row.turn is None]
+    if table.rows and not rows:
+        raise InputError(
+            f"{measure} is no measure of single conversations, so branches have none",
+            allowed="R, GF, GF(SET), GFR, SWAN, WAN(Criterion), breakdown",
+        )
+    return {TrialKey(row.system, str(row.topic), int(row.trial or 0)): row.value for row in rows}
+
+
+def _number(value: float) -> str:
+    return "n/a" if math.isnan(value) else f"{value:.4f}"
+
+
+def _plain(value: float) -> float | None:
+    return None if math.isnan(value) else value
+
+
+def _plains(values: Sequence[float]) -> list[float | None]:
+    return [_plain(value) for value in values]

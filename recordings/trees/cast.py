@@ -1,0 +1,154 @@
+"""The topic trees of TREC CAsT 2022: one tree of utterances for each topic, read by their `parent` alone.
+
+    [{"number": 132, "turn": [{"number": "1-1", "participant": "User", "utterance": "…"},
+                              {"number": "1-2", "parent": "1-1", "participant": "System", "response": "…"}, …]}, …]
+
+A node's number tells neither its depth nor its speaker. The file knows no probabilities: each path from the root to a
+leaf counts as one trial, so shares of visits say how many paths go on there and nothing about what people do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from os import PathLike
+from typing import Any
+
+from protocols.answer import Answer
+from recordings.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
+from recordings.header import trial_identity
+from recordings.json_text import parsed, read_bytes
+from recordings.trees.builder import TreeBuilder
+from recordings.trees.keys import MergeKey, merging
+from recordings.trees.tree import ConversationTree, FoldedTrial, Scope
+from topics.errors import InputError, Place
+from topics.links import links_in
+
+__all__ = ["SYSTEM", "Cast", "read_cast"]
+
+SYSTEM = "cast2022"
+"""The system of the conversations where the caller gives no other name: the file has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """What a file holds. trees: one for each topic, in the order of the file, merged by the nodes' own numbers.
+
+    conversations: one for each path, with the topic's number and the path's as its trial; a user turn that the file
+    leaves unanswered has no reply. The state of a turn is the number of its user node.
+    """
+
+    trees: tuple[ConversationTree, ...]
+    conversations: tuple[Conversation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Node:
+    number: str
+    parent: str | None
+    speaker: str
+    text: str
+
+
+def _never(turn: Turn) -> str:
+    raise AssertionError("nodes of a CAsT tree have their numbers for keys")
+
+
+_NUMBER = MergeKey("number", "cast2022", _never, "one node of the file")
+_NUMBERED = merging(_NUMBER, _NUMBER)
+
+
+def read_cast(path: str | PathLike[str], *, system: str = SYSTEM) -> Cast:
+    """The trees in the file at `path`. Raises InputError, naming the topic and the node, where they are no trees."""
+    place = Place.of(path)
+    value = parsed(read_bytes(path), place)
+    if not isinstance(value, list) or not value:
+        raise InputError("not a list of topics", place=place, allowed='[{"number": 132, "turn": […]}, …]')
+    trees: list[ConversationTree] = []
+    conversations: list[Conversation] = []
+    seen: set[str] = set()
+    for i, row in enumerate(value):
+        name, nodes = _topic(row, f"topic {i + 1}", place)
+        if name in seen:
+            raise InputError(f"topic {name} comes a second time", place=place)
+        seen.add(name)
+        builder = TreeBuilder(_NUMBERED)
+        for trial, path_nodes in enumerate(_paths(nodes, f"topic {name}", place), 1):
+            conversation = _conversation(path_nodes, TrialKey(system, name, trial))
+            conversations.append(conversation)
+            turns = ((node.speaker, node.number, node.text) for node in path_nodes)
+            builder.add_path(turns, FoldedTrial(conversation.key), "completed")
+        trees.append(replace(builder.tree(), scope=Scope((system,), (name,), ("",))))
+    return Cast(tuple(trees), tuple(conversations))
+
+
+def _topic(value: object, where: str, place: Place) -> tuple[str, dict[str, _Node]]:
+    if not isinstance(value, dict) or not isinstance(value.get("turn"), list):
+        raise InputError(f"{where} has no list 'turn'", place=place)
+    name = value.get("number")
+    if isinstance(name, bool) or not isinstance(name, (int, str)) or name == "":
+        raise InputError(f"{where} has no 'number'", place=place)
+    nodes: dict[str, _Node] = {}
+    for i, row in enumerate(value["turn"]):
+        node = _node(row, f"topic {name}, turn {i + 1}", place)
+        if node.number in nodes:
+            raise InputError(f"topic {name}: node {node.number} comes a second time", place=place)
+        nodes[node.number] = node
+    return str(name), nodes
+
+
+def _node(value: Any, where: str, place: Place) -> _Node:
+    number, parent = (value.get("number"), value.get("parent")) if isinstance(value, dict) else (None, None)
+    if not isinstance(number, str) or not isinstance(parent, (str, type(None))):
+        raise InputError(f"{where} has no 'number', or a 'parent' that is no number of a node", place=place)
+    side = value.get("participant")
+    if side not in ("User", "System"):
+        raise InputError(f"{where} ({number}): participant {side!r}", place=place, allowed="User, System")
+    field = "utterance" if side == "User" else "response"
+    text = value.get(field)
+    if not isinstance(text, str):
+        raise InputError(
+            f"{where} ({number}) has no text {field!r}",
+            place=place,
+            advice="give the tree file (2022_evaluation_topics_tree_v1.0.json), not the flattened one",
+        )
+    return _Node(number, parent, side.lower(), text)
+
+
+def _paths(nodes: dict[str, _Node], where: str, place: Place) -> Iterator[tuple[_Node, ...]]:
+    """Every path from the root to a leaf, depth first, branches in the order of the file."""
+    branches: dict[str | None, list[_Node]] = {}
+    for node in nodes.values():
+        if node.parent is not None and node.parent not in nodes:
+            raise InputError(f"{where}: node {node.number} hangs under {node.parent}, which is not there", place=place)
+        branches.setdefault(node.parent, []).append(node)
+    roots = branches.get(None, [])
+    if len(roots) != 1:
+        found = ", ".join(root.number for root in roots) or "none"
+        raise InputError(f"{where} must have one node without a parent, and has: {found}", place=place)
+    reached = 0
+    open_paths: list[tuple[_Node, ...]] = [(roots[0],)]
+    while open_paths:
+        path = open_paths.pop()
+        reached += 1
+        last = path[-1]
+        if last.speaker == (path[-2].speaker if len(path) > 1 else "system"):
+            raise InputError(f"{where}: node {last.number} is a second {last.speaker} turn in a row", place=place)
+        below = branches.get(last.number, [])
+        if not below:
+            yield path
+        open_paths.extend((*path, node) for node in reversed(below))
+    if reached != len(nodes):
+        raise InputError(f"{where}: {len(nodes) - reached} nodes hang in a circle, apart from the root", place=place)
+
+
+def _conversation(path: tuple[_Node, ...], key: TrialKey) -> Conversation:
+    turns = []
+    for i in range(0, len(path), 2):
+        reply = SystemTurn(Answer(path[i + 1].text, links_in(path[i + 1].text))) if i + 1 < len(path) else None
+        turns.append(Turn(i // 2 + 1, path[i].number, path[i].text, reply))
+    answered = "the path ends here" if len(path) % 2 == 0 else "the path ends with a user turn that nobody answered"
+    outcome = Outcome("completed", "import", answered)
+    return Conversation(
+        key, trial_identity(None, key.topic, {"name": key.system}, key.trial), 1, tuple(turns), outcome, user="imported"
+    )

@@ -1,0 +1,68 @@
+"""Trees as DOT (Graphviz) and Mermaid text. Whatever a system wrote stays a label and can be nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from recordings.trees.graph import node_name
+from recordings.trees.tree import ConversationTree
+from recordings.trees.wording import cut, named, title
+
+__all__ = ["dot", "mermaid"]
+
+WIDTH = 48
+"""Columns of a label; what is longer ends in an ellipsis."""
+
+_SIDES = {"": "", "user": "U ", "system": "S "}
+
+
+def dot(trees: Sequence[ConversationTree], captions: Sequence[Sequence[str]] = (), *, width: int = WIDTH) -> str:
+    """A digraph. captions: for each tree (N,) texts that stand at the edges to its nodes; else visits/visits."""
+    lines = ["digraph harvest {", '  node [shape=box, style=rounded, fontname="sans-serif"];']
+    for i, tree in enumerate(trees):
+        lines += [f"  subgraph cluster_{i} {{", f"    label={_quoted(title(tree))};"]
+        for node in range(len(tree)):
+            shape = ", shape=ellipse" if tree.speaker(node) == "user" else ""
+            lines.append(f"    {node_name(i, node)} [label={_quoted(_label(tree, node, width))}{shape}];")
+        for node in range(1, len(tree)):
+            edge = f"{node_name(i, int(tree.parent[node]))} -> {node_name(i, node)}"
+            lines.append(f"    {edge} [label={_quoted(_caption(tree, node, captions, i))}];")
+        lines.append("  }")
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def mermaid(trees: Sequence[ConversationTree], captions: Sequence[Sequence[str]] = (), *, width: int = WIDTH) -> str:
+    """A flowchart. captions: as for `dot`. All but letters, digits and plain marks is written by its code (#34;)."""
+    lines = ["flowchart TD"]
+    for i, tree in enumerate(trees):
+        lines.append(f'  subgraph t{i} ["{_coded(title(tree))}"]')
+        for node in range(len(tree)):
+            left, right = ("([", "])") if tree.speaker(node) == "user" else ("[", "]")
+            lines.append(f'    {node_name(i, node)}{left}"{_coded(_label(tree, node, width))}"{right}')
+        for node in range(1, len(tree)):
+            edge = f'-->|"{_coded(_caption(tree, node, captions, i))}"|'
+            lines.append(f"    {node_name(i, int(tree.parent[node]))} {edge} {node_name(i, node)}")
+        lines.append("  end")
+    return "\n".join(lines) + "\n"
+
+
+def _label(tree: ConversationTree, node: int, width: int) -> str:
+    stops = int(tree.stops[node])
+    return cut(_SIDES[tree.speaker(node)] + named(tree, node), width) + (f" ■{stops}" if stops else "")
+
+
+def _caption(tree: ConversationTree, node: int, captions: Sequence[Sequence[str]], i: int) -> str:
+    return captions[i][node] if captions else f"{tree.visits[node]}/{tree.visits[tree.parent[node]]}"
+
+
+def _quoted(text: str) -> str:
+    """A quoted string of DOT. A backslash is doubled: a single one would begin an escape (\\N, \\G, \\n)."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+_PLAIN = frozenset(" .,:/+-…■·–")
+
+
+def _coded(text: str) -> str:
+    """Text inside the quotes of a Mermaid label. Codes keep quotes, markup, links and directives from being any."""
+    return "".join(one if one.isalnum() or one in _PLAIN else f"#{ord(one)};" for one in text)

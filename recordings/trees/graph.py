@@ -1,0 +1,106 @@
+"""Trees as networkx graphs: GraphML, coordinates for drawing, and whatever else networkx can do with them.
+
+    graph = as_graph([tree])
+    networkx.draw(graph, positions([tree]), labels=networkx.get_node_attributes(graph, "name"))
+
+networkx is imported when it is needed, and only here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import isnan
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from recordings.trees.tree import ConversationTree
+from recordings.trees.wording import named, title, xml_safe
+
+if TYPE_CHECKING:
+    import networkx
+
+__all__ = ["Columns", "as_graph", "graphml", "node_name", "positions"]
+
+Columns = Mapping[str, npt.NDArray[Any] | Sequence[object]]
+"""Further figures by name, each (N,): of a node, or of the edge that leads to it. NaN and None are left out."""
+
+
+def node_name(tree: int, node: int) -> str:
+    """What a node is called in files of several trees: `t0n4`."""
+    return f"t{tree}n{node}"
+
+
+def as_graph(trees: Sequence[ConversationTree], columns: Sequence[Columns] = ()) -> networkx.DiGraph:
+    """One directed graph of all `trees`, edges from a turn to the turns that came next.
+
+    Nodes have `name`, `speaker`, `key`, `text`, `visits`, `stops`, `texts` and `merging`; edges have `visits` and
+    `probability`. columns: for each tree, figures that are added to its edges. Roots also have `title`.
+    """
+    import networkx
+
+    graph = networkx.DiGraph()
+    for i, tree in enumerate(trees):
+        further = columns[i] if columns else {}
+        for node in range(len(tree)):
+            symbol = tree.symbol_at(node) if node else None
+            graph.add_node(
+                node_name(i, node),
+                name=named(tree, node),
+                speaker=symbol.speaker if symbol else "",
+                key=symbol.key if symbol else "",
+                text=symbol.text if symbol else "",
+                visits=int(tree.visits[node]),
+                stops=int(tree.stops[node]),
+                texts=int(tree.texts[node]),
+                merging=tree.merging(node),
+                **({} if node else {"title": title(tree)}),
+            )
+            if node:
+                parent = int(tree.parent[node])
+                graph.add_edge(
+                    node_name(i, parent),
+                    node_name(i, node),
+                    visits=int(tree.visits[node]),
+                    probability=float(tree.visits[node] / tree.visits[parent]),
+                    **{name: _plain(column[node]) for name, column in further.items() if _known(column[node])},
+                )
+    return graph
+
+
+def _plain(value: object) -> object:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _known(value: object) -> bool:
+    return value is not None and not (isinstance(value, float) and isnan(value))
+
+
+def graphml(trees: Sequence[ConversationTree], columns: Sequence[Columns] = ()) -> str:
+    """`as_graph` as GraphML. Characters that XML cannot hold are written by their code (<U+0007>)."""
+    import networkx
+
+    graph = as_graph(trees, columns)
+    for _, attributes in graph.nodes(data=True):
+        attributes.update({key: xml_safe(item) for key, item in attributes.items() if isinstance(item, str)})
+    for _, _, attributes in graph.edges(data=True):
+        attributes.update({key: xml_safe(item) for key, item in attributes.items() if isinstance(item, str)})
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + "\n".join(networkx.generate_graphml(graph)) + "\n"
+
+
+def positions(trees: Sequence[ConversationTree]) -> dict[str, tuple[float, float]]:
+    """Coordinates (x, y) of every node of `as_graph` for `networkx.draw`: leaves side by side, turns downwards."""
+    found: dict[str, tuple[float, float]] = {}
+    across = 0.0
+    for i, tree in enumerate(trees):
+        x = np.zeros(len(tree))
+        leaves = tree.branches == 0
+        x[leaves] = across + np.arange(int(leaves.sum()))
+        for node in range(len(tree) - 1, -1, -1):
+            branches = tree.children(node)
+            if branches:
+                x[node] = (x[branches[0]] + x[branches[-1]]) / 2
+        across = float(x.max()) + 2
+        found |= {node_name(i, node): (float(x[node]), -float(tree.depth[node])) for node in range(len(tree))}
+    return found

@@ -1,0 +1,115 @@
+"""Merge keys: when two turns are one branch. Always by an equal key, never by how alike two texts look.
+
+    exact       both texts have the same normal form: NFC, white space collapsed, nothing else
+    label       system turns of one label (o, x; ? for a reply nobody classified); user turns said in one protocol state
+    a function  `MergeKey(name, version, function, reason)` of your own for either speaker
+
+"is Paris" and "is not Paris" are 97% alike and say the opposite, so there is no threshold to set here.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from recordings.conversation import Turn
+from recordings.trees.tree import DeclaredKey
+
+__all__ = [
+    "EXACT",
+    "EXACT_SAID",
+    "EXACT_TEXT",
+    "LABEL",
+    "LABEL_KEY",
+    "STATE",
+    "MergeKey",
+    "Merging",
+    "by_function",
+    "exact_form",
+    "merging",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class MergeKey:
+    """How the turns of one speaker are told apart.
+
+    function: Turn -> key. For the system's side it is called only with turns that have a reply. version: changes
+    whenever the function may give another key. reason: a clause that says why turns of one key are one branch.
+    """
+
+    name: str
+    version: str
+    function: Callable[[Turn], str]
+    reason: str
+
+    def declared(self, speaker: str) -> DeclaredKey:
+        return DeclaredKey(speaker, self.name, self.version, self.reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Merging:
+    """The keys of both speakers. name: how the pair is written (`exact`, `label`, `user=state, system=act`).
+
+    pools: trees of different topics may be one, because no key depends on what the topic is about.
+    """
+
+    name: str
+    user: MergeKey
+    system: MergeKey
+    pools: bool = False
+
+    @property
+    def declared(self) -> tuple[DeclaredKey, ...]:
+        """The keys as a tree keeps them, the system's first."""
+        return self.system.declared("system"), self.user.declared("user")
+
+
+def exact_form(text: str) -> str:
+    """The exact normal form: Unicode NFC, each run of white space (as `str.split` has it) one space, none at the ends.
+
+    Case stays: `US` is not `us`, addresses and their keys are case-sensitive, and a reply that shouts is another
+    reply. Punctuation, digits and markup stay too. Two texts of one form show the same words to a reader.
+    """
+    return " ".join(unicodedata.normalize("NFC", text).split())
+
+
+def _said(turn: Turn) -> str:
+    return exact_form(turn.said)
+
+
+def _answered(turn: Turn) -> str:
+    return exact_form(turn.reply.answer.text) if turn.reply is not None else ""
+
+
+def _label(turn: Turn) -> str:
+    return turn.label or "?"
+
+
+def _state(turn: Turn) -> str:
+    return turn.state
+
+
+_SAME_WORDS = "the same words (NFC, white space collapsed, nothing else)"
+EXACT_SAID = MergeKey("exact", "1", _said, _SAME_WORDS)
+EXACT_TEXT = MergeKey("exact", "1", _answered, _SAME_WORDS)
+LABEL_KEY = MergeKey("label", "1", _label, "a rule gave the answers the same label (o useful, x not useful, ? none)")
+STATE = MergeKey("state", "1", _state, "said in the same state of the protocol")
+
+EXACT = Merging("exact", EXACT_SAID, EXACT_TEXT)
+LABEL = Merging("label", STATE, LABEL_KEY, pools=True)
+
+
+def merging(user: MergeKey, system: MergeKey, *, pools: bool = False) -> Merging:
+    """The two keys as a pair, named after the system's where both have one name."""
+    name = system.name if user.name == system.name else f"user={user.name}, system={system.name}"
+    return Merging(name, user, system, pools)
+
+
+def by_function(
+    name: str, user: Callable[[Turn], str], system: Callable[[Turn], str], *, version: str, reason: str
+) -> Merging:
+    """Keys of the caller's own, declared as `function(name)`."""
+    written = f"function({name})"
+    return Merging(written, MergeKey(written, version, user, reason), MergeKey(written, version, system, reason))

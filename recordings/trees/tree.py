@@ -1,0 +1,315 @@
+"""A conversation tree: trials folded together as far as their turns are the same by a declared key.
+
+    ConversationTree    arrays in pre-order, node 0 is the root, before anything is said
+    ├── symbols         what stands at the nodes: speaker, key, and one text as recorded
+    ├── keys            by which keys user and system turns were put together, and why
+    ├── scope           which systems, topics and protocols were folded, and what was left out
+    └── trials, ends    which trials were folded, and at which node each of them ends
+
+The probability of an edge is visits[child] / visits[parent], that of stopping at a node stops / visits. Intervals and
+unseen mass are statistics and live in `scoring.stochastic`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from recordings.conversation import TrialKey
+from recordings.trees.preorder import depths, grouped, out_of_order, sizes
+
+__all__ = ["MOST_TEXTS", "SPEAKERS", "ConversationTree", "DeclaredKey", "FoldedTrial", "Ints", "Scope", "Symbol"]
+
+Ints = npt.NDArray[np.int32] | npt.NDArray[np.int64]
+
+SPEAKERS = ("system", "user")
+MOST_TEXTS = 64
+"""Different texts of a node are counted up to here; the count 64 means 64 or more."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Symbol:
+    """What stands at a node. speaker: `user` or `system`. key: the merge key's value (normal form, label, act, …).
+
+    text: one example as recorded: the least in code point order, which no order of trials changes; "" where none is
+    kept.
+    """
+
+    speaker: str
+    key: str
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredKey:
+    """By which key the turns of one speaker were put together. reason: why turns of one key are one branch."""
+
+    speaker: str
+    name: str
+    version: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class FoldedTrial:
+    """The attempt of a trial that was folded."""
+
+    key: TrialKey
+    attempt: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What was folded: names of systems and topics, and content hashes of protocols ("" for an import), each sorted.
+
+    invalid, interrupted: attempts that were left out, because the infrastructure failed or the recording breaks off.
+    """
+
+    systems: tuple[str, ...] = ()
+    topics: tuple[str, ...] = ()
+    protocols: tuple[str, ...] = ()
+    invalid: int = 0
+    interrupted: int = 0
+
+    def __add__(self, other: Scope) -> Scope:
+        return Scope(
+            tuple(sorted({*self.systems, *other.systems})),
+            tuple(sorted({*self.topics, *other.topics})),
+            tuple(sorted({*self.protocols, *other.protocols})),
+            self.invalid + other.invalid,
+            self.interrupted + other.interrupted,
+        )
+
+
+def _no_endings() -> npt.NDArray[np.int64]:
+    return np.zeros((0, 0), dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class ConversationTree:
+    """N nodes in pre-order, node 0 is the root, before anything is said. A node is one turn of one speaker.
+
+    merge: the declared keys as one text, for example `exact` or `user=state, system=label`.
+    symbols: sorted by speaker and key, each used by some node.
+    parent: (N,) int32, -1 for the root, always smaller than the node's own index.
+    symbol: (N,) int32 index into `symbols`, -1 for the root.
+    visits: (N,) int64, trials that pass through or end here. stops: (N,) int64, trials that end here:
+    visits = stops + sum of the children's visits.
+    ends: (T,) int32, the node each trial ends at. trials: the T trials, sorted; () where they have no names: `ends`
+    is then in the order in which they were given, which no comparison of trees looks at.
+    outcomes: kinds of outcomes, sorted. endings: (N, len(outcomes)) int64, how the trials that end here ended; its
+    rows sum to at most `stops` (to less where outcomes were not given).
+    fingerprints: for each node the `MOST_TEXTS` least fingerprints (48 bits) of the different texts put together
+    there; () where no text was given.
+
+    Children stand in the order of visits descending, then speaker, then key: equal sets of trials give equal trees,
+    whatever the order they came in. Raises ValueError where the arrays are no such tree.
+    """
+
+    merge: str
+    symbols: tuple[Symbol, ...]
+    parent: npt.NDArray[np.int32]
+    symbol: npt.NDArray[np.int32]
+    visits: npt.NDArray[np.int64]
+    stops: npt.NDArray[np.int64]
+    ends: npt.NDArray[np.int32]
+    trials: tuple[FoldedTrial, ...] = ()
+    keys: tuple[DeclaredKey, ...] = ()
+    scope: Scope = field(default_factory=Scope)
+    outcomes: tuple[str, ...] = ()
+    endings: npt.NDArray[np.int64] = field(default_factory=_no_endings)
+    fingerprints: tuple[tuple[int, ...], ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.outcomes and not self.endings.size:
+            object.__setattr__(self, "endings", np.zeros((len(self.parent), 0), dtype=np.int64))
+        if not self.fingerprints:
+            object.__setattr__(self, "fingerprints", ((),) * len(self.parent))
+        fault = _fault(self)
+        if fault:
+            raise ValueError(f"not a conversation tree: {fault}")
+        for name in ("parent", "symbol", "visits", "stops", "ends", "endings"):
+            getattr(self, name).setflags(write=False)
+
+    def __len__(self) -> int:
+        """N, the root included."""
+        return len(self.parent)
+
+    def __eq__(self, other: object) -> bool:
+        """Same keys, scope, nodes and trials. Of trials without names only where they end is compared."""
+        if not isinstance(other, ConversationTree):
+            return NotImplemented
+        return (
+            (self.merge, self.keys, self.scope, self.trials) == (other.merge, other.keys, other.scope, other.trials)
+            and (self.symbols, self.outcomes) == (other.symbols, other.outcomes)
+            and self.fingerprints == other.fingerprints
+            and all(
+                np.array_equal(getattr(self, name), getattr(other, name))
+                for name in ("parent", "symbol", "visits", "stops", "endings")
+            )
+            and (not self.trials or np.array_equal(self.ends, other.ends))
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def n(self) -> int:
+        """How many trials were folded."""
+        return int(self.visits[0])
+
+    @cached_property
+    def depth(self) -> npt.NDArray[np.int32]:
+        """(N,) turns from the root, 0 for the root."""
+        return depths(self.parent)
+
+    @cached_property
+    def size(self) -> npt.NDArray[np.int32]:
+        """(N,) nodes of the subtree, itself included: the subtree of v is v … v + size[v] - 1."""
+        return sizes(self.parent, self.depth)
+
+    @cached_property
+    def _branches(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+        return grouped(self.parent)
+
+    @cached_property
+    def _by_end(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+        order = np.argsort(self.ends, kind="stable")
+        return order, self.ends[order]
+
+    def children(self, node: int) -> tuple[int, ...]:
+        """The node's branches, most visited first."""
+        branches, starts = self._branches
+        return tuple(branches[starts[node] : starts[node + 1]].tolist())
+
+    def speaker(self, node: int) -> str:
+        """Whose turn stands at the node; "" for the root."""
+        return self.symbols[int(self.symbol[node])].speaker if node else ""
+
+    def symbol_at(self, node: int) -> Symbol:
+        """What stands at the node. Raises ValueError for the root, where nothing stands."""
+        if node == 0:
+            raise ValueError("nothing stands at the root")
+        return self.symbols[int(self.symbol[node])]
+
+    def child(self, node: int, speaker: str, key: str) -> int | None:
+        """The branch with this speaker and key; None where no trial took it."""
+        for branch in self.children(node):
+            symbol = self.symbols[int(self.symbol[branch])]
+            if (symbol.speaker, symbol.key) == (speaker, key):
+                return branch
+        return None
+
+    def path(self, node: int) -> tuple[int, ...]:
+        """The nodes from the first turn to `node`; () for the root."""
+        found = []
+        while node > 0:
+            found.append(node)
+            node = int(self.parent[node])
+        return tuple(reversed(found))
+
+    def ending_at(self, node: int) -> npt.NDArray[np.int64]:
+        """(stops[node],) indices of the trials that end here, ascending."""
+        return self._ending_in(node, node + 1)
+
+    def through(self, node: int) -> npt.NDArray[np.int64]:
+        """(visits[node],) indices of the trials that pass through the node or end there, ascending."""
+        return self._ending_in(node, node + int(self.size[node]))
+
+    def _ending_in(self, start: int, stop: int) -> npt.NDArray[np.int64]:
+        order, ends = self._by_end
+        first, last = np.searchsorted(ends, [start, stop])
+        return np.sort(order[first:last])
+
+    @cached_property
+    def leaves(self) -> npt.NDArray[np.int64]:
+        """Nodes without branches, ascending."""
+        return np.flatnonzero(self.branches == 0)
+
+    @cached_property
+    def branching(self) -> npt.NDArray[np.int64]:
+        """Nodes with more than one branch, ascending."""
+        return np.flatnonzero(self.branches > 1)
+
+    @cached_property
+    def branches(self) -> npt.NDArray[np.int64]:
+        """(N,) how many branches a node has."""
+        return np.bincount(self.parent[1:], minlength=len(self))
+
+    @cached_property
+    def texts(self) -> npt.NDArray[np.int32]:
+        """(N,) how many different texts were put together at a node, 64 for 64 or more; 0 where none was given."""
+        return np.array([len(marks) for marks in self.fingerprints], dtype=np.int32)
+
+    def merging(self, node: int) -> str:
+        """Why the turns at this node are one branch: the key, its reason, and how many texts it put together."""
+        if node == 0:
+            return "before anything is said"
+        speaker, count = self.speaker(node), int(self.texts[node])
+        declared = next((key for key in self.keys if key.speaker == speaker), None)
+        named = f"{declared.name} ({declared.version}): {declared.reason}" if declared else self.merge
+        more = " or more" if count == MOST_TEXTS else ""
+        counted = "texts not kept" if count == 0 else f"{count}{more} different text{'s' if count != 1 else ''}"
+        turns = int(self.visits[node])
+        return f"{turns} turn{'s' if turns != 1 else ''}, {counted}, by {named}"
+
+
+def _fault(tree: ConversationTree) -> str:
+    """What is wrong with the arrays; "" where they are a tree."""
+    nodes = len(tree.parent)
+    shapes: Sequence[tuple[str, Any, tuple[int, ...]]] = [
+        ("parent", np.int32, (nodes,)),
+        ("symbol", np.int32, (nodes,)),
+        ("visits", np.int64, (nodes,)),
+        ("stops", np.int64, (nodes,)),
+        ("ends", np.int32, (len(tree.ends),)),
+        ("endings", np.int64, (nodes, len(tree.outcomes))),
+    ]
+    for name, kind, shape in shapes:
+        array = getattr(tree, name)
+        if array.dtype != kind or array.shape != shape:
+            return f"{name} is {array.dtype} {array.shape}, not {np.dtype(kind)} {shape}"
+    if nodes == 0 or tree.parent[0] != -1 or tree.symbol[0] != -1:
+        return "node 0 must be the root, with -1 for its parent and symbol"
+    parents, symbols = tree.parent[1:], tree.symbol[1:]
+    if np.any(parents < 0) or np.any(parents >= np.arange(1, nodes)):
+        return "a node's parent must stand before it"
+    if np.any(symbols < 0) or np.any(symbols >= len(tree.symbols)):
+        return f"a symbol must lie in 0 … {len(tree.symbols) - 1}"
+    if len({(one.speaker, one.key) for one in tree.symbols}) != len(tree.symbols):
+        return "two symbols have the same speaker and key"
+    if any(one.speaker not in SPEAKERS for one in tree.symbols):
+        return f"a speaker must be one of {', '.join(SPEAKERS)}"
+    below = np.zeros(nodes, dtype=np.int64)
+    np.add.at(below, parents, tree.visits[1:])
+    if np.any(tree.stops < 0) or np.any(tree.visits != tree.stops + below):
+        return "visits must be stops and the visits of the branches together"
+    if np.any(tree.visits[1:] < 1):
+        return "a node that no trial visited"
+    if len(tree.ends) and (tree.ends.min() < 0 or tree.ends.max() >= nodes):
+        return "a trial ends at a node that is not there"
+    if not np.array_equal(np.bincount(tree.ends, minlength=nodes), tree.stops):
+        return "stops must count the trials that end at a node"
+    if tree.trials and len(tree.trials) != len(tree.ends):
+        return f"{len(tree.trials)} trials, and {len(tree.ends)} ends"
+    if np.any(tree.endings < 0) or np.any(tree.endings.sum(axis=1) > tree.stops):
+        return "endings must not be more than stops"
+    if len(tree.fingerprints) != nodes:
+        return "fingerprints must be given for every node"
+    return _disorder(tree)
+
+
+def _disorder(tree: ConversationTree) -> str:
+    """What is out of order; "" where nodes, symbols and trials stand as they must."""
+    if any(one >= two for one, two in zip(tree.trials, tree.trials[1:])):
+        return "trials must be sorted, each once"
+    named = [(one.speaker, one.key) for one in tree.symbols]
+    if named != sorted(named):
+        return "symbols must be sorted by speaker and key"
+    if out_of_order(tree.parent, tree.symbol, tree.visits, tree.depth):
+        return "nodes must stand in pre-order, branches by visits descending, then speaker, then key"
+    return ""

@@ -1,0 +1,102 @@
+"""Texts of nodes on one line: nothing in them steers a terminal or breaks a file, and they fit a width."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from recordings.trees.tree import ConversationTree
+
+__all__ = ["cells", "cut", "named", "printable", "title", "xml_safe"]
+
+_LONGEST = 1000  # columns
+
+_BIDI = {*"\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"}
+
+
+def printable(text: str) -> str:
+    """`text` on one line: white space collapsed, control characters as pictures, direction marks and halves of
+    surrogate pairs by their code."""
+    return "".join(_printable(character) for character in " ".join(text.split()))
+
+
+def _printable(character: str) -> str:
+    code = ord(character)
+    if character in _BIDI or 0xD800 <= code <= 0xDFFF or 0x80 <= code < 0xA0:
+        return f"<U+{code:04X}>"
+    if code < 0x20:
+        return chr(0x2400 + code)
+    return "\u2421" if code == 0x7F else character
+
+
+def xml_safe(text: str) -> str:
+    """`text` with what XML 1.0 cannot hold (most control characters, halves of surrogate pairs) by its code."""
+    return "".join(one if _in_xml(ord(one)) else f"<U+{ord(one):04X}>" for one in text)
+
+
+def _in_xml(code: int) -> bool:
+    if code < 0x20:
+        return code in (0x9, 0xA)  # a reader of XML turns a carriage return into a line end
+    return not (0xD800 <= code <= 0xDFFF or code in (0xFFFE, 0xFFFF) or code == 0x85)
+
+
+def cells(text: str) -> int:
+    """How many columns of a terminal `text` takes."""
+    return sum(_cells(character) for character in text)
+
+
+def _cells(character: str) -> int:
+    if character.isascii():
+        return 1
+    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def cut(text: str, width: int) -> str:
+    """`text` in at most `width` columns; an ellipsis says where something was cut off."""
+    if cells(text) <= width:
+        return text
+    room, kept = width - 1, ""
+    for character in text:
+        room -= _cells(character)
+        if room < 0:
+            break
+        kept += character
+    return kept.rstrip() + "…" if width > 0 else ""
+
+
+def named(tree: ConversationTree, node: int) -> str:
+    """What a node is called for people: what was said, where turns were merged by their words; else its key.
+
+    A key that is empty (no entity was named) is written `∅`.
+    """
+    if node == 0:
+        return "start"
+    symbol = tree.symbol_at(node)
+    declared = next((key.name for key in tree.keys if key.speaker == symbol.speaker), tree.merge)
+    if declared in ("exact", "number") and symbol.text:
+        return _short(symbol.text)
+    return _short(symbol.key) or "∅"
+
+
+def _short(text: str) -> str:
+    """What fits the widest terminal; a reply of a megabyte need not be gone through for that."""
+    return cut(printable(text[: 4 * _LONGEST]), _LONGEST)
+
+
+def title(tree: ConversationTree) -> str:
+    """What was folded: systems, topics, keys, how many trials, and what was left out."""
+    scope = tree.scope
+    parts = [_listed(scope.systems), _listed(scope.topics), f"merged by {tree.merge}"]
+    parts.append(f"{tree.n} trial{'s' if tree.n != 1 else ''}")
+    left = [
+        f"{count} {kind}" for kind, count in (("invalid", scope.invalid), ("interrupted", scope.interrupted)) if count
+    ]
+    if left:
+        parts.append(f"left out: {', '.join(left)}")
+    return " · ".join(part for part in parts if part)
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    shown = ", ".join(map(printable, names[:3]))
+    return f"{shown}, … ({len(names)})" if len(names) > 3 else shown

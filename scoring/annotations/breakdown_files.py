@@ -1,0 +1,216 @@
+"""Files of breakdown annotations and of predictions, told apart by what is in them.
+
+annotations
+    dialogues: [{id, turns: [{i, c: [O, T, X], cr}]}]       compact: counts of the workshop (c) and revised ones (cr)
+    dialogue-id, turns: [{turn-index, annotations: […]}]    DBDC's *.log.json: one object an annotator
+    {dialogue, turn, system, counts: [O, T, X]}             ours: JSONL, one turn a line
+predictions
+    dialogue-id, turns: [{turn-index, labels: […]}]         DBDC's *.labels.json: one file a dialogue
+    {dialogue, turn, probabilities: [O, T, X], label}       ours; a line may hold both
+
+A folder is read with all `*.json` and `*.jsonl` below it, in the order of their paths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from scoring.annotations.json_file import JsonValue, read_json
+from scoring.measures.breakdown import LABELS, labels_of
+from topics.errors import InputError, Place
+
+__all__ = ["AnnotatedTurn", "BreakdownMaterial", "Counts", "Predicted", "Submission", "read_breakdown_files"]
+
+Counts = Literal["workshop", "revised"]
+Key = tuple[str, int]
+
+_KINDS = (
+    '{"dialogues": […]}, {"dialogue-id": …, "turns": […]} with "annotations" or "labels", '
+    'or lines {"dialogue": …, "turn": …} with "counts" or "probabilities"'
+)
+_TOLERANCE = 1e-6 * (1 + 1e-6)  # as scoring.divergences has it
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotatedTurn:
+    """counts: annotators who said O, T, X, at least one in all. system: "" where the file names none."""
+
+    dialogue: str
+    turn: int
+    system: str
+    counts: tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Predicted:
+    """probabilities: of O, T, X, sum 1. label: index into `LABELS`; the argmax where the file says none."""
+
+    probabilities: tuple[float, float, float]
+    label: int
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """name: of the file or folder it came in. turns: may hold turns that nobody annotated; none is missing."""
+
+    name: str
+    turns: dict[Key, Predicted]
+
+
+@dataclass(frozen=True, slots=True)
+class BreakdownMaterial:
+    """gold: in the order of the files. notes: what was left out, in sentences."""
+
+    gold: tuple[AnnotatedTurn, ...]
+    submissions: tuple[Submission, ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass
+class _Collected:
+    counts: Counts
+    gold: dict[Key, AnnotatedTurn] = field(default_factory=dict)
+    submissions: dict[str, dict[Key, Predicted]] = field(default_factory=dict)
+
+    def annotate(self, at: JsonValue, dialogue: str, turn: int, system: str, counts: tuple[int, ...]) -> None:
+        if sum(counts) == 0:
+            raise at.error("nobody annotated this turn", advice="leave its counts out")
+        if (dialogue, turn) in self.gold:
+            raise at.error(f"turn {turn} of dialogue {dialogue!r} is annotated twice", advice="give each file once")
+        o, t, x = counts
+        self.gold[dialogue, turn] = AnnotatedTurn(dialogue, turn, system, (o, t, x))
+
+    def predict(self, at: JsonValue, name: str, dialogue: str, turn: int, predicted: Predicted) -> None:
+        turns = self.submissions.setdefault(name, {})
+        if (dialogue, turn) in turns:
+            raise at.error(
+                f"turn {turn} of dialogue {dialogue!r} is predicted twice in {name!r}",
+                advice="put each submission into a folder of its own",
+            )
+        turns[dialogue, turn] = predicted
+
+
+def read_breakdown_files(paths: Sequence[Path], *, counts: Counts = "workshop") -> BreakdownMaterial:
+    """All files, checked against one another. counts: which annotation of the compact form is the gold.
+
+    A submission is a JSONL file, or a folder; label files that are named one by one are one submission together.
+    Every annotated turn must be in every submission; predictions of turns that nobody annotated are counted and left
+    out. Raises InputError, with file:line:column where it is one value's fault.
+    """
+    collected = _Collected(counts)
+    for path in paths:
+        for file, name in _files(path):
+            for value in read_json(file):
+                for one in value.elements() if isinstance(value.value, list) else (value,):
+                    _take(one, file, name, collected)
+    if not collected.gold:
+        raise InputError(
+            "no annotated turn in " + ", ".join(str(path) for path in paths),
+            allowed=_KINDS,
+            advice="give the files of annotations too: predictions alone cannot be evaluated",
+        )
+    notes: list[str] = []
+    for name, turns in collected.submissions.items():
+        missing = [key for key in collected.gold if key not in turns]
+        if missing:
+            dialogue, turn = missing[0]
+            raise InputError(
+                f"submission {name!r} predicts {len(collected.gold) - len(missing)} of {len(collected.gold)} annotated"
+                f" turns; the first it lacks is turn {turn} of dialogue {dialogue!r}",
+                advice="predict every annotated turn, or give fewer files of annotations",
+            )
+        extra = len(turns) - len(collected.gold)
+        if extra:
+            notes.append(f"{name!r}: {extra} predictions of turns that nobody annotated are left out")
+    submissions = tuple(Submission(name, turns) for name, turns in collected.submissions.items())
+    return BreakdownMaterial(tuple(collected.gold.values()), submissions, tuple(notes))
+
+
+def _files(path: Path) -> Iterator[tuple[Path, str]]:
+    """Every file that `path` stands for, with the name a submission in it has."""
+    if path.is_dir():
+        found = sorted(file for file in path.rglob("*") if file.suffix in (".json", ".jsonl") and file.is_file())
+        if not found:
+            raise InputError("a folder without *.json and *.jsonl files", place=Place.of(path))
+        for file in found:
+            yield file, path.resolve().name
+    else:
+        yield path, path.stem if path.suffix == ".jsonl" else "submission"
+
+
+def _take(value: JsonValue, file: Path, name: str, collected: _Collected) -> None:
+    if value.has("dialogues"):
+        _take_compact(value, file, collected)
+    elif value.has("dialogue-id"):
+        _take_official(value, file, name, collected)
+    elif value.has("dialogue") and (value.has("counts") or value.has("probabilities")):
+        _take_line(value, name, collected)
+    else:
+        raise value.error("neither annotations nor predictions of breakdown", allowed=_KINDS)
+
+
+def _take_compact(value: JsonValue, file: Path, collected: _Collected) -> None:
+    system = value["subset"].text() if value.has("subset") else file.stem
+    key = "c" if collected.counts == "workshop" else "cr"
+    for dialogue in value["dialogues"].elements():
+        name = dialogue["id"].text()
+        for turn in dialogue["turns"].elements():
+            if turn.has("c") or turn.has("cr"):
+                at = turn[key]
+                collected.annotate(at, name, turn["i"].index(), system, _three_counts(at))
+
+
+def _take_official(value: JsonValue, file: Path, name: str, collected: _Collected) -> None:
+    dialogue = value["dialogue-id"].text()
+    for turn in value["turns"].elements():
+        index = turn["turn-index"].index()
+        if turn.has("annotations"):
+            said = [entry["breakdown"].text(LABELS) for entry in turn["annotations"].elements()]
+            if said:  # the user's turns hold an empty list
+                counts = tuple(said.count(label) for label in LABELS)
+                collected.annotate(turn, dialogue, index, file.resolve().parent.name, counts)
+        if turn.has("labels"):
+            entries = turn["labels"].elements()
+            if len(entries) != 1:
+                raise turn["labels"].error(f"{len(entries)} labels for one turn", allowed="exactly one")
+            (entry,) = entries
+            weights = [entry[f"prob-{label}"].weight() for label in LABELS]
+            said_label = entry["breakdown"].text(LABELS)
+            collected.predict(turn, name, dialogue, index, _predicted(entry, weights, said_label))
+
+
+def _take_line(value: JsonValue, name: str, collected: _Collected) -> None:
+    dialogue, turn = value["dialogue"].text(), value["turn"].index()
+    if value.has("counts"):
+        system = value["system"].text() if value.has("system") else ""
+        collected.annotate(value, dialogue, turn, system, _three_counts(value["counts"]))
+    if value.has("probabilities"):
+        at = value["probabilities"]
+        weights = [entry.weight() for entry in _three(at)]
+        label = value["label"].text(LABELS) if value.has("label") else None
+        collected.predict(value, name, dialogue, turn, _predicted(at, weights, label))
+
+
+def _three(at: JsonValue) -> list[JsonValue]:
+    entries = at.elements()
+    if len(entries) != len(LABELS):
+        raise at.error(f"{len(entries)} numbers where three are needed", allowed="[O, T, X]")
+    return entries
+
+
+def _three_counts(at: JsonValue) -> tuple[int, ...]:
+    return tuple(entry.index() for entry in _three(at))
+
+
+def _predicted(at: JsonValue, weights: Iterable[float], label: str | None) -> Predicted:
+    o, t, x = weights
+    if not abs(o + t + x - 1) <= _TOLERANCE:
+        raise at.error(
+            f"the probabilities of O, T and X sum to {o + t + x:.9g}",
+            allowed="a sum of 1 (within 0.000001)",
+            advice="write more digits, or divide by the sum",
+        )
+    return Predicted((o, t, x), int(labels_of((o, t, x))) if label is None else LABELS.index(label))

@@ -1,0 +1,218 @@
+"""What predictions of breakdown are worth, beside baselines that know nothing of the turn.
+
+A submission is never scored alone: on turns that are mostly breakdowns, F1(PB+B) of a predictor that always says X is
+high, and the distance between two halves of the annotators says how near to the gold anybody can be expected to come.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from scoring.annotations.breakdown_files import AnnotatedTurn, BreakdownMaterial
+from scoring.annotations.held_out import mean_of_others
+from scoring.measures.breakdown import Figure, annotator_halves, figures, labels_of, rates, shares
+from scoring.statistics.bootstrap import Interval, Resampler, no_interval
+from scoring.table import ScoreRow
+from topics.errors import InputError
+from topics.identity import generator
+
+__all__ = ["BASELINES", "GOLD", "HeldOut", "breakdown_rows"]
+
+Floats = npt.NDArray[np.float64]
+HeldOut = Literal["dialogue", "system"]
+
+GOLD = "annotators"
+"""The name under which the gold's own rates stand."""
+
+_DEALS = 20  # chance moves the distance of one deal by 2% on 4,150 turns, the mean of twenty by 0.4%
+
+BASELINES: Mapping[str, str] = MappingProxyType(
+    {
+        "baseline: uniform": "one third each; its label is O by the rule of ties",
+        "baseline: always X": "calls every turn a breakdown",
+        "baseline: prior": "the mean of the other dialogues (or systems), or of --train",
+        "baseline: prior of the system": "the same, of the turn's own system only",
+        "baseline: half the annotators": f"half of them against the other half as gold, mean of {_DEALS} deals",
+    }
+)
+"""The predictors a submission is set beside, and what each of them is."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Predictor:
+    """predicted, gold: (deals · turns, 3); labels, gold_labels: (deals · turns,). note: what it knows.
+
+    deals: how many times the turns stand there one after another, each time against another gold.
+    """
+
+    name: str
+    predicted: Floats
+    gold: Floats
+    labels: npt.NDArray[np.int64]
+    gold_labels: npt.NDArray[np.int64]
+    note: str = ""
+    deals: int = 1
+
+
+def breakdown_rows(
+    material: BreakdownMaterial,
+    *,
+    training: Sequence[AnnotatedTurn] = (),
+    held_out: HeldOut = "dialogue",
+    seed: int = 0,
+    level: float = 0.95,
+    replications: int = 2000,
+) -> tuple[ScoreRow, ...]:
+    """Long-form rows: for each submission, then each baseline, all measures over all turns, then by system.
+
+    `system` of a row is the predictor; `topic_type` is the system whose turns were predicted, None over all. training:
+    annotated turns the priors are taken from; without any, the prior of a turn is the mean of the other dialogues, or
+    with held_out="system" of the other systems (a prior of the system itself is then unknown, and left out).
+    n counts turns (labels for precision, recall and F1), topics counts dialogues, and intervals resample dialogues.
+    """
+    if not 0 < level < 1:
+        raise InputError(f"level {level} is no confidence", allowed="a number between 0 and 1")
+    turns = sorted(material.gold, key=lambda turn: (turn.dialogue, turn.turn))  # the order of files changes nothing
+    counts = np.array([turn.counts for turn in turns], dtype=np.int64)
+    gold = shares(counts)
+    taken = {submission.name for submission in material.submissions} & {GOLD, *BASELINES}
+    if taken:
+        raise InputError(f"a submission cannot be called {min(taken)!r}", advice="rename its file or folder")
+    predictors = [
+        _Predictor(
+            submission.name,
+            np.array([submission.turns[turn.dialogue, turn.turn].probabilities for turn in turns]),
+            gold,
+            np.array([submission.turns[turn.dialogue, turn.turn].label for turn in turns], dtype=np.int64),
+            labels_of(counts),
+        )
+        for submission in material.submissions
+    ]
+    predictors += _baselines(turns, counts, gold, training, held_out, seed)
+    dialogues = [turn.dialogue for turn in turns]
+    resampler = Resampler(generator(seed, "breakdown"), replications=replications, level=level)
+    scopes = _scopes(turns)
+    rows: list[ScoreRow] = []
+    for predictor in predictors:
+        for system, where in scopes:
+            found = _figures(predictor, where)
+            if predictor.name not in BASELINES:
+                found += rates(predictor.predicted[where])
+            rows += _rows(found, predictor.name, system, where, dialogues, resampler, level, predictor.note)
+    for system, where in scopes:
+        rows += _rows(rates(gold[where]), GOLD, system, where, dialogues, resampler, level, "the gold's own rates")
+    return tuple(rows)
+
+
+def _baselines(
+    turns: Sequence[AnnotatedTurn],
+    counts: npt.NDArray[np.int64],
+    gold: Floats,
+    training: Sequence[AnnotatedTurn],
+    held_out: HeldOut,
+    seed: int,
+) -> Iterator[_Predictor]:
+    uniform, always, prior, own, halves = BASELINES
+    true = labels_of(counts)
+
+    def constant(name: str, rows: Floats, note: str) -> _Predictor:
+        return _Predictor(name, rows, gold, labels_of(rows), true, note)
+
+    yield constant(uniform, np.full(gold.shape, 1 / 3), BASELINES[uniform])
+    yield constant(always, np.tile([0.0, 0.0, 1.0], (len(turns), 1)), BASELINES[always])
+    systems = [turn.system for turn in turns]
+    if training:
+        learnt = shares([turn.counts for turn in training])
+        yield constant(prior, np.tile(learnt.mean(axis=0), (len(turns), 1)), "the mean of the training files")
+        of = {system: learnt[[turn.system == system for turn in training]] for system in set(systems)}
+        if all(len(rows) for rows in of.values()):
+            by_system = np.array([of[system].mean(axis=0) for system in systems])
+            yield constant(own, by_system, "the mean of the same system in the training files")
+    else:
+        units = [turn.dialogue if held_out == "dialogue" else turn.system for turn in turns]
+        others = mean_of_others(gold, units)
+        if not np.isnan(others).any():
+            yield constant(prior, others, f"the mean of the other {held_out}s")
+        same = mean_of_others(gold, units, systems)
+        if not np.isnan(same).any():
+            yield constant(own, same, "the mean of the same system's other dialogues")
+    if (counts.sum(axis=1) >= 2).all():
+        first, second = annotator_halves(np.tile(counts, (_DEALS, 1)), generator(seed, "breakdown", "halves"))
+        yield _Predictor(halves, first, second, labels_of(first), labels_of(second), BASELINES[halves], _DEALS)
+
+
+def _figures(predictor: _Predictor, where: npt.NDArray[np.bool_]) -> tuple[Figure, ...]:
+    """The measures over the turns in `where`; over several deals, the mean of what is above and below the line."""
+    deals = predictor.deals
+    here = np.tile(where, deals)
+    found = figures(
+        predictor.predicted[here], predictor.gold[here], predictor.labels[here], predictor.gold_labels[here]
+    )
+    if deals == 1:
+        return found
+    return tuple(
+        Figure(
+            figure.measure,
+            figure.above.reshape(deals, -1).mean(axis=0),
+            figure.below.reshape(deals, -1).mean(axis=0),
+            round(figure.n / deals),
+        )
+        for figure in found
+    )
+
+
+def _scopes(turns: Sequence[AnnotatedTurn]) -> list[tuple[str | None, npt.NDArray[np.bool_]]]:
+    """All turns, then each system's where there are several."""
+    systems = sorted({turn.system for turn in turns})
+    scopes: list[tuple[str | None, npt.NDArray[np.bool_]]] = [(None, np.ones(len(turns), dtype=bool))]
+    if len(systems) > 1:
+        scopes += [(system, np.array([turn.system == system for turn in turns])) for system in systems]
+    return scopes
+
+
+def _rows(
+    found: Sequence[Figure],
+    name: str,
+    system: str | None,
+    where: npt.NDArray[np.bool_],
+    dialogues: Sequence[str],
+    resampler: Resampler,
+    level: float,
+    note: str,
+) -> Iterator[ScoreRow]:
+    here = [dialogue for dialogue, inside in zip(dialogues, where, strict=True) if inside]
+    units = list(dict.fromkeys(here))
+    place = {unit: number for number, unit in enumerate(units)}
+    rows = np.array([place[dialogue] for dialogue in here], dtype=np.int64)
+    for figure in found:
+        above = np.bincount(rows, weights=figure.above, minlength=len(units))[:, None]
+        below = np.bincount(rows, weights=figure.below, minlength=len(units))[:, None]
+        interval = _told(resampler.ratio(units, above, below))
+        yield ScoreRow(
+            measure=figure.measure,
+            system=name,
+            topic=None,
+            topic_type=system,
+            trial=None,
+            value=figure.value,
+            n=figure.n,
+            topics=int((below > 0).sum()),
+            low=interval.low,
+            high=interval.high,
+            level=None if math.isnan(interval.low) else level,
+            interval=interval.method or None,
+            resampled="dialogues" if interval.method else None,
+            note="; ".join(part for part in (note, interval.note) if part),
+        )
+
+
+def _told(interval: Interval) -> Interval:
+    """The reasons for no interval, in the words of dialogues."""
+    return no_interval(interval.note.replace("topic", "dialogue")) if interval.note else interval

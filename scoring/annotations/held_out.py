@@ -1,0 +1,69 @@
+"""Splits by whole units, so that nothing of a dialogue (or of a system) is known when it is predicted.
+
+Turns of one dialogue are alike, and dialogues of one system are alike: a split by turns would let a predictor learn
+what it is asked. Both a baseline and a detector that is trained elsewhere take their splits here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["mean_of_others", "splits"]
+
+Floats = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+
+
+def splits(
+    units: Sequence[Hashable], *, folds: int | None = None, rng: np.random.Generator | None = None
+) -> Iterator[tuple[Mask, Mask]]:
+    """(train, test) masks over the rows, every row in exactly one test mask and every unit wholly on one side.
+
+    units: (rows,) the dialogue, or the system, of each row; at least two different ones. folds: None holds each unit
+    out in turn; else the units, shuffled by `rng`, are dealt into so many parts of nearly one size. Raises ValueError.
+    """
+    numbers = _numbers(units)
+    count = int(numbers.max(initial=-1)) + 1
+    if count < 2:
+        raise ValueError(f"{count} unit cannot be split: nothing would be left to learn from")
+    if folds is None:
+        dealt, parts = np.arange(count), count
+    else:
+        if not 2 <= folds <= count:
+            raise ValueError(f"{folds} folds of {count} units: from 2 to {count} are possible")
+        if rng is None:
+            raise ValueError("folds are dealt by a generator: pass rng")
+        dealt, parts = np.empty(count, dtype=np.int64), folds
+        dealt[rng.permutation(count)] = np.arange(count) % folds
+    of_row = dealt[numbers]
+    for part in range(parts):
+        test = of_row == part
+        yield ~test, test
+
+
+def mean_of_others(rows: npt.ArrayLike, units: Sequence[Hashable], within: Sequence[Hashable] | None = None) -> Floats:
+    """For each row the mean of the rows of all other units, of the same `within` where that is given.
+
+    rows: (n, C). units, within: (n,). Returns (n, C), NaN where no other unit has a row.
+    """
+    values = np.asarray(rows, dtype=np.float64)
+    groups = np.zeros(len(values), dtype=np.int64) if within is None else _numbers(within)
+    cells = _numbers(list(zip(groups.tolist(), units, strict=True)))
+    sums = np.zeros((int(cells.max(initial=-1)) + 1, values.shape[1]))
+    whole = np.zeros((int(groups.max(initial=-1)) + 1, values.shape[1]))
+    np.add.at(sums, cells, values)
+    np.add.at(whole, groups, values)
+    left = np.bincount(groups)[groups] - np.bincount(cells)[cells]
+    found = np.full(values.shape, np.nan)
+    known = left > 0
+    found[known] = np.maximum((whole[groups] - sums[cells])[known] / left[known, None], 0.0)
+    return found
+
+
+def _numbers(names: Sequence[Hashable]) -> npt.NDArray[np.int64]:
+    """Each name's number, in order of first appearance."""
+    known: dict[Hashable, int] = {}
+    return np.array([known.setdefault(name, len(known)) for name in names], dtype=np.int64)

@@ -1,0 +1,237 @@
+"""Files of annotated helpdesk dialogues (STC-3, DialEval) and of predictions, told apart by what is in them.
+
+    {customer_types, helpdesk_types, quality_scale, dialogues: [{id, turns: [{sender, n}], quality: {A: […]}}]}
+        annotations, compact: how many annotators gave each type and each level, in the order of the head
+    [{id, turns: [{sender}], annotations: [{nugget: [type, …], quality: {A: level}}]}]
+        annotations, official: what each annotator said; types and levels are those of STC-3
+    [{id, nugget: [{type: p}], quality: {A: {level: p}}}]
+        a submission, official; either part may be missing
+
+A `*.jsonl` file holds the same objects, one a line. A turn of these files is a block: all that one side says in a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from scoring.annotations.json_file import JsonValue, read_json
+from scoring.measures.nugget_detection import CUSTOMER_TYPES, HELPDESK_TYPES
+from topics.errors import InputError
+
+__all__ = ["AnnotatedDialogue", "Estimate", "HelpdeskMaterial", "HelpdeskSubmission", "read_helpdesk_files"]
+
+Row = tuple[float, ...]
+SIDES = ("customer", "helpdesk")
+LEVELS = ("2", "1", "0", "-1", "-2")
+
+_KINDS = (
+    '{"dialogues": […]}, objects with "id", "turns" and "annotations", or objects with "id" and "nugget" or "quality"'
+)
+_TOLERANCE = 1e-6 * (1 + 1e-6)  # as scoring.divergences has it
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotatedDialogue:
+    """sides: of each block. nuggets: (blocks,) rows over the side's types. quality: by question, over `levels`.
+
+    All rows sum to 1. types: by side. A question that nobody answered is not there.
+    """
+
+    name: str
+    sides: tuple[str, ...]
+    nuggets: tuple[Row, ...]
+    quality: Mapping[str, Row]
+    types: Mapping[str, tuple[str, ...]]
+    levels: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a submission says of one dialogue: as in `AnnotatedDialogue`; None where it leaves out that subtask."""
+
+    nuggets: tuple[Row, ...] | None
+    quality: Mapping[str, Row] | None
+
+
+@dataclass(frozen=True, slots=True)
+class HelpdeskSubmission:
+    """name: of its file. nuggets, quality: whether it takes part in that subtask; then no dialogue is missing."""
+
+    name: str
+    estimates: Mapping[str, Estimate]
+    nuggets: bool
+    quality: bool
+
+
+@dataclass(frozen=True, slots=True)
+class HelpdeskMaterial:
+    """gold: in the order of the files. notes: what was left out, in sentences."""
+
+    gold: tuple[AnnotatedDialogue, ...]
+    submissions: tuple[HelpdeskSubmission, ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass
+class _Collected:
+    gold: dict[str, AnnotatedDialogue] = field(default_factory=dict)
+    claims: dict[str, list[JsonValue]] = field(default_factory=dict)
+
+    def annotate(self, at: JsonValue, dialogue: AnnotatedDialogue) -> None:
+        if dialogue.name in self.gold:
+            raise at.error(f"dialogue {dialogue.name!r} is annotated twice", advice="give each file once")
+        self.gold[dialogue.name] = dialogue
+
+
+def read_helpdesk_files(paths: Sequence[Path]) -> HelpdeskMaterial:
+    """All files, checked against one another; each file of predictions is a submission, named after it.
+
+    Raises InputError, with file:line:column where it is one value's fault: a distribution that does not sum to 1, a
+    type or level that is missing or unknown, a number of blocks other than the dialogue's, a dialogue that a submission
+    leaves out.
+    """
+    collected = _Collected()
+    for path in paths:
+        for value in read_json(path):
+            for one in value.elements() if isinstance(value.value, list) else (value,):
+                _take(one, path, collected)
+    if not collected.gold:
+        raise InputError(
+            "no annotated dialogue in " + ", ".join(str(path) for path in paths),
+            allowed=_KINDS,
+            advice="give the files of annotations too: predictions alone cannot be evaluated",
+        )
+    submissions, notes = [], []
+    for name, claims in collected.claims.items():
+        submission, extra = _submission(name, claims, collected.gold)
+        submissions.append(submission)
+        if extra:
+            notes.append(f"{name!r}: {extra} dialogues that nobody annotated are left out")
+    return HelpdeskMaterial(tuple(collected.gold.values()), tuple(submissions), tuple(notes))
+
+
+def _take(value: JsonValue, path: Path, collected: _Collected) -> None:
+    if value.has("dialogues"):
+        types = {side: _names(value[f"{side}_types"]) for side in SIDES}
+        levels = _names(value["quality_scale"])
+        for dialogue in value["dialogues"].elements():
+            collected.annotate(dialogue, _compact(dialogue, types, levels))
+    elif value.has("id") and value.has("annotations"):
+        collected.annotate(value, _official(value))
+    elif value.has("id") and (value.has("nugget") or value.has("quality")):
+        if any(claim.path != value.path for claim in collected.claims.get(path.stem, ())):
+            raise value.error(f"two submissions are called {path.stem!r}", advice="rename one of the files")
+        collected.claims.setdefault(path.stem, []).append(value)
+    else:
+        raise value.error("neither annotations nor predictions of helpdesk dialogues", allowed=_KINDS)
+
+
+def _names(value: JsonValue) -> tuple[str, ...]:
+    names = tuple(element.text() for element in value.elements())
+    if len(names) < 2 or len(set(names)) != len(names):
+        raise value.error("at least two different names are needed")
+    return names
+
+
+def _compact(value: JsonValue, types: Mapping[str, tuple[str, ...]], levels: tuple[str, ...]) -> AnnotatedDialogue:
+    turns = value["turns"].elements()
+    sides = tuple(turn["sender"].text(SIDES) for turn in turns)
+    nuggets = tuple(_counted(turn["n"], types[side]) for turn, side in zip(turns, sides, strict=True))
+    quality: dict[str, Row] = {}
+    if value.has("quality"):
+        asked = value["quality"]
+        quality = {key: _counted(asked[key], levels) for key in asked.keys()}  # noqa: SIM118
+    return AnnotatedDialogue(value["id"].text(), sides, nuggets, quality, types, levels)
+
+
+def _counted(value: JsonValue, names: tuple[str, ...]) -> Row:
+    counts = [element.index() for element in value.elements()]
+    if len(counts) != len(names):
+        raise value.error(f"{len(counts)} counts where {len(names)} are needed", allowed=", ".join(names))
+    return _shared(value, counts)
+
+
+def _shared(value: JsonValue, counts: Sequence[int]) -> Row:
+    if not sum(counts):
+        raise value.error("nobody annotated this", advice="leave it out")
+    return tuple(count / sum(counts) for count in counts)
+
+
+def _official(value: JsonValue) -> AnnotatedDialogue:
+    types = {"customer": CUSTOMER_TYPES, "helpdesk": HELPDESK_TYPES}
+    sides = tuple(turn["sender"].text(SIDES) for turn in value["turns"].elements())
+    blocks: list[list[int]] = [[0] * len(types[side]) for side in sides]
+    quality: dict[str, list[int]] = {}
+    annotations = value["annotations"].elements()
+    for annotation in annotations:
+        said = annotation["nugget"].elements()
+        _same_blocks(annotation["nugget"], len(said), len(sides))
+        for block, side, entry in zip(blocks, sides, said, strict=True):
+            block[types[side].index(entry.text(types[side]))] += 1
+        for question in annotation["quality"].keys():  # noqa: SIM118
+            entry = annotation["quality"][question]
+            level = str(entry.value)
+            if level not in LEVELS:
+                raise entry.error(f"{level} is no level", allowed=", ".join(LEVELS))
+            quality.setdefault(question, [0] * len(LEVELS))[LEVELS.index(level)] += 1
+    nuggets = tuple(_shared(value["annotations"], block) for block in blocks)
+    levels = {question: _shared(value["annotations"], counts) for question, counts in quality.items()}
+    return AnnotatedDialogue(value["id"].text(), sides, nuggets, levels, types, LEVELS)
+
+
+def _same_blocks(at: JsonValue, found: int, needed: int) -> None:
+    if found != needed:
+        raise at.error(f"{found} blocks, and the dialogue has {needed}", allowed="one entry for each turn, in order")
+
+
+def _submission(
+    name: str, claims: Sequence[JsonValue], gold: Mapping[str, AnnotatedDialogue]
+) -> tuple[HelpdeskSubmission, int]:
+    """A submission checked against the gold, and how many of its dialogues are not there."""
+    nuggets, quality = (any(claim.has(part) for claim in claims) for part in ("nugget", "quality"))
+    estimates: dict[str, Estimate] = {}
+    seen: set[str] = set()
+    for claim in claims:
+        dialogue = claim["id"].text()
+        if dialogue in seen:
+            raise claim["id"].error(f"dialogue {dialogue!r} is predicted twice", advice="keep one of them")
+        seen.add(dialogue)
+        if dialogue in gold:
+            estimates[dialogue] = Estimate(
+                _nuggets(claim["nugget"], gold[dialogue]) if nuggets else None,
+                _quality(claim["quality"], gold[dialogue]) if quality else None,
+            )
+    missing = [dialogue for dialogue in gold if dialogue not in estimates]
+    if missing:
+        raise InputError(
+            f"submission {name!r} predicts {len(estimates)} of {len(gold)} annotated dialogues; the first it lacks is"
+            f" {missing[0]!r}",
+            advice="predict every annotated dialogue, or give fewer annotations",
+        )
+    return HelpdeskSubmission(name, estimates, nuggets, quality), len(seen) - len(estimates)
+
+
+def _nuggets(value: JsonValue, gold: AnnotatedDialogue) -> tuple[Row, ...]:
+    blocks = value.elements()
+    _same_blocks(value, len(blocks), len(gold.sides))
+    return tuple(_distribution(block, gold.types[side]) for block, side in zip(blocks, gold.sides, strict=True))
+
+
+def _quality(value: JsonValue, gold: AnnotatedDialogue) -> dict[str, Row]:
+    return {question: _distribution(value[question], gold.levels) for question in gold.quality}
+
+
+def _distribution(value: JsonValue, names: tuple[str, ...]) -> Row:
+    unknown = [key for key in value.keys() if key not in names]  # noqa: SIM118
+    if unknown:
+        raise value[unknown[0]].error(f"{unknown[0]!r} is not known here", allowed=", ".join(names))
+    row = tuple(value[name].weight() for name in names)
+    if not abs(sum(row) - 1) <= _TOLERANCE:
+        raise value.error(
+            f"the probabilities sum to {sum(row):.9g}",
+            allowed="a sum of 1 (within 0.000001)",
+            advice="write more digits, or divide by the sum",
+        )
+    return row

@@ -1,0 +1,190 @@
+"""What predictions of the two STC-3 subtasks are worth, beside predictors that know nothing of the dialogue."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from scoring.annotations.held_out import mean_of_others
+from scoring.annotations.helpdesk_files import SIDES, AnnotatedDialogue, Estimate, HelpdeskMaterial
+from scoring.measures.dialogue_quality import minus_log2, quality_divergences
+from scoring.measures.nugget_detection import NUGGET_DIVERGENCES, dialogue_score, side_mean
+from scoring.statistics.bootstrap import Resampler
+from scoring.table import ScoreRow
+from topics.errors import InputError
+from topics.identity import generator
+
+__all__ = ["BASELINES", "helpdesk_rows"]
+
+Floats = npt.NDArray[np.float64]
+
+BASELINES = ("baseline: uniform", "baseline: prior")
+
+
+def helpdesk_rows(
+    material: HelpdeskMaterial,
+    *,
+    alpha: float = 0.5,
+    seed: int = 0,
+    level: float = 0.95,
+    replications: int = 2000,
+) -> tuple[ScoreRow, ...]:
+    """Long-form rows: for each submission, then each baseline, the measures of the subtasks it takes part in.
+
+    `NMD(A)` is the plain mean over dialogues of the divergence for question A, `RNSS(nugget)` that of the dialogue
+    score; 0 is good. `-log2 NMD(A)` is what official tables print of the same mean; it is infinite, and null in JSON,
+    for a perfect predictor. n counts dialogues; intervals resample them.
+    """
+    if not 0 <= alpha <= 1:
+        raise InputError(f"alpha {alpha} is no weight", allowed="0 to 1")
+    taken = {submission.name for submission in material.submissions} & set(BASELINES)
+    if taken:
+        raise InputError(f"a submission cannot be called {min(taken)!r}", advice="rename its file")
+    gold = sorted(material.gold, key=lambda dialogue: dialogue.name)  # the order of files changes nothing
+    predictors: list[tuple[str, Mapping[str, Estimate], str]] = [
+        (submission.name, submission.estimates, "") for submission in material.submissions
+    ]
+    predictors.append((BASELINES[0], _uniform(gold), "knows nothing"))
+    prior = _prior(gold)
+    if prior is not None:
+        predictors.append((BASELINES[1], prior, "the mean of the other dialogues"))
+    names = [dialogue.name for dialogue in gold]
+    resampler = Resampler(generator(seed, "helpdesk"), replications=replications, level=level)
+    rows: list[ScoreRow] = []
+    for name, estimates, note in predictors:
+        values = _values(gold, estimates, alpha)
+        if values:
+            rows += _rows(name, names, values, resampler, level, note)
+    return tuple(rows)
+
+
+def _uniform(gold: Sequence[AnnotatedDialogue]) -> dict[str, Estimate]:
+    def even(row: Sequence[float]) -> tuple[float, ...]:
+        return (1 / len(row),) * len(row)
+
+    return {
+        dialogue.name: Estimate(
+            tuple(even(row) for row in dialogue.nuggets), {key: even(row) for key, row in dialogue.quality.items()}
+        )
+        for dialogue in gold
+    }
+
+
+def _prior(gold: Sequence[AnnotatedDialogue]) -> dict[str, Estimate] | None:
+    """Each side's blocks and each question as the mean of all other dialogues; None where there is none to learn from,
+    or where the dialogues have not all the same types and levels."""
+    if len({(*dialogue.types.values(), dialogue.levels) for dialogue in gold}) > 1:
+        return None
+    blocks: dict[str, dict[str, tuple[float, ...]]] = {}
+    for side in SIDES:
+        rows = [
+            (dialogue.name, row)
+            for dialogue in gold
+            for its, row in zip(dialogue.sides, dialogue.nuggets, strict=True)
+            if its == side
+        ]
+        blocks[side] = _others(rows)
+    questions = dict.fromkeys(key for dialogue in gold for key in dialogue.quality)
+    levels = {
+        key: _others([(dialogue.name, dialogue.quality[key]) for dialogue in gold if key in dialogue.quality])
+        for key in questions
+    }
+    if any(math.isnan(row[0]) for learnt in (*blocks.values(), *levels.values()) for row in learnt.values()):
+        return None
+    return {
+        dialogue.name: Estimate(
+            tuple(blocks[side][dialogue.name] for side in dialogue.sides),
+            {key: levels[key][dialogue.name] for key in dialogue.quality},
+        )
+        for dialogue in gold
+    }
+
+
+def _others(rows: Sequence[tuple[str, tuple[float, ...]]]) -> dict[str, tuple[float, ...]]:
+    if not rows:
+        return {}
+    names = [name for name, _ in rows]
+    learnt = mean_of_others([row for _, row in rows], names)
+    return {name: tuple(row.tolist()) for name, row in zip(names, learnt, strict=True)}
+
+
+def _values(gold: Sequence[AnnotatedDialogue], estimates: Mapping[str, Estimate], alpha: float) -> dict[str, Floats]:
+    """measure -> (dialogues,) values, NaN where a dialogue has nothing to compare; quality first, then nuggets."""
+    asked: dict[str, dict[int, list[int]]] = {}  # question -> number of levels -> dialogues: rows of one shape together
+    found: dict[str, Floats] = {}
+    for number, dialogue in enumerate(gold):
+        estimate = estimates[dialogue.name]
+        for key, row in dialogue.quality.items() if estimate.quality is not None else ():
+            asked.setdefault(key, {}).setdefault(len(row), []).append(number)
+    for key, sizes in asked.items():
+        for numbers in sizes.values():
+            predicted = [(estimates[gold[number].name].quality or {})[key] for number in numbers]
+            true = [gold[number].quality[key] for number in numbers]
+            for measure, column in quality_divergences(predicted, true).items():
+                found.setdefault(f"{measure}({key})", np.full(len(gold), np.nan))[numbers] = column
+    for number, dialogue in enumerate(gold):
+        rows = estimates[dialogue.name].nuggets
+        for measure, score in _nugget_scores(rows, dialogue, alpha).items() if rows is not None else ():
+            name = f"{measure}(nugget)" if alpha == 0.5 else f"{measure}(nugget, alpha={alpha:g})"
+            found.setdefault(name, np.full(len(gold), np.nan))[number] = score
+    return found
+
+
+def _nugget_scores(
+    predicted: Sequence[tuple[float, ...]], dialogue: AnnotatedDialogue, alpha: float
+) -> dict[str, float]:
+    found = {}
+    for measure, divergence in NUGGET_DIVERGENCES.items():
+        customer, helpdesk = (
+            side_mean(
+                [row for row, its in zip(predicted, dialogue.sides, strict=True) if its == side],
+                [row for row, its in zip(dialogue.nuggets, dialogue.sides, strict=True) if its == side],
+                divergence,
+            )
+            for side in SIDES
+        )
+        found[measure] = dialogue_score(customer, helpdesk, alpha)
+    return found
+
+
+def _rows(
+    name: str, names: Sequence[str], values: Mapping[str, Floats], resampler: Resampler, level: float, note: str
+) -> Iterator[ScoreRow]:
+    intervals = resampler.means(names, np.stack(list(values.values()), axis=-1)[:, None, :])
+    extras: list[ScoreRow] = []
+    for (measure, column), interval in zip(values.items(), intervals, strict=True):
+        present = column[~np.isnan(column)].tolist()
+        mean = math.fsum(present) / len(present) if present else math.nan
+        known = not math.isnan(interval.low)
+        row = ScoreRow(
+            measure=measure,
+            system=name,
+            topic=None,
+            topic_type=None,
+            trial=None,
+            value=mean,
+            n=len(present),
+            topics=len(present),
+            low=interval.low,
+            high=interval.high,
+            level=level if known else None,
+            interval=interval.method if known else None,
+            resampled="dialogues" if known else None,
+            note="; ".join(part for part in (note, interval.note.replace("topic", "dialogue")) if part),
+        )
+        yield row
+        extras.append(
+            replace(
+                row,
+                measure=f"-log2 {measure}",
+                value=minus_log2(mean),
+                low=minus_log2(min(interval.high, 1.0)) if known else math.nan,
+                high=minus_log2(max(interval.low, 0.0)) if known else math.nan,
+                note="; ".join(part for part in (row.note, "as official tables print the mean") if part),
+            )
+        )
+    yield from extras

@@ -1,0 +1,217 @@
+"""A JSON or JSONL file that a person gave us, read strictly: every fault says file, line and column.
+
+The standard library reads the file, because it is quick. Only when a fault is to be told is the text walked again, to
+find where the value stands. A key that stands twice in one object is refused: of two, one would be lost silently.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from json import JSONDecoder
+from os import PathLike, fspath
+
+from recordings.json_text import read_bytes
+from topics.errors import InputError, Place
+from topics.text_file import decoded, place_in
+
+__all__ = ["JsonValue", "read_json", "read_json_text"]
+
+_Loc = tuple[str | int, ...]
+_SPACE = " \t\r\n"
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """text: of one JSON value. line: the line of the file on which the text begins."""
+
+    path: str
+    text: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class JsonValue:
+    """A value in a file, and the way to it from the top. The methods check what kind it is, or raise InputError."""
+
+    value: object
+    loc: _Loc
+    _source: _Source
+
+    @property
+    def path(self) -> str:
+        return self._source.path
+
+    def error(self, what: str, *, allowed: str | None = None, advice: str | None = None) -> InputError:
+        """A fault of this value, ready to raise, with its place in the file."""
+        source, at = self._source, 0
+        for loc, key, start in _walk(source.text):
+            if loc == self.loc and not key:
+                at = start
+                break
+        place = place_in(source.text, source.path, at)
+        here = Place(source.path, place.line + source.line - 1, place.column)
+        return InputError(what, place=here, allowed=allowed, advice=advice)
+
+    def has(self, key: str) -> bool:
+        return isinstance(self.value, dict) and key in self.value
+
+    def __getitem__(self, key: str) -> JsonValue:
+        """A member of an object that must be there."""
+        if not isinstance(self.value, dict):
+            raise self.error(f"{_kind(self.value)} where an object is needed", allowed="{…}")
+        if key not in self.value:
+            raise self.error(f"the object has no {key!r}{_listed(self.value)}")
+        return JsonValue(self.value[key], (*self.loc, key), self._source)
+
+    def keys(self) -> tuple[str, ...]:
+        if not isinstance(self.value, dict):
+            raise self.error(f"{_kind(self.value)} where an object is needed", allowed="{…}")
+        return tuple(self.value)
+
+    def elements(self) -> list[JsonValue]:
+        if not isinstance(self.value, list):
+            raise self.error(f"{_kind(self.value)} where a list is needed", allowed="[…]")
+        return [JsonValue(value, (*self.loc, index), self._source) for index, value in enumerate(self.value)]
+
+    def text(self, allowed: tuple[str, ...] = ()) -> str:
+        """Text that is not empty, one of `allowed` where that is given."""
+        if not isinstance(self.value, str) or not self.value:
+            raise self.error(f"{_kind(self.value)} where text is needed", allowed=", ".join(allowed) or None)
+        if allowed and self.value not in allowed:
+            raise self.error(f"{self.value!r} is not known here", allowed=", ".join(allowed))
+        return self.value
+
+    def index(self) -> int:
+        """A whole number of at least 0, below 10^9."""
+        if not isinstance(self.value, int) or isinstance(self.value, bool) or not 0 <= self.value < 10**9:
+            raise self.error(f"{_kind(self.value)} where a count is needed", allowed="0, 1, 2, …")
+        return self.value
+
+    def weight(self) -> float:
+        """A finite number of at least 0."""
+        if not isinstance(self.value, int | float) or isinstance(self.value, bool):
+            raise self.error(f"{_kind(self.value)} where a number is needed", allowed="a number from 0")
+        try:
+            found = float(self.value)
+        except OverflowError:
+            found = math.inf
+        if not (math.isfinite(found) and found >= 0):
+            raise self.error("a weight must be finite and not negative", allowed="a number from 0")
+        return found
+
+
+def read_json(path: str | PathLike[str]) -> list[JsonValue]:
+    """The values in the file: one for each line of `*.jsonl` that is not empty, else one. Raises InputError."""
+    name = fspath(path)
+    return read_json_text(decoded(read_bytes(path), name, "JSON"), name)
+
+
+def read_json_text(text: str, path: str) -> list[JsonValue]:
+    """As `read_json`, of text that is already there; `path` says whether it has one value a line."""
+    if not path.endswith(".jsonl"):
+        return [_parsed(_Source(path, text, 1))]
+    lines = text.split("\n")  # not splitlines: U+2028 may stand inside a JSON string
+    found = [_parsed(_Source(path, line, number)) for number, line in enumerate(lines, 1) if line.strip()]
+    if not found:
+        raise InputError("the file holds no line", place=Place(path))
+    return found
+
+
+def _parsed(source: _Source) -> JsonValue:
+    try:
+        value = json.loads(source.text, object_pairs_hook=_object)
+    except json.JSONDecodeError as fault:
+        place = Place(source.path, source.line + fault.lineno - 1, fault.colno)
+        raise InputError(f"not valid JSON: {fault.msg}", place=place) from None
+    except _RepeatedKeyError:
+        raise _repeated(source) from None
+    except (ValueError, RecursionError) as fault:
+        raise InputError(f"not valid JSON: {fault}", place=Place(source.path, source.line)) from None
+    return JsonValue(value, (), source)
+
+
+class _RepeatedKeyError(Exception):
+    """Carries nothing: the hook does not know where in the text it is."""
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise _RepeatedKeyError
+    return found
+
+
+def _repeated(source: _Source) -> InputError:
+    seen: set[_Loc] = set()
+    for loc, key, start in _walk(source.text):
+        if key and loc in seen:
+            place = place_in(source.text, source.path, start)
+            at = Place(source.path, place.line + source.line - 1, place.column)
+            return InputError(f"the key {loc[-1]!r} stands twice in one object", place=at, advice="keep one of them")
+        if key:
+            seen.add(loc)
+    return InputError("a key stands twice in one object", place=Place(source.path, source.line))
+
+
+def _walk(text: str) -> Iterator[tuple[_Loc, bool, int]]:
+    """(way, whether it is the key or the value, position) of everything in a text that is valid JSON, in file order.
+
+    An own stack, so that what the parser could read is never too deep here.
+    """
+    decoder, at = JSONDecoder(), 0
+    open_: list[tuple[_Loc, int]] = []  # the containers around `at`: way, next index (-1: an object)
+    loc: _Loc = ()
+    while True:
+        at = _skip(text, at)
+        yield loc, False, at
+        if text[at] in "[{":
+            open_.append((loc, 0 if text[at] == "[" else -1))
+            at += 1
+        else:
+            _, at = decoder.raw_decode(text, at)
+        while True:
+            if not open_:
+                return
+            at = _skip(text, at)
+            if text[at] in "]}":
+                open_.pop()
+                at += 1
+                continue
+            if text[at] == ",":
+                at = _skip(text, at + 1)
+            break
+        way, index = open_[-1]
+        if index < 0:
+            key, after = decoder.raw_decode(text, at)
+            loc = (*way, key)
+            yield loc, True, at
+            at = _skip(text, after) + 1
+        else:
+            loc = (*way, index)
+            open_[-1] = (way, index + 1)
+
+
+def _skip(text: str, at: int) -> int:
+    while text[at] in _SPACE:
+        at += 1
+    return at
+
+
+def _listed(keys: dict[str, object]) -> str:
+    shown = ", ".join(repr(key) for key in list(keys)[:8])
+    return f" (it has {shown}{', …' if len(keys) > 8 else ''})" if keys else ": it is empty"
+
+
+def _kind(value: object) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return f"the number {value:.12g}" if isinstance(value, float) or abs(value) < 10**12 else "a huge number"
+    if isinstance(value, str):
+        return f"the text {value[:40]!r}" if value else "empty text"
+    return "a list" if isinstance(value, list) else "an object"

@@ -1,0 +1,106 @@
+"""The measures that were asked for by name, conversation by conversation: what the default figures do not hold."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from recordings.conversation import Conversation
+from scoring.catalogue import CHAINS, SHARES, Measure
+from scoring.conversations import Figure, figures
+from scoring.settings import Settings
+from scoring.swan.assessment import Assessment, Ground, assess
+from scoring.swan.judged import Judgments
+from scoring.swan.schema import Schema
+from scoring.swan.weighting import Weighting
+from topics.attributes import AttributeSet
+from topics.gold import GoldTable
+from topics.topic import Topic
+
+__all__ = ["Asked", "Judged", "weighted"]
+
+BREAKDOWN = "breakdown"
+"""The outcome of a conversation that the protocol gave up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """By what SWAN is taken: its criteria, and what people, rules and models said."""
+
+    schema: Schema
+    judgments: Judgments
+
+
+@dataclass(slots=True)
+class Asked:
+    """The measures asked for. assessments: of every conversation seen so far, where one of them is a SWAN or a WAN."""
+
+    measures: Sequence[Measure]
+    gold: GoldTable | None
+    attributes: Mapping[str, AttributeSet]
+    settings: Settings
+    judged: Judged
+    assessments: list[Assessment] = field(default_factory=list)
+
+    def figures(self, conversation: Conversation, topic: Topic, default: Sequence[Figure]) -> tuple[Figure, ...]:
+        """The figures of one conversation that are not among the `default` ones, each once."""
+        have = {figure.measure for figure in default}
+        # By the settings a figure was made under: GF and GFR of one request come from one reading of the conversation.
+        made: list[tuple[Settings, Sequence[Figure]]] = [(self.settings, default)]
+        assessment: Assessment | None = None
+        found: list[Figure] = []
+        for measure in self.measures:
+            name = str(measure.base)
+            if name in have or measure.base.name in (*SHARES, *CHAINS):
+                continue
+            have.add(name)
+            if measure.base.name in ("SWAN", "WAN"):
+                if assessment is None:
+                    ground = Ground(topic, self.gold, self.attributes, self.settings)
+                    assessment = assess(conversation, self.judged.schema, self.judged.judgments, ground)
+                    self.assessments.append(assessment)
+                found.append(_of_nuggets(measure, assessment, self.judged.schema))
+            elif measure.base.name == "breakdown":
+                kind = conversation.outcome.kind if conversation.outcome else ""
+                found.append(Figure(name, float(kind == BREAKDOWN), 1))
+            elif self.gold is None:
+                found.append(Figure(name, math.nan, 0, note="no gold table"))
+            else:
+                under = next((known for settings, known in made if settings == measure.settings), None)
+                if under is None:
+                    under = figures(conversation, topic, self.gold, self.attributes, measure.settings)
+                    made.append((measure.settings, under))
+                found += _renamed(under, measure.figure, name)
+        return tuple(found)
+
+
+def weighted(schema: Schema, weighting: Weighting | None) -> Schema:
+    """The schema with one weighting for all its criteria but those of sets, which have no position."""
+    if weighting is None:
+        return schema
+    criteria = (one if one.level == "set" else replace(one, weighting=weighting) for one in schema)
+    return replace(schema, criteria=tuple(criteria))
+
+
+def _of_nuggets(measure: Measure, assessment: Assessment, schema: Schema) -> Figure:
+    chosen = weighted(schema, measure.weighting)
+    name = str(measure.base)
+    if measure.base.name == "WAN":
+        criterion = chosen[measure.criterion.replace("_", " ")].name
+        one = assessment.wans(chosen)[criterion]
+        by = ", ".join(map(str, assessment.sources[criterion]))
+        return Figure(name, one.value, one.n, note=f"scored by {by}" if by else "nobody scored it")
+    found = assessment.swan(chosen)
+    said = "; ".join(
+        f"{criterion} by {', '.join(map(str, assessment.sources[criterion]))}" for criterion in found.covered
+    )
+    return Figure(name, found.value, found.n, note=said or "no criterion is scored")
+
+
+def _renamed(made: Sequence[Figure], figure: str, name: str) -> Iterator[Figure]:
+    """The figure under the name it was asked for; nothing where the topic's type has no such attribute set."""
+    for one in made:
+        if one.measure == figure and one.whole:
+            yield replace(one, measure=name)
+            return

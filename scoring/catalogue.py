@@ -1,0 +1,247 @@
+"""Every measure that can be asked for by its written form, and what it means under the settings of a scoring run.
+
+    understood(term, settings, topics, schema)   what is to be computed; InputError that names the nearest measure
+
+Measures of a conversation:  R(L=…) · GF, GF(SET, by=…), GF_cum … · GFR(alpha=…), GFR_cum … · SWAN(weights=…) ·
+                             WAN(Criterion, weights=…) · breakdown
+Measures of trials:          %useful · ave%useful · %recovery · transition(x, o) · persistence
+Of many conversations:       Q(M, beta=…) · CVaR(M, beta=…) · min(M) · P(M, below=…) · P(breakdown) · pooled(M) ·
+                             of_pooled(GF(SET))
+
+A parameter that is not given has the value of the settings.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any
+
+from scoring.notation import Term, Value, parse
+from scoring.settings import Settings
+from scoring.stochastic.chain import TRANSITIONS
+from scoring.swan.schema import Schema
+from scoring.swan.weighting import Weighting, parse_weighting
+from topics.errors import InputError
+from topics.topic import TopicSet
+
+__all__ = ["BETA", "CHAINS", "FORMS", "SHARES", "Measure", "understood"]
+
+SHARES = ("%useful", "ave%useful", "%recovery")
+CHAINS = ("transition", "persistence")
+"""Of the label chain of a system."""
+
+END = "end"
+"""How `-` is written within a measure: the conversation has ended."""
+
+FORMS: Mapping[str, str] = MappingProxyType({"Q": "beta", "CVaR": "beta", "min": "", "P": "below"})
+"""The worst-case forms, with the number each takes."""
+
+BETA = 0.25
+"""The worst quarter, where no beta is given."""
+
+_OWN: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "R": ("L",),
+        "GF": ("by", "irrelevant", "turn_weight"),
+        "GF_cum": ("by", "irrelevant", "turn_weight"),
+        "GFR": ("alpha", "L"),
+        "GFR_cum": ("alpha", "L"),
+        "SWAN": ("weights",),
+        "WAN": ("weights",),
+        "breakdown": (),
+    }
+)
+_READINGS = ("pooled", "of_pooled")
+_KNOWN = (*_OWN, *SHARES, *CHAINS, *FORMS, *_READINGS)
+_SETTING = {"L": "patience", "by": "ordinal"}
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """What a term asks for. term: as it is printed. form: `Q`, `CVaR`, `min`, `P`, `pooled`, `of_pooled`, or "" for the
+    mean over conversations. number: beta or the bound of a form; NaN where it takes none. within: by topic.
+
+    base: the measure of one conversation (or a share) that it is taken of. figure: what `scoring.conversations` calls
+    it under `settings`; "" for what has no figure there. weighting: of SWAN and WAN; None: the schema's.
+    """
+
+    term: Term
+    base: Term
+    settings: Settings
+    form: str = ""
+    number: float = float("nan")
+    within: bool = False
+    figure: str = ""
+    weighting: Weighting | None = None
+
+    @property
+    def name(self) -> str:
+        return str(self.term)
+
+    @property
+    def criterion(self) -> str:
+        """Of a WAN; "" for anything else."""
+        return str(self.base.arguments[0]) if self.base.name == "WAN" else ""
+
+    @property
+    def transition(self) -> tuple[str, ...]:
+        """Where it leads from and to, `-` for the end; () for anything else."""
+        if self.form != "transition":
+            return ()
+        return tuple("-" if str(value) == END else str(value) for value in self.base.arguments)
+
+    @property
+    def attribute(self) -> str:
+        """The attribute set of a GF; "" for anything else."""
+        inside = self.base.arguments
+        return str(inside[0]) if self.base.name in ("GF", "GF_cum") and inside else ""
+
+
+def understood(term: Term, settings: Settings, topics: TopicSet, schema: Schema) -> tuple[Measure, ...]:
+    """What a term asks for: one measure, or the three readings of GF where one of the last two is asked for.
+
+    Raises InputError for what is no measure, for a parameter it does not take, and for values out of range.
+    """
+    if term.name in FORMS:
+        return (_worst(term, settings, topics, schema),)
+    if term.name in _READINGS:
+        base = _inside(term, settings, topics, schema)
+        _only(term, ())
+        if base.base.name in ("SWAN", "WAN") and term.name == "pooled":
+            return (replace(base, term=term, form="pooled"),)
+        if base.base.name == "GF" and base.attribute:
+            # What is pooled may look fair while nobody was treated fairly, so the readings come together.
+            forms = [replace(base, term=Term(name, (base.term,)), form=name) for name in _READINGS]
+            return (base, *forms)
+        allowed = "pooled(SWAN), pooled(WAN(Correctness)), pooled(GF(SET)), of_pooled(GF(SET))"
+        raise InputError(f"{term} is no reading of a measure", allowed=allowed)
+    if term.name in CHAINS:
+        return (_chain(term, settings),)
+    return (_own(term, settings, topics, schema),)
+
+
+def _chain(term: Term, settings: Settings) -> Measure:
+    _only(term, ())
+    _arguments(term, 2 if term.name == "transition" else 0)
+    measure = Measure(term, term, settings, form=term.name)
+    if term.name == "transition" and measure.transition not in TRANSITIONS:
+        known = ", ".join(f"({source}, {END if target == '-' else target})" for source, target in TRANSITIONS)
+        raise InputError(f"{term}: there is no such transition", allowed=known)
+    return measure
+
+
+def _own(term: Term, settings: Settings, topics: TopicSet, schema: Schema) -> Measure:
+    if term.name in SHARES:
+        _only(term, ())
+        _arguments(term, 0)
+        return Measure(term, term, settings)
+    if term.name not in _OWN:
+        folded = {name.casefold(): name for name in _KNOWN}
+        close = difflib.get_close_matches(term.name.casefold(), folded, n=1)
+        asked = f": did you mean {folded[close[0]]}?" if close else ""
+        raise InputError(f"{term.name!r} is no measure{asked}", allowed=", ".join(_KNOWN))
+    _only(term, _OWN[term.name])
+    if term.name in ("SWAN", "WAN"):
+        return _nuggets(term, settings, schema)
+    changed = replace(settings, **{_SETTING.get(name, name): _setting(term, name, v) for name, v in term.parameters})
+    if term.name in ("GF", "GF_cum"):
+        return _fairness(term, changed, topics)
+    _arguments(term, 0)
+    figure = f"{term.name}(alpha={changed.alpha:g})" if term.name.startswith("GFR") else term.name
+    return Measure(term, term, changed, figure=figure)
+
+
+def _fairness(term: Term, settings: Settings, topics: TopicSet) -> Measure:
+    """GF of one attribute set, or of all of a topic's."""
+    _arguments(term, 0, 1)
+    by = term.get("by")
+    if not term.arguments:
+        if str(by) == "JSD":
+            raise InputError(f"{term}: by is the divergence of ordinal sets", allowed="RNOD, NMD")
+        return Measure(term, term, settings, figure=term.name)
+    name = str(term.arguments[0])
+    attribute = topics.attributes.get(name)
+    if attribute is None:
+        raise InputError(f"{term}: there is no attribute set {name!r}", allowed=", ".join(topics.attributes) or "none")
+    if attribute.scale == "nominal" and by is not None and str(by) != "JSD":
+        raise InputError(f"{term}: the groups of {name} have no order", allowed="by=JSD")
+    if attribute.scale == "ordinal" and str(by) == "JSD":
+        raise InputError(f"{term}: the groups of {name} have an order, which JSD does not see", allowed="RNOD, NMD")
+    return Measure(term, term, settings, figure=f"{term.name}({name})")
+
+
+def _nuggets(term: Term, settings: Settings, schema: Schema) -> Measure:
+    _arguments(term, *((1, 1) if term.name == "WAN" else (0, 0)))
+    if term.name == "WAN":
+        criterion = schema[str(term.arguments[0]).replace("_", " ")]
+        if criterion.level == "set":
+            raise InputError(f"{term}: {criterion.name} is scored once for all conversations of a topic, not in each")
+        term = Term("WAN", (Term(criterion.name.replace(" ", "_")),), term.parameters)
+    weights = term.get("weights")
+    if weights is None:
+        return Measure(term, term, settings)
+    try:
+        weighting = parse_weighting(str(weights) if isinstance(weights, Term) else repr(weights))
+    except ValueError as fault:
+        raise InputError(f"{term}: {fault}") from None
+    term = Term(term.name, term.arguments, (("weights", parse(str(weighting))),))
+    return Measure(term, term, settings, weighting=weighting)
+
+
+def _worst(term: Term, settings: Settings, topics: TopicSet, schema: Schema) -> Measure:
+    base = _inside(term, settings, topics, schema)
+    key = FORMS[term.name]
+    if term.name == "P" and base.base.name == "breakdown":
+        _only(term, ())
+        return replace(base, term=term, form="P", number=1.0)
+    if base.base.name in ("breakdown", *SHARES):
+        raise InputError(f"{term}: {base.term} has no better and worse conversations", advice="take it as it is")
+    _only(term, tuple(name for name in (key, "within") if name and not (name == "within" and term.name == "P")))
+    number = term.get(key) if key else float("nan")
+    if number is None and key == "beta":
+        number = BETA
+        term = Term(term.name, term.arguments, (*term.parameters, (key, number)))
+    if not isinstance(number, float):
+        raise InputError(f"{term}: {key} is missing, or no number", allowed=f"{term.name}({base.term}, {key}=0.25)")
+    if key == "beta" and not 0 < number <= 1:
+        raise InputError(f"{term}: beta is the share of the worst conversations", allowed="above 0, at most 1")
+    within = term.get("within")
+    if within is not None and str(within) != "topics":
+        raise InputError(f"{term}: within={within}", allowed="within=topics")
+    return replace(base, term=term, form=term.name, number=number, within=within is not None)
+
+
+def _inside(term: Term, settings: Settings, topics: TopicSet, schema: Schema) -> Measure:
+    """What a form is taken of."""
+    _arguments(term, 1)
+    inside = term.arguments[0]
+    if not isinstance(inside, Term) or inside.name in (*FORMS, *_READINGS, *CHAINS):
+        raise InputError(f"{term}: {term.name} is taken of a measure of single conversations", allowed=", ".join(_OWN))
+    return _own(inside, settings, topics, schema)
+
+
+def _arguments(term: Term, least: int, most: int | None = None) -> None:
+    most = least if most is None else most
+    if not least <= len(term.arguments) <= most:
+        wanted = {0: "nothing", 1: "one thing"}.get(most, f"{most} things")
+        wanted = f"nothing, or {wanted}" if least < most else wanted
+        raise InputError(f"{term}: {term.name} is taken of {wanted}, and {len(term.arguments)} stand there")
+
+
+def _only(term: Term, allowed: tuple[str, ...]) -> None:
+    for name, _ in term.parameters:
+        if name not in allowed:
+            raise InputError(f"{term}: {term.name} takes no {name}", allowed=", ".join(allowed) or "no parameters")
+
+
+def _setting(term: Term, name: str, value: Value) -> Any:
+    if name in ("L", "alpha"):
+        if not isinstance(value, float):
+            raise InputError(f"{term}: {name} is a number")
+        return int(value) if name == "L" and value.is_integer() else value
+    if name == "by" and str(value) == "JSD":
+        return "RNOD"  # nominal sets have no choice; that of ordinal ones stays as it is by default
+    return str(value)

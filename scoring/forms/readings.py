@@ -1,0 +1,115 @@
+"""The pooled readings: SWAN over all nuggets together, GF over all turns, and GF of what all achieve together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from recordings.conversation import Conversation
+from scoring.asked import Asked, weighted
+from scoring.catalogue import Measure
+from scoring.divergences import DIVERGENCES
+from scoring.forms.part import form_row, parts
+from scoring.measures.fairness import TurnFairness, divergence_names, group_fairness
+from scoring.nuggets import find_nuggets
+from scoring.statistics.bootstrap import Resampler, no_interval
+from scoring.stochastic.expectation import fairness
+from scoring.summaries import SystemScores
+from scoring.swan.assessment import of_system
+from scoring.swan.wan import Wan
+from scoring.table import ScoreRow
+from scoring.words import passages
+from topics.topic import Topic
+
+__all__ = ["fairness_rows", "swan_rows"]
+
+Floats = npt.NDArray[np.float64]
+
+
+def fairness_rows(
+    measure: Measure, asked: Asked, scores: SystemScores, conversations: Sequence[Conversation], resampler: Resampler
+) -> Iterator[ScoreRow]:
+    """The pooled reading of GF, or that of the pooled distribution."""
+    by_topic: dict[str, list[Conversation]] = {}
+    for one in conversations:
+        by_topic.setdefault(one.key.topic, []).append(one)
+    values, turns = np.full(len(scores.topics), math.nan), np.zeros(len(scores.topics), dtype=int)
+    has = [measure.attribute in topic.type.attributes for topic in scores.topics]
+    for row, topic in enumerate(scores.topics):
+        if has[row] and asked.gold is not None and by_topic.get(topic.id):
+            values[row], turns[row] = _reading(measure, asked, topic, by_topic[topic.id])
+    for part in parts(scores.topics, each=True):
+        rows = [row for row in part.rows if has[row]]
+        if not rows:
+            continue
+        here = values[rows]
+        known = ~np.isnan(here)
+        interval = no_interval()
+        if part.topic is None:
+            interval = resampler.means([scores.topics[row].id for row in rows], here[:, None, None])[0]
+        yield form_row(
+            scores,
+            part,
+            measure.name,
+            float(here[known].mean()) if known.any() else math.nan,
+            int(turns[rows].sum()),
+            interval,
+            topics=None if part.topic is not None else int(known.sum()),
+        )
+
+
+def _reading(measure: Measure, asked: Asked, topic: Topic, conversations: Sequence[Conversation]) -> tuple[float, int]:
+    """The value on one topic, and over how many turns."""
+    attribute = asked.attributes[measure.attribute]
+    turns: list[tuple[int, TurnFairness]] = []
+    for path, conversation in enumerate(conversations):
+        nuggets = find_nuggets(conversation, topic, asked.gold, asked.attributes, measure.settings)
+        first = {one.turn: one.first_position for one in passages(conversation) if one.speaker == "system"}
+        found = group_fairness(nuggets, first, attribute, measure.settings)[0]
+        turns += [(path, turn) for turn in found.turns]
+    readings = fairness(
+        [path for path, _ in turns],
+        np.array([turn.achieved for _, turn in turns]).reshape(-1, len(attribute.groups)),
+        [max(turn.nuggets, 1) for _, turn in turns],
+        attribute.gold,
+        DIVERGENCES[divergence_names(attribute, measure.settings)[0]],
+        paths=len(conversations),
+        turn_weights=[turn.weight for _, turn in turns],
+    )
+    value = readings.pooled if measure.form == "pooled" else readings.of_pooled_distribution
+    return value, readings.turns
+
+
+def swan_rows(measure: Measure, asked: Asked, scores: SystemScores, resampler: Resampler) -> Iterator[ScoreRow]:
+    """SWAN or WAN over all nuggets of all conversations together ([SWAN] Eq. 2 as printed)."""
+    schema = weighted(asked.judged.schema, measure.weighting)
+    own = [one for one in asked.assessments if one.key.system == scores.system]
+    for part in parts(scores.topics, each=True):
+        names = [scores.topics[row].id for row in part.rows]
+        here = [one for one in own if one.key.topic in set(names)]
+        found = of_system(scores.system, here, schema, asked.judged.judgments).pooled
+        if measure.base.name == "SWAN":
+            value, n, interval = found.value, found.n, no_interval("the interval is that of SWAN")
+            note = f"over {', '.join(found.covered)}" if found.covered else "no criterion is scored"
+        else:
+            name = schema[measure.criterion.replace("_", " ")].name
+            whole = found.wans[name]
+            value, n, note = whole.value, whole.n, f"{whole.items - whole.n} of {whole.items} items are not scored"
+            interval = no_interval()
+            if part.topic is None:
+                wans = {(one.key.topic, one.key.trial): one.wans(schema)[name] for one in here}
+                interval = resampler.ratio(names, *_sums(names, scores.trials, wans))
+        yield form_row(
+            scores, part, measure.name, value, n, interval, topics=None if part.topic else len(names), note=note
+        )
+
+
+def _sums(names: Sequence[str], trials: Sequence[int], wans: Mapping[tuple[str, int], Wan]) -> tuple[Floats, Floats]:
+    """(topics, trials) numerators and denominators; NaN where there is no conversation."""
+    cells = [[wans.get((name, trial)) for trial in trials] for name in names]
+    above = [[math.nan if one is None else one.numerator for one in row] for row in cells]
+    below = [[math.nan if one is None else one.denominator for one in row] for row in cells]
+    return np.array(above), np.array(below)

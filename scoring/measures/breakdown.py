@@ -1,0 +1,145 @@
+"""Dialogue breakdown detection: how well a predictor tells what annotators say of each system turn (DBDC3).
+
+Each annotator calls a system turn O (not a breakdown, NB), T (a possible breakdown, PB) or X (a breakdown, B). The
+gold of a turn is the distribution of its annotators, and its gold label is the most frequent one; ties go to O before
+T before X. A predictor gives a distribution, and a label (or its argmax with the same ties).
+
+    accuracy                share of turns whose label is the gold one                         1 is good
+    P(B), R(B), F1(B)       precision, recall and F1 of the label X                            1 is good
+    P(PB+B) …               the same where T and X count as one                                1 is good
+    JSD(O,T,X) …            mean over turns of the divergence, in bits                         0 is good
+    MSE(O,T,X) …            mean over turns of the mean over bins of (p - q)²                  0 is good
+    rate(B), rate(PB+B)     mean over turns of the predicted probability: no quality, a level
+
+The distances exist for three groupings: (O,T,X), (O,T+X) and (O+T,X). MSE(O,T,X) lies in [0, 2/3], the two-bin forms in
+[0, 1]; all others lie in [0, 1]. Every figure is a ratio of sums over turns, so a turn weighs as much as another.
+
+F1(PB+B) alone says nothing: to call every turn a breakdown reaches .79 on the development data of DBDC3, and .90 on
+its evaluation data. Print it beside baselines, as `harvest breakdown eval` does.
+
+Source: R. Higashinaka et al., "Overview of Dialogue Breakdown Detection Challenge 3", DSTC6 2017.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+import numpy.typing as npt
+
+from scoring.divergences import jsd
+
+__all__ = ["GROUPINGS", "LABELS", "Figure", "annotator_halves", "figures", "grouped", "labels_of", "rates", "shares"]
+
+Floats = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.int64]
+
+LABELS = ("O", "T", "X")
+"""In the order in which ties are broken."""
+
+GROUPINGS: Mapping[str, tuple[tuple[int, ...], ...]] = MappingProxyType(
+    {"O,T,X": ((0,), (1,), (2,)), "O,T+X": ((0,), (1, 2)), "O+T,X": ((0, 1), (2,))}
+)
+"""What counts as one bin, by the name the measures print."""
+
+_POSITIVE: Mapping[str, tuple[int, ...]] = MappingProxyType({"B": (2,), "PB+B": (1, 2)})
+
+
+@dataclass(frozen=True, eq=False)
+class Figure:
+    """One measure, still by turn. above, below: (turns,); n: how many turns, or labels, the value is taken over."""
+
+    measure: str
+    above: Floats
+    below: Floats
+    n: int
+
+    @property
+    def value(self) -> float:
+        """Sum of `above` over sum of `below`; NaN where that is 0."""
+        whole = math.fsum(self.below.tolist())
+        return math.fsum(self.above.tolist()) / whole if whole > 0 else math.nan
+
+
+def shares(counts: npt.ArrayLike) -> Floats:
+    """counts: (..., 3) annotators who said O, T, X, at least one in a row. Returns (..., 3), rows sum to 1."""
+    rows = np.asarray(counts, dtype=np.float64)
+    whole = rows.sum(axis=-1, keepdims=True)
+    if not (np.isfinite(rows).all() and (rows >= 0).all() and (whole > 0).all()):
+        raise ValueError("counts must be finite, not negative, and not all 0")
+    found: Floats = rows / whole
+    return found
+
+
+def labels_of(weights: npt.ArrayLike) -> Indices:
+    """weights: (..., 3) counts or probabilities. Returns (...) the index of the largest, ties O before T before X."""
+    found: Indices = np.argmax(np.asarray(weights, dtype=np.float64), axis=-1)  # argmax takes the first of equals
+    return found
+
+
+def grouped(rows: npt.ArrayLike, grouping: str) -> Floats:
+    """(..., 3) over O, T, X -> (..., C) over the bins of one of `GROUPINGS`."""
+    values = np.asarray(rows, dtype=np.float64)
+    return np.stack([values[..., list(bins)].sum(axis=-1) for bins in GROUPINGS[grouping]], axis=-1)
+
+
+def figures(
+    predicted: npt.ArrayLike,
+    gold: npt.ArrayLike,
+    labels: npt.ArrayLike | None = None,
+    gold_labels: npt.ArrayLike | None = None,
+) -> tuple[Figure, ...]:
+    """All quality measures of one predictor, in the order of the module's table.
+
+    predicted, gold: (turns, 3) probabilities of O, T, X. labels, gold_labels: (turns,) indices into `LABELS`; None
+    takes them from the distributions. On no turns, and for a precision without a predicted label, a recall without a
+    gold one, or an F1 without either: NaN with n = 0.
+    """
+    p, q = np.asarray(predicted, dtype=np.float64), np.asarray(gold, dtype=np.float64)
+    said = labels_of(p) if labels is None else np.asarray(labels, dtype=np.int64)
+    true = labels_of(q) if gold_labels is None else np.asarray(gold_labels, dtype=np.int64)
+    if not p.shape == q.shape == (*said.shape, len(LABELS)) == (*true.shape, len(LABELS)):
+        raise ValueError(f"shapes do not fit: {p.shape}, {q.shape}, {said.shape}, {true.shape}")
+    one = np.ones(len(p))
+    found = [Figure("accuracy", (said == true).astype(np.float64), one, len(p))]
+    for name, positive in _POSITIVE.items():
+        ours, theirs = np.isin(said, positive), np.isin(true, positive)
+        hit = (ours & theirs).astype(np.float64)
+        found += [
+            Figure(f"P({name})", hit, ours.astype(np.float64), int(ours.sum())),
+            Figure(f"R({name})", hit, theirs.astype(np.float64), int(theirs.sum())),
+            Figure(f"F1({name})", hit, (ours.astype(np.float64) + theirs) / 2, int((ours | theirs).sum())),
+        ]
+    bins = {name: (grouped(p, name), grouped(q, name)) for name in GROUPINGS}
+    found += [Figure(f"JSD({name})", jsd(a, b), one, len(p)) for name, (a, b) in bins.items()]
+    found += [Figure(f"MSE({name})", np.square(a - b).mean(axis=-1), one, len(p)) for name, (a, b) in bins.items()]
+    return tuple(found)
+
+
+def rates(predicted: npt.ArrayLike) -> tuple[Figure, ...]:
+    """rate(B) and rate(PB+B): the expected share of annotators who call a turn that. predicted: (turns, 3)."""
+    p = np.asarray(predicted, dtype=np.float64)
+    one = np.ones(len(p))
+    return tuple(
+        Figure(f"rate({name})", p[:, list(positive)].sum(axis=-1), one, len(p)) for name, positive in _POSITIVE.items()
+    )
+
+
+def annotator_halves(counts: npt.ArrayLike, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Each turn's annotators dealt at random into two halves: how far people are from other people.
+
+    counts: (..., 3) whole numbers, at least two annotators a turn. Returns two (..., 3) of probabilities; of an odd
+    number of annotators the first half has one fewer. Which annotator said what in other turns is not known from
+    counts, so each turn is dealt anew.
+    """
+    rows = np.asarray(counts, dtype=np.int64)
+    sizes = rows.sum(axis=-1)
+    if (sizes < 2).any():
+        raise ValueError("a turn with one annotator has no halves")
+    o = rng.hypergeometric(rows[..., 0], rows[..., 1] + rows[..., 2], sizes // 2)
+    t = rng.hypergeometric(rows[..., 1], rows[..., 2], sizes // 2 - o)
+    first = np.stack([o, t, sizes // 2 - o - t], axis=-1)
+    return shares(first), shares(rows - first)

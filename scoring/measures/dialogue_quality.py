@@ -1,0 +1,54 @@
+"""Dialogue quality (STC-3, DialEval): how well a predictor tells how annotators rate a whole dialogue.
+
+Annotators give a dialogue one of L ordered levels, for each of several questions (A: is the task accomplished, S: is
+the customer satisfied, E: is the exchange effective). Predicted and gold are distributions over the levels; the
+dialogue's score is their divergence, and a predictor's score is the plain mean over dialogues.
+
+    NMD, RSNOD          the measures of the evaluation campaigns; they know that levels are ordered
+    RNSS, JSD, SNOD     those of the task's design, [STC3] §3.2.3
+
+All lie in [0, 1] and 0 is good: they are divergences. Official tables print -log2 of the mean instead, for which more
+is better and which has no upper bound; `minus_log2` gives it, always under a name of its own.
+
+Source: [STC3] T. Sakai, "Towards Automatic Evaluation of Multi-Turn Dialogues", EVIA 2017, Eq. 3-10.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import numpy as np
+import numpy.typing as npt
+
+from scoring.divergences import Divergence, jsd, nmd, rnss, rsnod, snod
+
+__all__ = ["QUALITY_DIVERGENCES", "minus_log2", "quality_divergences"]
+
+Floats = npt.NDArray[np.float64]
+
+QUALITY_DIVERGENCES: Mapping[str, Divergence] = MappingProxyType(
+    {"NMD": nmd, "RSNOD": rsnod, "RNSS": rnss, "JSD": jsd, "SNOD": snod}
+)
+"""By the names they print, the official ones first."""
+
+
+def quality_divergences(predicted: npt.ArrayLike, gold: npt.ArrayLike) -> dict[str, Floats]:
+    """predicted, gold: (..., L) distributions over the ordered levels, L >= 2. Returns (...) for each measure.
+
+    The order may run up or down: all five are the same for both. Raises ValueError for a row that is none.
+    """
+    return {name: divergence(predicted, gold) for name, divergence in QUALITY_DIVERGENCES.items()}
+
+
+def minus_log2(mean: float) -> float:
+    """-log2 of a mean divergence in [0, 1]: from 0 up, infinite for a perfect predictor, NaN for NaN.
+
+    What the official script prints. It is no mean over dialogues; its interval is that of the mean, turned over.
+    """
+    if math.isnan(mean):
+        return math.nan
+    if not 0 <= mean <= 1:
+        raise ValueError(f"a mean divergence lies in [0, 1], not {mean}")
+    return -math.log2(mean) + 0.0 if mean > 0 else math.inf

@@ -1,0 +1,56 @@
+"""ERR: expected reciprocal rank of a ranked list, and the decay behind it, which iRBU and the GF of lists share.
+
+A user reads from the top and stops, satisfied, at a document with the probability that its grade earns. Source:
+Chapelle, Metzler, Zhang and Grinspan, CIKM 2009; in the form of [GFRC] §2.1 and Sakai, Kim and Kang, TOIS 2023
+(arXiv 2204.00280), where gains are free and gmax is the largest of them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["decay", "err", "stop_probability"]
+
+Floats = npt.NDArray[np.float64]
+
+
+def stop_probability(gains: npt.ArrayLike, highest: float) -> Floats:
+    """g / (gmax + 1): how likely a document of this gain satisfies its reader.
+
+    gains: (...) in [0, highest]. highest: gmax, the largest gain of the whole collection and not of the list, above 0.
+    Returns (...) in [0, 1). Raises ValueError for gains out of range.
+    """
+    found = np.asarray(gains, dtype=np.float64)
+    if not np.isfinite(highest) or highest <= 0:
+        raise ValueError(f"the highest gain must be a number above 0, not {highest}")
+    if not np.all((found >= 0) & (found <= highest)):
+        raise ValueError(f"gains lie between 0 and the highest gain, {highest:g}")
+    stops: Floats = found / (highest + 1)
+    return stops
+
+
+def decay(gains: npt.ArrayLike, highest: float) -> Floats:
+    """The share of users who stop at each rank k: stop_k · product over j < k of (1 - stop_j).
+
+    gains: (..., K) of the documents from the top. Returns (..., K), each in [0, 1); a row sums to less than 1, the
+    rest being users whom the list does not satisfy. (..., 0) for an empty list.
+    """
+    stops = stop_probability(gains, highest)
+    if stops.ndim == 0:
+        raise ValueError("gains need a last axis: the ranks")
+    going_on = np.cumprod(1.0 - stops, axis=-1)
+    reached = np.concatenate([np.ones((*stops.shape[:-1], 1)), going_on], axis=-1)[..., : stops.shape[-1]]
+    shares: Floats = stops * reached
+    return shares
+
+
+def err(gains: npt.ArrayLike, highest: float) -> Floats:
+    """ERR = sum over k of decay_k / k.
+
+    gains: (..., K). Returns (...) in [0, 1). An empty list, and one without a relevant document, has ERR 0: nobody is
+    ever satisfied.
+    """
+    shares = decay(gains, highest)
+    value: Floats = (shares / np.arange(1, shares.shape[-1] + 1)).sum(axis=-1)
+    return value

@@ -1,0 +1,65 @@
+"""GF and GFR of a ranked list: group fairness weighed by where users stop, and its mean with a utility.
+
+    GF-X = sum over k of decay_k · (1 - X(achieved at k, gold)),   X one of JSD, NMD, RNOD
+    GFR  = unweighted mean of one utility (ERR or iRBU) and one GF for each attribute set
+
+achieved at k is the mean membership of *all* the top k documents, relevant or not; a document whose groups are not
+known is uniform. The GF of a conversation (`scoring.measures.fairness`) takes relevant nuggets only: the two are not
+on one scale, and must not be compared as if they were.
+
+Source: Sakai, Kim and Kang, TOIS 2023 (arXiv 2204.00280); [GFRC] Eq. 1 with equal weights; NTCIREVAL's GFRcompute.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from scoring.divergences import Divergence, distr_sim
+from scoring.measures.err import decay
+
+__all__ = ["achieved", "gfr", "list_fairness"]
+
+Floats = npt.NDArray[np.float64]
+
+
+def achieved(memberships: npt.ArrayLike) -> Floats:
+    """The mean membership of the top k documents, for every k.
+
+    memberships: (..., K, C), rows of probabilities, from the top. Returns (..., K, C).
+    """
+    rows = np.asarray(memberships, dtype=np.float64)
+    sums: Floats = np.cumsum(rows, axis=-2)
+    return sums / np.arange(1, rows.shape[-2] + 1)[:, None]
+
+
+def list_fairness(
+    gains: npt.ArrayLike, memberships: npt.ArrayLike, gold: npt.ArrayLike, highest: float, divergence: Divergence
+) -> Floats:
+    """GF-X of a list for one attribute set.
+
+    gains: (..., K) of the documents from the top, in [0, highest]. memberships: (..., K, C), rows of probabilities.
+    gold: (C,). highest: gmax of the collection. divergence: X, JSD for nominal groups, NMD or RNOD for ordinal ones.
+    Returns (...) in [0, 1). An empty list, and one without a relevant document, has GF 0, since nobody stops anywhere:
+    fairness counts only where somebody is served. Raises ValueError for what is not a distribution.
+    """
+    shares = decay(gains, highest)
+    if shares.shape[-1] == 0:
+        return np.zeros(shares.shape[:-1])
+    similar = distr_sim(achieved(memberships), gold, divergence)
+    value: Floats = (shares * similar).sum(axis=-1)
+    return value
+
+
+def gfr(utility: float, fairness: Sequence[float]) -> float:
+    """GFR = (utility + sum of GF over the M attribute sets) / (1 + M), in [0, 1).
+
+    utility: ERR or iRBU. fairness: one GF a set, NMD or RNOD where it is ordinal, JSD where it is nominal. NaN where M
+    is 0 or a part is NaN: a utility alone says nothing of groups.
+    """
+    if not fairness:
+        return math.nan
+    return math.fsum((utility, *fairness)) / (1 + len(fairness))

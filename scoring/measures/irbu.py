@@ -1,0 +1,31 @@
+"""iRBU: intentwise rank-biased utility of a ranked list, ERR with a gentler utility.
+
+Who stops at rank k has had the utility p^k: with p near 1 it matters much that a user is satisfied at all, and little
+how far down. Source: Sakai and Zeng, SIGIR 2019; in the form of Sakai, Kim and Kang, TOIS 2023 (arXiv 2204.00280).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from scoring.measures.err import decay
+
+__all__ = ["PERSISTENCE", "irbu"]
+
+PERSISTENCE = 0.99
+"""p of the NTCIR tasks."""
+
+
+def irbu(gains: npt.ArrayLike, highest: float, *, persistence: float = PERSISTENCE) -> npt.NDArray[np.float64]:
+    """iRBU = sum over k of decay_k · p^k.
+
+    gains: (..., K) of the documents from the top, in [0, highest]. highest: gmax of the collection. persistence: p in
+    (0, 1]; 1 is the share of users who are ever satisfied. Returns (...) in [0, 1). An empty list, and one without a
+    relevant document, has iRBU 0. Raises ValueError for gains or p out of range.
+    """
+    if not 0 < persistence <= 1:
+        raise ValueError(f"persistence lies in (0, 1], not {persistence}")
+    shares = decay(gains, highest)
+    value: npt.NDArray[np.float64] = (shares * persistence ** np.arange(1, shares.shape[-1] + 1)).sum(axis=-1)
+    return value

@@ -1,0 +1,61 @@
+"""Nugget detection (STC-3, DialEval): how well a predictor tells what annotators find in each block of a dialogue.
+
+A block is all that one side says before the other side speaks. Annotators give it one type of its side; predicted and
+gold are distributions over the types, which have no order, so RNSS and JSD compare them.
+
+    customer    CNUG0 states the problem · CNUG useful to the helpdesk · CNUG* says that it is solved · CNaN none
+    helpdesk    HNUG useful to the customer · HNUG* gives the solution · HNaN none
+
+A dialogue's score is alpha times the mean over customer blocks plus (1 - alpha) times the mean over helpdesk blocks
+([STC3] Eq. 12), so that a talkative side weighs no more; a dialogue without one side takes the other's mean as it is.
+A predictor's score is the plain mean over dialogues (Eq. 13). In [0, 1], 0 is good.
+
+Source: [STC3] T. Sakai, "Towards Automatic Evaluation of Multi-Turn Dialogues", EVIA 2017, §3.2.4.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+import numpy as np
+import numpy.typing as npt
+
+from scoring.divergences import Divergence, jsd, rnss
+
+__all__ = ["CUSTOMER_TYPES", "HELPDESK_TYPES", "NUGGET_DIVERGENCES", "dialogue_score", "side_mean"]
+
+CUSTOMER_TYPES = ("CNUG0", "CNUG", "CNUG*", "CNaN")
+HELPDESK_TYPES = ("HNUG", "HNUG*", "HNaN")
+
+NUGGET_DIVERGENCES: Mapping[str, Divergence] = MappingProxyType({"RNSS": rnss, "JSD": jsd})
+"""By the names they print."""
+
+
+def side_mean(predicted: Sequence[npt.ArrayLike], gold: Sequence[npt.ArrayLike], divergence: Divergence) -> float:
+    """Mean divergence over the blocks of one side of one dialogue; NaN where there are none.
+
+    predicted, gold: (blocks, T) distributions over the side's types.
+    """
+    if len(predicted) != len(gold):
+        raise ValueError(f"{len(predicted)} predicted blocks and {len(gold)} gold ones")
+    if not len(gold):
+        return math.nan
+    each = divergence(np.asarray(predicted, dtype=np.float64), np.asarray(gold, dtype=np.float64))
+    return math.fsum(each.tolist()) / len(gold)
+
+
+def dialogue_score(customer: float, helpdesk: float, alpha: float = 0.5) -> float:
+    """Eq. 12 from the means of the two sides. alpha: weight of the customer's side, in [0, 1].
+
+    A side without blocks is NaN, and the other side is then the score; NaN where neither has any. Where alpha gives the
+    only side no weight, its mean is the score all the same.
+    """
+    if not 0 <= alpha <= 1:
+        raise ValueError(f"alpha must lie in [0, 1], not {alpha}")
+    if math.isnan(customer):
+        return helpdesk
+    if math.isnan(helpdesk):
+        return customer
+    return alpha * customer + (1 - alpha) * helpdesk

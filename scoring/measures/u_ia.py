@@ -1,0 +1,23 @@
+"""U-IA: intent-aware U-measure, for a query that different users mean differently.
+
+The intent is latent: one branch at the root of what can happen, after which the same trailtext earns different gains.
+
+Source: Sakai and Dou, SIGIR 2013; [SWAN] §3 names it as one of the two ancestors of stochastic SWAN.
+"""
+
+from __future__ import annotations
+
+import numpy.typing as npt
+
+from scoring.measures.u_measure import expected_utility
+
+__all__ = ["u_ia"]
+
+
+def u_ia(intents: npt.ArrayLike, utilities: npt.ArrayLike) -> float:
+    """U-IA = sum over the intents i of P(i)·U_i.
+
+    intents: (I,) probabilities, sum 1. utilities: (I,) U of the trailtext with the gains that count under each intent.
+    Between the smallest and the largest U_i; NaN for I = 0 and where an intent that can happen has no U.
+    """
+    return expected_utility(intents, utilities)

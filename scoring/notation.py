@@ -1,0 +1,185 @@
+"""How a measure is written: `R`, `GF(RATINGS, by=RNOD)`, `SWAN(weights=linear(L=1250))`, `CVaR(R, beta=0.25)`.
+
+    parse(text)   the term that a text says; InputError with the column where it says none
+    str(term)     the one way a term is written: parse(str(term)) == term, and equal terms are written alike
+
+A term is a name, and in brackets what it is taken of, then its parameters as name=value. A value is a number or a term,
+or a product of terms (`linear(L=1250)*last_turn`), which is a term of the name `*`.
+Tables print measures so, and the command line takes them so: what was printed can be asked for again.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from topics.errors import InputError, Place
+
+__all__ = ["Term", "Value", "parse", "parse_all"]
+
+PRODUCT = "*"
+
+_DEEPEST = 20
+_LONGEST = 2000
+_TOKEN = re.compile(
+    r"\s*(?:(?P<number>[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?![\w%]))"
+    r"|(?P<name>[^\W\d][\w%-]*|%[\w%-]+)|(?P<mark>[(),=*]))"
+)
+_ADVICE = "write it as tables print it, for example GF(RATINGS, by=NMD) or SWAN(weights=linear(L=1250))"
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A name with what it is taken of and its parameters.
+
+    name: letters, digits, `_`, `-` and `%`, or `*` for a product. arguments: what stands without a name, in order.
+    parameters: (name, value) pairs in the order of their names, each name once; equal terms are equal whatever order
+    they were written in.
+    """
+
+    name: str
+    arguments: tuple[Value, ...] = ()
+    parameters: tuple[tuple[str, Value], ...] = ()
+
+    def __post_init__(self) -> None:
+        names = [name for name, _ in self.parameters]
+        if len(set(names)) < len(names):
+            raise ValueError(f"a parameter of {self.name} is given twice")
+        object.__setattr__(self, "parameters", tuple(sorted(self.parameters)))
+
+    def get(self, name: str) -> Value | None:
+        """The parameter's value; None where it is not given."""
+        return dict(self.parameters).get(name)
+
+    def __str__(self) -> str:
+        if self.name == PRODUCT:
+            return PRODUCT.join(map(_written, self.arguments))
+        inside = [_written(value) for value in self.arguments]
+        inside += [f"{name}={_written(value)}" for name, value in self.parameters]
+        return f"{self.name}({', '.join(inside)})" if inside else self.name
+
+
+Value: TypeAlias = float | Term
+"""A number, or a term; a bare word such as RATINGS is a term without anything in it."""
+
+
+def parse(text: str) -> Term:
+    """The term that `text` says. Raises InputError that names the column, counted from 1."""
+    found = list(parse_all(text))
+    if len(found) != 1:
+        what = "nothing stands here" if not found else f"{len(found)} measures stand here"
+        raise InputError(f"one measure is wanted, and {what}: {text!r}", advice=_ADVICE)
+    return found[0]
+
+
+def parse_all(text: str) -> tuple[Term, ...]:
+    """Every term of a list separated by commas; () for an empty text. Raises InputError as `parse` does."""
+    reader = _Reader(text)
+    found: list[Term] = []
+    while not reader.done:
+        if found:
+            reader.take(",")
+        value = reader.value(0)
+        if not isinstance(value, Term):
+            raise reader.fault("a number is no measure")
+        found.append(value)
+    return tuple(found)
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        if len(text) > _LONGEST:
+            raise InputError(f"a measure of {len(text)} characters", allowed=f"at most {_LONGEST}")
+        self._text = text
+        self._tokens = list(_tokens(text))
+        self._at = 0
+
+    @property
+    def done(self) -> bool:
+        return self._at == len(self._tokens)
+
+    def peek(self, mark: str) -> bool:
+        return not self.done and self._tokens[self._at][:2] == ("mark", mark)
+
+    def take(self, mark: str, *, or_else: str = "") -> None:
+        if not self.peek(mark):
+            raise self.fault(f"{mark!r} or {or_else!r} is missing" if or_else else f"{mark!r} is missing")
+        self._at += 1
+
+    def value(self, depth: int) -> Value:
+        """A number, a term, or a product of terms."""
+        found = self.single(depth)
+        if not self.peek(PRODUCT):
+            return found
+        factors = [found]
+        while self.peek(PRODUCT):
+            self._at += 1
+            factors.append(self.single(depth))
+        if not all(isinstance(factor, Term) for factor in factors):
+            raise self.fault("a number is no factor")
+        return Term(PRODUCT, tuple(factors))
+
+    def single(self, depth: int) -> Value:
+        if self.done or self._tokens[self._at][0] == "mark":
+            raise self.fault("a name or a number is missing")
+        if depth > _DEEPEST:
+            raise self.fault(f"brackets more than {_DEEPEST} deep")
+        kind, text, _ = self._tokens[self._at]
+        if kind == "number":
+            number = float(text)
+            if not math.isfinite(number):
+                raise self.fault(f"{text} is too large a number")
+            self._at += 1
+            return number + 0.0
+        self._at += 1
+        if not self.peek("("):
+            return Term(text)
+        self._at += 1
+        arguments: list[Value] = []
+        parameters: dict[str, Value] = {}
+        while not self.peek(")"):
+            if arguments or parameters:
+                self.take(",", or_else=")")
+            if self._names_a_parameter():
+                name = self._tokens[self._at][1]
+                if name in parameters:
+                    raise self.fault(f"{name} is given twice")
+                self._at += 2
+                parameters[name] = self.value(depth + 1)
+            elif parameters:
+                raise self.fault("what a measure is taken of stands before its parameters")
+            else:
+                arguments.append(self.value(depth + 1))
+        self.take(")")
+        return Term(text, tuple(arguments), tuple(parameters.items()))
+
+    def _names_a_parameter(self) -> bool:
+        following = self._tokens[self._at : self._at + 2]
+        return [token[0] for token in following] == ["name", "mark"] and following[1][1] == "="
+
+    def fault(self, what: str) -> InputError:
+        column = self._tokens[self._at][2] if not self.done else len(self._text)
+        return InputError(f"{what} in {self._text!r}", place=Place("measure", 1, column + 1), advice=_ADVICE)
+
+
+def _tokens(text: str) -> Iterator[tuple[str, str, int]]:
+    at = 0
+    end = len(text.rstrip())
+    while at < end:
+        found = _TOKEN.match(text, at)
+        if found is None or found.lastgroup is None:
+            column = at + len(text[at:]) - len(text[at:].lstrip())
+            raise InputError(
+                f"{text[column]!r} cannot stand in {text!r}", place=Place("measure", 1, column + 1), advice=_ADVICE
+            )
+        yield found.lastgroup, found[found.lastgroup], found.start(found.lastgroup)
+        at = found.end()
+
+
+def _written(value: Value) -> str:
+    if isinstance(value, Term):
+        return str(value)
+    return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(float(value))

@@ -1,0 +1,83 @@
+"""Text files of columns separated by white space, as evaluation tools of ranked lists exchange them.
+
+They may be large (a run of a million lines), so lines are plain lists of text, and the column of a fault is looked for
+only where there is one.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from os import PathLike
+
+from topics.errors import InputError, Place
+from topics.regular_file import missing_advice, read_regular
+from topics.text_file import decoded
+
+__all__ = ["LARGEST", "ColumnFile", "shown"]
+
+LARGEST = 512 * 1024 * 1024
+"""Bytes: ten million lines of a run. Whatever is larger is no such file, and would take the memory of the machine."""
+
+_CELL = re.compile(r"\S+")
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnFile:
+    """A file read whole. path: as it was given. text: its lines. kind: what it should be, for messages."""
+
+    path: str
+    text: str
+    kind: str
+
+    @classmethod
+    def read(cls, path: str | PathLike[str], kind: str) -> ColumnFile:
+        """The file at `path`. Raises InputError where it is not there, no regular file, too large or not UTF-8."""
+        place = Place.of(path)
+        try:
+            data = read_regular(path, LARGEST + 1)
+        except FileNotFoundError:
+            raise InputError("no such file", place=place, advice=missing_advice(path)) from None
+        except OSError as fault:
+            raise InputError(f"cannot be read: {fault.strerror}", place=place) from None
+        except ValueError as fault:  # a NUL in the path itself
+            raise InputError(f"this is no path: {fault}") from None
+        if len(data) > LARGEST:
+            raise InputError(f"larger than {LARGEST // 2**20} MiB: not {kind}", place=place)
+        return cls(place.path, decoded(data, place.path, kind), kind)
+
+    def rows(self) -> Iterator[tuple[int, list[str]]]:
+        """(line number from 1, its cells) for every line that holds anything."""
+        for number, line in enumerate(self.text.split("\n"), 1):
+            cells = line.split()
+            if cells:
+                yield number, cells
+
+    def fault(
+        self, line: int, cell: int, what: str, *, allowed: str | None = None, advice: str | None = None
+    ) -> InputError:
+        """An error at a cell (from 0; the last one there is, where there are fewer), ready to raise."""
+        found = list(_CELL.finditer(self.text.split("\n")[line - 1]))
+        column = found[min(cell, len(found) - 1)].start() + 1 if found else 1
+        return InputError(what, place=Place(self.path, line, column), allowed=allowed, advice=advice)
+
+    def empty(self, what: str) -> InputError:
+        """The error for a file without a single line of what it should hold."""
+        return InputError(f"the file holds no {what}", place=Place(self.path, 1, 1), allowed=self.kind)
+
+    def probability(self, line: int, cell: int, text: str) -> float:
+        """A number from 0 to 1. Raises InputError at its cell."""
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not 0 <= value <= 1 or "_" in text:
+            raise self.fault(line, cell, f"{shown(text)} is no probability", allowed="a number from 0 to 1")
+        return value
+
+
+def shown(text: str) -> str:
+    """A cell in a message: quoted, and cut where it is long."""
+    return repr(text if len(text) <= 60 else f"{text[:59]}…")

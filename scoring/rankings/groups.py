@@ -1,0 +1,159 @@
+"""Attribute sets of ranked documents: NTCIREVAL's membership files (gmemb) and gold distributions (golddistr).
+
+    gmemb       `topic document p1 … pC`, a line each: to which of the C groups a document belongs, summing to 1
+    golddistr   one probability a line, C lines: the shares the groups should have
+
+A set belongs to the topics its membership file speaks of. Its name is that of the gold file without `.golddistr`
+(`M-RATINGS.golddistr`), and its membership file ends in `.NAME.gmemb` or is `NAME.gmemb`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from os import PathLike, fspath
+from pathlib import Path
+from types import MappingProxyType
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from scoring.rankings.columns import ColumnFile, shown
+from topics.errors import InputError, Place
+
+__all__ = ["DocumentGroups", "Scale", "named_files", "read_groups"]
+
+Scale = Literal["ordinal", "nominal"]
+
+_TOLERANCE = 1e-6 * (1 + 1e-6)  # 0.333333 three times is off by 1e-6 and a rounding
+_NAME = re.compile(r"[^\W\d][\w%-]*")
+_KNOWN: Mapping[str, Scale] = {  # the attribute sets of NTCIR FairWeb-1 and -2, and of NTCIREVAL's own example
+    "RATINGS": "ordinal",
+    "HINDEX": "ordinal",
+    "SUBSCS": "ordinal",
+    "FOLLOWERS": "ordinal",
+    "ORIGIN": "nominal",
+    "GENDER": "nominal",
+    "PRONOUN": "nominal",
+}
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class DocumentGroups:
+    """One attribute set over documents.
+
+    name: as in `M-RATINGS`. scale: None where nobody said whether the groups have an order. gold: (C,) shares.
+    memberships: by topic and document, C shares.
+    """
+
+    name: str
+    scale: Scale | None
+    gold: npt.NDArray[np.float64]
+    memberships: Mapping[str, Mapping[str, tuple[float, ...]]]
+
+    def rows(self, topic: str, documents: Iterable[str]) -> tuple[npt.NDArray[np.float64], int]:
+        """((K, C) memberships of the documents, how many of them have none here and are taken as uniform)."""
+        known = self.memberships.get(topic, {})
+        size = len(self.gold)
+        uniform = (1 / size,) * size
+        found = [known.get(document, uniform) for document in documents]
+        unknown = sum(row is uniform for row in found)
+        return np.array(found, dtype=np.float64).reshape(-1, size), unknown
+
+
+def named_files(files: Iterable[str], suffix: str) -> dict[str, str]:
+    """Files by the name of their attribute set, told as NAME=FILE or by the file's own name. Raises InputError."""
+    found: dict[str, str] = {}
+    for given in files:
+        name, mark, path = given.partition("=")
+        if not mark or not _NAME.fullmatch(name):
+            path = given
+            # `toy.M-RATINGS.gmemb`: what stands before the name says which collection it is of
+            name = Path(given).name.removesuffix(suffix).rpartition(".")[2]
+        if not _NAME.fullmatch(name):
+            raise InputError(
+                f"the file's name gives its attribute set no name: {shown(name)}",
+                place=Place(path),
+                allowed="letters, digits, _ and -",
+                advice=f"say NAME=FILE, for example RATINGS={path}",
+            )
+        if name in found:
+            raise InputError(f"two files for attribute set {name}: {found[name]} and {path}")
+        found[name] = path
+    return found
+
+
+def read_groups(
+    memberships: Mapping[str, str | PathLike[str]],
+    golds: Mapping[str, str | PathLike[str]],
+    scales: Mapping[str, Scale] = MappingProxyType({}),
+) -> tuple[DocumentGroups, ...]:
+    """Attribute sets from their files, in the order of their names.
+
+    memberships, golds: file by name of the set. scales: what was said of the scale; the sets of NTCIR FairWeb are
+    known by the last part of their names. Raises InputError for a set with one file only, for sizes that do not agree,
+    and, with line and column, for the first fault in a file.
+    """
+    for name, path in (*memberships.items(), *golds.items()):
+        other = "gold distribution" if name not in golds else "membership file"
+        if name not in golds or name not in memberships:
+            raise InputError(
+                f"attribute set {name} has no {other}",
+                place=Place(fspath(path)),
+                advice="give both --membership and --gold; NAME=FILE says what a file belongs to",
+            )
+    for name in scales:
+        if name not in golds:
+            raise InputError(f"there is no attribute set {name!r}", allowed=", ".join(sorted(golds)) or "none")
+    found = []
+    for name in sorted(golds):
+        gold = _gold(golds[name])
+        scale = scales.get(name, _KNOWN.get(name.rpartition("-")[2]))
+        rows = _memberships(memberships[name], len(gold), fspath(golds[name]))
+        found.append(DocumentGroups(name, scale, np.array(gold), rows))
+    return tuple(found)
+
+
+def _gold(path: str | PathLike[str]) -> list[float]:
+    file = ColumnFile.read(path, "a gold distribution (one probability a line)")
+    shares = []
+    line = 1
+    for line, cells in file.rows():
+        if len(cells) > 1:
+            raise file.fault(line, 1, f"the line has {len(cells)} columns", allowed="one probability a line")
+        shares.append(file.probability(line, 0, cells[0]))
+    if not shares:
+        raise file.empty("probabilities")
+    if len(shares) < 2:
+        raise file.fault(line, 0, "the distribution has one group", allowed="two groups or more, a line each")
+    if abs(sum(shares) - 1) > _TOLERANCE:
+        raise file.fault(line, 0, f"the probabilities sum to {sum(shares):.9g}", allowed="a sum of 1, within 1e-6")
+    return shares
+
+
+def _memberships(path: str | PathLike[str], size: int, gold: str) -> Mapping[str, Mapping[str, tuple[float, ...]]]:
+    file = ColumnFile.read(path, "group memberships (topic document p1 … pC)")
+    found: dict[str, dict[str, tuple[float, ...]]] = {}
+    for line, cells in file.rows():
+        if len(cells) != size + 2:
+            raise file.fault(
+                line,
+                size + 2,
+                f"the line has {len(cells)} columns",
+                allowed=f"{size + 2}: topic, document and the {size} groups of {gold}",
+            )
+        topic, document = cells[:2]
+        row = tuple(file.probability(line, place, text) for place, text in enumerate(cells[2:], 2))
+        if abs(sum(row) - 1) > _TOLERANCE:
+            raise file.fault(line, 2, f"the memberships sum to {sum(row):.9g}", allowed="a sum of 1, within 1e-6")
+        documents = found.setdefault(topic, {})
+        if document in documents:
+            raise file.fault(
+                line, 1, f"{shown(document)} stands twice for topic {topic}", advice="keep the line that is right"
+            )
+        documents[document] = row
+    if not found:
+        raise file.empty("memberships")
+    return MappingProxyType({topic: MappingProxyType(documents) for topic, documents in found.items()})

@@ -1,0 +1,279 @@
+"""The figures of ranked lists in long form: ERR, iRBU, GF and GFR for each topic of each run, and their means."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+import numpy as np
+
+from scoring.divergences import DIVERGENCES
+from scoring.measures.err import err
+from scoring.measures.gfr import gfr, list_fairness
+from scoring.measures.irbu import PERSISTENCE, irbu
+from scoring.notation import Term, Value
+from scoring.rankings.groups import DocumentGroups, Scale
+from scoring.rankings.qrels import Qrels
+from scoring.rankings.run import Run
+from scoring.statistics.bootstrap import Interval, Resampler, no_interval
+from scoring.table import FORMAT, ScoreRow
+from topics.errors import InputError
+
+__all__ = ["ALL_DOCUMENTS", "GAINS", "ListScores", "ListSettings", "list_scores"]
+
+GAINS: Mapping[int, float] = MappingProxyType({1: 1.0, 2: 3.0})
+"""2^grade - 1, as in ERR's paper and in NTCIREVAL's guide."""
+
+ALL_DOCUMENTS = "over all documents of the list; GF of conversations takes relevant nuggets only"
+
+_DIVERGENCES: Mapping[Scale | None, tuple[str, ...]] = {
+    "ordinal": ("RNOD", "NMD", "JSD"),
+    "nominal": ("JSD", "RNOD", "NMD"),
+    None: ("RNOD", "NMD", "JSD"),
+}
+_ORDINAL = ("RNOD", "NMD")
+_ORDERLESS = "the groups have no order, so this says little: read by=JSD"
+_ORDER_BLIND = "JSD does not see the order of the groups: read by=RNOD or by=NMD"
+_EMPTY = "no documents: an empty list serves nobody"
+
+
+@dataclass(frozen=True, slots=True)
+class ListSettings:
+    """gains: gain of each relevance grade from 1 on, from 0 to 10^6; gmax is the largest of them. cutoff: documents of
+    a list that count, None for all. persistence: p of iRBU, in (0, 1]. level: confidence of the intervals, from .5 to
+    .9999. replications: bootstrap draws, from 100 to 1,000,000. Raises InputError for what is not allowed.
+    """
+
+    gains: Mapping[int, float] = field(default_factory=lambda: GAINS)
+    cutoff: int | None = None
+    persistence: float = PERSISTENCE
+    level: float = 0.95
+    replications: int = 2000
+
+    def __post_init__(self) -> None:
+        for grade, gain in self.gains.items():
+            if grade < 1 or not 0 <= gain <= 1e6:
+                raise InputError(
+                    f"L{grade}={gain:g} is not allowed", allowed="grades from L1, each with a gain from 0 to 1000000"
+                )
+        if not self.gains or max(self.gains.values()) <= 0:
+            raise InputError("no grade has a gain above 0", allowed="for example L1=1,L2=3")
+        for name, value, fine, allowed in (
+            ("cutoff", self.cutoff, self.cutoff is None or self.cutoff >= 1, "a number of documents from 1"),
+            ("persistence", self.persistence, 0 < self.persistence <= 1, "a number above 0, up to 1"),
+            ("level", self.level, 0.5 <= self.level <= 0.9999, "a number from 0.5 to 0.9999"),
+            ("replications", self.replications, 100 <= self.replications <= 10**6, "from 100 to 1000000"),
+        ):
+            if not fine:
+                raise InputError(f"{name} {value} is not allowed", allowed=allowed)
+        object.__setattr__(self, "gains", MappingProxyType(dict(sorted(self.gains.items()))))
+
+    def as_json(self) -> dict[str, object]:
+        """A JSON value that names every parameter."""
+        return {
+            "gains": {f"L{grade}": gain for grade, gain in self.gains.items()},
+            "cutoff": self.cutoff,
+            "persistence": self.persistence,
+            "level": self.level,
+            "replications": self.replications,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ListScores:
+    """rows: by run; topics in the order of the qrels, then the means over them. notes: what a reader must know."""
+
+    rows: tuple[ScoreRow, ...]
+    settings: ListSettings
+    groups: tuple[DocumentGroups, ...]
+    notes: tuple[str, ...]
+
+    def as_json(self) -> dict[str, object]:
+        """The `harvest-scores/1` document; its settings are those of lists."""
+        scales = {one.name: one.scale for one in self.groups}
+        return {
+            "format": FORMAT,
+            "settings": {**self.settings.as_json(), "attributes": scales},
+            "notes": list(self.notes),
+            "rows": [row.as_json() for row in self.rows],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _Figure:
+    """One value of one list. term: the measure. n: documents. unknown: of them, without a membership."""
+
+    term: Term
+    value: float
+    unknown: int = 0
+    note: str = ""
+
+
+def list_scores(
+    runs: Sequence[Run],
+    qrels: Qrels,
+    groups: Sequence[DocumentGroups],
+    settings: ListSettings,
+    rng: np.random.Generator,
+) -> ListScores:
+    """Score every run on every topic of the qrels.
+
+    A run's list for a topic may be missing: it is then empty, and every measure 0. A document that is not judged is
+    nonrelevant and counted (`unjudged`); one without a membership is uniform and counted (`unknown`). A set says
+    something about the topics its membership file speaks of, and GFR of a topic takes all sets of that topic. Topics
+    that only the run has are left out, and a note says so. rng: one number is drawn from it, for the bootstrap over
+    topics. Raises InputError for two runs of one name, and for a grade without a gain.
+    """
+    qrels.check_gains(settings.gains)
+    names = [run.name for run in runs]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(
+                f"{names.count(name)} runs are called {name!r}", advice="give them different names in the last column"
+            )
+    resampler = Resampler(rng, replications=settings.replications, level=settings.level)
+    rows: list[ScoreRow] = []
+    for run in runs:
+        by_topic = {
+            topic: tuple(_figures(run.rankings.get(topic, ()), topic, judged, groups, settings))
+            for topic, judged in qrels.grades.items()
+        }
+        own = []
+        for topic, figures in by_topic.items():
+            documents = run.rankings.get(topic, ())[: settings.cutoff]
+            unjudged = sum(document not in qrels.grades[topic] for document in documents)
+            own += [_row(run.name, topic, figure, len(documents), unjudged) for figure in figures]
+        rows += own
+        rows += _means(run.name, list(qrels.grades), own, settings.level, resampler)
+    return ListScores(tuple(rows), settings, tuple(groups), _notes(runs, qrels, groups))
+
+
+def _figures(
+    ranking: Sequence[str],
+    topic: str,
+    judged: Mapping[str, int],
+    groups: Sequence[DocumentGroups],
+    settings: ListSettings,
+) -> Iterator[_Figure]:
+    documents = ranking[: settings.cutoff]
+    worth = {0: 0.0, **settings.gains}
+    gains = np.array([worth[judged.get(document, 0)] for document in documents])
+    highest = max(settings.gains.values())
+    cut: tuple[tuple[str, Value], ...] = (("cutoff", float(settings.cutoff)),) if settings.cutoff is not None else ()
+    persistence: tuple[tuple[str, Value], ...] = ()
+    if settings.persistence != PERSISTENCE:
+        persistence = (("p", settings.persistence),)
+    utilities = {
+        Term("ERR"): float(err(gains, highest)),
+        Term("iRBU", parameters=persistence): float(irbu(gains, highest, persistence=settings.persistence)),
+    }
+    for utility, value in utilities.items():
+        yield _Figure(Term(utility.name, parameters=(*utility.parameters, *cut)), value)
+    found: dict[tuple[str, str], float] = {}
+    here = [one for one in groups if topic in one.memberships]
+    without = 0
+    for one in here:
+        rows, unknown = one.rows(topic, documents)
+        without += unknown
+        for by in _DIVERGENCES[one.scale]:
+            value = float(list_fairness(gains, rows, one.gold, highest, DIVERGENCES[by]))
+            found[one.name, by] = value
+            note = ALL_DOCUMENTS
+            if one.scale is not None and (by == "JSD") != (one.scale == "nominal"):
+                note = _ORDERLESS if one.scale == "nominal" else _ORDER_BLIND
+            yield _Figure(Term("GF", (Term(one.name),), (("by", Term(by)), *cut)), value, unknown, note)
+    if not here or any(one.scale is None for one in here):
+        return
+    ordered = any(one.scale == "ordinal" for one in here)
+    for utility, value in utilities.items():
+        for ordinal in _ORDINAL if ordered else ("JSD",):
+            parts = [found[one.name, ordinal if one.scale == "ordinal" else "JSD"] for one in here]
+            by_order: tuple[tuple[str, Value], ...] = (("ordinal", Term(ordinal)),) if ordered else ()
+            term = Term("GFR", (utility,), (*by_order, *cut))
+            yield _Figure(term, gfr(value, parts), without, ALL_DOCUMENTS)
+
+
+def _row(system: str, topic: str, figure: _Figure, documents: int, unjudged: int) -> ScoreRow:
+    return ScoreRow(
+        str(figure.term),
+        system,
+        topic,
+        None,
+        None,
+        figure.value,
+        documents,
+        unjudged=unjudged,
+        unknown=figure.unknown,
+        note=figure.note if documents else _EMPTY,
+    )
+
+
+def _means(
+    system: str, topics: Sequence[str], own: Sequence[ScoreRow], level: float, resampler: Resampler
+) -> Iterator[ScoreRow]:
+    """The mean of each measure over the topics that have it, with the topics resampled."""
+    measures: dict[str, dict[str, ScoreRow]] = {}
+    for row in own:
+        assert row.topic is not None
+        measures.setdefault(row.measure, {})[row.topic] = row
+    cells = np.full((len(topics), 1, len(measures)), np.nan)
+    place = {topic: at for at, topic in enumerate(topics)}
+    for column, by_topic in enumerate(measures.values()):
+        for topic, row in by_topic.items():
+            cells[place[topic], 0, column] = row.value
+    intervals: Sequence[Interval] = resampler.means(topics, cells) if measures else ()
+    for (measure, by_topic), interval in zip(measures.items(), intervals, strict=True):
+        shown = interval if not math.isnan(interval.low) else no_interval(interval.note)
+        about = next((row.note for row in by_topic.values() if row.n), "")
+        yield ScoreRow(
+            measure,
+            system,
+            None,
+            None,
+            None,
+            math.fsum(row.value for row in by_topic.values()) / len(by_topic),
+            len(by_topic),
+            topics=len(by_topic),
+            low=shown.low,
+            high=shown.high,
+            level=level if shown.method else None,
+            interval=shown.method or None,
+            resampled=shown.resampled or None,
+            unjudged=sum(row.unjudged for row in by_topic.values()),
+            unknown=sum(row.unknown for row in by_topic.values()),
+            note="; ".join(note for note in (about, shown.note) if note),
+        )
+
+
+def _notes(runs: Sequence[Run], qrels: Qrels, groups: Sequence[DocumentGroups]) -> tuple[str, ...]:
+    notes = []
+    for one in groups:
+        if one.scale is None:
+            notes.append(
+                f"Nobody said whether the groups of {one.name} have an order, so the topics it speaks of have no GFR: "
+                f"say --ordinal {one.name} or --nominal {one.name}."
+            )
+        if not one.memberships.keys() & qrels.grades.keys():
+            notes.append(f"The membership file of {one.name} speaks of no topic of the qrels.")
+    for run in runs:
+        asked = len(qrels.grades.keys() - run.rankings.keys())
+        more = len(run.rankings.keys() - qrels.grades.keys())
+        if asked:
+            notes.append(f"{run.name} has no list for {asked} of {len(qrels.grades)} topics; they count as 0.")
+        if more:
+            notes.append(f"{run.name} has lists for {more} topics that are not in the qrels; they are left out.")
+        if run.tied:
+            notes.append(f"{run.name}: {run.tied} documents share a rank; they stand as in the file.")
+        if run.rising:
+            notes.append(
+                f"{run.name}: {run.rising} documents have a higher score than the one ranked before them; "
+                "the rank column decides."
+            )
+    if groups:
+        notes.append(
+            "GF and GFR of ranked lists are taken over all documents, those of conversations (GFRC) over relevant "
+            "nuggets only: they do not share a scale."
+        )
+    return tuple(notes)

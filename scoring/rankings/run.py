@@ -1,0 +1,123 @@
+"""A run in TREC format: `topic dummy document rank score name`, a line each; the first line may be `<SYSDESC>…`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from os import PathLike
+from types import MappingProxyType
+
+from scoring.rankings.columns import ColumnFile, shown
+
+__all__ = ["Run", "read_run"]
+
+_OPENING, _CLOSING = "<SYSDESC>", "</SYSDESC>"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Ranked lists of one system.
+
+    name: its sixth column. description: what stands in <SYSDESC>, "" without. rankings: by topic, in the order of the
+    file, the documents from the top. The rank column decides; the score is not looked at. tied: documents that share
+    their rank with the one before them: they stand as in the file. rising: documents whose score is above that of the
+    document before them: rank and score then tell different orders.
+    """
+
+    name: str
+    description: str
+    rankings: Mapping[str, tuple[str, ...]]
+    tied: int = 0
+    rising: int = 0
+
+
+@dataclass(slots=True)
+class _List:
+    documents: list[str] = field(default_factory=list)
+    ranks: list[int] = field(default_factory=list)
+    scores: list[float] = field(default_factory=list)
+    lines: list[int] = field(default_factory=list)
+
+
+def read_run(path: str | PathLike[str]) -> Run:
+    """The run in the file at `path`. Raises InputError, with line and column, for the first fault."""
+    file = ColumnFile.read(path, "a TREC run (topic Q0 document rank score name)")
+    lists: dict[str, _List] = {}
+    name = description = ""
+    first = True
+    for line, cells in file.rows():
+        if first and cells[0].startswith(_OPENING):
+            description, first = _description(file, line), False
+            continue
+        first = False
+        if len(cells) != 6:
+            raise _uneven(file, line, cells)
+        topic, _, document, rank, score, tag = cells
+        if not (rank.isascii() and rank.isdigit()) or len(rank) > 18:
+            raise file.fault(line, 3, f"{shown(rank)} is no rank", allowed="a whole number from 0")
+        try:
+            value = float(score)
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value):
+            raise file.fault(line, 4, f"{shown(score)} is no score", allowed="a finite number")
+        if tag != name:
+            if name:
+                raise file.fault(
+                    line,
+                    5,
+                    f"the run is called {shown(name)} above and {shown(tag)} here",
+                    allowed="one run a file",
+                    advice="split the file, or give every line one name",
+                )
+            name = tag
+        here = lists.get(topic)
+        if here is None:
+            here = lists[topic] = _List()
+        here.documents.append(document)
+        here.ranks.append(int(rank))
+        here.scores.append(value)
+        here.lines.append(line)
+    if not lists:
+        raise file.empty("ranked documents")
+    rankings = {topic: _ordered(file, topic, here) for topic, here in lists.items()}
+    tied = sum(after == before for here in lists.values() for before, after in pairwise(here.ranks))
+    rising = sum(after > before for here in lists.values() for before, after in pairwise(here.scores))
+    return Run(name, description, MappingProxyType(rankings), tied, rising)
+
+
+def _ordered(file: ColumnFile, topic: str, here: _List) -> tuple[str, ...]:
+    """The documents by rank; the list itself is put in that order too."""
+    if len(set(here.documents)) < len(here.documents):
+        seen: set[str] = set()
+        for document, line in zip(here.documents, here.lines, strict=True):
+            if document in seen:
+                raise file.fault(
+                    line,
+                    2,
+                    f"{shown(document)} is listed twice for topic {topic}",
+                    allowed="each document once",
+                    advice="keep the better rank",
+                )
+            seen.add(document)
+    if any(after < before for before, after in pairwise(here.ranks)):
+        order = sorted(range(len(here.ranks)), key=here.ranks.__getitem__)  # stable: ties stay as in the file
+        here.documents = [here.documents[place] for place in order]
+        here.scores = [here.scores[place] for place in order]
+        here.ranks.sort()
+    return tuple(here.documents)
+
+
+def _description(file: ColumnFile, line: int) -> str:
+    text = file.text.split("\n", line)[line - 1].strip()
+    if not text.endswith(_CLOSING):
+        raise file.fault(line, 0, f"{_OPENING} is not closed on its line", allowed=f"{_OPENING}…{_CLOSING} on one line")
+    return text[len(_OPENING) : -len(_CLOSING)].strip()
+
+
+def _uneven(file: ColumnFile, line: int, cells: list[str]) -> Exception:
+    if cells[0].startswith(_OPENING):
+        return file.fault(line, 0, f"{_OPENING} stands below the first line", allowed="on the first line only")
+    return file.fault(line, 6, f"the line has {len(cells)} columns", allowed="six: topic Q0 document rank score name")

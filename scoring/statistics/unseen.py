@@ -1,0 +1,70 @@
+"""How likely the next trial does something none did before: Good-Turing's estimate of unseen mass, with its error.
+
+    estimate = f1/n          f1: kinds that were seen exactly once in n trials (Good 1953, Biometrika 40, 237-264)
+
+Its standard error comes from Esty's limit law (1983, Annals of Statistics 11, 905-912): variance
+(u(1 - u) + 2·f2/n)/n, with f2 the kinds seen exactly twice. The upper end of the interval is made of it as Wilson's is
+made of the binomial variance (the largest u with |f1/n - u| <= z·sqrt(variance)), so that it does not collapse at
+f1 = 0. The lower end is the smaller one of that form and of the plain one (u = f1/n in the variance): a kind seen just
+once may have been the last one, so up to three of them leave 0 in the interval.
+
+Known limits, which no formula mends:
+- Trials must be independent and alike. Trials of one session that goes on, or of a system that changed in between, are
+  not.
+- It tells how much is unseen, not how many kinds that is, nor which.
+- From one trial the estimate is 1 and from few it moves in steps of 1/n: read n beside it.
+- A kind is what the merge key makes it: with exact texts nearly every answer is new, and the estimate says so.
+- Averaged over samples it is too high by at most 1/n, since it estimates what n - 1 trials leave unseen.
+- The interval is cautious where little is unseen and few kinds are rare; docs/stochastic.md shows how often it holds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from scoring.statistics.beta import normal_quantile
+
+__all__ = ["Unseen", "unseen_mass"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Unseen:
+    """estimate, low, high: (...) in [0, 1], NaN for n = 0. n: (...) trials. once, twice: (...) kinds seen so often."""
+
+    estimate: Floats
+    low: Floats
+    high: Floats
+    n: npt.NDArray[np.int64]
+    once: npt.NDArray[np.int64]
+    twice: npt.NDArray[np.int64]
+
+
+def unseen_mass(once: npt.ArrayLike, twice: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95) -> Unseen:
+    """Probability that the next trial is of a kind not seen so far.
+
+    once, twice: (...) kinds seen exactly once, twice. n: (...) trials, at least once + 2·twice. They broadcast.
+    level: confidence in (0, 1). Raises ValueError for counts that cannot be.
+    """
+    f1, f2, trials = np.broadcast_arrays(*(np.asarray(part, dtype=np.int64) for part in (once, twice, n)))
+    if not 0 < level < 1:
+        raise ValueError(f"level must be inside (0, 1), not {level}")
+    if np.any(f1 < 0) or np.any(f2 < 0) or np.any(f1 + 2 * f2 > trials):
+        raise ValueError("kinds seen once and twice cannot be fewer than 0 or take more trials than there are")
+    z2, some = normal_quantile(0.5 + level / 2) ** 2, trials > 0
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = f1 / trials
+        # n(f1/n - u)² = z²(u(1 - u) + 2·f2/n), solved for u.
+        middle = (f1 + z2 / 2) / (trials + z2)
+        constant = (f1 * found - 2 * z2 * f2 / trials) / (trials + z2)
+        half = np.sqrt(np.maximum(middle * middle - constant, 0.0))
+        plain = np.sqrt(z2 * (found * (1 - found) + 2 * f2 / trials) / trials)
+    low, high = np.clip(np.minimum(middle - half, found - plain), 0.0, found), np.clip(middle + half, found, 1.0)
+    high = np.where(f1 == trials, 1.0, high)  # rounding
+    return Unseen(
+        np.where(some, found, np.nan), np.where(some, low, np.nan), np.where(some, high, np.nan), trials, f1, f2
+    )

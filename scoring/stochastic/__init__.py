@@ -1,0 +1,1 @@
+"""Scores over conversations that branch: transition probabilities, expectations, spread and the worst case."""

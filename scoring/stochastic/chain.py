@@ -1,0 +1,147 @@
+"""The label-level Markov chain of a system: how often o follows o, x follows o, and so on.
+
+States: `start`, `o` (a useful answer), `x` (not), `-` (no further turn although the protocol had one). Each transition
+is a share: times it was taken / times its source was left, over topics and trials. A protocol's last turn leads
+nowhere and is in no denominator. So
+
+    %useful 1   = P(start → o)
+    %useful 2   = P(start → o)·P(o → o) + P(start → x)·P(x → o), of step 2
+    %recovery   = P(x → o) of step 2, wherever the first turn took place
+
+up to the way topics are weighed: a transition is the ratio of the sums, as %recovery is. The unit is the topic, and the
+intervals are those of %recovery (`scoring.measures.usefulness.share`). A reply without a label is in no transition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from scoring.measures.usefulness import UNLABELLED, Share, share
+from scoring.statistics.bootstrap import Resampler
+
+__all__ = ["ABSENT", "STATES", "TRANSITIONS", "Transition", "chain", "codes", "steps"]
+
+Labels = npt.NDArray[np.int8]
+
+STATES = ("o", "x", "-", UNLABELLED)
+"""By code: 0 to 3."""
+
+ABSENT = -1
+"""The code of every turn of a trial that was not played, or never became valid: in no number."""
+
+TRANSITIONS = (
+    ("start", "o"),
+    ("start", "x"),
+    ("start", "-"),
+    ("o", "o"),
+    ("o", "x"),
+    ("o", "-"),
+    ("x", "o"),
+    ("x", "x"),
+    ("x", "-"),
+)
+"""All there are, in the order in which they are printed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """source → target. step: the turn it leads to, from 1; None: over all steps. share: its probability."""
+
+    source: str
+    target: str
+    step: int | None
+    share: Share
+
+
+def codes(rows: Iterable[Sequence[str]]) -> Labels:
+    """(conversations, turns) label codes from rows such as `("x", "o")` or `"xo"`, all of one length.
+
+    Rows are what `scoring.measures.usefulness.labels` gives. Raises ValueError for another label.
+    """
+    listed = [[_CODES.get(label, -2) for label in row] for row in rows]
+    found = np.array(listed, dtype=np.int8).reshape(len(listed), -1)
+    if np.any(found == -2):
+        raise ValueError(f"labels are {', '.join(STATES)}")
+    return found
+
+
+def chain(
+    labels: npt.ArrayLike,
+    topics: Sequence[str],
+    *,
+    invalid: npt.ArrayLike | None = None,
+    level: float = 0.95,
+    step: int | None = None,
+    resampler: Resampler | None = None,
+) -> tuple[Transition, ...]:
+    """Every transition of `TRANSITIONS`, with its interval.
+
+    labels: (topics, trials, turns) codes, `ABSENT` where a trial gave none. topics: names. invalid: (topics, trials)
+    bool, trials that never became valid, for the bounds `worst` and `best`. step: only transitions to this turn.
+    Within one topic the trials are the units. A source that was never left: NaN, n = 0.
+    """
+    grid = _grid(labels, topics)
+    turns = grid.shape[2]
+    lost = np.zeros(grid.shape[:2], dtype=bool) if invalid is None else np.asarray(invalid, dtype=bool)
+    if step is not None and not 1 <= step <= turns:
+        raise ValueError(f"there is no step {step}: turns go from 1 to {turns}")
+    asked = range(1, turns + 1) if step is None else (step,)
+    played = (grid != ABSENT).any(axis=2)
+    found = []
+    for source, target in TRANSITIONS:
+        counted = [at for at in asked if (at == 1) == (source == "start")]
+        above, below = np.zeros(grid.shape[:2]), np.zeros(grid.shape[:2])
+        for at in counted:
+            left, here = _left(grid, at, source), grid[:, :, at - 1]
+            known = left & (here != _CODES[UNLABELLED])
+            below += known
+            above += known & (here == _CODES[target])
+        above[~played] = below[~played] = np.nan
+        one = len(topics) == 1
+        parts = (above.T, below.T, lost.T) if one else (above, below, lost)
+        names = [str(trial) for trial in range(1, grid.shape[1] + 1)] if one else topics
+        value = share(
+            names,
+            *parts,
+            level=level,
+            pooled=True,
+            whole=float(len(counted)),
+            resampler=None if one else resampler,
+        )
+        found.append(Transition(source, target, step, value))
+    return tuple(found)
+
+
+def steps(labels: npt.ArrayLike, topics: Sequence[str]) -> npt.NDArray[np.int64]:
+    """(topics, turns, 9) how often each of `TRANSITIONS` was taken, by the turn it leads to."""
+    grid = _grid(labels, topics)
+    counts = np.zeros((len(topics), grid.shape[2], len(TRANSITIONS)), dtype=np.int64)
+    for at in range(1, grid.shape[2] + 1):
+        for place, (source, target) in enumerate(TRANSITIONS):
+            if (at == 1) == (source == "start"):
+                taken = _left(grid, at, source) & (grid[:, :, at - 1] == _CODES[target])
+                counts[:, at - 1, place] = taken.sum(axis=1)
+    return counts
+
+
+_CODES = {state: code for code, state in enumerate(STATES)}
+
+
+def _grid(labels: npt.ArrayLike, topics: Sequence[str]) -> Labels:
+    grid = np.asarray(labels)
+    if grid.ndim != 3 or len(grid) != len(topics) or not grid.shape[2]:
+        raise ValueError(f"labels must be ({len(topics)} topics, trials, turns), not {grid.shape}")
+    if not np.issubdtype(grid.dtype, np.integer) or grid.min(initial=0) < ABSENT or grid.max(initial=0) >= len(STATES):
+        raise ValueError("labels must be codes: see `codes`")
+    return grid.astype(np.int8, copy=False)
+
+
+def _left(grid: Labels, step: int, source: str) -> npt.NDArray[np.bool_]:
+    """(topics, trials) whether the trial stood at `source` before turn `step`."""
+    if step == 1:
+        return np.asarray(grid[:, :, 0] != ABSENT)
+    return np.asarray(grid[:, :, step - 2] == _CODES[source])

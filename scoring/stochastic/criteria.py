@@ -1,0 +1,80 @@
+"""SWAN over conversations that branch: expected and pooled, over several criteria ([SWAN] Eq. 1 and 2).
+
+    (a) expected    Σ_π P(π)·SWAN(π), where SWAN(π) is the weighted mean of the WAN^c that are defined on π
+    (b) pooled      the weighted mean over criteria of the pooled WAN^c, each from the nuggets of all branches
+
+A criterion that is undefined on some paths (no nugget of its kind) enters (a) on the others only. So (a) is the
+weighted mean of the expected WAN^c where every criterion is defined everywhere, and else need not be; `criteria` tells.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from scoring.stochastic.expectation import RatioReadings, ratio
+from scoring.stochastic.paths import weights_of
+
+__all__ = ["SwanReadings", "path_scores", "swan_readings"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class SwanReadings:
+    """expected, pooled: in [0, 1]; NaN where no criterion is defined on any path.
+
+    criteria: both readings of each WAN^c, with the probability that it is defined. defined: probability of the paths on
+    which any criterion of positive weight is. n: how many such paths.
+    """
+
+    expected: float
+    pooled: float
+    criteria: tuple[RatioReadings, ...]
+    defined: float
+    n: int
+
+
+def path_scores(numerators: npt.ArrayLike, denominators: npt.ArrayLike, criterion_weights: npt.ArrayLike) -> Floats:
+    """(n,) SWAN of each path, NaN where no criterion of positive weight is defined; what decompositions and tails take.
+
+    numerators, denominators: (n, C) of WAN^c, 0/0 where undefined. criterion_weights: (C,) CW, at least 0.
+    """
+    top, bottom = np.asarray(numerators, dtype=np.float64), np.asarray(denominators, dtype=np.float64)
+    heavy = np.asarray(criterion_weights, dtype=np.float64)
+    if top.ndim != 2 or top.shape != bottom.shape or heavy.shape != top.shape[1:]:
+        raise ValueError(
+            "each path needs a numerator and a denominator for each criterion, and each criterion a weight"
+        )
+    if np.any(heavy < 0) or not np.all(np.isfinite(heavy)):
+        raise ValueError("a criterion weight is a finite number of at least 0")
+    wan = np.divide(top, bottom, out=np.zeros(top.shape), where=bottom > 0)
+    counted = np.where(bottom > 0, heavy, 0.0)
+    whole = counted.sum(axis=1)
+    scores: Floats = np.divide((wan * counted).sum(axis=1), whole, out=np.full(len(top), np.nan), where=whole > 0)
+    return scores
+
+
+def swan_readings(
+    numerators: npt.ArrayLike,
+    denominators: npt.ArrayLike,
+    criterion_weights: npt.ArrayLike,
+    weights: npt.ArrayLike | None = None,
+) -> SwanReadings:
+    """Arguments as for `path_scores`; weights: (n,) of the paths, scaled to sum 1; None: even."""
+    top, bottom = np.asarray(numerators, dtype=np.float64), np.asarray(denominators, dtype=np.float64)
+    heavy = np.asarray(criterion_weights, dtype=np.float64)
+    scores = path_scores(top, bottom, heavy)
+    share = weights_of(weights, len(scores))
+    seen = ~np.isnan(scores) & (share > 0)
+    criteria = tuple(ratio(above, below, weights) for above, below in zip(top.T, bottom.T, strict=True))
+    defined = float(share[seen].sum())
+    if not seen.any():
+        return SwanReadings(math.nan, math.nan, criteria, 0.0, 0)
+    covered = [(cw, found.pooled) for cw, found in zip(heavy.tolist(), criteria) if found.n and cw > 0]
+    pooled = math.fsum(cw * value for cw, value in covered) / math.fsum(cw for cw, _ in covered)
+    expected = float((share[seen] * scores[seen]).sum()) / defined
+    return SwanReadings(expected, pooled, criteria, min(defined, 1.0), int(seen.sum()))

@@ -1,0 +1,176 @@
+"""Which branch gives how much of a score, and at which turn its spread is settled.
+
+Contributions. A score's expectation is a sum over paths, so it is a sum over branches: a node's contribution is the sum
+of P(π)·score(π) over the paths through it, and those of its children and of the paths that end at it add up to it.
+`effect` says how much the expectation moves when a conversation takes the branch.
+
+Spread. Let F_t be what is known after t turns: the node reached, or where the conversation ended before. By the law of
+total variance
+
+    Var(score) = Σ_t E[Var(E[score|F_t] | F_{t-1})] + E[Var(score|F_D)]
+
+The t-th term is the part of the variance that turn t settles; the last one, `rest`, is what conversations on the very
+same path still differ by (0 where the score is a function of the path). A conversation that stops settles its end at
+the turn it did not take.
+
+From trials, the plain formula overstates what early turns settle: a node with one trial seems to have no spread inside.
+The `corrected` estimate divides by n_v - 1 in each node and takes the nodes seen once to vary inside as much as the
+others of that turn do. It is unbiased where each node of positive probability is seen twice or more; `alone` is the
+share of trials for which it rests on that assumption, and where that is all of them nothing is claimed (NaN).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from recordings.trees.preorder import depths
+from scoring.stochastic.paths import weights_of
+from scoring.stochastic.prefixes import checked, gathered
+
+__all__ = ["Contributions", "Spread", "contributions", "pooled_contributions", "spread"]
+
+Floats = npt.NDArray[np.float64]
+Depths = npt.NDArray[np.int32]
+Estimate = Literal["exact", "corrected", "plain"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Contributions:
+    """Over the N nodes. mass: probability of coming through. mean: expectation given that, NaN for mass 0.
+
+    contribution: mass·mean; the root's is the whole expectation. effect: mean less the parent's mean; NaN at the root.
+    """
+
+    mass: Floats
+    mean: Floats
+    contribution: Floats
+    effect: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Spread:
+    """total: variance of the score, NaN for fewer than two trials. settled: (D,) what the turns 1 to D settle of it.
+
+    shares: settled/total, NaN where total is 0. rest: what the path leaves open. undecided: variance of which it
+    cannot be said when it is settled, since from some turn on no two trials share a node; `settled` and `rest` are
+    NaN from there. Without NaN, settled.sum() + rest + undecided = total. A corrected term can be below 0 by chance.
+    alone: (D,) share of trials that no other shares a node with after the turn. n: paths or trials.
+    estimate: `exact` for known probabilities; `corrected` (see the module) or `plain` for trials.
+    """
+
+    total: float
+    settled: Floats
+    shares: Floats
+    rest: float
+    undecided: float
+    alone: Floats
+    n: int
+    estimate: Estimate
+
+
+def contributions(
+    parent: npt.ArrayLike, ends: npt.ArrayLike, values: npt.ArrayLike, weights: npt.ArrayLike | None = None
+) -> Contributions:
+    """parent: (N,). ends: (n,) where each path ends. values: (n,) finite scores. weights: (n,); None: even."""
+    nodes, where, given = _paths(parent, ends, values)
+    share = weights_of(weights, len(given))
+    both = np.stack(
+        [np.bincount(where, weights=part, minlength=len(nodes)) for part in (share, share * given)], axis=-1
+    )
+    mass, total = gathered(nodes, both).T
+    mean = np.divide(total, mass, out=np.full(len(nodes), np.nan), where=mass > 0)
+    effect = np.full(len(nodes), np.nan)
+    effect[1:] = mean[1:] - mean[nodes[1:]]
+    return Contributions(mass, mean, total, effect)
+
+
+def pooled_contributions(numerators: npt.ArrayLike, denominators: npt.ArrayLike, reach: npt.ArrayLike) -> Floats:
+    """(N,) each turn's own part of the pooled reading: ρ(v)·Num(v) / Σ ρ·Den; they add up to it. NaN without any Den.
+
+    numerators, denominators: (N,) of what stands in each turn alone; reach: (N,) ρ(v).
+    """
+    top, bottom, share = (np.asarray(part, dtype=np.float64) for part in (numerators, denominators, reach))
+    whole = float((share * bottom).sum())
+    parts: Floats = share * top / whole if whole > 0 else np.full(share.shape, np.nan)
+    return parts
+
+
+def spread(
+    parent: npt.ArrayLike,
+    ends: npt.ArrayLike,
+    values: npt.ArrayLike,
+    weights: npt.ArrayLike | None = None,
+    *,
+    plain: bool = False,
+) -> Spread:
+    """The variance of a score, turn by turn.
+
+    parent: (N,). ends: (n,) where each path ends. values: (n,) finite scores. weights: (n,) known probabilities: the
+    result is exact. None: the paths are trials, and the estimate is corrected, or `plain` if that is asked for.
+    """
+    nodes, where, given = _paths(parent, ends, values)
+    known = weights is not None
+    share: Floats = weights_of(weights, len(given)) if known else np.ones(len(given))  # trials count 1 each
+    size, n = len(nodes), len(given)
+    depth = depths(nodes.astype(np.int32))
+    deepest = int(depth.max())
+    if not n or (n < 2 and not known and not plain):
+        nothing = np.full(deepest, np.nan)
+        kind: Estimate = "plain" if plain else "corrected"
+        return Spread(np.nan, nothing, nothing, np.nan, np.nan, nothing, n, kind)
+    off = given - (share * given).sum() / share.sum()  # around the mean, so that sums of squares lose nothing
+    ended: Floats = np.stack(
+        [np.bincount(where, weights=share * part, minlength=size) for part in (1.0, off, off * off)], -1
+    )
+    through = gathered(nodes, ended)
+    corrected = not known and not plain
+    # By turn: nodes of that depth with all that come through them, and shallower ones with what ended there.
+    at_depth, ended_at = (_inside(part, depth, deepest, corrected) for part in (through, ended))
+    ended_before = np.concatenate([np.zeros((3, 1)), np.cumsum(ended_at, axis=1)[:, :-1]], axis=1)
+    squares, weight, lonely = at_depth + ended_before
+    within = np.divide(squares, weight, out=np.full(deepest + 1, np.nan), where=weight > 0)
+    alone = lonely / share.sum()
+    total = float(within[0])
+    settled = within[:-1] - within[1:]
+    defined = np.flatnonzero(~np.isnan(within))
+    undecided = float(within[defined[-1]]) if defined[-1] < deepest else 0.0
+    rest = float(within[-1])
+    shares = settled / total if total > 0 else np.full(deepest, np.nan)
+    estimate: Estimate = "exact" if known else "plain" if plain else "corrected"
+    return Spread(total, settled, shares, rest, undecided, alone[1:], n, estimate)
+
+
+def _inside(sums: Floats, depth: Depths, deepest: int, corrected: bool) -> Floats:
+    """(3, D + 1) by depth: sum of within-node variance times weight, the weight it speaks for, weight of lone trials.
+
+    sums: (N, 3) weight, Σ off and Σ off² of each node.
+    """
+    weight, first, second = sums.T
+    squares = np.maximum(second - np.divide(first * first, weight, out=np.zeros(len(weight)), where=weight > 0), 0.0)
+    lonely = weight == 1 if corrected else np.zeros(len(weight), dtype=bool)
+    if corrected:
+        several = weight > 1
+        squares = np.divide(squares * weight, weight - 1, out=np.zeros(len(weight)), where=several)
+        counted = np.where(several, weight, 0.0)
+    else:
+        counted = weight
+    return np.stack(
+        [np.bincount(depth, weights=part, minlength=deepest + 1) for part in (squares, counted, lonely * weight)]
+    )
+
+
+def _paths(
+    parent: npt.ArrayLike, ends: npt.ArrayLike, values: npt.ArrayLike
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], Floats]:
+    nodes, where, given = checked(parent), np.asarray(ends, dtype=np.intp), np.asarray(values, dtype=np.float64)
+    if where.ndim != 1 or where.shape != given.shape or not np.all(np.isfinite(given)):
+        raise ValueError(
+            "each path needs the node it ends at and a finite score; leave undefined ones out, and count them"
+        )
+    if len(where) and (where.min() < 0 or where.max() >= len(nodes)):
+        raise ValueError(f"paths end at nodes 0 to {len(nodes) - 1}")
+    return nodes, where, given

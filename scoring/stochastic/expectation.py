@@ -1,0 +1,161 @@
+"""What "the score of a system that answers differently each time" can mean, and the readings that are printed.
+
+    (a) expected    Σ_π P(π)·WAN(π): what one user gets, on average. The headline.
+    (b) pooled      Σ_π P(π)·Num(π) / Σ_π P(π)·Den(π) = Σ ρ·NW·S / Σ ρ·NW: nuggets of all branches in one pot, each with
+                    its probability, as [SWAN] has it; long or nugget-rich conversations weigh more.
+
+They differ by (b) - (a) = Cov_P(WAN, Den) / E[Den]. A measure with a fixed normaliser (R, U-measure, M-measure) has one
+denominator for all paths, so the covariance is 0 and the two agree: `mean` serves both.
+
+Group fairness has a third reading, (c): DistrSim of the distribution that all branches together achieve. Where half the
+users see only one group and half only the other, (c) is perfect while nobody was treated fairly. `FairnessReadings`
+holds all three, and no function returns the third alone.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from scoring.divergences import Divergence, distr_sim
+from scoring.stochastic.paths import weights_of
+
+__all__ = ["FairnessReadings", "RatioReadings", "fairness", "mean", "pooled_over_nodes", "ratio"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class RatioReadings:
+    """Both readings of a ratio measure such as WAN. expected, pooled: in the range of the measure; NaN for n = 0.
+
+    covariance: Cov_P(WAN, Den)/E[Den], which is pooled - expected. defined: probability, in [0, 1], of the paths on
+    which the measure is defined (Den > 0); the expectation is taken given those. n: how many such paths.
+    """
+
+    expected: float
+    pooled: float
+    covariance: float
+    defined: float
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class FairnessReadings:
+    """The three readings of GF for one attribute set, each in [0, 1].
+
+    expected: (a) Σ P(π)·GF(π); a path without a turn that counts has GF = 0, as in [GFRC]. pooled: (b) mean of
+    DistrSim over turns, each with its probability; NaN without any. of_pooled_distribution: (c) DistrSim of
+    `achieved`, which overstates fairness; NaN without any. achieved: (C,) mean membership over the relevant nuggets of
+    all branches, each with its probability. without: probability of the paths on which no turn counts.
+    paths, turns: how many of each.
+    """
+
+    expected: float
+    pooled: float
+    of_pooled_distribution: float
+    achieved: tuple[float, ...]
+    without: float
+    paths: int
+    turns: int
+
+
+def mean(values: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> float:
+    """Σ P(π)·value(π) of a measure with a fixed normaliser, which is its expected and its pooled reading.
+
+    values: (n,) finite. weights: (n,), scaled to sum 1; None: even. NaN for n = 0.
+    """
+    given = _finite("values", values)
+    return float((given * weights_of(weights, len(given))).sum()) if len(given) else math.nan
+
+
+def ratio(
+    numerators: npt.ArrayLike, denominators: npt.ArrayLike, weights: npt.ArrayLike | None = None
+) -> RatioReadings:
+    """Both readings of a measure Num(π)/Den(π), for example WAN with Num = Σ NW·S and Den = Σ NW.
+
+    numerators, denominators: (n,) finite, denominators at least 0; a path with Den = 0 has no value of its own and
+    nothing in the pot. weights: (n,), scaled to sum 1; None: even.
+    """
+    top, bottom = _finite("numerators", numerators), _finite("denominators", denominators)
+    if top.shape != bottom.shape or np.any(bottom < 0) or np.any(top[bottom == 0] != 0):
+        raise ValueError("each path needs a numerator and a denominator of at least 0, and 0/0 where there is nothing")
+    share = weights_of(weights, len(top))
+    seen = (bottom > 0) & (share > 0)
+    defined = float(share[seen].sum())
+    if not seen.any():
+        return RatioReadings(math.nan, math.nan, math.nan, 0.0, 0)
+    top, bottom, share = top[seen], bottom[seen], share[seen] / share[seen].sum()
+    each = top / bottom
+    middle, expected = float((share * bottom).sum()), float((share * each).sum())
+    covariance = float((share * (each - expected) * (bottom - middle)).sum()) / middle
+    pooled = float((share * top).sum()) / middle
+    return RatioReadings(expected, pooled, covariance, min(defined, 1.0), int(seen.sum()))
+
+
+def pooled_over_nodes(numerators: npt.ArrayLike, denominators: npt.ArrayLike, reach: npt.ArrayLike) -> float:
+    """The pooled reading node by node: Σ_v ρ(v)·Num(v) / Σ_v ρ(v)·Den(v); the same value as `ratio(...).pooled`.
+
+    numerators, denominators: (N,) of what stands in each turn alone. reach: (N,) ρ(v). NaN where the lower sum is 0.
+    """
+    share = _finite("reach", reach)
+    bottom = float((share * _finite("denominators", denominators)).sum())
+    return float((share * _finite("numerators", numerators)).sum()) / bottom if bottom > 0 else math.nan
+
+
+def fairness(
+    path: npt.ArrayLike,
+    achieved: npt.ArrayLike,
+    nuggets: npt.ArrayLike,
+    gold: npt.ArrayLike,
+    divergence: Divergence,
+    *,
+    paths: int,
+    weights: npt.ArrayLike | None = None,
+    turn_weights: npt.ArrayLike | None = None,
+) -> FairnessReadings:
+    """All readings of GF from the turns that hold a relevant nugget.
+
+    path: (m,) which path, from 0, each turn is on. achieved: (m, C) mean membership of the turn's relevant nuggets.
+    nuggets: (m,) how many those are, above 0. gold: (C,). paths: n, those without such a turn included. weights: (n,),
+    scaled to sum 1; None: even. turn_weights: (m,) PW(S) of each turn, at least 0; None: 1. NaN for n = 0.
+    A turn that several paths share is given once for each of them: its weights then add up to ρ of its node.
+    """
+    where, rows = np.asarray(path, dtype=np.intp), np.asarray(achieved, dtype=np.float64)
+    counts, target = _finite("nuggets", nuggets), np.asarray(gold, dtype=np.float64)
+    heavy = np.ones(len(where)) if turn_weights is None else _finite("turn_weights", turn_weights)
+    if rows.shape != (len(where), len(target)) or counts.shape != where.shape or heavy.shape != where.shape:
+        raise ValueError("each turn needs a path, a distribution over the gold's groups, a count and a weight")
+    if len(where) and (where.min() < 0 or where.max() >= paths or np.any(counts <= 0) or np.any(heavy < 0)):
+        raise ValueError(f"turns belong to paths 0 to {paths - 1}, hold at least one nugget and weigh at least 0")
+    share = weights_of(weights, paths)
+    if not paths:
+        return FairnessReadings(math.nan, math.nan, math.nan, (math.nan,) * len(target), math.nan, 0, 0)
+    similar = distr_sim(rows, target, divergence) if len(where) else np.empty(0)
+    below = np.bincount(where, weights=heavy, minlength=paths)
+    each = np.divide(
+        np.bincount(where, weights=heavy * similar, minlength=paths), below, out=np.zeros(paths), where=below > 0
+    )
+    without = float(share[below == 0].sum())
+    chance = share[where]
+    weighing = float((chance * heavy).sum())
+    pooled = float((chance * heavy * similar).sum()) / weighing if weighing > 0 else math.nan
+    nugget_mass = chance * counts
+    if nugget_mass.sum() > 0:
+        together = (nugget_mass[:, None] * rows).sum(axis=0) / nugget_mass.sum()
+        together = together / together.sum()
+        overall = float(distr_sim(together, target, divergence))
+    else:
+        together, overall = np.full(len(target), math.nan), math.nan
+    expected = float((share * each).sum())
+    return FairnessReadings(expected, pooled, overall, tuple(together.tolist()), without, paths, len(where))
+
+
+def _finite(name: str, values: npt.ArrayLike) -> Floats:
+    found = np.asarray(values, dtype=np.float64)
+    if found.ndim != 1 or not np.all(np.isfinite(found)):
+        raise ValueError(f"{name} must be a row of finite numbers; leave undefined paths out, and count them")
+    return found

@@ -1,0 +1,88 @@
+"""Conversations as weighted paths: what every stochastic score is taken over.
+
+With repeated trials each trial is a path of weight 1/n. Where the probabilities are known (a parrot, a simulated user
+over recorded answers) the tree is expanded instead: a path π ends at a node v, and P(π) = ρ(v)·q(v), where ρ(v) is the
+product of the edge probabilities from the root and q(v) = 1 - sum of p(w|v) the probability of stopping at v.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from scoring.stochastic.prefixes import along, checked
+
+__all__ = ["WeightedPaths", "enumerated", "evenly", "reach", "stop_probabilities", "weights_of"]
+
+Floats = npt.NDArray[np.float64]
+
+_ROUNDING = 1e-9  # the probabilities at a node may sum to 1 but for this
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WeightedPaths:
+    """ends: (n,) the node each path ends at. weights: (n,) its probability; they sum to 1 (n >= 1)."""
+
+    ends: npt.NDArray[np.intp]
+    weights: Floats
+
+
+def evenly(ends: npt.ArrayLike) -> WeightedPaths:
+    """Recorded trials as paths of weight 1/n. ends: (n,) nodes, such as `ConversationTree.ends`."""
+    nodes = np.asarray(ends).astype(np.intp)
+    return WeightedPaths(nodes, np.full(len(nodes), 1.0 / len(nodes) if len(nodes) else np.nan))
+
+
+def enumerated(parent: npt.ArrayLike, probability: npt.ArrayLike) -> WeightedPaths:
+    """Every path of positive probability in a tree of known probabilities, by the node it ends at.
+
+    parent: (N,). probability: (N,) of each node given its parent; that of the root is 1. Raises ValueError where
+    they are no probabilities, or sum to more than 1 at a node, which the message names.
+    """
+    stops = stop_probabilities(parent, probability)
+    chances = reach(parent, probability) * stops
+    ends = np.flatnonzero(chances > 0)
+    return WeightedPaths(ends, chances[ends])
+
+
+def reach(parent: npt.ArrayLike, probability: npt.ArrayLike) -> Floats:
+    """(N,) ρ(v): the probability that a conversation comes through each node."""
+    return along(parent, _probabilities(probability), product=True)
+
+
+def stop_probabilities(parent: npt.ArrayLike, probability: npt.ArrayLike) -> Floats:
+    """(N,) q(v) = 1 - sum of p(w|v) over the children w; a remainder below 1e-9 is rounding, and 0."""
+    nodes, chances = checked(parent), _probabilities(probability)
+    if chances.shape != nodes.shape:
+        raise ValueError(f"there are {len(nodes)} nodes and {chances.size} probabilities")
+    if chances[0] != 1:
+        raise ValueError(f"the root is always reached: its probability is 1, not {chances[0]:g}")
+    rest = 1.0 - np.bincount(nodes[1:], weights=chances[1:], minlength=len(nodes))
+    if np.any(rest < -_ROUNDING):
+        node = int(np.argmin(rest))
+        raise ValueError(f"node {node}: the probabilities of what follows sum to {1 - rest[node]:.10g}, over 1")
+    stops: Floats = np.where(rest < _ROUNDING, 0.0, rest)
+    return stops
+
+
+def weights_of(weights: npt.ArrayLike | None, n: int) -> Floats:
+    """(n,) weights that sum to 1: even ones for None, else `weights` scaled. Raises ValueError for what is none.
+
+    n: at least 1; for 0 paths the result is empty.
+    """
+    if weights is None:
+        return np.full(n, 1.0 / n) if n else np.empty(0)
+    given = np.asarray(weights, dtype=np.float64)
+    if given.shape != (n,) or not np.all(np.isfinite(given)) or np.any(given < 0) or (n and given.sum() <= 0):
+        raise ValueError(f"weights must be {n} finite numbers of at least 0 that are not all 0")
+    return given / given.sum() if n else given
+
+
+def _probabilities(values: npt.ArrayLike) -> Floats:
+    found = np.asarray(values, dtype=np.float64)
+    wrong = np.flatnonzero(~((found >= 0) & (found <= 1)))
+    if wrong.size:
+        raise ValueError(f"node {int(wrong[0])}: {found.flat[wrong[0]]:g} is not a probability in [0, 1]")
+    return found

@@ -1,0 +1,200 @@
+"""SWAN of a conversation, and of all conversations of a system: nuggets, items and the scores that count.
+
+assess(conversation, schema, …)     every criterion's items with their scores, and who gave them
+of_system(assessments, …)           pooled over conversations (Eq. 2 as printed), and the mean per session
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from recordings.conversation import Conversation, TrialKey
+from recordings.judgments import Target
+from scoring.nuggets import find_nuggets
+from scoring.settings import Settings
+from scoring.swan.extraction import Extractor, extracted
+from scoring.swan.item import Item, Scored, Source, nugget_items, turn_items
+from scoring.swan.judged import Judgments, Opinion
+from scoring.swan.nugget import Nugget
+from scoring.swan.rules.rule import Sight
+from scoring.swan.schema import Criterion, Schema
+from scoring.swan.wan import SessionMean, Swan, Wan, mean_per_session, pooled, swan, wan
+from scoring.words import passages
+from topics.attributes import AttributeSet
+from topics.gold import GoldTable
+from topics.topic import Topic
+
+__all__ = ["Assessment", "Ground", "SystemSwan", "assess", "of_system"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What is known of a topic besides the conversation: for entities, their groups, and their gains."""
+
+    topic: Topic | None = None
+    gold: GoldTable | None = None
+    attributes: Mapping[str, AttributeSet] = field(default_factory=lambda: MappingProxyType({}))
+    settings: Settings = field(default_factory=Settings)
+
+    def sight(self, conversation: Conversation, nuggets: Sequence[Nugget] | None, extractor: Extractor | None) -> Sight:
+        """The conversation as rules see it. nuggets: of types F and O, where a layer gives them."""
+        entities = (
+            find_nuggets(conversation, self.topic, self.gold, self.attributes, self.settings) if self.topic else ()
+        )
+        found = extracted(conversation, extractor, entities)
+        if nuggets is not None:
+            links = tuple(one for one in found if one.type == "E")
+            found = (*nuggets, *links)
+        sets = [self.attributes[name] for name in self.topic.type.attributes] if self.topic else []
+        return Sight(conversation, (), found, tuple(entities), tuple(sets), self.settings)
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """One conversation under one schema. items, scored: by criterion, nugget and turn levels only; `scored` in the
+    order of reading. nuggets: of both sides. orphans: judgments of this conversation, on criteria of the schema, whose
+    span is no item here (made for other nuggets); they are in no score.
+    """
+
+    key: TrialKey
+    attempt: int
+    nuggets: tuple[Nugget, ...]
+    items: Mapping[str, tuple[Item, ...]]
+    scored: Mapping[str, tuple[Scored, ...]]
+    orphans: int = 0
+
+    def wans(self, schema: Schema) -> dict[str, Wan]:
+        """WAN^c by criterion, for those that one conversation can have: not those of sets of conversations."""
+        return {
+            one.name: wan(self.scored[one.name], one.name, one.weighting, items=len(self.items[one.name]))
+            for one in schema
+            if one.level != "set"
+        }
+
+    def swan(self, schema: Schema) -> Swan:
+        """SWAN of this conversation alone."""
+        return swan(self.wans(schema), schema.weights)
+
+    @property
+    def sources(self) -> dict[str, tuple[Source, ...]]:
+        """Who or what scored each criterion, sorted by name; () where nobody did."""
+        return {name: tuple(sorted({one.by for one in scored}, key=str)) for name, scored in self.scored.items()}
+
+
+def assess(
+    conversation: Conversation,
+    schema: Schema,
+    judgments: Judgments | None = None,
+    ground: Ground | None = None,
+    *,
+    extractor: Extractor | None = None,
+) -> Assessment:
+    """Every criterion's items and the score that counts for each.
+
+    A kept judgment goes before what a rule says now, within the precedence of `judgments`; rules that read other
+    scores (Modesty's reads Correctness) come last. Raises RunError for a layer that does not fit the conversation.
+    """
+    judgments = judgments or Judgments()
+    ground = ground or Ground()
+    known = judgments.nuggets(conversation.trial_id, conversation.attempt, passages(conversation))
+    sight = ground.sight(conversation, known, extractor)
+    levels = {"nugget": nugget_items(conversation, sight.nuggets), "turn": turn_items(conversation, sight.nuggets)}
+    opinions = judgments.opinions.get((conversation.trial_id, conversation.attempt), {})
+    items: dict[str, tuple[Item, ...]] = {}
+    scored: dict[str, tuple[Scored, ...]] = {}
+    values: dict[str, dict[Item, float]] = {}
+    used = 0
+    for one in sorted(schema, key=lambda criterion: any(rule.needs for rule in criterion.rules)):
+        if one.level == "set":
+            continue
+        items[one.name] = tuple(item for item in levels[one.level] if one.takes(item))
+        kept: dict[Item, Opinion] = {}
+        for item in items[one.name]:
+            target = Target(conversation.trial_id, conversation.attempt, item.turn, item.speaker, item.start, item.end)
+            opinion = opinions.get((target, one.name))
+            if opinion is not None:
+                kept[item] = opinion
+        used += len(kept)
+        scored[one.name] = _scores(one, items[one.name], kept, judgments, sight, values)
+        told = {entry.item for entry in scored[one.name]}
+        absent = {item for item, opinion in kept.items() if opinion.value is None} - told  # does not apply
+        items[one.name] = tuple(item for item in items[one.name] if item not in absent)
+        values[one.name] = {entry.item: entry.value for entry in scored[one.name]}
+    orphans = len(opinions) - used
+    return Assessment(conversation.key, conversation.attempt, sight.nuggets, items, scored, orphans)
+
+
+def _scores(
+    criterion: Criterion,
+    items: tuple[Item, ...],
+    kept: Mapping[Item, Opinion],
+    judgments: Judgments,
+    sight: Sight,
+    known: Mapping[str, Mapping[Item, float]],
+) -> tuple[Scored, ...]:
+    ruled: dict[Item, tuple[float, Source, int]] = {}
+    for rule in criterion.rules:
+        rank = judgments.precedence.rank("rule", str(rule))
+        if rank is None:
+            continue
+        seen = Sight(sight.conversation, items, sight.nuggets, sight.entities, sight.attributes, sight.settings, known)
+        for item, value in rule.scores(seen):
+            ruled.setdefault(item, (value, Source("rule", str(rule), rule.version), rank))
+    found = []
+    for item in items:
+        opinion, now = kept.get(item), ruled.get(item)
+        if opinion is not None and (now is None or opinion.rank <= now[2]):
+            if opinion.value is not None:
+                disputed = opinion.disputed or (now is not None and now[0] != opinion.value)
+                found.append(Scored(item, opinion.value, opinion.by, disputed))
+        elif now is not None:
+            found.append(Scored(item, now[0], now[1], opinion is not None and opinion.value != now[0]))
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class SystemSwan:
+    """SWAN of a system. pooled: over all items of all its conversations, with the criteria of sets. sessions: the
+    mean of the conversations' own SWANs. wans: the mean of their WAN^c, by criterion (none for sets).
+    """
+
+    pooled: Swan
+    sessions: SessionMean
+    wans: Mapping[str, SessionMean]
+
+
+def of_system(
+    system: str, assessments: Iterable[Assessment], schema: Schema, judgments: Judgments | None = None
+) -> SystemSwan:
+    """SWAN over the conversations of one system, in both readings.
+
+    Raises ValueError for a conversation of another system. Without conversations all is undefined.
+    """
+    own = tuple(assessments)
+    strange = {one.key.system for one in own} - {system}
+    if strange:
+        raise ValueError(f"conversations of {', '.join(sorted(strange))} among those of {system}")
+    each = [one.wans(schema) for one in own]
+    topics = sorted({one.key.topic for one in own})
+    parts: dict[str, Wan] = {}
+    for criterion in schema:
+        name = criterion.name
+        if criterion.level == "set":
+            parts[name] = _of_sets(name, system, topics, judgments)
+        else:
+            parts[name] = pooled(wans[name] for wans in each) if each else Wan(name, 0.0, 0.0, 0, 0)
+    return SystemSwan(
+        swan(parts, schema.weights),
+        mean_per_session(swan(wans, schema.weights).value for wans in each),
+        {one.name: mean_per_session(wans[one.name].value for wans in each) for one in schema if one.level != "set"},
+    )
+
+
+def _of_sets(name: str, system: str, topics: Sequence[str], judgments: Judgments | None) -> Wan:
+    """One item for each topic, weight 1."""
+    sets = judgments.sets if judgments else {}
+    known = [sets[system, topic, name].value for topic in topics if (system, topic, name) in sets]
+    values = [value for value in known if value is not None]
+    return Wan(name, float(sum(values)), float(len(values)), len(values), len(topics))

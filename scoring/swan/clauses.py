@@ -1,0 +1,91 @@
+"""Atomic pieces of a sentence: an opening act apart from what follows it, a reason apart from what it explains.
+
+    pieces(text, sentence, …)   spans with the act each performs; None for a claim
+
+Sentences are split only where a connecting word is followed by a new subject, or at a semicolon: a split too few
+leaves a nugget that could be broken down further, a split too many would make up claims that nobody made. Lists of
+nouns, relative clauses and shared subjects (`it is old and costs little`) are therefore left whole.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from scoring.swan.acts import Found, act, plain
+from scoring.swan.openings import opening
+from scoring.swan.sentences import Sentence
+
+__all__ = ["pieces"]
+
+_SUBJECT = r"(?:I|you|he|she|it|we|they|this|that|these|those|there)"
+_VERB = (
+    r"(?:'m|'s|'re|'ve|'d|'ll|\s+(?:am|is|are|was|were|has|have|had|do|does|did|don't|doesn't|didn't|can|can't"
+    r"|cannot|could|couldn't|will|won't|would|wouldn't"
+    r"|should|may|might|must|isn't|aren't|wasn't|weren't|also|only|just|never|think|know|need|want|like|love|seem"
+    r"|seems|apologi[sz]e|hope))\b"
+)
+_GAP = r"(?:,\s+|(?<![\s,])\s+)"  # begins where white space begins, so that long runs of it take linear time
+_JOINT = re.compile(
+    r"(?<!\s)\s*;\s+"
+    rf"|{_GAP}(?:because|although|though|whereas|but|while)\s+(?=(?:{_SUBJECT}\b|(?:the|my|your|our|their|its)\s+\w))"
+    rf"|{_GAP}(?:as|since)\s+(?={_SUBJECT}{_VERB})"
+    rf"|,\s+(?:and|so|yet|however)\s+(?={_SUBJECT}\b)"
+    rf"|{_GAP}(?:and|so)\s+(?={_SUBJECT}{_VERB})",
+    re.IGNORECASE,
+)
+_SPLICE = re.compile(rf",\s+(?={_SUBJECT}{_VERB})", re.IGNORECASE)
+_BEGINS = re.compile(_SUBJECT + r"\b", re.IGNORECASE)
+_AS = re.compile(r"\bas\s+\w", re.IGNORECASE)
+_JOINING = re.compile(r"[\s,;:!.…–—-]*(?:\b(?:but|and|so|because)\b\s+)?", re.IGNORECASE)
+_MOST_OPENINGS = 4
+_TWO_WORDS = re.compile(r"\s*\S+\s+\S")
+
+
+def pieces(
+    text: str, sentence: Sentence, *, answering: bool = False, whole: bool = False
+) -> Iterator[tuple[int, int, Found | None]]:
+    """(start, end, act) for each atomic piece of `sentence`, in order, none empty, none overlapping.
+
+    answering: the other side's last words were a question. whole: do not split (another language than English).
+    """
+    start, end = sentence.start, sentence.end
+    for _ in range(_MOST_OPENINGS if not whole else 0):
+        view = plain(text[start:end])
+        ahead = len(view) - len(view.lstrip())  # emphasis
+        found = opening(view[ahead:], answering=answering)
+        if found is None:
+            break
+        stop = start + len(text[start : start + ahead + found.length].rstrip())
+        yield start, stop, found
+        joining = _JOINING.match(text, stop, end)
+        start = joining.end() if joining else stop
+        if not any(letter.isalnum() for letter in text[start:end]):
+            return
+    spans = [(start, end)] if whole else list(_clauses(text, start, end))
+    for first, last in spans:
+        leads = sentence.leads and last == sentence.end
+        yield first, last, act(plain(text[first:last]), leads=leads, shape=sentence.shape, english=not whole)
+
+
+def _clauses(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    view = plain(text[start:end])
+    first = 0
+    for joint in _joints(view):
+        before = view[first : joint.start()]
+        if not _TWO_WORDS.match(before) or not _TWO_WORDS.match(view, joint.end()):
+            continue
+        if joint[0].strip() == "," and not _BEGINS.match(before):  # If it rains, we stay
+            continue
+        if "as" in joint[0].lower().split() and _AS.search(before):  # as close as I am
+            continue
+        yield start + first, start + first + len(before.rstrip())
+        first = joint.end()
+    yield start + first, end
+
+
+def _joints(view: str) -> list[re.Match[str]]:
+    """Where a sentence could be split, in order."""
+    found = {match.start(): match for match in _SPLICE.finditer(view)}
+    found.update({match.start(): match for match in _JOINT.finditer(view)})
+    return [found[place] for place in sorted(found)]

@@ -1,0 +1,98 @@
+"""Items: what a criterion scores, with where it stands, and the score it got from whom.
+
+    nugget_items(…)   the system nuggets of types F and O, one item each
+    turn_items(…)     exactly one item for each system turn
+
+[SWAN] §3 lets the score of a turn stand on its first nugget and gives the others 0; that would divide by their
+weights too. A turn-level criterion has one item a turn here, whatever nuggets the turn holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from recordings.conversation import Conversation
+from scoring.swan.nugget import Nugget
+from scoring.words import passages
+
+__all__ = ["Item", "Scored", "Source", "nugget_items", "turn_items"]
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """What is scored. start, end: of a nugget; both -1 for a whole turn, and turn 0 for a set of conversations.
+
+    type: `F`, `O`, or "" for a turn. position: WC of its last word, from 1. seen: system nuggets (F and O) before
+    it in the conversation. final: it stands in the final system turn.
+    """
+
+    turn: int
+    start: int
+    end: int
+    type: str
+    position: int
+    seen: int
+    final: bool
+    speaker: str = "system"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Who or what gave a score. kind: `human`, `rule`, `model` or `gold`. version: of rule, model or guideline."""
+
+    kind: str
+    author: str
+    version: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.author}{f' {self.version}' if self.version else ''}"
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """An item with its score in [0, 1] and where the score is from.
+
+    disputed: another source that could have been used gave another score.
+    """
+
+    item: Item
+    value: float
+    by: Source
+    disputed: bool = False
+
+
+def nugget_items(conversation: Conversation, nuggets: Sequence[Nugget]) -> tuple[Item, ...]:
+    """The system nuggets of types F and O as items, in reading order."""
+    last = _last_turn(conversation)
+    own = sorted(
+        (one for one in nuggets if one.speaker == "system" and one.type != "E"),
+        key=lambda one: (one.turn, one.start, one.end),
+    )
+    return tuple(
+        Item(one.turn, one.start, one.end, one.type, one.position, seen, one.turn == last)
+        for seen, one in enumerate(own)
+    )
+
+
+def turn_items(conversation: Conversation, nuggets: Sequence[Nugget]) -> tuple[Item, ...]:
+    """One item for each system turn, also one without nuggets or words; positions are those of the last words."""
+    last = _last_turn(conversation)
+    own = [one for one in nuggets if one.speaker == "system" and one.type != "E"]
+    return tuple(
+        Item(
+            passage.turn,
+            -1,
+            -1,
+            "",
+            passage.last_position,
+            sum(one.turn < passage.turn for one in own),
+            passage.turn == last,
+        )
+        for passage in passages(conversation)
+        if passage.speaker == "system"
+    )
+
+
+def _last_turn(conversation: Conversation) -> int:
+    return max((turn.number for turn in conversation.turns if turn.reply is not None), default=0)

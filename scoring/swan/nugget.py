@@ -1,0 +1,119 @@
+"""Nuggets of a conversation: atomic pieces of a turn that can be scored, and where each of them stands.
+
+Three types. `F`: a claim. `O`: a dialogue act that claims nothing ([SWAN] §2; acts by Stolcke et al. 2000, Table 2).
+`E`: a link to an entity, as in `scoring.nuggets`; it serves fairness and repetition and is no item of a criterion.
+
+    Candidate     what an extractor proposes: a span, its type, and the rule that found it
+    placed(…)     candidates of one passage, checked against its text, as nuggets with positions
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from scoring.words import Passage
+
+__all__ = ["TYPES", "Candidate", "Nugget", "NuggetType", "Span", "placed"]
+
+NuggetType = Literal["E", "F", "O"]
+TYPES: tuple[NuggetType, ...] = ("E", "F", "O")
+
+Span = tuple[int, str, int, int]
+"""(turn, speaker, start, end): what a judgment names a nugget by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A nugget as an extractor proposes it: characters [start, end) of one passage.
+
+    rule: name of what found it. act: the dialogue act, for type O. entity: canonical key, for type E. text: the
+    words the extractor believes stand there; None where it makes no such claim.
+    """
+
+    start: int
+    end: int
+    type: NuggetType
+    rule: str
+    act: str = ""
+    entity: str = ""
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Nugget:
+    """One nugget. turn: from 1. speaker: `user` or `system`. start, end: characters of that side's text, end
+    exclusive; both -1 for an entity whose link stands outside the text. position: WC(n), from 1, of its last word in
+    the whole conversation. rule, version: what extracted it.
+    """
+
+    turn: int
+    speaker: str
+    start: int
+    end: int
+    text: str
+    position: int
+    type: NuggetType
+    rule: str
+    version: str
+    act: str = ""
+    entity: str = ""
+
+    @property
+    def span(self) -> Span:
+        return (self.turn, self.speaker, self.start, self.end)
+
+
+def placed(passage: Passage, candidates: Iterable[Candidate], *, version: str) -> tuple[Nugget, ...]:
+    """The candidates of one passage as nuggets, in the order of the text. version: of the extractor, with its name.
+
+    Raises ValueError, naming extractor, turn and span, for a span outside the text, one that holds no word or begins
+    or ends with white space, words that do not stand there, an unknown type, an act on what is no act, and two
+    nuggets of types F and O on one span: what an extractor returns is checked, whoever wrote it.
+    """
+    found = sorted(candidates, key=lambda one: (one.start, one.end, one.type, one.entity, one.rule))
+    scored: set[tuple[int, int]] = set()
+    for one in found:
+        fault = _fault(passage.text, one)
+        if not fault and one.type != "E":
+            if (one.start, one.end) in scored:
+                fault = "two nuggets on one span"
+            scored.add((one.start, one.end))
+        if fault:
+            where = f"turn {passage.turn}, {passage.speaker}, characters {one.start} to {one.end}"
+            raise ValueError(f"the extractor {version} returned a nugget that cannot be: {fault} ({where})")
+    positions = passage.positions([one.end for one in found]).tolist() if found else []
+    return tuple(
+        Nugget(
+            turn=passage.turn,
+            speaker=passage.speaker,
+            start=one.start,
+            end=one.end,
+            text=passage.text[one.start : one.end],
+            position=position,
+            type=one.type,
+            rule=one.rule,
+            version=version,
+            act=one.act,
+            entity=one.entity,
+        )
+        for one, position in zip(found, positions, strict=True)
+    )
+
+
+def _fault(text: str, one: Candidate) -> str:
+    if one.type not in TYPES:
+        return f"{one.type!r} is none of the types {', '.join(TYPES)}"
+    if not 0 <= one.start < one.end <= len(text):
+        return f"the span lies outside a text of {len(text)} characters"
+    words = text[one.start : one.end]
+    if words != words.strip():
+        return "the span begins or ends with white space"
+    if one.text is not None and one.text != words:
+        return f"it is said to read {one.text[:60]!r}, and the text there reads {words[:60]!r}"
+    if (one.type == "O") != bool(one.act):
+        return "a nugget of type O, and no other, has a dialogue act"
+    if (one.type == "E") != bool(one.entity):
+        return "a nugget of type E, and no other, names an entity"
+    return ""

@@ -1,0 +1,73 @@
+"""`fair_exposure`: the fairness-based score of a turn ([SWAN] Eq. 3)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from scoring.divergences import DIVERGENCES, distr_sim
+from scoring.measures.fairness import combined, group_fairness
+from scoring.swan.item import Item
+from scoring.swan.rules.rule import Sight
+from scoring.words import passages
+from topics.attributes import AttributeSet
+
+__all__ = ["FairExposure", "fairness_score"]
+
+
+def fairness_score(
+    achieved: Mapping[str, Sequence[float]],
+    attributes: Mapping[str, AttributeSet],
+    weights: Mapping[str, float],
+    *,
+    ordinal: str = "RNOD",
+) -> float:
+    """Eq. 3: sum of AW_a · DistrSim(D_a, D*_a) over sum of AW_a, for one nugget or turn.
+
+    achieved: D_a by attribute set, (C,) shares that sum to 1. attributes: the sets with their gold D*_a. weights:
+    AW_a, 1 where a set is not named. ordinal: the divergence of ordinal sets; nominal ones use JSD. In [0, 1]; NaN
+    where there is no set, or all weigh 0. Raises KeyError for an unknown set, ValueError for what is no distribution.
+    """
+    similar = {}
+    for name, shares in achieved.items():
+        known = attributes[name]
+        divergence = DIVERGENCES["JSD" if known.scale == "nominal" else ordinal]
+        similar[name] = float(distr_sim(shares, known.gold, divergence))
+    return combined(similar, weights)
+
+
+@dataclass(frozen=True, slots=True)
+class FairExposure:
+    """Eq. 3 on the mean membership of a turn's relevant entities, as in [GFRC]; silent on turns without one.
+
+    AW_a and the divergence of ordinal sets are those of the scoring settings (`weights`, `ordinal`).
+    """
+
+    level: ClassVar[Literal["turn"]] = "turn"
+    version: ClassVar[str] = "1"
+    needs: ClassVar[tuple[str, ...]] = ()
+    limits: ClassVar[str] = (
+        "sees entities by their links, relevant ones only, and groups by the gold table; an unknown group counts "
+        "as uniform"
+    )
+
+    def scores(self, sight: Sight) -> Iterator[tuple[Item, float]]:
+        turns = {one.turn: one.first_position for one in passages(sight.conversation) if one.speaker == "system"}
+        sets = {one.name: one for one in sight.attributes}
+        achieved: dict[int, dict[str, tuple[float, ...]]] = {}
+        for name, attribute in sets.items():
+            for turn in group_fairness(sight.entities, turns, attribute, sight.settings)[0].turns:
+                if turn.nuggets:
+                    achieved.setdefault(turn.turn, {})[name] = turn.achieved
+        for item in sight.items:
+            if item.turn in achieved:
+                value = fairness_score(
+                    achieved[item.turn], sets, sight.settings.weights, ordinal=sight.settings.ordinal
+                )
+                if not math.isnan(value):
+                    yield item, value
+
+    def __str__(self) -> str:
+        return "fair_exposure"

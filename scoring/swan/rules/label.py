@@ -1,0 +1,34 @@
+"""`label`: Sufficiency as the protocol's own rule saw it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from scoring.swan.item import Item
+from scoring.swan.rules.rule import Sight
+
+__all__ = ["Label"]
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """1 for a turn the protocol labelled `o` (useful), 0 for `x`; silent on a turn without a label."""
+
+    level: ClassVar[Literal["turn"]] = "turn"
+    version: ClassVar[str] = "1"
+    needs: ClassVar[tuple[str, ...]] = ()
+    limits: ClassVar[str] = (
+        "sees that a turn holds something of the asked kind, not whether it is all that was asked for"
+    )
+
+    def scores(self, sight: Sight) -> Iterator[tuple[Item, float]]:
+        labels = {turn.number: turn.label for turn in sight.conversation.turns}
+        for item in sight.items:
+            label = labels.get(item.turn)
+            if label in ("o", "x"):
+                yield item, float(label == "o")
+
+    def __str__(self) -> str:
+        return "label"

@@ -1,0 +1,84 @@
+"""`recovery`: whether a turn makes good for one that let the user down ([SWAN] §4.11)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import ClassVar, Literal
+
+from scoring.swan.item import Item
+from scoring.swan.rules.rule import Sight
+
+__all__ = ["Recovery", "dissatisfied"]
+
+_DISSATISFIED = re.compile(
+    r"\b(?:that(?:'s| is|s)? (?:not|wrong|incorrect|false|useless|nonsense)|not what i (?:asked|meant|wanted)"
+    r"|you(?:'re| are) (?:wrong|mistaken|not (?:listening|helping|answering|making))|you (?:already said|said that"
+    r"|did(?:n't| not) (?:answer|understand))"
+    r"|(?:doesn't|does not|didn't|did not|don't|do not) (?:make (?:any )?sense|answer|help)|makes no sense"
+    r"|wrong (?:answer|again)"
+    r"|useless|nonsense|stupid|are you (?:kidding|serious)|i (?:already|just) (?:said|told|asked)"
+    r"|what are you talking about"
+    r"|try again|adhere to the (?:output )?format)\b|\?{3,}|!{3,}",
+    re.IGNORECASE,
+)
+
+
+def dissatisfied(text: str) -> bool:
+    """Whether a user turn says in so many words that the answer before it was bad. English; misses what is "
+    "implied."""
+    return _DISSATISFIED.search(text.replace("’", "'")) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    """Whether a turn makes good for the one before it ([SWAN] §4.11). Silent on turns with nothing to recover from.
+
+    sign=label: after a turn labelled `x`, 1 where this one is labelled `o`, 0 where `x`. sign=user: after a user
+    turn that says it is dissatisfied, 1 where the user goes on and is content, 0 where the user goes on and is not, or
+    stopped by choice; silent where the protocol ended the conversation.
+    """
+
+    sign: str = "label"
+    level: ClassVar[Literal["turn"]] = "turn"
+    version: ClassVar[str] = "1"
+    needs: ClassVar[tuple[str, ...]] = ()
+    limits: ClassVar[str] = (
+        "has no item where the conversation broke down right after the bad turn, which %recovery counts as not "
+        "recovered"
+    )
+
+    def __post_init__(self) -> None:
+        if self.sign not in ("label", "user"):
+            raise ValueError("sign is label or user")
+
+    def scores(self, sight: Sight) -> Iterator[tuple[Item, float]]:
+        found = self._by_label(sight) if self.sign == "label" else self._by_user(sight)
+        for item in sight.items:
+            if item.turn in found:
+                yield item, found[item.turn]
+
+    def _by_label(self, sight: Sight) -> dict[int, float]:
+        turns = sight.conversation.turns
+        return {
+            after.number: float(after.label == "o")
+            for before, after in pairwise(turns)
+            if before.label == "x" and after.label in ("o", "x")
+        }
+
+    def _by_user(self, sight: Sight) -> dict[int, float]:
+        turns, outcome = sight.conversation.turns, sight.conversation.outcome
+        found: dict[int, float] = {}
+        for i, turn in enumerate(turns):
+            if not i or not dissatisfied(turn.said):
+                continue
+            if i + 1 < len(turns):
+                found[turn.number] = float(not dissatisfied(turns[i + 1].said))
+            elif outcome is not None and outcome.kind == "user-stopped":
+                found[turn.number] = 0.0
+        return found
+
+    def __str__(self) -> str:
+        return f"recovery(sign={self.sign})"

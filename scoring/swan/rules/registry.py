@@ -1,0 +1,57 @@
+"""The scoring rules by name, and how a schema file writes them: `label`, `brevity(words=250)`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from scoring.swan.rules.brevity import Brevity
+from scoring.swan.rules.fair_exposure import FairExposure
+from scoring.swan.rules.hedging import Hedging
+from scoring.swan.rules.label import Label
+from scoring.swan.rules.recovery import Recovery
+from scoring.swan.rules.repetition import Repetition
+from scoring.swan.rules.rule import RuleScorer
+
+__all__ = ["RULES", "RuleScorer", "parse_rule"]
+
+_Make = Callable[[str | None], RuleScorer]
+
+
+def _without(make: Callable[[], RuleScorer]) -> tuple[str, _Make]:
+    return "", lambda _: make()
+
+
+RULES: Mapping[str, tuple[str, _Make]] = MappingProxyType(
+    {
+        "brevity": ("words", lambda value: Brevity() if value is None else Brevity(int(value))),
+        "fair_exposure": _without(FairExposure),
+        "hedging": ("hedged", lambda value: Hedging() if value is None else Hedging(float(value))),
+        "label": _without(Label),
+        "recovery": ("sign", lambda value: Recovery() if value is None else Recovery(value)),
+        "repetition": _without(Repetition),
+    }
+)
+"""By name: the parameter it takes ("" for none), and what makes it."""
+
+_WRITTEN = re.compile(r"([a-z_]+)(?:\(([a-z_]+)=([\w.+-]+)\))?")
+
+
+def parse_rule(text: str) -> RuleScorer:
+    """The rule that `text` names. Raises ValueError saying what there is."""
+    match = _WRITTEN.fullmatch(text.strip())
+    name, key, value = match.groups() if match else (text, None, None)
+    if name not in RULES:
+        raise ValueError(f"there is no rule {name!r}; there are {', '.join(RULES)}")
+    parameter, make = RULES[name]
+    if key is not None and key != parameter:
+        takes = f"takes {parameter}" if parameter else "takes nothing"
+        raise ValueError(f"the rule {name} {takes}, not {key}")
+    try:
+        return make(value)
+    except ValueError as fault:
+        reason = str(fault)
+        if "invalid literal" in reason or "could not convert" in reason:
+            reason = f"{value!r} is no number {parameter} can be"
+        raise ValueError(f"{text!r}: {reason}") from None

@@ -1,0 +1,67 @@
+"""`repetition`: Retentiveness as not saying, or naming, again what was given before ([SWAN] §4.17)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from protocols.rules.repetition import same_text
+from scoring.swan.item import Item
+from scoring.swan.rules.rule import Sight
+
+__all__ = ["Repetition"]
+
+
+@dataclass(frozen=True, slots=True)
+class Repetition:
+    """For claims after the first system turn: 0 for one that an earlier turn made in the same words, or whose
+    entities were all given in earlier turns; 1 for one with an entity that is new. Silent on the rest.
+    """
+
+    level: ClassVar[Literal["nugget"]] = "nugget"
+    version: ClassVar[str] = "1"
+    needs: ClassVar[tuple[str, ...]] = ()
+    limits: ClassVar[str] = (
+        "sees repeated words and links alone; wrong where the user asked to hear it again, blind to what is "
+        "forgotten silently"
+    )
+
+    def scores(self, sight: Sight) -> Iterator[tuple[Item, float]]:
+        said: dict[str, int] = {}
+        given: dict[str, int] = {}
+        for nugget in sight.nuggets:
+            if nugget.speaker == "system" and nugget.type == "E":
+                given.setdefault(nugget.entity, nugget.turn)
+        inside = _entities(sight)
+        for item in sight.items:
+            if item.type != "F":
+                continue
+            form = same_text(sight.text(item)).rstrip(".!?…:;,")
+            before = said.setdefault(form, item.turn)
+            named = inside.get((item.turn, item.start, item.end), ())
+            if item.turn == sight.items[0].turn:
+                continue
+            if any(given[entity] >= item.turn for entity in named):
+                yield item, 1.0
+            elif named or (form and before < item.turn):
+                yield item, 0.0
+
+    def __str__(self) -> str:
+        return "repetition"
+
+
+def _entities(sight: Sight) -> dict[tuple[int, int, int], tuple[str, ...]]:
+    """The entities whose links stand in each claim, in one pass over the turn's items and links."""
+    links: dict[int, list[tuple[int, int, str]]] = {}
+    for nugget in sight.nuggets:
+        if nugget.type == "E" and nugget.speaker == "system" and nugget.start >= 0:
+            links.setdefault(nugget.turn, []).append((nugget.start, nugget.end, nugget.entity))
+    found: dict[tuple[int, int, int], tuple[str, ...]] = {}
+    for item in sight.items:
+        here = links.get(item.turn)
+        if here:
+            named = tuple(entity for start, end, entity in here if item.start <= start and end <= item.end)
+            if named:
+                found[item.turn, item.start, item.end] = named
+    return found

@@ -1,0 +1,76 @@
+"""The seam for scoring rules: what one sees of a conversation, and what it gives.
+
+A rule is a value: no I/O, no clock, no randomness. It scores what it can tell and is silent about the rest, because
+an item without a score is left out of a criterion and a made-up score is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Literal, Protocol
+
+from recordings.conversation import Conversation
+from scoring.nuggets import Nugget as Entity
+from scoring.settings import Settings
+from scoring.swan.item import Item
+from scoring.swan.nugget import Nugget
+from topics.attributes import AttributeSet
+
+__all__ = ["RuleScorer", "Sight"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What a rule can see. items: of the criterion, in reading order. nuggets: of both sides, also of type E.
+
+    entities: links with gains and memberships, () where nothing is known of the topic. attributes: the attribute
+    sets of the topic's type. known: scores other criteria already have, by criterion and item.
+    """
+
+    conversation: Conversation
+    items: tuple[Item, ...]
+    nuggets: tuple[Nugget, ...]
+    entities: tuple[Entity, ...] = ()
+    attributes: tuple[AttributeSet, ...] = ()
+    settings: Settings = field(default_factory=Settings)
+    known: Mapping[str, Mapping[Item, float]] = field(default_factory=lambda: MappingProxyType({}))
+
+    def text(self, item: Item) -> str:
+        """The words of an item: of a nugget, or of a whole system turn."""
+        for turn in self.conversation.turns:
+            if turn.number == item.turn and turn.reply is not None:
+                text = turn.reply.answer.text
+                return text if item.start < 0 else text[item.start : item.end]
+        return ""
+
+
+class RuleScorer(Protocol):
+    """Gives scores in [0, 1] to items of one level."""
+
+    @property
+    def level(self) -> Literal["nugget", "turn"]: ...
+
+    @property
+    def version(self) -> str:
+        """Raised whenever the same conversation could be scored differently; stands on every score."""
+        ...
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Criteria whose scores it reads. Its own scores are then never kept in a layer, since those may change."""
+        ...
+
+    @property
+    def limits(self) -> str:
+        """What it cannot see, in a sentence, for the table of criteria."""
+        ...
+
+    def scores(self, sight: Sight) -> Iterator[tuple[Item, float]]:
+        """A score for each item it can tell something about. Never raises on what a system wrote."""
+        ...
+
+    def __str__(self) -> str:
+        """As it is written in a schema file."""
+        ...

@@ -1,0 +1,213 @@
+"""Schema files (`harvest-schema/1`): the criteria conversations are judged by, each with its level, the nuggets it
+looks at, the sampling it needs, who or what may score it, and its weights.
+
+    load_schema("sakai-2023")      the schema that comes with Harvest
+    load_schema("my/schema.yaml")  a file of one's own
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib import resources
+from os import PathLike, fspath
+from types import MappingProxyType
+from typing import Literal
+
+from pydantic import Field
+
+from scoring.swan.item import Item
+from scoring.swan.rules.registry import RuleScorer, parse_rule
+from scoring.swan.weighting import Uniform, Weighting, parse_weighting
+from topics.document import Document, Loc, StrictModel, parse_document, read_document
+from topics.errors import InputError
+from topics.text_file import decoded
+
+__all__ = ["FORMAT", "SAMPLINGS", "Criterion", "Schema", "load_schema", "read_schema", "shipped_schemas"]
+
+FORMAT = "harvest-schema/1"
+Level = Literal["nugget", "turn", "set"]
+JUDGES = ("human", "model")
+
+SAMPLINGS: Mapping[str, str] = MappingProxyType(
+    {
+        "any": "any conversations",
+        "multi-turn": "conversations of two system turns or more",
+        "after-failure": "conversations in which the user was let down and went on",
+        "attribute-sets": "topics whose entities have known groups and a target distribution",
+        "rephrasings": "the same need asked in different ways, in one turn and in several",
+        "user-groups": "the same need of different users and groups of users",
+        "dates": "the same need before and after the world changed",
+    }
+)
+"""What a criterion needs of the conversations, by the word a schema file uses."""
+
+
+@dataclass(frozen=True, slots=True)
+class Criterion:
+    """One criterion. number: from 0. level: what is scored: each `nugget`, each system `turn`, or once the `set` of
+    all conversations of a system on a topic. types: of the nuggets (`F`, `O`), () for other levels. judges: `human`,
+    `model`, those that may score it. rules: the rules that can. weight: CW. weighting: NW; a set has no position and
+    weighs 1.
+    """
+
+    number: int
+    name: str
+    question: str
+    level: Level
+    types: tuple[str, ...]
+    sampling: str
+    judges: tuple[str, ...]
+    rules: tuple[RuleScorer, ...]
+    weight: float = 1.0
+    weighting: Weighting = Uniform()  # noqa: RUF009  a frozen value without fields
+
+    def takes(self, item: Item) -> bool:
+        """Whether an item of the criterion's level is of a type it looks at."""
+        return self.level != "nugget" or item.type in self.types
+
+    def may_score(self, kind: str) -> bool:
+        """Whether a source of that kind may score it."""
+        return bool(self.rules) if kind == "rule" else kind in self.judges
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """Criteria by name, in the order of the file."""
+
+    name: str
+    criteria: tuple[Criterion, ...]
+    about: str = ""
+
+    def __getitem__(self, name: str) -> Criterion:
+        """The criterion of that name, or of that number written as text. Raises InputError naming the nearest."""
+        folded = {one.name.casefold(): one for one in self.criteria} | {str(one.number): one for one in self.criteria}
+        if name.strip().casefold() in folded:
+            return folded[name.strip().casefold()]
+        close = difflib.get_close_matches(name, [one.name for one in self.criteria], n=1)
+        raise InputError(
+            f"no criterion called {name!r} in the schema {self.name!r}"
+            + (f": did you mean {close[0]!r}?" if close else ""),
+            allowed=", ".join(one.name for one in self.criteria),
+        )
+
+    def __iter__(self) -> Iterator[Criterion]:
+        return iter(self.criteria)
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """CW by name."""
+        return {one.name: one.weight for one in self.criteria}
+
+
+class _CriterionFile(StrictModel):
+    number: int = Field(ge=0, le=9999)
+    name: str = Field(min_length=1, max_length=80)
+    question: str = ""
+    level: Level
+    nuggets: Literal["F", "O", "both"] | None = None
+    sampling: str = "any"
+    scorers: tuple[str, ...]
+    weight: float = Field(default=1.0, ge=0, le=1e6)
+    weighting: str = "uniform"
+
+
+class _SchemaFile(StrictModel):
+    format: Literal["harvest-schema/1"]
+    name: str = Field(min_length=1, max_length=80)
+    about: str = ""
+    criteria: tuple[_CriterionFile, ...]
+
+
+def read_schema(document: Document) -> Schema:
+    """The schema in `document`. Raises InputError, with line and column, for anything that is wrong with it."""
+    file = document.validated(_SchemaFile)
+    if not file.criteria:
+        raise document.error(("criteria",), "criteria: a schema has one criterion or more")
+    seen: dict[tuple[str, str | int], int] = {}
+    for i, one in enumerate(file.criteria):
+        for key, value in (("name", one.name.casefold()), ("number", one.number)):
+            first = seen.setdefault((key, value), i)
+            if first != i:
+                raise document.error(("criteria", i, key), f"{key}: criterion {first + 1} of the file has the same")
+        if one.name != one.name.strip() or one.name.isdecimal():
+            raise document.error(("criteria", i, "name"), "name: a name that is a number, or has white space around it")
+    return Schema(
+        file.name, tuple(_criterion(document, ("criteria", i), one) for i, one in enumerate(file.criteria)), file.about
+    )
+
+
+def _criterion(document: Document, loc: Loc, one: _CriterionFile) -> Criterion:
+    if (one.level == "nugget") != (one.nuggets is not None):
+        where = (*loc, "nuggets") if one.nuggets is not None else (*loc, "level")
+        raise document.error(
+            where,
+            "a criterion of level nugget says which nuggets it looks at, and no other does",
+            allowed="nuggets: F, O or both",
+        )
+    if one.sampling not in SAMPLINGS:
+        raise document.error((*loc, "sampling"), f"sampling: {one.sampling!r} is none", allowed=", ".join(SAMPLINGS))
+    try:
+        weighting = parse_weighting(one.weighting)
+    except ValueError as fault:
+        raise document.error((*loc, "weighting"), str(fault)) from None
+    if one.level == "set" and weighting != Uniform():
+        raise document.error((*loc, "weighting"), "a set of conversations has no position", allowed="uniform")
+    if not one.scorers:
+        raise document.error((*loc, "scorers"), "scorers: who scores it?", allowed=f"{', '.join(JUDGES)}, or a rule")
+    judges, rules = [], []
+    for i, scorer in enumerate(one.scorers):
+        if scorer in JUDGES:
+            judges.append(scorer)
+            continue
+        try:
+            rule = parse_rule(scorer)
+        except ValueError as fault:
+            raise document.error(
+                (*loc, "scorers", i), f"scorers: {fault}", allowed=f"{', '.join(JUDGES)}, or a rule"
+            ) from None
+        if rule.level != one.level:
+            raise document.error(
+                (*loc, "scorers", i), f"the rule {rule} scores a {rule.level}, and the criterion has level {one.level}"
+            )
+        rules.append(rule)
+    types = {"F": ("F",), "O": ("O",), "both": ("F", "O"), None: ()}[one.nuggets]
+    return Criterion(
+        number=one.number,
+        name=one.name,
+        question=one.question,
+        level=one.level,
+        types=types,
+        sampling=one.sampling,
+        judges=tuple(judges),
+        rules=tuple(rules),
+        weight=one.weight,
+        weighting=weighting,
+    )
+
+
+_END = ".yaml"
+
+
+def shipped_schemas() -> tuple[str, ...]:
+    """Names of the schemas that come with Harvest."""
+    names = (entry.name for entry in resources.files("scoring.swan").iterdir())
+    return tuple(sorted(name.removesuffix(_END) for name in names if name.endswith(_END)))
+
+
+def load_schema(name_or_path: str | PathLike[str] = "sakai-2023") -> Schema:
+    """A schema that comes with Harvest, by its name, or one's own, by the path of its file. Raises InputError."""
+    name = fspath(name_or_path)
+    if name in shipped_schemas():
+        place = f"scoring/swan/{name}{_END}"
+        data = (resources.files("scoring.swan") / f"{name}{_END}").read_bytes()
+        return read_schema(parse_document(decoded(data, place, "YAML text"), place))
+    if "/" in name or "\\" in name or "." in name or not isinstance(name_or_path, str):
+        return read_schema(read_document(name_or_path))
+    close = difflib.get_close_matches(name, shipped_schemas(), n=1)
+    raise InputError(
+        f"no schema called {name!r} comes with Harvest" + (f": did you mean {close[0]!r}?" if close else ""),
+        allowed=", ".join(shipped_schemas()),
+        advice=f"for a file of your own, write its path with its ending: {name}{_END}",
+    )

@@ -1,0 +1,195 @@
+"""Sentences of a turn as chat systems write them: prose, lists, headings, tables, code, with URLs in between.
+
+    sentences(text)   the sentences with their spans, in order; what stands between them is white space and markers
+
+Nothing inside a URL, a Markdown link or inline code ends a sentence. A list item, a heading and the row of a table
+each begin one; a fenced block of code is one. Takes time linear in the length of the text.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from topics.links import find_urls
+
+__all__ = ["Sentence", "Shape", "sentences"]
+
+Shape = Literal["prose", "item", "heading", "row", "code"]
+
+_LINE = re.compile(r"([^\n\r\u2028\u2029]*)(?:\r\n|[\n\r\u2028\u2029]|\Z)")
+_FENCE = re.compile(r"[ \t>]{0,12}(`{3,}|~{3,})")
+_ITEM = re.compile(r"[ \t>]{0,99}(?:[-*+•‣▪●○–][ \t]|\(?[0-9]{1,3}[.):](?=[ \t])|\[[0-9]{1,3}\][ \t:])[ \t]{0,99}")
+_HEADING = re.compile(r"[ \t>]{0,12}#{1,6}[ \t]{1,12}")
+_ROW = re.compile(r"[ \t]{0,12}\|")
+_QUOTE = re.compile(r"[ \t]{0,12}>[ \t>]{0,12}")
+_NO_WORDS = re.compile(r"[\s|:*_=+~#>-]*")
+_ENDS = re.compile(
+    r"(?<![.!?…])[.!?…]++[\"'”’»)\]*_]{0,4}(?=\s)|[。！？｡]+[」』”’）)】]{0,4}"
+    r"|(?<=\s)[:;]-?[()DP](?=\s)|(?<![!?])[!?]++(?=[A-Z][a-z])|(?<=\s)\.(?=[A-Z])"  # emoticons, and spaces left out
+)
+_INLINE = re.compile(r"`[^`\n]+`|!?\[[^\[\]\n]{0,999}\]\([^()\s]{0,999}\)")
+_TOKEN = re.compile(r"[^\s(\[\"'“‘]*\Z")
+_DOTTED = re.compile(r"(?:[A-Za-z]\.)+[A-Za-z]")
+_TERMINAL = ".!?…:;。！？"
+
+# A full stop after these is part of the word. The second set may end a sentence too, where a new one plainly begins.
+_INSIDE = re.compile(
+    r"(?:mr|mrs|ms|dr|prof|st|vs|fig|eq|vol|pp|al|gen|sen|gov|capt|lt|sgt|rev|hon|mt|approx|dept|e\.g|i\.e|cf|viz|ca|eds?)"
+)
+_EITHER = re.compile(r"(?:etc|inc|ltd|co|corp|jr|sr|a\.m|p\.m|u\.s|u\.k|u\.n|ph\.d|b\.a|m\.a|b\.c|a\.d)")
+_STARTS = re.compile(
+    r"(?:The|It|He|She|They|We|You|I|This|That|These|Those|There|In|On|At|But|And|However|If|What|How|Do|Is|Are)\b"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """Characters [start, end) of a text, without markers and white space around them. shape: what it stands in.
+
+    leads: it ends with a colon and something follows in the turn.
+    """
+
+    start: int
+    end: int
+    shape: Shape
+    leads: bool = False
+
+
+def sentences(text: str) -> tuple[Sentence, ...]:
+    """The sentences of `text`, in order, none empty and no two overlapping; () for a text without any."""
+    covered = _Covered(text)
+    found: list[Sentence] = []
+    for start, end, shape in _blocks(text):
+        if shape == "code":
+            pieces: Iterator[tuple[int, int]] = iter([(start, end)])
+        else:
+            pieces = _split(text, start, end, covered)
+        for first, last in pieces:
+            trimmed = _trimmed(text, first, last)
+            if trimmed is not None:
+                found.append(Sentence(*trimmed, shape))
+    return tuple(
+        Sentence(one.start, one.end, one.shape, one.shape != "code" and text[one.end - 1] in ":：" and i < len(found))
+        for i, one in enumerate(found, start=1)
+    )
+
+
+class _Covered:
+    """Where a full stop says nothing: URLs, Markdown links, inline code."""
+
+    def __init__(self, text: str) -> None:
+        spans = [match.span() for match in _INLINE.finditer(text)]
+        spans += [(mention.start, mention.end) for mention in find_urls(text, www=True)]
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        for start, end in sorted(spans):
+            if self._ends and start < self._ends[-1]:
+                self._ends[-1] = max(end, self._ends[-1])
+            else:
+                self._starts.append(start)
+                self._ends.append(end)
+
+    def __contains__(self, place: int) -> bool:
+        i = bisect_right(self._starts, place) - 1
+        return i >= 0 and place < self._ends[i]
+
+
+def _blocks(text: str) -> Iterator[tuple[int, int, Shape]]:
+    """(start, end, shape) of the runs of lines that belong together."""
+    block: tuple[int, int, Shape] | None = None
+    fence = ""
+    opened = -1
+    for line in _LINE.finditer(text):
+        start, end = line.span(1)
+        mark = _FENCE.match(text, start, end)
+        if fence:
+            if mark and mark[1].startswith(fence):
+                yield opened, start, "code"
+                fence = ""
+            continue
+        if mark:
+            if block:
+                yield block
+            block, fence, opened = None, mark[1], line.end()
+            continue
+        if _NO_WORDS.fullmatch(text, start, end):
+            if block:
+                yield block
+            block = None
+            continue
+        first, shape = _marker(text, start, end)
+        if block and shape == "prose" and _continues(text, block, first):
+            block = (block[0], end, block[2])
+            continue
+        if block:
+            yield block
+        block = (first, end, shape)
+        if line.end() == len(text):
+            break
+    if fence and opened < len(text):  # a block of code that was cut off
+        yield opened, len(text), "code"
+    if block:
+        yield block
+
+
+def _marker(text: str, start: int, end: int) -> tuple[int, Shape]:
+    shapes: tuple[tuple[re.Pattern[str], Shape], ...] = ((_HEADING, "heading"), (_ITEM, "item"), (_ROW, "row"))
+    for pattern, shape in shapes:
+        match = pattern.match(text, start, end)
+        if match and (shape != "row" or text.rfind("|", match.end(), end) >= 0):
+            return match.end(), shape
+    quote = _QUOTE.match(text, start, end)
+    return (quote.end() if quote else start), "prose"
+
+
+def _continues(text: str, block: tuple[int, int, Shape], first: int) -> bool:
+    """Whether a line goes on with the sentence of the line before it: that one did not end, this one begins small."""
+    before = text[max(block[0], block[1] - 80) : block[1]].rstrip()
+    following = text[first : first + 80].lstrip()
+    return bool(before) and before[-1] not in _TERMINAL and following[:1].islower() and block[2] != "heading"
+
+
+def _split(text: str, start: int, end: int, covered: _Covered) -> Iterator[tuple[int, int]]:
+    first = start
+    for mark in _ENDS.finditer(text, start, end):
+        if mark.start() not in covered and _ending(text, first, mark, end):
+            yield first, mark.end()
+            first = mark.end()
+    yield first, end
+
+
+def _ending(text: str, first: int, mark: re.Match[str], end: int) -> bool:
+    """Whether the punctuation at `mark` ends a sentence."""
+    if mark[0][0] in "。！？｡:;":
+        return True
+    following = text[mark.end() : min(end, mark.end() + 40)].lstrip()
+    small = following[:1].islower()
+    if mark[0][-1] in "\"'”’»" and small:  # "Who is there?" she asked
+        return False
+    if mark[0][0] in "!?":
+        return True
+    if mark[0].startswith(("..", "…")):
+        return not small
+    found = _TOKEN.search(text[max(first, mark.start() - 30) : mark.start()])
+    token = (found[0] if found else "").lstrip("*_")
+    name = token.lower()
+    if _INSIDE.fullmatch(name) or (name == "no" and following[:1].isdigit()):
+        return False
+    if _EITHER.fullmatch(name) or _DOTTED.fullmatch(token):
+        return _STARTS.match(following) is not None
+    if len(token) == 1 and token.isalpha() and token != "I":  # an initial
+        return False
+    return not small or (len(token) > 1 and token.isalpha())
+
+
+def _trimmed(text: str, start: int, end: int) -> tuple[int, int] | None:
+    """The span without white space and table bars around it; None where nothing is left."""
+    while start < end and (text[start].isspace() or text[start] == "|"):
+        start += 1
+    while start < end and (text[end - 1].isspace() or text[end - 1] == "|"):
+        end -= 1
+    return (start, end) if start < end else None

@@ -1,0 +1,123 @@
+"""WAN and SWAN: weighted averages of scores over items, and of criteria over a schema ([SWAN] Eq. 1 and 2).
+
+    wan(scored, criterion, weighting)   WAN^c of one conversation: numerator, denominator, n
+    pooled(wans)                        Eq. 2 as printed, over the items of several conversations: long ones weigh more
+    mean_per_session(values)            the mean of the values of single conversations: each counts once
+    swan(wans, weights)                 Eq. 1 over the criteria that are defined, with what they cover
+
+The denominator of Eq. 2 prints U where U^c must stand: an average over U^c is divided by the weights in U^c.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from scoring.swan.item import Scored
+from scoring.swan.weighting import Weighting
+
+__all__ = ["SessionMean", "Swan", "Wan", "mean_per_session", "pooled", "swan", "wan"]
+
+
+@dataclass(frozen=True, slots=True)
+class Wan:
+    """WAN^c. numerator: sum of NW·S. denominator: sum of NW. n: scored items. items: those there were to score."""
+
+    criterion: str
+    numerator: float
+    denominator: float
+    n: int
+    items: int
+
+    @property
+    def value(self) -> float:
+        """In [0, 1], 1 is good; NaN where nothing is scored, or nothing that is scored has any weight."""
+        if self.denominator <= 0:
+            return math.nan
+        return min(1.0, max(0.0, self.numerator / self.denominator))
+
+
+@dataclass(frozen=True, slots=True)
+class Swan:
+    """SWAN. value: in [0, 1]; NaN where no criterion is defined. wans: of every criterion asked for.
+
+    covered, undefined: names of the criteria that entered the value, and of those that could not. n: scored items of
+    the covered ones. A criterion of weight 0 is neither.
+    """
+
+    value: float
+    wans: Mapping[str, Wan]
+    covered: tuple[str, ...]
+    undefined: tuple[str, ...]
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class SessionMean:
+    """A mean over conversations. n: those in which the value is defined; value: NaN where there are none."""
+
+    value: float
+    n: int
+
+
+def wan(scored: Sequence[Scored], criterion: str, weighting: Weighting, *, items: int | None = None) -> Wan:
+    """WAN^c(U^c), Eq. 2: U^c are the `scored` items, in any order.
+
+    items: how many there were to score, where some got no score; they are in neither sum. Raises ValueError for a
+    score outside [0, 1].
+    """
+    weights = weighting.weights([one.item for one in scored]).tolist()
+    for one in scored:
+        if not 0 <= one.value <= 1:
+            raise ValueError(f"a score lies in [0, 1], and one for {criterion} is {one.value!r}")
+    return Wan(
+        criterion,
+        math.fsum(weight * one.value for weight, one in zip(weights, scored, strict=True)),
+        math.fsum(weights),
+        len(scored),
+        len(scored) if items is None else items,
+    )
+
+
+def pooled(wans: Iterable[Wan]) -> Wan:
+    """Eq. 2 over all items of several conversations: sums of the numerators, the denominators, and the counts.
+
+    All must be of one criterion; ValueError otherwise, and for none at all.
+    """
+    parts = tuple(wans)
+    names = {part.criterion for part in parts}
+    if len(names) != 1:
+        raise ValueError(f"pooled items are of one criterion, here of {', '.join(sorted(names)) or 'none'}")
+    return Wan(
+        parts[0].criterion,
+        math.fsum(part.numerator for part in parts),
+        math.fsum(part.denominator for part in parts),
+        sum(part.n for part in parts),
+        sum(part.items for part in parts),
+    )
+
+
+def mean_per_session(values: Iterable[float]) -> SessionMean:
+    """The plain mean of the defined values, one for each conversation; NaN with n = 0 where none is defined."""
+    known = [value for value in values if not math.isnan(value)]
+    return SessionMean(math.fsum(known) / len(known) if known else math.nan, len(known))
+
+
+def swan(wans: Mapping[str, Wan], weights: Mapping[str, float]) -> Swan:
+    """Eq. 1: sum of CW·WAN over sum of CW, over the criteria whose WAN is defined.
+
+    wans: by criterion. weights: CW by criterion, 1 where one is not named, not negative.
+    """
+    asked = {name: weights.get(name, 1.0) for name in wans}
+    wrong = [name for name, weight in asked.items() if not (weight >= 0 and math.isfinite(weight))]
+    if wrong:
+        raise ValueError(f"a criterion weight is not negative: {', '.join(wrong)}")
+    counted = [name for name, weight in asked.items() if weight > 0]
+    covered = tuple(name for name in counted if not math.isnan(wans[name].value))
+    whole = math.fsum(asked[name] for name in covered)
+    value = math.fsum(asked[name] * wans[name].value for name in covered) / whole if covered else math.nan
+    if covered:
+        value = min(1.0, max(0.0, value))
+    undefined = tuple(name for name in counted if name not in covered)
+    return Swan(value, dict(wans), covered, undefined, sum(wans[name].n for name in covered))

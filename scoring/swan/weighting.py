@@ -1,0 +1,167 @@
+"""Nugget weightings NW: how much an item counts by where it stands in its conversation ([SWAN] §3).
+
+Each is a frozen value with `weights(items) -> (n,)` array, non-negative, that depends on one item at a time, so that
+the order of items changes nothing. `str(…)` gives the text that `parse_weighting` reads back.
+
+    uniform                 1: a conversation is a bag of nuggets
+    linear(L=1250)          max(0, 1 - (WC - 1)/L): worth falls with every word read (S-measure, [GFRC] Eq. 6)
+    last_turn               1 in the conversation's final system turn, 0 before it: the recency effect
+    anchored(rate=0.9)      rate ** (nuggets seen so far): what comes first sets the anchor
+    linear(L=1250)*last_turn    the product of any of these
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from scoring.measures.relevance import position_weight
+
+__all__ = ["Anchored", "Item", "LastTurn", "Linear", "Product", "Uniform", "Weighting", "parse_weighting"]
+
+Floats = npt.NDArray[np.float64]
+
+
+class Item(Protocol):
+    """What a weighting sees of a nugget or a turn that is scored."""
+
+    @property
+    def position(self) -> int:
+        """WC, from 1, of its last word in the conversation."""
+        ...
+
+    @property
+    def seen(self) -> int:
+        """How many system nuggets of types F and O stand before it in the conversation."""
+        ...
+
+    @property
+    def final(self) -> bool:
+        """Whether it stands in the conversation's final system turn."""
+        ...
+
+
+class Weighting(Protocol):
+    """NW: a non-negative weight for each item."""
+
+    def weights(self, items: Sequence[Item]) -> Floats:
+        """items: n of one conversation or of several, in any order. Returns (n,) in [0, 1]; (0,) for none."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Uniform:
+    """Every item weighs 1."""
+
+    def weights(self, items: Sequence[Item]) -> Floats:
+        return np.ones(len(items))
+
+    def __str__(self) -> str:
+        return "uniform"
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """1 for the conversation's first word, falling by 1/L with every word, 0 from word L + 1 on.
+
+    L: words a user reads at most, at least 1.
+    """
+
+    L: int = 1250
+
+    def __post_init__(self) -> None:
+        if self.L < 1:
+            raise ValueError(f"L counts words from 1, not {self.L}")
+
+    def weights(self, items: Sequence[Item]) -> Floats:
+        return position_weight([one.position for one in items], self.L) if items else np.zeros(0)
+
+    def __str__(self) -> str:
+        return f"linear(L={self.L})"
+
+
+@dataclass(frozen=True, slots=True)
+class LastTurn:
+    """1 in the final system turn of the conversation, 0 in all others."""
+
+    def weights(self, items: Sequence[Item]) -> Floats:
+        return np.array([float(one.final) for one in items], dtype=np.float64)
+
+    def __str__(self) -> str:
+        return "last_turn"
+
+
+@dataclass(frozen=True, slots=True)
+class Anchored:
+    """rate ** k, where k is how many system nuggets the user has seen before: the first one weighs 1.
+
+    rate: in (0, 1]; at 1 it is `uniform`. The paper leaves the function open ([SWAN] §3: nuggets seen so far can
+    affect the weight of the current one); this is the plainest one that depends on them alone.
+    """
+
+    rate: float = 0.9
+
+    def __post_init__(self) -> None:
+        if not 0 < self.rate <= 1:
+            raise ValueError(f"rate is above 0 and at most 1, not {self.rate:g}")
+
+    def weights(self, items: Sequence[Item]) -> Floats:
+        powers: Floats = self.rate ** np.array([one.seen for one in items], dtype=np.float64)
+        return powers
+
+    def __str__(self) -> str:
+        return f"anchored(rate={self.rate:g})"
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """The product of two or more weightings."""
+
+    factors: tuple[Weighting, ...]
+    fewest: ClassVar[int] = 2
+
+    def __post_init__(self) -> None:
+        if len(self.factors) < self.fewest:
+            raise ValueError("a product has two factors or more")
+
+    def weights(self, items: Sequence[Item]) -> Floats:
+        found = np.ones(len(items))
+        for factor in self.factors:
+            found = found * factor.weights(items)
+        return found
+
+    def __str__(self) -> str:
+        return "*".join(map(str, self.factors))
+
+
+_FACTOR = re.compile(r"\s*([a-z_]+)\s*(?:\(\s*([A-Za-z]+)\s*=\s*([0-9.eE+-]+)\s*\)|\(\s*\))?\s*")
+_ALLOWED = "uniform, linear(L=1250), last_turn, anchored(rate=0.9), or several with * between them"
+
+
+def parse_weighting(text: str) -> Weighting:
+    """The weighting that `text` names. Raises ValueError saying what is allowed."""
+    factors = [_factor(part, text) for part in text.split("*")]
+    return factors[0] if len(factors) == 1 else Product(tuple(factors))
+
+
+def _factor(part: str, whole: str) -> Weighting:
+    match = _FACTOR.fullmatch(part)
+    name, key, value = match.groups() if match else ("", None, None)
+    try:
+        if (name, key) == ("uniform", None):
+            return Uniform()
+        if (name, key) == ("last_turn", None):
+            return LastTurn()
+        if name == "linear" and key in (None, "L"):
+            return Linear(int(value)) if value is not None else Linear()
+        if name == "anchored" and key in (None, "rate"):
+            return Anchored(float(value)) if value is not None else Anchored()
+    except ValueError as fault:
+        reason = str(fault) if "invalid literal" not in str(fault) and "convert" not in str(fault) else "no such number"
+        raise ValueError(f"{whole!r} is no weighting: {reason}; allowed: {_ALLOWED}") from None
+    raise ValueError(f"{whole!r} is no weighting; allowed: {_ALLOWED}")

@@ -1,0 +1,93 @@
+"""docs/dialogues.md: its examples are what the program prints, and it names every measure and baseline."""
+
+from __future__ import annotations
+
+import doctest
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from harvest.cli import breakdown as breakdown_command
+from harvest.cli import helpdesk as helpdesk_command
+from scoring.annotations import breakdown_scores, helpdesk_scores
+from scoring.annotations.breakdown_files import read_breakdown_files
+from scoring.measures.breakdown import figures, rates
+from scoring.measures.dialogue_quality import QUALITY_DIVERGENCES
+from scoring.measures.nugget_detection import NUGGET_DIVERGENCES
+from topics.errors import InputError
+
+PAGE = Path(__file__).parent.parent / "docs" / "dialogues.md"
+TEXT = PAGE.read_text(encoding="utf-8")
+DATA = Path(__file__).parent / "data"
+
+
+def test_every_example_prints_what_the_page_shows() -> None:
+    result = doctest.testfile(str(PAGE), module_relative=False)
+    assert result.attempted >= 10
+    assert result.failed == 0
+
+
+@pytest.mark.parametrize(
+    ("command", "file", "first"),
+    [
+        (breakdown_command.command, DATA / "dbdc3_en", "accuracy"),
+        (helpdesk_command.command, DATA / "stc3" / "stc3_test_gold_counts.json", "NMD(A)"),
+    ],
+)
+def test_the_tables_on_the_page_are_what_the_command_prints_without_its_intervals(command, file, first) -> None:  # type: ignore[no-untyped-def]
+    done = CliRunner().invoke(command, ["eval", str(file), "--replications", "100"], env={"COLUMNS": "122"})
+    assert done.exit_code == 0, done.output
+    printed = [
+        line.split() for line in done.output.splitlines() if line.strip().startswith(("predictor", "baseline: "))
+    ]
+    printed = [words for words in printed if words[0] == "predictor" or words[-1].startswith("0.")]
+    block = re.search(rf"```\n(predictor +{re.escape(first)}.*?)```", TEXT, re.DOTALL)
+    assert block is not None
+    assert [line.split() for line in block[1].splitlines()] == printed
+
+
+def test_every_measure_and_baseline_is_on_the_page() -> None:
+    rows = [[1.0, 0.0, 0.0]]
+    for figure in (*figures(rows, rows), *rates(rows)):
+        assert f"`{figure.measure}`" in TEXT or figure.measure.startswith("MSE"), figure.measure
+    for name, meaning in breakdown_scores.BASELINES.items():
+        assert f"| `{name}` |" in TEXT
+        assert meaning.split(",")[0].split(" (")[0].split(" against")[0] in TEXT or "half" in meaning
+    for name in helpdesk_scores.BASELINES:
+        assert f"`{name}`" in TEXT
+    for name in QUALITY_DIVERGENCES:
+        assert f"`{name}(A)`" in TEXT
+    for name in NUGGET_DIVERGENCES:
+        assert f"`{name}(nugget)`" in TEXT
+
+
+def test_the_lines_and_the_message_on_the_page_are_those_of_the_program(tmp_path: Path) -> None:
+    block = re.search(r'```json\n(\{"dialogue".*?)```', TEXT, re.DOTALL)
+    assert block is not None
+    gold, guess = block[1].splitlines()
+    paths = [tmp_path / "gold.jsonl", tmp_path / "cautious.jsonl"]
+    paths[0].write_text(gold, encoding="utf-8")
+    paths[1].write_text(guess, encoding="utf-8")
+    assert [submission.name for submission in read_breakdown_files(paths).submissions] == ["cautious"]
+    paths[1].write_text(
+        guess.replace('"turn": 3', '"turn": 4') + "\n" + guess.replace("0.2]", "0.1]"), encoding="utf-8"
+    )
+    with pytest.raises(InputError) as caught:
+        read_breakdown_files(paths)
+    assert str(caught.value).replace(f"{tmp_path}/", "") in TEXT
+
+
+def test_the_helpdesk_estimate_on_the_page_is_one(tmp_path: Path) -> None:
+    block = re.search(r'```json\n(\{"id".*?)```', TEXT, re.DOTALL)
+    assert block is not None
+    (tmp_path / "mine.json").write_text(block[1], encoding="utf-8")
+    (tmp_path / "gold.json").write_text(
+        '{"id": "d1", "turns": [{"sender": "customer"}, {"sender": "helpdesk"}],'
+        ' "annotations": [{"nugget": ["CNUG0", "HNUG"], "quality": {"A": 1}}]}',
+        encoding="utf-8",
+    )
+    done = CliRunner().invoke(helpdesk_command.command, ["eval", *map(str, sorted(tmp_path.iterdir())), "--all"])
+    assert done.exit_code == 0, done.output
+    assert "mine" in done.output

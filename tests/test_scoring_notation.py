@@ -1,0 +1,101 @@
+"""How measures are written and read."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scoring.notation import Term, parse, parse_all
+from topics.errors import InputError
+
+_NAMES = st.from_regex(r"[A-Za-z][A-Za-z0-9_%-]{0,5}|%[a-z]{1,5}", fullmatch=True)
+_NUMBERS = st.floats(allow_nan=False, allow_infinity=False).map(lambda number: number + 0.0)
+_TERMS = st.recursive(
+    st.builds(Term, _NAMES),
+    lambda inner: (
+        st.lists(inner.filter(lambda term: term.name != "*"), min_size=2, max_size=3).map(
+            lambda factors: Term("*", tuple(factors))
+        )
+        | st.builds(
+            Term,
+            _NAMES,
+            st.lists(inner | _NUMBERS, max_size=3).map(tuple),
+            st.dictionaries(_NAMES, inner | _NUMBERS, max_size=3).map(lambda found: tuple(found.items())),
+        )
+    ),
+    max_leaves=8,
+)
+
+
+@given(_TERMS)
+def test_what_is_written_is_read_as_the_same_term(term: Term) -> None:
+    assert parse(str(term)) == term
+    assert str(parse(str(term))) == str(term)
+
+
+@given(st.lists(_TERMS, max_size=4))
+def test_a_list_is_read_as_its_terms(terms: list[Term]) -> None:
+    assert parse_all(", ".join(map(str, terms))) == tuple(terms)
+
+
+@given(st.text(max_size=40))
+def test_any_text_is_read_or_refused_with_one_clear_error(text: str) -> None:
+    try:
+        term = parse(text)
+    except InputError:
+        return
+    assert parse(str(term)) == term
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("R", "R"),
+        ("ave%useful", "ave%useful"),
+        ("%useful", "%useful"),
+        (" GF( RATINGS ,by = RNOD ) ", "GF(RATINGS, by=RNOD)"),
+        ("SWAN(weights=linear(L=1250.0))", "SWAN(weights=linear(L=1250))"),
+        ("CVaR(GF_cum(ORIGIN, by=JSD), beta=.25)", "CVaR(GF_cum(ORIGIN, by=JSD), beta=0.25)"),
+        ("SWAN(weights=linear(L=9) * last_turn, schema=own)", "SWAN(schema=own, weights=linear(L=9)*last_turn)"),
+        ("R()", "R"),
+        ("f(-1e-3)", "f(-0.001)"),
+    ],
+)
+def test_there_is_one_way_to_write_a_measure(text: str, written: str) -> None:
+    assert str(parse(text)) == written
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "what"),
+    [
+        ("GF(RATINGS", 11, "',' or ')' is missing"),
+        ("GF(by=, X)", 7, "a name or a number is missing"),
+        ("GF(by=X, RATINGS)", 10, "stands before its parameters"),
+        ("GF(by=X, by=Y)", 10, "by is given twice"),
+        ("R R", 3, "',' is missing"),
+        ("R + 1", 3, "'+' cannot stand"),
+        ("f(1e999)", 3, "too large"),
+        ("f(12abc)", 3, "'1' cannot stand"),
+        ("f(a*)", 5, "a name or a number is missing"),
+        ("f(a*2)", 6, "a number is no factor"),
+        ("f(" * 30 + ")" * 30, 43, "more than 20 deep"),
+    ],
+)
+def test_what_is_no_measure_is_refused_at_its_column(text: str, column: int, what: str) -> None:
+    with pytest.raises(InputError) as caught:
+        parse(text)
+    assert what in str(caught.value)
+    assert caught.value.place is not None
+    assert caught.value.place.column == column
+
+
+@pytest.mark.parametrize("text", ["", "  ", "R, GF"])
+def test_one_measure_is_one(text: str) -> None:
+    with pytest.raises(InputError, match="one measure is wanted"):
+        parse(text)
+
+
+def test_terms_are_equal_whatever_order_their_parameters_were_written_in() -> None:
+    assert parse("f(a=1, b=2)") == parse("f(b=2, a=1)")
+    assert hash(parse("f(a=1, b=2)")) == hash(parse("f(b=2, a=1)"))

@@ -1,0 +1,203 @@
+"""`harvest annotate`: nuggets and rule scores into a run, and sheets that people fill in."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from harvest.cli.main import main
+from recordings.judgments import read_layers
+from recordings.run_folder import read
+from scoring.swan.assessment import assess, of_system
+from scoring.swan.judged import NUGGET, Judgments
+from scoring.swan.schema import load_schema
+
+SAMPLE = Path(__file__).parent.parent / "recordings" / "samples" / "run-1"
+Annotate = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(SAMPLE, tmp_path / "run"))
+
+
+@pytest.fixture
+def annotate(run: Path, capfd: pytest.CaptureFixture[str]) -> Annotate:
+    """Calls the command on the run and gives its exit code and what it told people."""
+
+    def call(*arguments: str) -> tuple[int, str]:
+        with pytest.raises(SystemExit) as ended:
+            main(["annotate", str(run), *arguments])
+        out, told = capfd.readouterr()
+        assert out == ""
+        assert isinstance(ended.value.code, int)
+        return ended.value.code, told
+
+    return call
+
+
+def filled(path: Path, values: Callable[[int, dict[str, str]], str]) -> None:
+    """Fill in the column `value` of a sheet."""
+    if path.suffix == ".csv":
+        with path.open(newline="", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        with path.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, list(rows[0]))
+            writer.writeheader()
+            writer.writerows({**row, "value": values(i, row)} for i, row in enumerate(rows))
+    else:
+        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
+        lines = [json.dumps({**row, "value": values(i, row)}, separators=(",", ":")) for i, row in enumerate(rows)]
+        path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+def test_it_writes_a_layer_of_nuggets_and_one_for_each_rule_and_says_so(run: Path, annotate: Annotate) -> None:
+    before = {file.name: file.read_bytes() for file in (run / "judgments").iterdir()}
+    code, told = annotate()
+    assert code == 0
+    assert "rules: 8 nuggets (4 of type F, 4 of type O), written to judgments/rule-rules-" in told
+    assert "recovery(sign=label): 0 scores, nothing new to write" in told
+    assert "No rule scores: Fluency, Coherence" in told
+    layers = {(layer.kind, layer.author): layer for layer in read_layers(run)}
+    assert {judgment.criterion for judgment in layers["rule", "rules"].judgments} == {NUGGET}
+    assert layers["rule", "brevity(words=250)"].version == "1"
+    assert all((run / "judgments" / name).read_bytes() == data for name, data in before.items())
+
+
+def test_the_second_time_there_is_nothing_new_to_write(run: Path, annotate: Annotate) -> None:
+    annotate()
+    files = sorted((run / "judgments").iterdir())
+    _, told = annotate()
+    assert told.count("nothing new to write") == 6
+    assert sorted((run / "judgments").iterdir()) == files
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_a_sheet_that_is_filled_in_comes_back_as_a_human_layer(
+    run: Path, tmp_path: Path, annotate: Annotate, ending: str
+) -> None:
+    sheet = tmp_path / f"sheet.{ending}"
+    asked = ("--criterion", "Correctness", "--criterion", "fluency", "--criterion", "20")
+    code, told = annotate("--export", str(sheet), *asked)
+    assert (code, "6 rows written" in told) == (0, True)
+    filled(sheet, lambda i, row: {"Correctness": "1", "Fluency": "n/a", "Adaptability": "0.5"}[row["criterion"]])
+    code, told = annotate("--import", str(sheet), "--author", "anna", "--version", "guide 2")
+    assert (code, "6 scores of anna written to" in told) == (0, True)
+    (layer,) = [layer for layer in read_layers(run) if layer.kind == "human"]
+    assert (layer.author, layer.version, layer.source) == ("anna", "guide 2", sheet.name)
+    schema, recorded = load_schema(), read(run)
+    judgments = Judgments.of(read_layers(run), schema)
+    found = of_system("B", [assess(one, schema, judgments) for one in recorded.finished], schema, judgments)
+    wans = found.pooled.wans
+    assert (wans["Correctness"].value, wans["Correctness"].n) == (1.0, 2)
+    assert (wans["Adaptability"].value, wans["Adaptability"].n) == (0.5, 1)
+    assert (wans["Fluency"].n, wans["Fluency"].items) == (0, 0)
+
+
+def test_rows_without_a_value_are_left_out(tmp_path: Path, annotate: Annotate) -> None:
+    sheet = tmp_path / "sheet.csv"
+    annotate("--export", str(sheet), "--criterion", "Fluency")
+    code, told = annotate("--import", str(sheet), "--author", "anna")
+    assert (code, "no row of this sheet has a value" in told) == (2, True)
+    filled(sheet, lambda i, _: "" if i else "0.25")
+    assert "1 scores of anna" in annotate("--import", str(sheet), "--author", "anna")[1]
+
+
+def test_the_whole_sheet_shows_nobodys_scores(tmp_path: Path, annotate: Annotate) -> None:
+    annotate()
+    sheet = tmp_path / "sheet.csv"
+    assert annotate("--export", str(sheet))[0] == 0
+    with sheet.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["criterion"] for row in rows} == {one.name for one in load_schema()}
+    assert not any(row["value"] for row in rows)
+
+
+SHEET = """criterion,value,trial,attempt,turn,speaker,start,end,text
+Correctness,1,{trial},1,1,system,0,52,"Looper (2012), https://www.imdb.com/title/tt1276104/"
+Fluency,1,{trial},1,1,system,,,
+"""
+TRIAL = "ae752f12835d13a7c11c67e871d660e5"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "where", "what"),
+    [
+        ("Correctness,1", "Correctness,2", "2:13", "value: '2' is no score"),
+        ("Correctness,1", "Correctness,good", "2:13", "value: 'good' is no score"),
+        ("Correctness,1", "Corectness,1", "2:1", "did you mean 'Correctness'"),
+        ("Fluency,1,{trial}", "Fluency,1,ffff", "3:11", "no finished conversation here has the trial 'ffff'"),
+        ("system,0,52", "system,0,51", "2:59", "no nugget Correctness looks at has this span"),
+        ("system,0,52", "system,x,52", "2:59", "start: 'x' is no whole number"),
+        ("1,1,system,,,", "1,9,system,,,", "3:46", "turn 9 has no reply"),
+        ("Looper", "Loopers", "2:64", "not the words of the recording"),
+        (
+            "Fluency,1,{trial},1,1,system,,,",
+            "Correctness,0,{trial},1,1,system,0,52,",
+            "3:1",
+            "scored already, in line 2",
+        ),
+        ("criterion,value", "criterion,valeu", "1:1", "there is no column 'value'"),
+        (",,,\n", ",,,,\n,,,,,,,,,,x\n", "4:10", "11 cells in a table of 9 columns"),
+    ],
+)
+def test_a_bad_row_is_refused_with_file_line_and_column_and_nothing_is_written(
+    run: Path, tmp_path: Path, annotate: Annotate, old: str, new: str, where: str, what: str
+) -> None:
+    sheet = tmp_path / "sheet.csv"
+    assert old in SHEET
+    sheet.write_text(SHEET.replace(old, new).format(trial=TRIAL), encoding="utf-8")
+    code, told = annotate("--import", str(sheet), "--author", "anna")
+    assert code == 2
+    assert re.search(rf"error: {re.escape(str(sheet))}:{where}: ", told), told
+    assert what in told
+    assert not [layer for layer in read_layers(run) if layer.kind == "human"]
+
+
+def test_the_sheet_those_faults_were_put_into_is_good(tmp_path: Path, annotate: Annotate) -> None:
+    sheet = tmp_path / "sheet.csv"
+    sheet.write_text(SHEET.format(trial=TRIAL), encoding="utf-8")
+    assert annotate("--import", str(sheet), "--author", "anna")[0] == 0
+
+
+def test_a_bad_line_of_json_is_refused_with_line_and_column(tmp_path: Path, annotate: Annotate) -> None:
+    sheet = tmp_path / "sheet.jsonl"
+    annotate("--export", str(sheet), "--criterion", "Fluency")
+    filled(sheet, lambda i, _: "7" if i == 1 else "")
+    _, told = annotate("--import", str(sheet), "--author", "anna")
+    column = sheet.read_text(encoding="utf-8").split("\n")[1].index('"value"') + 1
+    assert f"{sheet}:2:{column}: value: '7' is no score" in told
+    sheet.write_text('{"criterion": \n', encoding="utf-8")
+    assert f"{sheet}:1:" in annotate("--import", str(sheet), "--author", "anna")[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        (("--import", "x.csv"), "give --author"),
+        (("--import", "x.csv", "--author", "a", "--export", "y.csv"), "both given"),
+        (("--author", "a"), "go with --import"),
+        (("--force",), "go with --export"),
+        (("--import", "not-there.csv", "--author", "a"), "no such file"),
+        (("--export", "sheet.xlsx"), "'.xlsx' is no ending of a sheet"),
+        (("--schema", "mine"), "no schema called 'mine'"),
+        (("--export", "y.csv", "--criterion", "Beauty"), "no criterion called 'Beauty'"),
+    ],
+)
+def test_a_command_that_makes_no_sense_is_refused(annotate: Annotate, arguments: tuple[str, ...], what: str) -> None:
+    code, told = annotate(*arguments)
+    assert (code, what in told) == (2, True), told
+
+
+def test_a_sheet_that_is_there_is_not_written_over_unasked(tmp_path: Path, annotate: Annotate) -> None:
+    sheet = tmp_path / "sheet.csv"
+    sheet.write_text("mine")
+    code, told = annotate("--export", str(sheet))
+    assert (code, "--force" in told, sheet.read_text()) == (2, True, "mine")
+    assert annotate("--export", str(sheet), "--force")[0] == 0

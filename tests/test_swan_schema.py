@@ -1,0 +1,104 @@
+"""Schema files: the one that comes with Harvest, and what is said of a wrong one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from scoring.swan.rules.registry import RULES, parse_rule
+from scoring.swan.schema import SAMPLINGS, load_schema, shipped_schemas
+from scoring.swan.weighting import Linear, Uniform
+from topics.errors import InputError
+
+TABLE_1 = [  # [SWAN] Table 1, in its order
+    "Fluency", "Coherence", "Sensibleness", "Correctness", "Groundedness", "Explainability", "Sincerity", "Sufficiency",
+    "Conciseness", "Modesty", "Engagingness", "Recoverability", "Originality", "Fair exposure", "Fair treatment",
+    "Harmlessness", "Consistency", "Retentiveness", "Robustness to input variations", "Customisability", "Adaptability",
+]  # fmt: skip
+
+ONE = """format: harvest-schema/1
+name: mine
+criteria:
+  - number: 3
+    name: Correctness
+    level: nugget
+    nuggets: F
+    scorers: [human]
+"""
+
+
+def written(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "mine.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_the_20_plus_1_criteria_of_table_1_of_swan_come_with_harvest_under_their_numbers() -> None:
+    schema = load_schema()
+    assert [one.name for one in schema] == TABLE_1
+    assert [one.number for one in schema] == list(range(21))
+    assert all(one.sampling in SAMPLINGS and one.question and one.judges for one in schema)
+    assert all(one.weight == 1 and one.weighting == Uniform() for one in schema)
+    assert shipped_schemas() == ("sakai-2023",)
+
+
+def test_a_criterion_is_found_by_name_or_number_and_a_near_miss_is_named() -> None:
+    schema = load_schema()
+    assert schema["fair exposure"] is schema["13"]
+    with pytest.raises(InputError, match="did you mean 'Modesty'"):
+        schema["Modestly"]
+
+
+def test_a_schema_of_ones_own_sets_weights_and_scorers(tmp_path: Path) -> None:
+    text = ONE + "    weight: 2.5\n    weighting: linear(L=100)\n"
+    (one,) = load_schema(written(tmp_path, text)).criteria
+    assert (one.weight, one.weighting, one.judges, one.rules) == (2.5, Linear(100), ("human",), ())
+    assert not one.may_score("model")
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_a_rule_is_read_back_from_what_it_prints(name: str) -> None:
+    rule = parse_rule(name)
+    assert parse_rule(str(rule)) == rule
+    assert rule.limits
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "where", "what"),
+    [
+        ("level: nugget", "level: words", "6:12", "level"),
+        ("    nuggets: F\n", "", "6:12", "says which nuggets"),
+        ("scorers: [human]", "scorers: [humans]", "8:15", "there is no rule 'humans'"),
+        ("scorers: [human]", "scorers: [label]", "8:15", "scores a turn"),
+        ("scorers: [human]", "scorers: [brevity(words=none)]", "8:15", "no number words can be"),
+        ("scorers: [human]", "scorers: [human]\n    sampling: some", "9:15", "sampling"),
+        ("scorers: [human]", "scorers: [human]\n    weighting: best", "9:16", "no weighting"),
+        ("scorers: [human]", "scorers: [human]\n    weigth: 2", "9:5", "did you mean 'weight'"),
+        ("scorers: [human]", "scorers: [human]\n    weight: -1", "9:13", "weight"),
+        ("scorers: [human]", "scorers: []", "8:14", "who scores it"),
+        ("number: 3", "number: three", "4:13", "a whole number"),
+        ("harvest-schema/1", "harvest-schema/2", "1:9", "format"),
+    ],
+)
+def test_what_is_wrong_with_a_schema_is_said_with_line_and_column(
+    tmp_path: Path, old: str, new: str, where: str, what: str
+) -> None:
+    path = written(tmp_path, ONE.replace(old, new))
+    with pytest.raises(InputError) as raised:
+        load_schema(path)
+    assert str(raised.value).startswith(f"{path}:{where}: ")
+    assert what in str(raised.value)
+
+
+def test_two_criteria_of_one_name_are_refused(tmp_path: Path) -> None:
+    again = ONE[ONE.index("  - number") :].replace("number: 3", "number: 4").replace("Correctness", "correctness")
+    with pytest.raises(InputError, match="criterion 1 of the file has the same"):
+        load_schema(written(tmp_path, ONE + again))
+
+
+def test_a_schema_that_does_not_exist_is_told_apart_from_a_file() -> None:
+    with pytest.raises(InputError, match="did you mean 'sakai-2023'"):
+        load_schema("sakai-2032")
+    with pytest.raises(InputError, match="no such file"):
+        load_schema("not/there.yaml")

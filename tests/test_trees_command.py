@@ -1,0 +1,218 @@
+"""`harvest tree`: a run's trials folded, for the terminal, for files, and with a clear word where it cannot be."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import networkx
+import pytest
+from recorded_run import record
+
+from harvest.cli import main
+from harvest.merge_keys import merging_named
+from recordings.run_folder import read
+from recordings.trees.document import read_trees
+from recordings.trees.wording import cells
+from scoring.statistics.proportions import jeffreys, wilson
+from topics.errors import InputError
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Part of the demo: two parrots, three topics, eight trials."""
+    folder = tmp_path_factory.mktemp("trees")
+    audit = {
+        "format": "harvest-audit/1",
+        "name": "part of the demo",
+        "topics": "fairweb-45",
+        "only": ["M001", "M002", "R001"],
+        "protocol": "fairweb-two-round",
+        "trials": 8,
+        "seed": 2023,
+        "systems": [
+            {"name": "A", "driver": "parrot", "options": {"profile": "steady"}},
+            {"name": "B", "driver": "parrot", "options": {"profile": "erratic"}},
+        ],
+    }
+    (folder / "audit.yaml").write_text(json.dumps(audit))
+    with pytest.raises(SystemExit) as done:
+        main(["run", str(folder / "audit.yaml"), "--out", str(folder / "run")])
+    assert done.value.code == 0
+    return folder / "run"
+
+
+def _tree(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> str:
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as done:
+        main(["tree", *arguments])
+    captured = capsys.readouterr()
+    assert done.value.code == code, captured.err
+    return captured.out if code == 0 else captured.err
+
+
+def test_several_topics_are_pooled_at_the_level_of_labels(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    document = json.loads(_tree(capsys, str(run), "--format", "json"))
+    assert document["format"] == "harvest-tree/1"
+    recorded = read(run)
+    for tree, system in zip(document["trees"], ("A", "B"), strict=True):
+        conversations = [one for one in recorded.finished if one.key.system == system]
+        assert (tree["merge"], tree["scope"]["systems"], tree["scope"]["topics"]) == (
+            "label",
+            [system],
+            ["M001", "M002", "R001"],
+        )
+        assert tree["scope"]["protocols"] == [recorded.header.hashes["protocol"]]
+        first = {
+            tree["symbols"][node["symbol"]]["key"]: node["visits"] for node in tree["nodes"] if node["parent"] == 1
+        }
+        assert first == Counter(one.label(1) for one in conversations)
+
+
+def test_one_topic_is_folded_by_its_words_and_every_share_has_its_interval(
+    run: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    for name, interval in (("wilson", wilson), ("jeffreys", jeffreys)):
+        arguments = ("--system", "B", "--topic", "M002", "--format", "json", "--interval", name, "--level", "0.9")
+        text = _tree(capsys, str(run), *arguments)
+        document = json.loads(text)
+        (tree,) = document["trees"]
+        assert tree["merge"] == "exact"
+        assert (tree["statistics"]["level"], tree["statistics"]["interval"]) == (0.9, name)
+        for node, known in zip(tree["nodes"][1:], tree["statistics"]["nodes"][1:], strict=True):
+            n = tree["nodes"][node["parent"]]["visits"]
+            low, high = interval(node["visits"], n, 0.9)
+            assert (known["n"], known["probability"]) == (n, pytest.approx(node["visits"] / n))
+            assert (known["low"], known["high"]) == (pytest.approx(float(low)), pytest.approx(float(high)))
+            once = [one for one in tree["nodes"] if one["parent"] == tree["nodes"].index(node) and one["visits"] == 1]
+            assert known["unseen"] == pytest.approx(len(once) / known["unseen_n"])
+            assert known["unseen_n"] == node["visits"]
+        (tmp_path / "trees.json").write_text(text)
+        (read_back,) = read_trees(tmp_path / "trees.json")
+        assert read_back.n == 8
+
+
+@pytest.mark.parametrize("width", [40, 80, 160])
+@pytest.mark.parametrize("merge", ["exact", "label", "act", "entities", "user=state,system=act"])
+def test_text_fits_its_width_and_names_keys_and_reasons(
+    run: Path, capsys: pytest.CaptureFixture[str], width: int, merge: str
+) -> None:
+    text = _tree(capsys, str(run), "--topic", "M002", "--merge", merge, "--format", "text", "--width", str(width))
+    lines = text.splitlines()
+    drawn = [line for line in lines if re.match(r"[│├└ ]*[US■?] ", line) and not line.startswith("U user")]
+    assert len(drawn) > 10
+    assert max(map(cells, drawn)) <= width
+    assert lines[0].startswith("A · M002 · merged by ")
+    assert "system turns are one branch by" in text
+    assert "■ completed" in text
+
+
+def test_the_terminal_says_everything_without_colours_and_has_them_where_it_can(
+    run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = _tree(capsys, str(run), "--format", "text", "--width", "80")
+    assert [line.rstrip() for line in _tree(capsys, str(run), "--width", "80").split("\n") if line] == [
+        line for line in plain.split("\n") if line
+    ]
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    coloured = _tree(capsys, str(run), "--width", "80")
+    assert "\x1b[" in coloured
+    without = re.sub(r"\x1b\[[0-9;]*m", "", coloured)
+    assert [line.rstrip() for line in without.split("\n") if line] == [line for line in plain.split("\n") if line]
+
+
+def test_labels_are_told_apart_by_letters_and_not_by_colour_alone(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = _tree(capsys, str(run), "--system", "B", "--format", "text")
+    assert re.search(r"S o \(\d+\+? texts\)", text)
+    assert re.search(r"S x \(\d+\+? texts\)", text)
+
+
+def test_diagrams_come_with_shares_and_intervals(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    graph = networkx.read_graphml(io.BytesIO(_tree(capsys, str(run), "--format", "graphml").encode()))
+    assert graph.edges["t1n0", "t1n1"]["probability"] == 1.0
+    assert graph.edges["t1n0", "t1n1"]["high"] == 1.0
+    assert sum(data["speaker"] == "" for _, data in graph.nodes(data=True)) == 2
+    mermaid = _tree(capsys, str(run), "--format", "mermaid")
+    assert mermaid.startswith("flowchart TD\n")
+    assert "24/24 100#37; #91;86, 100#93;" in mermaid
+    dot = _tree(capsys, str(run), "--format", "dot")
+    assert dot.startswith("digraph harvest {")
+    assert 't0n0 -> t0n1 [label="24/24 100% [86, 100]"]' in dot
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--system", "C"], "this run has no system 'C'\n  allowed: A, B"),
+        (["--topic", "M099"], "this run has no topic 'M099'\n  allowed: M001, M002, R001"),
+        (["--merge", "alike"], "there is no merge key 'alike'\n  allowed: exact, label, act, entities, or"),
+        (["--merge", "user=exact"], "there is no merge key 'user=exact'"),
+        (["--merge", "user=label,system=label"], "user turns have no merge key 'label'"),
+        (["--merge", "user=exact,system=state"], "system turns have no merge key 'state'"),
+        (["--level", "1"], "1.0 is no level of confidence"),
+        (["--level", "nan"], "nan is no level of confidence"),
+        (["--format", "svg"], "'svg' is not one of"),
+        (["--width", "3"], "3 is not in the range"),
+    ],
+)
+def test_what_cannot_be_asked_for_is_refused(
+    run: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+) -> None:
+    assert said in _tree(capsys, str(run), *arguments, code=2)
+
+
+def test_a_folder_without_a_run_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "run.json" in _tree(capsys, str(tmp_path), code=2)
+
+
+def test_invalid_trials_are_left_out_and_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asyncio.run(record(tmp_path / "run", ("echo: one", "echo: two"), trials=4, invalid=3))
+    text = _tree(capsys, str(tmp_path / "run"), "--format", "text")
+    assert text.startswith("echo · M002 · merged by exact · 3 trials · left out: 1 invalid\n")
+
+
+def test_a_run_without_a_whole_trial_has_no_tree(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asyncio.run(record(tmp_path / "run", ("echo: one",), trials=1, invalid=1))
+    assert "no whole trial to fold (1 attempts recorded)" in _tree(capsys, str(tmp_path / "run"), code=2)
+
+
+def test_answers_of_one_set_of_entities_are_one_branch_in_any_order() -> None:
+    from tree_examples import conversation, tree_of
+
+    one, two = "https://example.org/a", "https://example.org/b"
+    merging = merging_named("entities")
+    tree = tree_of(
+        [
+            conversation([("list", f"{one} and {two}")], 1),
+            conversation([("list", f"First {two}, then {one}, then {one} again")], 2),
+            conversation([("list", f"{one} only")], 3),
+            conversation([("list", "none")], 4),
+        ],
+        merging,
+    )
+    assert [int(tree.visits[node]) for node in tree.children(1)] == [2, 1, 1]
+    assert merging.system.version == "urls/1"
+
+
+def test_a_pair_of_keys_is_named_as_it_is_written() -> None:
+    assert merging_named("user=exact, system=label").name == "user=exact, system=label"
+    assert merging_named("user=act,system=act").name == "act"
+    assert merging_named("user=state,system=label").pools
+    with pytest.raises(InputError):
+        merging_named("")
+
+
+def test_the_columns_of_a_document_have_no_nan(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def refuse(name: str) -> Any:
+        raise AssertionError(name)
+
+    document = json.loads(_tree(capsys, str(run), "--format", "json"), parse_constant=refuse)
+    root = document["trees"][0]["statistics"]["nodes"][0]
+    assert (root["probability"], root["low"], root["n"]) == (1.0, None, 24)

@@ -1,0 +1,88 @@
+"""`harvest tree --score`: what each branch is worth, and which turn settles the spread."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from harvest.cli.tree import folded
+from harvest.scorecard import gathered
+from harvest.tree_scores import tree_scores, trial_values
+from recordings.run_folder import Run, read
+from scoring.notation import parse
+from topics.errors import InputError
+
+
+def harvest(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "harvest", *words], capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    folder = tmp_path_factory.mktemp("scores") / "run"
+    done = harvest("run", "demo", "--trials", "3", "--out", str(folder))
+    assert done.returncode == 0, done.stderr
+    return read(folder)
+
+
+def test_a_branch_is_worth_the_mean_of_the_trials_that_take_it(run: Run) -> None:
+    values = trial_values(gathered([run]), parse("R"))
+    assert len(values) == len(run.finished)
+    (tree,), _ = folded(run, system="B", merge="label")
+    scores = tree_scores(tree, parse("R"), values)
+    first = {one.key: one.label(1) for one in run.finished if one.key.system == "B"}
+    for node in range(1, len(tree)):
+        if tree.speaker(node) == "system" and tree.parent[tree.parent[node]] == 0:
+            mine = [values[key] for key, label in first.items() if label == tree.symbol_at(node).key]
+            assert scores.parts.mean[node] == pytest.approx(np.mean(mine))
+    own = [values[key] for key in first]
+    assert scores.parts.mean[0] == pytest.approx(np.mean(own))
+    assert scores.over.total == pytest.approx(np.var(own, ddof=1))
+    assert scores.over.settled.sum() + scores.over.rest + scores.over.undecided == pytest.approx(scores.over.total)
+
+
+def test_trials_without_a_value_are_counted_and_left_out(run: Run) -> None:
+    (tree,), _ = folded(run, system="B", merge="label")
+    values = trial_values(gathered([run]), parse("WAN(Recoverability)"))
+    scores = tree_scores(tree, parse("WAN(Recoverability)"), values)
+    undefined = sum(math.isnan(value) for key, value in values.items() if key.system == "B")
+    assert 0 < undefined == scores.trials - scores.n
+    assert f"{undefined} have none" in scores.sentences()[0]
+    assert any(math.isnan(mean) for mean in scores.parts.mean)
+
+
+def test_a_score_that_is_the_label_is_settled_by_the_turns_that_have_it(run: Run) -> None:
+    (tree,), _ = folded(run, system="B", merge="label")
+    values = {one.key: float(one.label(1) == "o") for one in run.finished}
+    scores = tree_scores(tree, parse("R"), values)
+    assert scores.over.rest == pytest.approx(0, abs=1e-12)
+    assert "100% by S1" in scores.sentences()[1]
+
+
+def test_where_no_two_trials_went_the_same_way_nothing_is_claimed(run: Run) -> None:
+    (tree,), _ = folded(run, system="B", topic="M001", merge="exact")
+    scores = tree_scores(tree, parse("R"), trial_values(gathered([run]), parse("R")))
+    assert "cannot be told: no two trials went the same way" in scores.sentences()[1]
+
+
+def test_the_command_prints_it_in_80_columns_and_in_json(run: Run) -> None:
+    shown = harvest("tree", str(run.path), "--system", "B", "--score", "R", "--format", "text")
+    assert shown.returncode == 0, shown.stderr
+    assert max(map(len, shown.stdout.splitlines())) <= 80
+    assert "of its variance is settled:" in shown.stdout
+    told = harvest("tree", str(run.path), "--system", "B", "--score", "R", "--format", "json")
+    (tree,) = json.loads(told.stdout)["trees"]
+    assert tree["scores"]["measure"] == "R"
+    assert len(tree["scores"]["nodes"]) == len(tree["statistics"]["nodes"])
+    assert tree["scores"]["nodes"][0]["mass"] == pytest.approx(1)
+
+
+@pytest.mark.parametrize("measure", ["CVaR(R)", "%recovery", "persistence"])
+def test_what_is_of_many_conversations_has_no_value_on_a_branch(run: Run, measure: str) -> None:
+    with pytest.raises(InputError, match="is no measure of single conversations"):
+        trial_values(gathered([run]), parse(measure))
