@@ -20,6 +20,7 @@ from interfaces import Pages, awkward_pages
 from kept_answers import keep_answers
 from servers.page_replies import PAGES, reply_of
 
+from harvest.browser.relay import Relay
 from harvest.browser.window import Browser
 from harvest.chats.reread import read_again
 from harvest.drivers.browser import BrowserDriver
@@ -94,7 +95,7 @@ async def play(browser: Browser, url: str, turns: Sequence[str]) -> list[Played]
     """What came of each turn on the page; of its opening, where it cannot be opened."""
     driver = build_driver("browser", {"url": url, "timeout": 60.0}, Surroundings("page", Path()))
     assert isinstance(driver, BrowserDriver)
-    driver._browser = browser
+    driver._relay = Relay(driver._settings, first=browser)
     outcomes: list[Played] = []
     begun = time.monotonic()
     try:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import shutil
+import signal
 from pathlib import Path
 
 import pytest
-from processes import below, gone
+from processes import below, browsers_of, gone
 
+from harvest.browser.relay import Relay
 from harvest.browser.settings import BrowserSettings
 from harvest.browser.window import Browser
 from harvest.drivers.driver import Denied, Opening, Surroundings, Unanswered
@@ -52,6 +55,36 @@ async def test_a_driver_that_is_closed_while_it_starts_closes_that_browser_and_s
     ends = await asyncio.gather(*opening, return_exceptions=True)
     assert [type(end) for end in ends[1:]] == [Unanswered, Unanswered], ends
     assert isinstance(ends[0], Exception)
+    assert await asyncio.to_thread(gone, [one.id for one in below(os.getpid()) if one.id not in before]) == []
+
+
+async def test_after_so_many_windows_another_browser_takes_over_and_the_first_ends_with_its_last_window() -> None:
+    before = {one.id for one in below(os.getpid())}
+    relay = Relay(_settings(), most=2)
+    first, second = await relay.sitting(), await relay.sitting()
+    (old,) = browsers_of(os.getpid())
+    third = await relay.sitting()
+    assert len(browsers_of(os.getpid())) == 2
+    await relay.leave(first)
+    await relay.leave(first)
+    assert second.gone is None
+    assert old in browsers_of(os.getpid())
+    await relay.leave(second)
+    assert await asyncio.to_thread(gone, [old]) == []
+    assert third.gone is None
+    await relay.leave(third)
+    fourth = await relay.sitting()
+    (new,) = browsers_of(os.getpid())
+    os.kill(new, signal.SIGKILL)
+    fifth = None
+    while fifth is None:
+        with contextlib.suppress(Unanswered):
+            fifth = await relay.sitting()
+    assert fourth.gone == "browser-gone"
+    assert fifth.gone is None
+    await relay.close()
+    with pytest.raises(Unanswered, match="the driver is closed"):
+        await relay.sitting()
     assert await asyncio.to_thread(gone, [one.id for one in below(os.getpid()) if one.id not in before]) == []
 
 

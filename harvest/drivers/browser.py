@@ -1,12 +1,12 @@
 """A chat system on a web page, reached as a person reaches it: in a real browser.
 
-One browser for the driver, and one context (cookies, storage, page) for each session: a fresh session is a stranger to
-the site, a continued one keeps its page. Harvest does not try to pass for a human where a site forbids automation.
+One browser at a time for the driver, and one context (cookies, storage, page) for each session: a fresh session is a
+stranger to the site, a continued one keeps its page. Harvest does not try to pass for a human where a site forbids
+automation.
 """
 
 from __future__ import annotations
 
-import asyncio
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -18,8 +18,9 @@ from pydantic import AfterValidator, Field, model_validator
 
 from harvest.browser.installed import find_browser
 from harvest.browser.login import secrets_of
+from harvest.browser.relay import Relay
 from harvest.browser.settings import BrowserSettings
-from harvest.browser.window import Browser, Window, own_browser
+from harvest.browser.window import Window, own_browser
 from harvest.chats.chat import Chat, Manners
 from harvest.chats.completion import Experience, Patience
 from harvest.drivers.driver import (
@@ -30,7 +31,6 @@ from harvest.drivers.driver import (
     Reply,
     Session,
     Surroundings,
-    Unanswered,
 )
 from harvest.drivers.options import FromEnvironment, Proxy, Seconds, Text, resolved
 from harvest.sites.description import load_site
@@ -184,9 +184,7 @@ class BrowserDriver:
             answer_seconds=options.timeout,
         )
         self._experience = Experience()
-        self._starting = asyncio.Lock()
-        self._browser: Browser | None = None
-        self._closed = False
+        self._relay = Relay(self._settings)
 
     @property
     def capabilities(self) -> Capabilities:
@@ -198,40 +196,24 @@ class BrowserDriver:
 
     async def open(self, opening: Opening) -> Session:
         """A new context with the page in it, ready to be typed into. Raises DriverError."""
-        browser = await self._running()
-        window = await browser.sitting(self._settings)
+        window = await self._relay.sitting()
         chat = Chat(window, self._site, self._manners, self._experience)
         try:
             await chat.open(self.url)
         except BaseException as fault:
             if isinstance(fault, DriverError):
                 fault.exhibits += await chat.failure()
-            await window.close()
+            await self._relay.leave(window)
             raise
-        return _Session(window, chat)
+        return _Session(self._relay, window, chat)
 
     async def close(self) -> None:
-        self._closed = True
-        async with self._starting:  # one that is being started is closed too
-            if self._browser is not None:
-                await self._browser.close()
-                self._browser = None
-
-    async def _running(self) -> Browser:
-        async with self._starting:
-            if self._closed:
-                raise Unanswered("browser-gone", "the driver is closed")
-            if self._browser is not None and not self._browser.alive:
-                await self._browser.close()
-                self._browser = None
-            if self._browser is None:
-                self._browser = await Browser.launch(self._settings)
-            return self._browser
+        await self._relay.close()
 
 
 class _Session:
-    def __init__(self, window: Window, chat: Chat) -> None:
-        self._window, self._chat = window, chat
+    def __init__(self, relay: Relay, window: Window, chat: Chat) -> None:
+        self._relay, self._window, self._chat = relay, window, chat
 
     async def say(self, text: str) -> Reply:
         try:
@@ -243,7 +225,7 @@ class _Session:
         return Reply(turn, said.exhibits)
 
     async def close(self) -> None:
-        await self._window.close()
+        await self._relay.leave(self._window)
 
 
 def _names(exhibits: tuple[Exhibit, ...]) -> set[str]:
