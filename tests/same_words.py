@@ -11,7 +11,11 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-__all__ = ["ALLOWED", "Allowed", "allowed_between", "brought"]
+__all__ = ["ALLOWED", "Allowed", "allowed_between", "brought", "uncut"]
+
+
+_TRAILING = "[?!.,:*_~]"
+"""What GitHub's Markdown takes for punctuation at the end of a bare URL, and not for a part of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +30,10 @@ ALLOWED: dict[str, Allowed] = {
     "autolink": Allowed(
         lambda text: re.sub(r"<(https?://[^\s<>]+)>", r"\1", text),
         "`<https://…>` is shown, and clicked, as the bare URL is",
+    ),
+    "cut link": Allowed(
+        lambda text: re.sub(rf"\[(https?://[^\s\[\]]+)\]\(\1\)({_TRAILING}+)", r"\1\2", text),
+        "a bare URL that ends in `_` is linked without it, as GitHub's Markdown has it: so it is shown, and clicked",
     ),
 }
 
@@ -49,6 +57,11 @@ def allowed_between(written: str, read: str) -> tuple[str, ...]:
         if brought(written, rest) == brought(read, rest):
             needed = rest
     return tuple(needed)
+
+
+def uncut(href: str) -> str:
+    """An address without what a page may have left out of its link."""
+    return re.sub(rf"{_TRAILING}+$", "", href)
 
 
 def brought(text: str, names: Iterable[str]) -> str:
