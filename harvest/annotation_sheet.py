@@ -8,6 +8,7 @@ read_sheet(path, …)            the filled-in rows as judgments, each checked a
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -47,6 +48,7 @@ COLUMNS = (
 _NEEDED = ("criterion", "value")
 _ABSENT = ("n/a", "na", "-")
 _ENDINGS = (".csv", ".jsonl")
+_SCORE = re.compile(r"[0-9]+(?:\.[0-9]*)?|\.[0-9]+", re.ASCII)
 _VALUE = "a number from 0 to 1 (1 is good), n/a where the criterion does not apply, or nothing to leave it out"
 
 
@@ -211,10 +213,7 @@ def _value(row: _Given) -> Json:
     text = row.cells["value"]
     if text.lower() in _ABSENT:
         return None
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
+    value = float(text) if _SCORE.fullmatch(text) else -1.0
     if not 0 <= value <= 1:
         raise row.error("value", f"value: {text[:40]!r} is no score", allowed=_VALUE)
     return value

@@ -15,6 +15,15 @@ from scoring.table import ScoreRow
 __all__ = ["figures", "is_share", "shown_value"]
 
 _NAME_WIDTH, _CELL_WIDTH, _VALUE_WIDTH = 22, 28, 22
+_MEANINGS = {
+    "R": "R: relevance",
+    "GF": "GF: group fairness",
+    "SWAN": "SWAN: mean of criteria",
+    "WAN": "WAN: one criterion",
+    "CVaR": "CVaR: mean of the worst",
+    "Q": "Q: lower quantile",
+    "P": "P: how often",
+}
 _FIRST = ("%useful", "ave%useful", "%recovery", "R", "GF", "GFR")
 
 
@@ -31,14 +40,16 @@ def shown_value(row: ScoreRow, value: float) -> str:
 
 
 def figures(
-    rows: Sequence[ScoreRow], systems: Sequence[str], *, width: int, every: bool = False
+    rows: Sequence[ScoreRow], systems: Sequence[str], *, width: int, every: bool = False, asked: bool = False
 ) -> Iterator[RenderableType]:
     """Tables of the overall rows (no single topic, type, trial or entity), as many systems a table as fit `width`.
 
-    every: also the variants, GF by the other divergence and GF of cumulative distributions.
+    every: also the variants, GF by the other divergence and GF of cumulative distributions. asked: the rows are what
+    somebody asked for by name: every one is shown, with the notes that explain it.
     """
     overall = [row for row in rows if row.topic is None and row.trial is None and row.topic_type is None]
     variants = {row.measure for row in overall if "_cum" in row.measure or "by=" in row.measure}
+    every = every or asked
     if not every:
         overall = [row for row in overall if row.measure not in variants]
     overall.sort(key=_rank)
@@ -47,11 +58,39 @@ def figures(
     a_table = max(1, (width - _NAME_WIDTH) // _CELL_WIDTH)
     for start in range(0, len(systems), a_table):
         yield _table(overall, systems[start : start + a_table])
-    yield Text("S1, S2: system turns; R: relevance; GF: group fairness; from 0 to 1, 1 is good", style="dim")
+    yield Text(_legend(overall), style="dim")
     yield from _intervals(overall)
     yield from _invalid(overall)
+    if asked:
+        for row in overall:
+            said = "; ".join(part for part in row.note.split("; ") if not part.startswith("effective n"))
+            if said:
+                yield Text(f"{row.measure}, {shown(row.system, line=True)}: {said}", style="dim")
     if variants and not every:
         yield Text(f"{len(variants)} variants are not shown (by=NMD, GF_cum): score --all, or --json", style="dim")
+
+
+def _legend(rows: Sequence[ScoreRow]) -> str:
+    """What the names mean, and where 1 is good: it is of a score, and not of a failure."""
+    names = {row.measure.split("(")[0] for row in rows}
+    said = [text for name, text in _MEANINGS.items() if name in names]
+    if any(row.turn for row in rows):
+        said.insert(0, "S1, S2: system turns")
+    failures = sorted({row.measure for row in rows if _of_failure(row.measure)})
+    others = [row for row in rows if row.measure not in failures and row.measure != "persistence"]
+    if others:
+        said.append("from 0 to 1, 1 is good" + (", but for failures" if failures else ""))
+    if failures:
+        said.append(f"0 is good: {', '.join(failures)}")
+    if "persistence" in names:
+        said.append("persistence: from -1 to 1, above 0 where failures go on")
+    return "; ".join(said)
+
+
+def _of_failure(measure: str) -> bool:
+    return measure.split("(")[0] in ("P", "breakdown") or (
+        measure.startswith("transition(") and not measure.endswith(", o)")
+    )
 
 
 def _rank(row: ScoreRow) -> tuple[int, bool]:
@@ -62,9 +101,9 @@ def _rank(row: ScoreRow) -> tuple[int, bool]:
 
 def _table(rows: Sequence[ScoreRow], systems: Sequence[str]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("measure", no_wrap=True, min_width=_NAME_WIDTH - 4)
+    # A long name is folded over several lines; it must not push the figures off the screen.
+    table.add_column("measure", overflow="fold", min_width=_NAME_WIDTH - 4)
     for system in systems:
-        # A long name is folded over several lines; it must not push the figures off the screen.
         heading = Text(shown(system, line=True), no_wrap=False, overflow="fold")
         table.add_column(heading, no_wrap=True, justify="right", max_width=_VALUE_WIDTH)
         table.add_column("n", no_wrap=True, justify="right", style="dim")

@@ -39,7 +39,7 @@ def print_scored(
             for grid in grids(material, table.rows, width=console.width):
                 console.print(grid)
             console.print(f"[dim]{LEGEND}[/]")
-        for figure in figures(table.rows, material.systems, width=console.width, every=every or asked):
+        for figure in figures(table.rows, material.systems, width=console.width, every=every, asked=asked):
             console.print(figure)
         console.print()
         for note in table.notes:

@@ -207,6 +207,7 @@ def score_material(
     judged = None
     if measures:
         chosen = schema or load_schema(SHIPPED)
+        _refuse_unknown(judges, material.layers)
         judged = Judged(chosen, Judgments.of(material.layers, chosen, judges))
     return score(
         material.finished,
@@ -221,6 +222,15 @@ def score_material(
         only=only,
         judged=judged,
     )
+
+
+def _refuse_unknown(judges: Precedence | None, layers: Sequence[Layer]) -> None:
+    """A name nobody judged by is a slip of the pen; silently, it would look as if nothing were judged."""
+    known = sorted({(layer.kind, layer.author) for layer in layers if layer.kind != "gold"})
+    for kind, author in judges.entries if judges else ():
+        if author and (kind, author) not in known and kind != "rule":
+            allowed = ", ".join(f"{one}:{name}" for one, name in known if one == kind) or f"there is no {kind} layer"
+            raise InputError(f"nobody called {author!r} judged as {kind}", allowed=allowed)
 
 
 def scores_document(table: ScoreTable, seed: int = 0) -> dict[str, object]:

@@ -81,12 +81,15 @@ class TreeFigures:
             "unseen_low": found.unseen.low.tolist(),
             "unseen_high": found.unseen.high.tolist(),
             "unseen_n": found.unseen.n.tolist(),
+            **(self.scores.columns() if self.scores is not None else {}),
         }
 
     def as_json(self) -> dict[str, Any]:
         """The tree of a `harvest-tree/1` document, with `statistics`: for each node, null where undefined."""
         found, paths = self.found, self.paths
+        laid = self.scores.columns() if self.scores is not None else {}
         columns = {"n": found.n.tolist(), "probability": found.probability.tolist(), **self.columns()}
+        columns = {name: column for name, column in columns.items() if name not in laid}
         rows = [{name: _number(value[node]) for name, value in columns.items()} for node in range(len(self.tree))]
         whole = {
             "estimate": _number(paths.estimate.item()),

@@ -13,8 +13,12 @@ from harvest.scorecard import Material, score_material
 from recordings.conversation import TrialKey
 from recordings.trees.preorder import depths
 from recordings.trees.tree import ConversationTree
+from scoring.catalogue import SHARES, understood
 from scoring.notation import Term
+from scoring.scores import SHIPPED
+from scoring.settings import Settings
 from scoring.stochastic.decomposition import Contributions, Spread, contributions, spread
+from scoring.swan.schema import load_schema
 from topics.errors import InputError
 
 __all__ = ["TreeScores", "tree_scores", "trial_values"]
@@ -37,6 +41,15 @@ class TreeScores:
         room = max(map(len, shown), default=0)
         return tuple(text.rjust(room) for text in shown)
 
+    def columns(self) -> dict[str, Sequence[object]]:
+        """Columns (N,) for the edges of a graph; NaN where no trial with a value comes through."""
+        parts = self.parts
+        return {
+            "score_mean": parts.mean.tolist(),
+            "score_contribution": parts.contribution.tolist(),
+            "score_effect": parts.effect.tolist(),
+        }
+
     def sentences(self) -> tuple[str, ...]:
         """What there is to say of the score and its spread, for people."""
         mean = float(self.parts.mean[0]) if self.n else math.nan
@@ -50,8 +63,8 @@ class TreeScores:
         if self.over.undecided >= self.over.total:
             return (*said, "at which turn its variance is settled cannot be told: no two trials went the same way")
         turns = [f"{share} by {turn}" for turn, share in self._settled()]
-        rest = self.over.rest / self.over.total
-        if not math.isnan(rest) and abs(rest) >= 0.005:
+        rest = min(self.over.rest / self.over.total, 1.0)  # an estimate can be beyond, by chance
+        if rest >= 0.005:
             turns.append(f"{rest:.0%} left open by the path")
         if self.over.undecided > 0:
             turns.append(f"{self.over.undecided / self.over.total:.0%} cannot be told: no two trials went the same way")
@@ -66,7 +79,7 @@ class TreeScores:
         for at, share in enumerate(self.over.shares.tolist(), 1):
             speaker = self.tree.speaker(int(np.flatnonzero(depth == at)[0]))
             counts[speaker] += 1
-            if not math.isnan(share) and abs(share) >= 0.005:
+            if share >= 0.005:  # an estimate can be below 0, by chance
                 found.append((f"{speaker[0].upper()}{counts[speaker]}", f"{share:.0%}"))
         return found
 
@@ -105,13 +118,14 @@ def tree_scores(tree: ConversationTree, measure: Term, values: Mapping[TrialKey,
 
 def trial_values(material: Material, measure: Term) -> dict[TrialKey, float]:
     """The value of a measure of single conversations by trial. Raises InputError for any other measure."""
-    table = score_material(material, {"replications": 100}, measures=[measure], only=True)
-    rows = [row for row in table.rows if row.topic is not None and row.trial is not None and row.turn is None]
-    if table.rows and not rows:
+    asked = understood(measure, Settings(), material.topics, load_schema(SHIPPED))
+    if len(asked) != 1 or asked[0].form or asked[0].base.name in SHARES:
         raise InputError(
             f"{measure} is no measure of single conversations, so branches have none",
             allowed="R, GF, GF(SET), GFR, SWAN, WAN(Criterion), breakdown",
         )
+    table = score_material(material, {"replications": 100}, measures=[measure], only=True)
+    rows = [row for row in table.rows if row.topic is not None and row.trial is not None and row.turn is None]
     return {TrialKey(row.system, str(row.topic), int(row.trial or 0)): row.value for row in rows}
 
 

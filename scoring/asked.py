@@ -43,6 +43,38 @@ class Asked:
     judged: Judged
     assessments: list[Assessment] = field(default_factory=list)
 
+    def notes(self) -> tuple[str, ...]:
+        """Sentences about judgments that are in no score."""
+        if not any(measure.base.name in ("SWAN", "WAN") for measure in self.measures):
+            return ()
+        schema, judgments = self.judged.schema, self.judged.judgments
+        orphans = sum(one.orphans for one in self.assessments)
+        unknown = ", ".join(judgments.unknown)
+        found = (
+            (unknown, f"Judgments on {unknown} are in no score: the schema {schema.name!r} has no such criterion."),
+            (
+                judgments.refused,
+                f"{judgments.refused} judgments are in no score: the schema does not let their source score.",
+            ),
+            (orphans, f"{orphans} judgments are in no score: they are about words that are no nugget or turn here."),
+        )
+        return (*self._coverage(), *(note for applies, note in found if applies))
+
+    def _coverage(self) -> tuple[str, ...]:
+        """Which criteria the SWAN of each system covers; two over different ones do not compare."""
+        if not any(measure.base.name == "SWAN" for measure in self.measures):
+            return ()
+        covered: dict[str, set[str]] = {}
+        for one in self.assessments:
+            covered.setdefault(one.key.system, set()).update(one.swan(self.judged.schema).covered)
+        said = []
+        for system, names in covered.items():
+            listed = ", ".join(one.name for one in self.judged.schema if one.name in names)
+            said.append(f"SWAN of {system} covers {listed or 'nothing: no criterion is scored'}.")
+        if len({frozenset(names) for names in covered.values()}) > 1:
+            said.append("SWANs over different criteria do not compare: give the criteria by --schema, or take WANs.")
+        return tuple(said)
+
     def figures(self, conversation: Conversation, topic: Topic, default: Sequence[Figure]) -> tuple[Figure, ...]:
         """The figures of one conversation that are not among the `default` ones, each once."""
         have = {figure.measure for figure in default}

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
-from scoring.notation import Term, Value, parse
+from scoring.notation import Term, Value, number_text, parse
 from scoring.settings import Settings
 from scoring.stochastic.chain import TRANSITIONS
 from scoring.swan.schema import Schema
@@ -146,11 +146,17 @@ def _own(term: Term, settings: Settings, topics: TopicSet, schema: Schema) -> Me
     _only(term, _OWN[term.name])
     if term.name in ("SWAN", "WAN"):
         return _nuggets(term, settings, schema)
-    changed = replace(settings, **{_SETTING.get(name, name): _setting(term, name, v) for name, v in term.parameters})
+    changed = settings
+    for name, value in term.parameters:
+        try:
+            changed = replace(changed, **{_SETTING.get(name, name): _setting(term, name, value)})
+        except InputError as fault:
+            what = fault.what.removeprefix(f"scoring setting {_SETTING.get(name, name)}: ")
+            raise InputError(f"{term}: {name}: {what}", allowed=fault.allowed) from None
     if term.name in ("GF", "GF_cum"):
         return _fairness(term, changed, topics)
     _arguments(term, 0)
-    figure = f"{term.name}(alpha={changed.alpha:g})" if term.name.startswith("GFR") else term.name
+    figure = f"{term.name}(alpha={number_text(changed.alpha)})" if term.name.startswith("GFR") else term.name
     return Measure(term, term, changed, figure=figure)
 
 
@@ -176,7 +182,13 @@ def _fairness(term: Term, settings: Settings, topics: TopicSet) -> Measure:
 def _nuggets(term: Term, settings: Settings, schema: Schema) -> Measure:
     _arguments(term, *((1, 1) if term.name == "WAN" else (0, 0)))
     if term.name == "WAN":
-        criterion = schema[str(term.arguments[0]).replace("_", " ")]
+        inside = term.arguments[0]
+        name = number_text(inside) if isinstance(inside, float) else str(inside).replace("_", " ")
+        try:
+            criterion = schema[name]
+        except InputError as fault:
+            known = ", ".join(one.name.replace(" ", "_") for one in schema)
+            raise InputError(f"{term}: {fault.what}", allowed=known) from None
         if criterion.level == "set":
             raise InputError(f"{term}: {criterion.name} is scored once for all conversations of a topic, not in each")
         term = Term("WAN", (Term(criterion.name.replace(" ", "_")),), term.parameters)
@@ -199,7 +211,7 @@ def _worst(term: Term, settings: Settings, topics: TopicSet, schema: Schema) -> 
         return replace(base, term=term, form="P", number=1.0)
     if base.base.name in ("breakdown", *SHARES):
         raise InputError(f"{term}: {base.term} has no better and worse conversations", advice="take it as it is")
-    _only(term, tuple(name for name in (key, "within") if name and not (name == "within" and term.name == "P")))
+    _only(term, {"beta": ("beta", "within"), "below": ("below",)}.get(key, ()))
     number = term.get(key) if key else float("nan")
     if number is None and key == "beta":
         number = BETA
@@ -219,7 +231,8 @@ def _inside(term: Term, settings: Settings, topics: TopicSet, schema: Schema) ->
     _arguments(term, 1)
     inside = term.arguments[0]
     if not isinstance(inside, Term) or inside.name in (*FORMS, *_READINGS, *CHAINS):
-        raise InputError(f"{term}: {term.name} is taken of a measure of single conversations", allowed=", ".join(_OWN))
+        known = [name for name in _OWN if name != "breakdown" or term.name == "P"]
+        raise InputError(f"{term}: {term.name} is taken of a measure of single conversations", allowed=", ".join(known))
     return _own(inside, settings, topics, schema)
 
 
@@ -240,7 +253,7 @@ def _only(term: Term, allowed: tuple[str, ...]) -> None:
 def _setting(term: Term, name: str, value: Value) -> Any:
     if name in ("L", "alpha"):
         if not isinstance(value, float):
-            raise InputError(f"{term}: {name} is a number")
+            raise InputError(f"{value} is no number")
         return int(value) if name == "L" and value.is_integer() else value
     if name == "by" and str(value) == "JSD":
         return "RNOD"  # nominal sets have no choice; that of ordinal ones stays as it is by default

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from recordings.conversation import Conversation
 from scoring.measures.fairness import combined, divergence_names, group_fairness, summary
 from scoring.measures.relevance import position_weight, relevance
+from scoring.notation import number_text
 from scoring.nuggets import Nugget, find_nuggets
 from scoring.settings import Settings
 from scoring.table import ScoreRow
@@ -129,7 +130,7 @@ def _label(attribute: str, divergence: str, place: int) -> str:
 
 
 def _summary_name(name: str, settings: Settings) -> str:
-    return f"{name.replace('GF', 'GFR')}(alpha={settings.alpha:g})"
+    return f"{name.replace('GF', 'GFR')}(alpha={number_text(settings.alpha)})"
 
 
 def _undefined(sets: list[AttributeSet], settings: Settings, unjudged: int, reason: str) -> list[Figure]:

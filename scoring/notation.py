@@ -18,7 +18,7 @@ from typing import TypeAlias
 
 from topics.errors import InputError, Place
 
-__all__ = ["Term", "Value", "parse", "parse_all"]
+__all__ = ["PRODUCT", "Term", "Value", "number_text", "parse", "parse_all"]
 
 PRODUCT = "*"
 
@@ -28,7 +28,7 @@ _TOKEN = re.compile(
     r"\s*(?:(?P<number>[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?![\w%]))"
     r"|(?P<name>[^\W\d][\w%-]*|%[\w%-]+)|(?P<mark>[(),=*]))"
 )
-_ADVICE = "write it as tables print it, for example GF(RATINGS, by=NMD) or SWAN(weights=linear(L=1250))"
+_ADVICE = "write it as tables print it, for example GF(RATINGS, by=NMD) or SWAN(weights=linear(L=1250)), _ for a space"
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +179,11 @@ def _tokens(text: str) -> Iterator[tuple[str, str, int]]:
         at = found.end()
 
 
+def number_text(value: float) -> str:
+    """A number as measures are written with it: exact, and whole numbers without a point."""
+    number = float(value)
+    return str(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)
+
+
 def _written(value: Value) -> str:
-    if isinstance(value, Term):
-        return str(value)
-    return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(float(value))
+    return str(value) if isinstance(value, Term) else number_text(value)

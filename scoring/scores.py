@@ -102,7 +102,8 @@ def score(
     if only:
         table = [row for row in table if row.measure in wanted]
     missing = len(set(planned) - found.keys() - set(lost))
-    return ScoreTable(tuple(table), settings, _notes(gold, unlabelled, unjudged, len(lost), missing))
+    notes = (*_notes(gold, unlabelled, unjudged, len(lost), missing), *asked.notes())
+    return ScoreTable(tuple(table), settings, notes)
 
 
 @cache

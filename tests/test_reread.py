@@ -22,6 +22,7 @@ from kept_answers import EVERY, Worse, keep_answers, record_conversation
 from servers.page_replies import reply_of
 
 from harvest.audit import Audit, load_audit
+from harvest.browser.relay import Relay
 from harvest.browser.window import Browser
 from harvest.chats.reread import read_again
 from harvest.cli.main import main
@@ -86,7 +87,7 @@ def played() -> Iterator[Played]:
         browser = await Browser.launch(settings())
         driver = build_driver("browser", {"url": url}, Surroundings("page", Path()))
         assert isinstance(driver, BrowserDriver)
-        driver._browser = browser
+        driver._relay = Relay(driver._settings, first=browser)
 
         async def talk(*texts: str) -> list[tuple[str, Reply]]:
             session = await driver.open(Opening("page", "M001", 1, 1))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -126,6 +128,27 @@ def test_fairness_of_the_pooled_distribution_never_comes_alone(material: Materia
         assert len({round(value, 6) for value in readings}) == 3
 
 
+def test_scores_of_rules_follow_the_settings_also_where_they_were_annotated(run: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "annotated"
+    shutil.copytree(run, copy)
+    done = harvest("annotate", str(copy))
+    assert done.returncode == 0, done.stderr
+    before, after = gathered([read(run)]), gathered([read(copy)])
+    assert after.layers
+    for changes in ({}, {"ordinal": "NMD"}, {"gains": {"L1": 0.0}}):
+        settings = {"replications": 100, **changes}
+        one, other = (
+            score_material(each, settings, measures=parse_all("SWAN, WAN(Fair_exposure)"), only=True)
+            for each in (before, after)
+        )
+        assert [row.as_json() for row in one.rows] == [row.as_json() for row in other.rows]
+
+
+def test_two_weightings_that_differ_are_written_differently(material: Material) -> None:
+    names = {row.measure for row in scored(material, "SWAN(weights=anchored(rate=0.99999951)), SWAN").rows}
+    assert names == {"SWAN(weights=anchored(rate=0.99999951))", "SWAN"}
+
+
 def test_swan_is_the_mean_per_session_and_pooled_swan_weighs_long_ones_more(material: Material) -> None:
     table = scored(material, "SWAN, pooled(SWAN), WAN(Recoverability), pooled(WAN(Recoverability))")
     for system in material.systems:
@@ -188,7 +211,7 @@ def test_transitions_are_usefulness_and_recovery_seen_turn_by_turn(material: Mat
         ("R(l=10)", "R takes no l"),
         ("R(L=0)", "is not allowed"),
         ("R(L=1.5)", "is not allowed"),
-        ("R(L=many)", "L is a number"),
+        ("R(L=many)", "many is no number"),
         ("R(RATINGS)", "taken of nothing"),
         ("GFR(alpha=2)", "is not allowed"),
         ("%useful(R)", "taken of nothing"),
@@ -199,6 +222,9 @@ def test_transitions_are_usefulness_and_recovery_seen_turn_by_turn(material: Mat
         ("CVaR(CVaR(R))", "single conversations"),
         ("CVaR(%useful)", "no better and worse conversations"),
         ("min(R, beta=.1)", "min takes no beta"),
+        ("min(R, within=topics)", "min takes no within"),
+        ("SWAN(weights=linear(L=1.5))", "L is a whole number of words"),
+        ("WAN(99)", "no criterion called '99'"),
         ("P(R)", "below is missing"),
         ("P(R, below=1, within=topics)", "P takes no within"),
         ("pooled(R)", "is no reading"),
@@ -227,13 +253,34 @@ def test_the_command_takes_measures_and_prints_them_alone(run: Path) -> None:
     assert "%useful" not in shown.stdout
 
 
+def test_the_tables_of_80_columns_hold_every_figure_whole_and_say_where_0_is_good(run: Path) -> None:
+    wanted = "R, GF(RATINGS, turn_weight=largest-pw), SWAN(weights=linear(L=1250)), P(breakdown), persistence, min(R)"
+    done = subprocess.run(
+        [sys.executable, "-m", "harvest", "score", str(run), "-m", wanted],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "COLUMNS": "80"},
+    )
+    assert "…" not in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    words = " ".join(done.stdout.split())
+    assert "1 is good, but for failures; 0 is good: P(breakdown)" in words
+    assert "it goes on failing: p=" in words
+    assert "another trial can be worse" in words
+    assert "SWAN of A covers Sufficiency, Conciseness" in words
+
+
 @pytest.mark.parametrize(
     ("arguments", "what"),
     [
+        (["-m", " "], "--measure is empty"),
         (["-m", "GF(RATINGS"], "measure:1:11: ',' or ')' is missing"),
         (["-m", "Precision"], "'Precision' is no measure"),
         (["--schema", "sakai-2023"], "--schema and --judges are for SWAN"),
         (["-m", "SWAN", "--schema", "sakai-1923"], "sakai-1923"),
+        (["-m", "SWAN", "--judges", "human:zoe"], "nobody called 'zoe' judged as human"),
+        (["-m", "WAN(Fluent)"], "Fair_exposure"),
         (["-m", "SWAN", "--judges", "robot"], "'robot' is not a kind of judgment"),
     ],
 )

@@ -101,8 +101,9 @@ ROOT = _node("1", None)
         ([{"number": 7, "turn": [_node("1", None, "System")]}], "node 1 is a second system turn in a row"),
         ([{"number": 7, "turn": [ROOT, _node("2", "3", "System"), _node("3", "2")]}], "2 nodes hang in a circle"),
         ([{"number": 7, "turn": [_node("1", None, participant="Judge")]}], "allowed: User, System"),
-        ([{"number": 7, "turn": [{"number": 1}]}], "topic 7, turn 1 has no 'number'"),
-        ([{"number": 7, "turn": ["1"]}], "topic 7, turn 1 has no 'number'"),
+        ([{"number": 7, "turn": [{"number": 1}]}], "topic 7, turn 1: 'number' and 'parent' of a node"),
+        ([{"number": 7, "turn": [_node("1", "1")]}], "node 1 is its own parent"),
+        ([{"number": 7, "turn": ["1"]}], "topic 7, turn 1: 'number' and 'parent' of a node"),
     ],
 )
 def test_what_is_no_tree_is_refused_with_topic_and_node(tmp_path: Path, value: Any, said: str) -> None:

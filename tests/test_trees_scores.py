@@ -79,10 +79,14 @@ def test_the_command_prints_it_in_80_columns_and_in_json(run: Run) -> None:
     (tree,) = json.loads(told.stdout)["trees"]
     assert tree["scores"]["measure"] == "R"
     assert len(tree["scores"]["nodes"]) == len(tree["statistics"]["nodes"])
+    drawn = harvest("tree", str(run.path), "--system", "B", "--score", "R", "--format", "graphml")
+    assert "score_mean" in drawn.stdout
     assert tree["scores"]["nodes"][0]["mass"] == pytest.approx(1)
 
 
-@pytest.mark.parametrize("measure", ["CVaR(R)", "%recovery", "persistence"])
+@pytest.mark.parametrize(
+    "measure", ["CVaR(R)", "%recovery", "persistence", "pooled(GF(RATINGS))", "of_pooled(GF(RATINGS))", "pooled(SWAN)"]
+)
 def test_what_is_of_many_conversations_has_no_value_on_a_branch(run: Run, measure: str) -> None:
     with pytest.raises(InputError, match="is no measure of single conversations"):
         trial_values(gathered([run]), parse(measure))

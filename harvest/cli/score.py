@@ -85,6 +85,8 @@ def command(
 
     Several RUNS are scored side by side; a system that several of them recorded is told apart as SYSTEM@RUN.
     """
+    if not all(text.strip() for text in wanted):
+        raise InputError("--measure is empty", advice="write a measure as tables print it, for example R or CVaR(R)")
     measures = tuple(dict.fromkeys(term for text in wanted for term in parse_all(text)))
     if not measures and (schema or judges):
         raise InputError("--schema and --judges are for SWAN", advice="ask for it: --measure SWAN")

@@ -148,7 +148,7 @@ def _legend(one: TreeFigures, width: int) -> list[str]:
         *(one.scores.sentences() if one.scores is not None else ()),
         one.unseen_paths(),
         f"U user, S system, ■ end; taken/came here, share and its {100 * found.level:g}% interval in percent ({kind})"
-        + (f"; then the mean {one.scores.measure}" if one.scores is not None else ""),
+        + (f"; then the mean {one.scores.measure} of those that have one" if one.scores is not None else ""),
         *(["trials of different topics are pooled: the intervals take them for alike"] if _pooled(one.tree) else []),
         *merges,
     ]

@@ -100,7 +100,10 @@ def _topic(value: object, where: str, place: Place) -> tuple[str, dict[str, _Nod
 def _node(value: Any, where: str, place: Place) -> _Node:
     number, parent = (value.get("number"), value.get("parent")) if isinstance(value, dict) else (None, None)
     if not isinstance(number, str) or not isinstance(parent, (str, type(None))):
-        raise InputError(f"{where} has no 'number', or a 'parent' that is no number of a node", place=place)
+        allowed = 'text, such as {"number": "1-3", "parent": "1-1", …}; the root has no parent'
+        raise InputError(f"{where}: 'number' and 'parent' of a node", place=place, allowed=allowed)
+    if number == parent:
+        raise InputError(f"{where}: node {number} is its own parent", place=place)
     side = value.get("participant")
     if side not in ("User", "System"):
         raise InputError(f"{where} ({number}): participant {side!r}", place=place, allowed="User, System")

@@ -8,14 +8,16 @@ is not used: a model's scores enter only where somebody wrote `model`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 from recordings.errors import RunError
 from recordings.judgments import KINDS, Judgment, Layer, Target
 from scoring.swan.item import Source
 from scoring.swan.nugget import Candidate, Nugget, placed
-from scoring.swan.schema import Criterion, Schema
+from scoring.swan.schema import Schema
 from scoring.words import Passage
 from topics.errors import InputError, Place
 
@@ -84,7 +86,9 @@ class Judgments:
 
     opinions: by (trial, attempt), then by target and criterion. sets: by (system, topic, criterion). layers: by
     (trial, attempt), the one layer whose nuggets are used there. refused: judgments on criteria of the schema by a
-    source that the schema does not let score them (a model, or a rule it does not name), which are left out.
+    source that the schema does not let score them (a model, or a rule it does not name), which are left out. unknown:
+    names of criteria, sorted, that judgments are on and the schema has not. Scores of the schema's own rules are not
+    read from layers: the rules are asked anew, with today's settings and gold.
     """
 
     precedence: Precedence = field(default_factory=Precedence)
@@ -92,18 +96,20 @@ class Judgments:
     sets: Mapping[SetKey, Opinion] = field(default_factory=dict)
     layers: Mapping[tuple[str, int], NuggetLayer] = field(default_factory=dict)
     refused: int = 0
+    unknown: tuple[str, ...] = ()
 
     @staticmethod
     def of(layers: Iterable[Layer], schema: Schema, precedence: Precedence | None = None) -> Judgments:
-        """Judgments on criteria the schema does not have are passed over. Raises RunError, with file and line, for a
-        score that is no number from 0 to 1 and not null.
+        """Judgments on criteria the schema does not have are passed over, and named.
+
+        Raises RunError, with file and line, for a score that is no number from 0 to 1 and not null.
         """
         chosen = precedence or Precedence()
         criteria = {one.name: one for one in schema}
         opinions: dict[tuple[str, int], dict[Key, Opinion]] = {}
         sets: dict[SetKey, Opinion] = {}
         nuggets: dict[tuple[str, int], NuggetLayer] = {}
-        refused = 0
+        refused, unknown = 0, set[str]()
         for rank, layer in _ranked(layers, chosen):
             by = Source(layer.kind, layer.author, layer.version)
             for judgment, place in _placed(layer):
@@ -115,8 +121,12 @@ class Judgments:
                     nuggets[where].found.append((target, judgment, place))
                 criterion = criteria.get(judgment.criterion)
                 if criterion is None:
+                    if judgment.criterion not in (NUGGET, "gold"):
+                        unknown.add(judgment.criterion)
                     continue
-                if not _allowed(criterion, layer):
+                if layer.kind == "rule" and layer.author in map(str, criterion.rules):
+                    continue
+                if not criterion.may_score(layer.kind) or layer.kind == "rule":
                     refused += 1
                     continue
                 value = _score(judgment, place)
@@ -128,7 +138,7 @@ class Judgments:
                     case {"system": str(system), "topic": str(topic)} if criterion.level == "set":
                         about = (system, topic, judgment.criterion)
                         sets[about] = _opinion(value, by, sets.get(about), rank)
-        return Judgments(chosen, opinions, sets, nuggets, refused)
+        return Judgments(chosen, opinions, sets, nuggets, refused, tuple(sorted(unknown)))
 
     def nuggets(self, trial: str, attempt: int, exchanged: Iterable[Passage]) -> tuple[Nugget, ...] | None:
         """The nuggets of types F and O a layer gives for a conversation; None where no layer does.
@@ -184,19 +194,24 @@ def _ranked(layers: Iterable[Layer], precedence: Precedence) -> list[tuple[int, 
         rank = precedence.rank(layer.kind, layer.author)
         if rank is not None and layer.kind != "gold":
             found.append((rank, layer))
-    found.sort(key=lambda one: (-one[0], one[1].made_at, one[1].author, one[1].version, _name(one[1])))
+    found.sort(
+        key=lambda one: (-one[0], _moment(one[1].made_at), one[1].made_at, one[1].author, one[1].version, _name(one[1]))
+    )
     return found
-
-
-def _allowed(criterion: Criterion, layer: Layer) -> bool:
-    if layer.kind == "rule":
-        return layer.author in map(str, criterion.rules)
-    return criterion.may_score(layer.kind)
 
 
 def _placed(layer: Layer) -> Iterator[tuple[Judgment, Place]]:
     for number, judgment in enumerate(layer.judgments, 2):
         yield judgment, Place(layer.path or f"the judgments of {layer.author}", number)
+
+
+def _moment(made_at: str) -> float:
+    """Seconds since 1970: times in different zones compare as what they are; a text that is no time comes first."""
+    try:
+        moment = datetime.fromisoformat(made_at)
+    except ValueError:
+        return -math.inf
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
 def _name(layer: Layer) -> str:

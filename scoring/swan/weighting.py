@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scoring.measures.relevance import position_weight
+from scoring.notation import number_text
 
 __all__ = ["Anchored", "Item", "LastTurn", "Linear", "Product", "Uniform", "Weighting", "parse_weighting"]
 
@@ -115,7 +116,7 @@ class Anchored:
         return powers
 
     def __str__(self) -> str:
-        return f"anchored(rate={self.rate:g})"
+        return f"anchored(rate={number_text(self.rate)})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +159,8 @@ def _factor(part: str, whole: str) -> Weighting:
         if (name, key) == ("last_turn", None):
             return LastTurn()
         if name == "linear" and key in (None, "L"):
+            if value is not None and not re.fullmatch("[0-9]{1,9}", value):
+                raise ValueError("L is a whole number of words, from 1 to 999999999")
             return Linear(int(value)) if value is not None else Linear()
         if name == "anchored" and key in (None, "rate"):
             return Anchored(float(value)) if value is not None else Anchored()

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from scoring.notation import number_text
 from scoring.swan.item import Item
 from scoring.swan.rules.rule import Sight
 
@@ -59,4 +60,4 @@ class Hedging:
                 yield item, 1.0 - abs(confidence - correct[item])
 
     def __str__(self) -> str:
-        return f"hedging(hedged={self.hedged:g})"
+        return f"hedging(hedged={number_text(self.hedged)})"
