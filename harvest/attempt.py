@@ -12,17 +12,21 @@ from dataclasses import dataclass, field, replace
 
 from harvest.audit import System
 from harvest.delivery import deliver, unforeseen
-from harvest.drivers.driver import Denied, Driver, DriverError, Exhibit, Opening, Reply, Session
+from harvest.drivers.driver import Denied, Driver, DriverError, Exhibit, Opening, Reply, Session, Unanswered
 from harvest.limits import Gate
 from harvest.plan import Work
+from harvest.wording.endpoints import wording_exhibits
 from protocols.answer import Exchange
-from protocols.route import Say
+from protocols.route import Say, Stop
 from recordings.conversation import INVALID, Outcome
 from recordings.events import Answered, Asked, Failed, Routed, TrialEnded, TrialStarted
 from recordings.provenance import Clock, stamp, utc_now
 from recordings.store import RunWriter
+from simulators.outside import NoWords, WordingSource, responded
+from simulators.reasons import ENDPOINT_FAILED, MEANING, NO_WORDS
+from simulators.scenario import Observation, Scenario, State
+from simulators.streams import Streams
 from simulators.user import User
-from topics.identity import generator
 
 __all__ = ["Lease", "Played", "Player"]
 
@@ -70,13 +74,16 @@ class Played:
 
 @dataclass(frozen=True, slots=True)
 class Player:
-    """Plays attempts into a store. seed: the audit's; now: the clock that stamps events."""
+    """Plays attempts into a store. seed: the audit's; now: the clock that stamps events. words: who words the turns of
+    a user that cannot do so itself.
+    """
 
     writer: RunWriter
     user: User
     seed: int
     keep_evidence: bool = True
     now: Clock = utc_now
+    words: WordingSource | None = None
 
     async def play(self, work: Work, system: System, lease: Lease, gate: Gate, asked: Callable[[], None]) -> Played:
         """Play one attempt and record it, whatever happens. Raises StoreError if a turn cannot be made safe.
@@ -120,30 +127,59 @@ class Player:
     async def _converse(
         self, work: Work, system: System, lease: Lease, gate: Gate, asked: Callable[[], None], played: Played
     ) -> Outcome:
-        rng = generator(self.seed, work.key.system, work.key.topic, work.key.trial, "user")
-        action, memory = self.user.respond(self.user.start(work.topic, rng), None, rng)
+        # Named without the system: every system meets a user that draws the same numbers.
+        rng = Streams(self.seed, (self.user.name, work.key.topic, work.key.trial))
+        with unforeseen("user-fault"):
+            memory = self.user.start(Scenario(work.topic), rng.at(0))
+        action, memory, wording = await self._decided(memory, None, rng.at(1), self.words)
         while isinstance(action, Say):
             session = await lease.session()
             await self.writer.append(
-                Asked(work.trial_id, work.attempt, action.turn, action.state, action.text, self._time())
+                Asked(
+                    work.trial_id,
+                    work.attempt,
+                    action.turn,
+                    action.state,
+                    action.text,
+                    self._time(),
+                    action.user,
+                    action.act,
+                )
             )
             played.turn = action.turn
             asked()
             reply = await deliver(session, action.text, stateful=lease.stateful, limits=system.limits, gate=gate)
             # What is routed on is what is stored: evidence spans then fit the recording, redactions and all.
-            turn = self.writer.redacted(replace(reply.turn, evidence=await self._evidence(reply)))
+            turn = self.writer.redacted(replace(reply.turn, evidence=await self._evidence(reply, wording)))
             await self.writer.append(Answered(work.trial_id, work.attempt, action.turn, turn), sync=True)
             played.exchanges.append(Exchange(action.text, turn.answer))
-            action, memory = self.user.respond(memory, turn.answer, rng)
+            # Where the system has closed the conversation, only the route of the next turn counts, and not its words.
+            words = NoWords() if turn.ended else self.words
+            seen = Observation(turn.answer)
+            action, memory, wording = await self._decided(memory, seen, rng.at(action.turn + 1), words)
             if action.route is not None:
                 await self.writer.append(Routed(work.trial_id, work.attempt, action.route))
                 played.labels.append(action.route.label)
             if turn.ended:
                 return Outcome("system-ended", "system-ended", "the system closed the conversation")
+        if action.reason in (ENDPOINT_FAILED, NO_WORDS):
+            # Of ours: as an end that counts, the turns that are missing would be held against the system.
+            raise Unanswered(action.reason, MEANING[action.reason], exhibits=wording)
         return Outcome(action.outcome, action.reason)
 
-    async def _evidence(self, reply: Reply) -> dict[str, str]:
-        return {**reply.turn.evidence, **await self._kept(reply.exhibits)}
+    async def _decided(
+        self, memory: State, observation: Observation | None, rng: Streams, words: WordingSource | None
+    ) -> tuple[Say | Stop, State, tuple[Exhibit, ...]]:
+        """What the user does next, and how it came to words that are not its own. A fault in a user is an invalid
+        attempt, and nothing of it is ever sent."""
+        with unforeseen("user-fault"):
+            action, memory, taken = await responded(self.user, memory, observation, rng, words)
+        if isinstance(action, Say) and not action.text.strip():
+            raise Unanswered("user-fault", f"the user {self.user.name!r} said nothing at turn {action.turn}")
+        return action, memory, wording_exhibits(taken)
+
+    async def _evidence(self, reply: Reply, wording: tuple[Exhibit, ...]) -> dict[str, str]:
+        return {**reply.turn.evidence, **await self._kept((*reply.exhibits, *wording))}
 
     async def _kept(self, exhibits: tuple[Exhibit, ...], *, always: bool = False) -> dict[str, str]:
         if not (self.keep_evidence or always):

@@ -21,9 +21,12 @@ from harvest.drivers.driver import Driver, Surroundings
 from harvest.drivers.registry import build_driver, driver_module
 from harvest.limits import Limits
 from harvest.threshold import Threshold
+from harvest.wording.endpoints import Endpoints, read_endpoints
 from protocols.library import check_topics, load_protocol
 from protocols.protocol import Protocol
 from recordings.header import Header, make_header
+from simulators.registry import build_users, check_users
+from simulators.user import User
 from topics.document import Document, Loc, StrictModel, read_document
 from topics.errors import InputError, Place
 from topics.gold import GoldTable
@@ -84,6 +87,7 @@ class AuditFile(StrictModel):
     trials: Annotated[int, Field(ge=1, le=1_000_000)]
     seed: Annotated[int, Field(ge=0)] = 1
     systems: Annotated[tuple[SystemEntry, ...], Field(min_length=1)]
+    endpoints: dict[Name, dict[str, Any]] = Field(default_factory=dict)
     evidence: bool = True
     max_invalid: Share = 0.1
     scoring: _Scoring = _Scoring()
@@ -111,7 +115,9 @@ class System:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """An audit with every name in it resolved. drivers: by system name, built when the audit was loaded, not opened."""
+    """An audit with every name in it resolved. drivers: by system name, built when the audit was loaded, not opened.
+    users: the simulated users of the protocol, by name. endpoints: the models that word their turns.
+    """
 
     document: Document
     name: str
@@ -129,6 +135,8 @@ class Audit:
     thresholds: tuple[Threshold, ...]
     secrets: set[str] = field(default_factory=set)
     drivers: dict[str, Driver] = field(default_factory=dict)
+    users: dict[str, User] = field(default_factory=dict)
+    endpoints: Endpoints = field(default_factory=lambda: Endpoints({}))
 
     @property
     def folder(self) -> Path:
@@ -165,6 +173,7 @@ class Audit:
             "protocol": self.protocol.name,
             "gold": self.gold_source,
             "scoring": self.scoring,
+            **({"endpoints": self.endpoints.definition()} if self.endpoints else {}),
             "max_invalid": self.max_invalid,
             "thresholds": [threshold.model_dump(exclude_none=True) for threshold in self.thresholds],
         }
@@ -203,6 +212,8 @@ def load_audit(
     gold = _resolved(document, "gold", folder, lambda name: load_gold(name, topics)) if file.gold else None
     with placed(document, ("protocol",)):
         check_topics(protocol, topics)
+        users = build_users(protocol)
+        check_users(users, topics.topics)
     audit = Audit(
         document=document,
         name=file.name,
@@ -218,7 +229,12 @@ def load_audit(
         max_invalid=file.max_invalid,
         scoring=file.scoring.model_dump(exclude_none=True),
         thresholds=file.thresholds,
+        users=users,
     )
+    surroundings = Surroundings("", audit.folder, topics=topics, secrets=audit.secrets)
+    audit = replace(audit, endpoints=read_endpoints(document, file.endpoints, surroundings))
+    with placed(document, ("protocol",)):
+        audit.endpoints.check(protocol)
     _build_drivers(audit)
     return replace(audit, systems=tuple(_paced(*pair, audit.drivers) for pair in zip(audit.systems, file.systems)))
 

@@ -68,10 +68,10 @@ async def _within(seconds: float, session: Session, text: str) -> Reply:
 
 
 @contextmanager
-def unforeseen() -> Iterator[None]:
+def unforeseen(reason: str = "driver-fault") -> Iterator[None]:
     """Turns whatever a driver did not foresee into an invalid attempt: one system's odd reply must not end a run.
 
-    A cancellation that nobody asked for is such a thing too.
+    A cancellation that nobody asked for is such a thing too. reason: of the invalid attempt.
     """
     task = asyncio.current_task()
     try:
@@ -83,4 +83,4 @@ def unforeseen() -> Iterator[None]:
             raise
         detail = f"{type(fault).__name__}: {fault}"[:500]
         trace = "".join(traceback.format_exception(fault)).encode("utf-8", "backslashreplace")
-        raise Unanswered("driver-fault", detail, exhibits=(Exhibit("traceback", "text/plain", trace),)) from fault
+        raise Unanswered(reason, detail, exhibits=(Exhibit("traceback", "text/plain", trace),)) from fault

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from protocols.answer import Answer, Exchange
 from protocols.interpreter import retrace
 from protocols.protocol import Protocol
-from protocols.route import Route, Say, Stop
+from protocols.route import Ask, Route, Say, Stop
 from recordings.conversation import INVALID, Conversation, Outcome, Turn
 from topics.topic import Topic
 
@@ -102,10 +102,12 @@ def _path(protocol: Protocol, topic: Topic, conversation: Conversation, answers:
         following = next((one for one in conversation.turns if one.number == turn.number + 1), None)
         outcome = conversation.outcome
         if following is not None:
-            if not isinstance(action, Say) or action.text != following.said:
+            if isinstance(action, Stop) or (isinstance(action, Say) and action.text != following.said):
                 return _Path(routes, turn.number, _because(turn, action, f"was said {following.said!r}"))
         elif isinstance(action, Stop):
             return _Path(routes, outcome=Outcome(action.outcome, action.reason))
+        elif isinstance(action, Ask) and outcome is not None and outcome.kind == "user-stopped":
+            return _Path(routes, outcome=outcome)  # leaving is this user's own decision, as its words are
         elif outcome is not None and outcome.kind not in (INVALID, "system-ended"):
             return _Path(routes, turn.number, _because(turn, action, "the conversation ended"))
     return _Path(routes)
@@ -116,6 +118,12 @@ def _heard(turn: Turn, answers: Mapping[int, Answer]) -> Answer:
     return answers.get(turn.number, turn.reply.answer)
 
 
-def _because(turn: Turn, action: Say | Stop, then: str) -> str:
-    would = f"would say {action.text[:120]!r}" if isinstance(action, Say) else f"would stop ({action.outcome})"
+def _because(turn: Turn, action: Say | Ask | Stop, then: str) -> str:
+    match action:
+        case Say():
+            would = f"would say {action.text[:120]!r}"
+        case Ask():
+            would = f"would let user {action.user!r} speak"
+        case Stop():
+            would = f"would stop ({action.outcome})"
     return f"after the answer to turn {turn.number} the protocol {would}; then {then[:140]}"

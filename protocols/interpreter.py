@@ -1,7 +1,9 @@
 """Plays a protocol: a pure function from what was said and answered to what is said next.
 
-No I/O, no clock, no randomness. The position is a value that JSON can hold, so a conversation can be taken up
-at any turn, on any machine, and forked at any turn into several.
+No I/O, no clock, no randomness. Where a simulated user of the protocol is to speak, the action is an Ask, and whoever
+plays the protocol lets that user say something or stop; here its words are as good as any others. The position is a
+value that JSON can hold, so a conversation can be taken up at any turn, on any machine, and forked at any turn into
+several.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from protocols.answer import Exchange
 from protocols.protocol import Protocol
-from protocols.route import Evidence, Route, Say, Stop
+from protocols.route import Ask, Evidence, Route, Say, Stop
 from protocols.rules.rule import Sight
 from protocols.states import Target
 from protocols.wording import rendered
@@ -54,14 +56,14 @@ def decode_position(value: Mapping[str, object]) -> Position:
     raise ValueError(f"not the position of a conversation: {value!r}")
 
 
-def begin(protocol: Protocol, topic: Topic) -> tuple[Say | Stop, Position]:
+def begin(protocol: Protocol, topic: Topic) -> tuple[Say | Ask | Stop, Position]:
     """The opening turn. A Stop where the protocol says nothing at all on this topic (`check_topics` refuses that)."""
     return _enter(protocol, topic, Target(state=protocol.start), Position("", 0), None)
 
 
 def advance(
     protocol: Protocol, topic: Topic, position: Position, exchanges: Sequence[Exchange]
-) -> tuple[Say | Stop, Position]:
+) -> tuple[Say | Ask | Stop, Position]:
     """What follows after the last of `exchanges`, with the Route that led there.
 
     exchanges: everything said and answered so far, one for each user turn. Raises ValueError where their number
@@ -94,17 +96,17 @@ def advance(
     return Stop("no-match", reason, route), Position("", position.turn, (*position.labels, label), position.used)
 
 
-def retrace(protocol: Protocol, topic: Topic, exchanges: Sequence[Exchange]) -> tuple[Say | Stop, ...]:
+def retrace(protocol: Protocol, topic: Topic, exchanges: Sequence[Exchange]) -> tuple[Say | Ask | Stop, ...]:
     """What the protocol would do today along a recorded conversation: the opening, and one action after each answer.
 
     Ends at the first Stop, and where the words it would say are not those that were said: the answer to other words
-    tells nothing about these. So a recording is retraced to its end exactly if one more action than exchanges comes
-    back, or the last one is a Stop.
+    tells nothing about these. Where a simulated user speaks, any words are. So a recording is retraced to its end
+    exactly if one more action than exchanges comes back, or the last one is a Stop.
     """
     action, position = begin(protocol, topic)
-    actions: list[Say | Stop] = [action]
+    actions: list[Say | Ask | Stop] = [action]
     for number, exchange in enumerate(exchanges, 1):
-        if isinstance(action, Stop) or action.text != exchange.said:
+        if isinstance(action, Stop) or (isinstance(action, Say) and action.text != exchange.said):
             break
         action, position = advance(protocol, topic, position, exchanges[:number])
         actions.append(action)
@@ -122,7 +124,7 @@ def _labelled(position: Position, label: str) -> Position:
 
 def _enter(
     protocol: Protocol, topic: Topic, target: Target, position: Position, route: Route | None
-) -> tuple[Say | Stop, Position]:
+) -> tuple[Say | Ask | Stop, Position]:
     """Go to `target`, through states whose list is used up, and say what is to be said there."""
     while target.state:
         state = protocol.states[target.state]
@@ -141,10 +143,12 @@ def _enter(
             item = topic.turns[count]
             position = replace(position, used=tuple((used | {state.name: count + 1}).items()))
         turn = position.turn + 1
-        text = rendered(state.say, topic, turn=turn, item=item)
         if route is not None:
             route = replace(route, target=state.name)
-        return Say(text, state.name, turn, route), replace(position, state=state.name, turn=turn)
+        then = replace(position, state=state.name, turn=turn)
+        if state.say is None:
+            return Ask(state.user, state.name, turn, route), then
+        return Say(rendered(state.say, topic, turn=turn, item=item), state.name, turn, route), then
     because = f"{route.rule} in state {route.state!r}" if route else f"nothing to say on topic {topic.id!r}"
     return _stop(target.outcome, because, position, route)
 

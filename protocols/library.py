@@ -54,6 +54,8 @@ def encode_protocol(protocol: Protocol) -> dict[str, object]:
         "start": protocol.start,
         "states": {name: _encode_state(state) for name, state in protocol.states.items()},
     }
+    if protocol.users:
+        value["users"] = {name: {"simulator": user.simulator, **user.options} for name, user in protocol.users.items()}
     if protocol.turn_limit is not None:
         value["turn_limit"] = protocol.turn_limit
     if protocol.no_match is not None:
@@ -94,6 +96,8 @@ def check_topics(protocol: Protocol, topics: TopicSet) -> None:
                 advice="give the topic turns, or the state an `empty: {go: …}`",
             )
         for state_ in protocol.states.values():
+            if state_.say is None:
+                continue
             for number, item in enumerate(topic.turns if state_.each else ("",), 1):
                 try:
                     rendered(state_.say, topic, turn=number, item=item)
@@ -107,7 +111,7 @@ def check_topics(protocol: Protocol, topics: TopicSet) -> None:
 
 def _encode_state(state: State) -> dict[str, object]:
     value: dict[str, object] = {
-        "say": state.say.template,
+        **({"say": state.say.template} if state.say else {"user": state.user}),
         "edges": [
             {
                 **({"if": edge.rule} if edge.rule else {"otherwise": True}),

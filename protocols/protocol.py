@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from protocols.graph import most_turns
 from protocols.rules.rule import Rule
-from protocols.states import State
+from protocols.states import SimulatedUser, State
 from topics.topic import Topic
 
 __all__ = ["Protocol"]
@@ -19,7 +19,8 @@ class Protocol:
     """What a user says, and how the next turn depends on the answer.
 
     version: the author's number. turn_limit: user turns at most; None where the graph itself ends.
-    no_match: the label of an answer that no edge fits; None where that cannot happen.
+    no_match: the label of an answer that no edge fits; None where that cannot happen. users: the simulated users that
+    speak in some of its states, by name.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Protocol:
     turn_limit: int | None = None
     no_match: str | None = None
     about: str = ""
+    users: Mapping[str, SimulatedUser] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
     def needs(self) -> frozenset[str]:

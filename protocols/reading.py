@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from protocols.graph import endless, reached, with_way_out
@@ -12,12 +12,12 @@ from protocols.protocol import Protocol
 from protocols.rules.registry import read_rule
 from protocols.rules.rule import Rule
 from protocols.schema import NAME, EdgeEntry, ProtocolEntry, StateEntry, TargetEntry
-from protocols.states import Edge, State, Target
+from protocols.states import Edge, SimulatedUser, State, Target
 from protocols.wording import Fault, Wording, faults, occurrence
 from topics.document import Document, Loc
 from topics.errors import InputError, Place
 
-__all__ = ["read_protocol"]
+__all__ = ["plain", "read_protocol"]
 
 NEXT = "next"
 """In a state that goes through a list: `go: next` says the next item."""
@@ -32,6 +32,7 @@ def read_protocol(document: Document) -> Protocol:
     rules = _Rules(document, entry).all()
     if entry.start not in entry.states:
         raise _unknown(document, ("start",), "state", entry.start, entry.states)
+    users = {name: _user(document, name, options) for name, options in entry.users.items()}
     states = {name: _state(document, name, state, entry, rules) for name, state in entry.states.items()}
     protocol = Protocol(
         name=entry.name,
@@ -42,16 +43,18 @@ def read_protocol(document: Document) -> Protocol:
         turn_limit=entry.turn_limit,
         no_match=entry.no_match.label if entry.no_match else None,
         about=entry.about,
+        users=MappingProxyType(users),
     )
     _check_graph(document, protocol)
+    _check_users(document, protocol)
     return protocol
 
 
 def _check_names(document: Document, entry: ProtocolEntry) -> None:
-    names: dict[str, Iterable[str]] = {"rules": entry.rules, "states": entry.states}
+    names: dict[str, Iterable[str]] = {"rules": entry.rules, "users": entry.users, "states": entry.states}
     for key, given in names.items():
         for name in given:
-            if name in _RESERVED[key]:
+            if name in _RESERVED.get(key, ()):
                 raise document.error((key, name), f"{name!r} has a meaning of its own", advice="rename it", key=True)
             if not NAME.fullmatch(name):
                 raise document.error(
@@ -94,11 +97,50 @@ def _unknown(document: Document, loc: Loc, what: str, name: str, known: Iterable
     return document.error(loc, f"unknown {what} {name!r}{hint}", allowed=", ".join(known) or f"no {what}s in this file")
 
 
+def _user(document: Document, name: str, options: dict[str, object]) -> SimulatedUser:
+    """What the file says of a user; its options are for the simulator to check, when it is built."""
+    loc: Loc = ("users", name)
+    if "simulator" not in options:
+        close = difflib.get_close_matches("simulator", options, n=1)
+        raise document.error(
+            loc,
+            f"user {name!r} has no simulator" + (f": did you mean it by {close[0]!r}?" if close else ""),
+            advice="add simulator: NAME, for example simulator: markov",
+            key=True,
+        )
+    simulator = options["simulator"]
+    if not isinstance(simulator, str):
+        raise document.error((*loc, "simulator"), "the name of a simulator is text", allowed="for example markov")
+    given = {key: plain(value) for key, value in options.items() if key != "simulator"}
+    return SimulatedUser(simulator, MappingProxyType(given), document.part(loc))
+
+
+def plain(value: object) -> object:
+    """A value of a file as JSON values: lists for tuples."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(part) for key, part in value.items()}
+    return [plain(part) for part in value] if isinstance(value, (list, tuple)) else value
+
+
+def _check_users(document: Document, protocol: Protocol) -> None:
+    speaking = {state.user for state in protocol.states.values()}
+    for name in protocol.users:
+        if name not in speaking:
+            raise document.error(
+                ("users", name),
+                f"user {name!r} speaks in no state",
+                advice=f"give a state user: {name}, or remove it",
+                key=True,
+            )
+
+
 def _state(document: Document, name: str, state: StateEntry, entry: ProtocolEntry, rules: dict[str, Rule]) -> State:
     loc: Loc = ("states", name)
-    wording = Wording(state.say, each=state.each is not None)
-    fault = next(faults(wording), None)
-    if fault:
+    if state.user is not None and state.user not in entry.users:
+        raise _unknown(document, (*loc, "user"), "user", state.user, entry.users)
+    wording = None if state.say is None else Wording(state.say, each=state.each is not None)
+    fault = next(faults(wording), None) if wording else None
+    if fault and state.say is not None:
         place = _place_in_template(document, (*loc, "say"), state.say, fault)
         raise InputError(f"states.{name}.say: {fault.what}", place=place, allowed=fault.allowed)
     edges = []
@@ -120,6 +162,7 @@ def _state(document: Document, name: str, state: StateEntry, entry: ProtocolEntr
         tuple(edges),
         then=_target(document, (*loc, "then"), state.then, name, entry) if state.then else None,
         empty=_target(document, (*loc, "empty"), state.empty, name, entry) if state.empty else None,
+        user=state.user or "",
     )
 
 

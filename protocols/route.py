@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Evidence", "Route", "Say", "Stop"]
+__all__ = ["Ask", "Evidence", "Route", "Say", "Stop"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +41,28 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class Say:
-    """The user's next words. route: the decision on the previous answer (None for the opening turn)."""
+    """The user's next words. route: the decision on the previous answer (None for the opening turn).
+
+    state: of the protocol; where no protocol is played, the user's act. user, act: where a simulated user of the
+    protocol speaks, its name there and what it does with these words; both "" where the protocol itself does.
+    """
 
     text: str
+    state: str
+    turn: int
+    route: Route | None = None
+    user: str = ""
+    act: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """The next words are those of the simulated user `user` of the protocol, whatever they are.
+
+    Whoever plays the protocol has that user say or stop. route: as in Say.
+    """
+
+    user: str
     state: str
     turn: int
     route: Route | None = None

@@ -55,13 +55,29 @@ class EdgeEntry(TargetEntry):
 
 
 class StateEntry(StrictModel):
-    """What is said in a state, and the edges on the answer. each, then, empty: for states that go through a list."""
+    """What is said in a state, or which simulated user speaks there, and the edges on the answer.
 
-    say: Annotated[str, AfterValidator(_some_words)]
+    each, then, empty: for states that go through a list.
+    """
+
+    say: Annotated[str, AfterValidator(_some_words)] | None = None
+    user: str | None = None
     edges: tuple[EdgeEntry, ...] = Field(min_length=1)
     each: Literal["topic.turns"] | None = None
     then: TargetEntry | None = None
     empty: TargetEntry | None = None
+
+    @model_validator(mode="after")
+    def _one_voice(self) -> StateEntry:
+        if (self.say is None) == (self.user is None):
+            given = "both are there" if self.say is not None else "neither is there"
+            raise PydanticCustomError("one_voice", "give either say or user: {given}", {"given": given})
+        if self.user is not None and (self.each or self.then or self.empty):
+            key = "each" if self.each else "then" if self.then else "empty"
+            raise PydanticCustomError(
+                "user_list", "{key} belongs to a state that says something itself, not to one with user", {"key": key}
+            )
+        return self
 
     @model_validator(mode="after")
     def _whole_list(self) -> StateEntry:
@@ -88,6 +104,7 @@ class ProtocolEntry(StrictModel):
     about: str = ""
     turn_limit: int | None = Field(default=None, ge=1, le=10_000)
     rules: dict[str, object] = Field(default_factory=dict)
+    users: dict[str, dict[str, object]] = Field(default_factory=dict)
     start: str
     states: dict[str, StateEntry] = Field(min_length=1)
     no_match: NoMatchEntry | None = None

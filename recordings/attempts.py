@@ -20,6 +20,8 @@ AttemptId = tuple[str, int]
 class _OpenTurn:
     state: str
     said: str
+    user: str
+    act: str
     reply: SystemTurn | None = None
     route: Route | None = None
 
@@ -51,7 +53,7 @@ class Attempt:
                     raise self._wrong(place, f"turn {event.turn} is asked before turn {len(self._turns)} was answered")
                 if event.turn != len(self._turns) + 1:
                     raise self._wrong(place, f"turn {event.turn} is asked where turn {len(self._turns) + 1} is next")
-                self._turns.append(_OpenTurn(event.state, event.text))
+                self._turns.append(_OpenTurn(event.state, event.text, event.user, event.act))
             case Answered():
                 turn = self._turn(event.turn, "answer", place)
                 if turn.reply is not None:
@@ -90,7 +92,7 @@ class Attempt:
             trial_id=started.trial_id,
             attempt=started.attempt,
             turns=tuple(
-                Turn(number, turn.state, turn.said, turn.reply, turn.route)
+                Turn(number, turn.state, turn.said, turn.reply, turn.route, turn.user, turn.act)
                 for number, turn in enumerate(self._turns, 1)
             ),
             outcome=self._outcome,

@@ -57,6 +57,8 @@ class Turn:
     """One user turn (number from 1, said in protocol state `state`), its reply, and the route taken after it.
 
     reply: None when the turn was asked and nothing whole came back. route: None when no decision was recorded.
+    user, act: where a simulated user of the protocol spoke, its name there and what it did; both "" where the protocol
+    did. A user that plays without a protocol has its act as `state`.
     """
 
     number: int
@@ -64,6 +66,8 @@ class Turn:
     said: str
     reply: SystemTurn | None = None
     route: Route | None = None
+    user: str = ""
+    act: str = ""
 
     @property
     def label(self) -> str | None:

@@ -46,7 +46,7 @@ def encode(event: Event) -> dict[str, Any]:
                 row["original_attempt"] = event.original_attempt
             return row
         case Asked():
-            return {
+            row = {
                 "event": "asked",
                 "id": event.trial_id,
                 "attempt": event.attempt,
@@ -55,6 +55,11 @@ def encode(event: Event) -> dict[str, Any]:
                 "text": event.text,
                 "at": event.at,
             }
+            if event.user:
+                row["user"] = event.user
+            if event.act:
+                row["act"] = event.act
+            return row
         case Answered():
             return {
                 "event": "turn",
@@ -192,7 +197,15 @@ def _started(row: _Row) -> TrialStarted:
 
 def _asked(row: _Row) -> Asked:
     turn = row.count("turn", _MISSING, least=1)
-    return Asked(*_attempt(row), turn, row.text("state"), row.text("text", _MISSING), row.text("at"))
+    return Asked(
+        *_attempt(row),
+        turn,
+        row.text("state"),
+        row.text("text", _MISSING),
+        row.text("at"),
+        row.text("user"),
+        row.text("act"),
+    )
 
 
 def _answered(row: _Row) -> Answered:

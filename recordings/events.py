@@ -54,7 +54,7 @@ class TrialStarted:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """`asked`: the user turn that is about to be sent. turn: from 1. state: of the protocol."""
+    """`asked`: the user turn that is about to be sent. turn: from 1. state: of the protocol. user, act: as in Turn."""
 
     trial_id: str
     attempt: int
@@ -62,6 +62,8 @@ class Asked:
     state: str
     text: str
     at: str = ""
+    user: str = ""
+    act: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +134,7 @@ def events_of(conversation: Conversation, hashes: Mapping[str, str] = _EMPTY) ->
     ]
     for turn in conversation.turns:
         at = turn.reply.asked_at if turn.reply else ""
-        events.append(Asked(trial_id, attempt, turn.number, turn.state, turn.said, at))
+        events.append(Asked(trial_id, attempt, turn.number, turn.state, turn.said, at, turn.user, turn.act))
         if turn.reply is not None:
             events.append(Answered(trial_id, attempt, turn.number, turn.reply))
         if turn.route is not None:

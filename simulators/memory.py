@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields
 from types import MappingProxyType
@@ -20,7 +21,7 @@ def encode_topic(topic: Topic) -> dict[str, object]:
         "type": {
             "name": topic.type.name,
             "asks_for": topic.type.asks_for,
-            "url": asdict(topic.type.url) if topic.type.url else None,
+            "url": json.loads(json.dumps(asdict(topic.type.url))) if topic.type.url else None,  # lists, no tuples
         },
         "request": topic.request,
         "subject": topic.subject,

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from difflib import get_close_matches
+from pathlib import Path
+
+from pydantic import Field
 
 from protocols.answer import Answer
 from protocols.route import Say, Stop
+from recordings.conversation import Conversation
+from recordings.run_folder import read
+from recordings.trees.builder import TreeBuilder
 from recordings.trees.keys import exact_form
 from recordings.trees.tree import ConversationTree
-from simulators.user import State
+from simulators.moves import check_traits
+from simulators.reasons import NO_BRANCH, RECORDED_END
+from simulators.scenario import Chance, Observation, Scenario, State
+from simulators.streams import Streams
+from topics.document import StrictModel
 from topics.errors import InputError
-from topics.topic import Topic
 
-if TYPE_CHECKING:
-    import numpy
-
-__all__ = ["NO_BRANCH", "RECORDED_END", "RecordedUser", "exact_answer"]
-
-NO_BRANCH = "no-branch"
-"""Reason of the stop where the system's answer is in no branch: what a user would say next was not recorded."""
-
-RECORDED_END = "recorded-end"
-"""Reason of the stop where a recorded trial ended."""
+__all__ = ["Options", "RecordedUser", "build", "conversations_of", "exact_answer"]
 
 
 def exact_answer(answer: Answer) -> str:
@@ -53,18 +53,37 @@ class RecordedUser:
                     )
         self._trees, self._answer_key = trees, answer_key
 
-    def start(self, topic: Topic, rng: numpy.random.Generator) -> State:
-        """The memory before anything was said. Raises InputError for a topic that has no tree."""
-        if topic.id not in self._trees:
-            raise InputError(f"no tree of topic {topic.id!r} is recorded", allowed=", ".join(sorted(self._trees)))
-        return {"topic": topic.id, "node": 0, "turn": 0, "over": False}
+    def start(self, scenario: Scenario, rng: Streams) -> State:
+        """The memory before anything was said. Raises InputError for a topic that has no tree, and for a trait."""
+        check_traits(scenario, (), self.name)
+        if scenario.id not in self._trees:
+            raise InputError(f"no tree of topic {scenario.id!r} is recorded", allowed=", ".join(sorted(self._trees)))
+        return {"topic": scenario.id, "node": 0, "turn": 0, "over": False}
 
-    def respond(self, state: State, answer: Answer | None, rng: numpy.random.Generator) -> tuple[Say | Stop, State]:
-        """The next turn after `answer` (None: open the conversation), and the memory after it.
+    def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
+        """The next turn after `observation` (None: open the conversation), and the memory after it.
 
         Stops with the outcome `user-stopped` and the reason `recorded-end` or `no-branch`. Raises ValueError where the
         memory waits for an answer and none is given, or the other way round, or the conversation is over.
         """
+        chances, visits = self._ways(state, observation)
+        if len(chances) == 1:
+            return chances[0][1:]
+        # One draw among the trials that came here: each stands for where it went on, or for ending here.
+        drawn = int(rng("act").integers(visits))
+        for trials, action, after in chances:
+            if drawn < trials:
+                return action, after
+            drawn -= trials
+        raise AssertionError("the branches of a node hold all of its trials")
+
+    def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
+        """Every recorded way to go on, and ending here, each with the share of the trials that did so."""
+        chances, visits = self._ways(state, observation)
+        return tuple(Chance(trials / visits, action, after) for trials, action, after in chances)
+
+    def _ways(self, state: State, observation: Observation | None) -> tuple[list[tuple[int, Say | Stop, State]], int]:
+        """What the trials that came here did, with how many did so; and how many came here."""
         match state:
             case {"topic": str(topic), "node": int(node), "turn": int(turn), "over": bool(over)} if (
                 topic in self._trees
@@ -74,18 +93,55 @@ class RecordedUser:
                 raise ValueError("not a memory of a recorded user")
         if over:
             raise ValueError("the conversation is over")
-        if (answer is None) != (turn == 0):
+        if (observation is None) != (turn == 0):
             raise ValueError("the conversation is not open" if turn == 0 else "an answer is needed to go on")
-        if answer is not None:
-            found = tree.child(node, "system", self._answer_key(answer))
+        if observation is not None:
+            found = tree.child(node, "system", self._answer_key(observation.answer))
             if found is None:
-                return Stop("user-stopped", NO_BRANCH), {**state, "over": True}
+                return [(1, Stop("user-stopped", NO_BRANCH), {**state, "over": True})], 1
             node = found
-        # One draw among the trials that came here: each stands for where it went on, or for ending here.
-        drawn = int(rng.integers(int(tree.visits[node])))
+        ways: list[tuple[int, Say | Stop, State]] = []
+        visits = left = int(tree.visits[node])
         for branch in tree.children(node):
-            if drawn < tree.visits[branch]:
-                words = tree.symbol_at(branch).text
-                return Say(words, "recorded", turn + 1), {**state, "node": branch, "turn": turn + 1}
-            drawn -= int(tree.visits[branch])
-        return Stop("user-stopped", RECORDED_END), {**state, "node": node, "over": True}
+            said = Say(tree.symbol_at(branch).text, "recorded", turn + 1)
+            ways.append((int(tree.visits[branch]), said, {**state, "node": int(branch), "turn": turn + 1}))
+            left -= int(tree.visits[branch])
+        if left:
+            ways.append((left, Stop("user-stopped", RECORDED_END), {**state, "node": int(node), "over": True}))
+        return ways, visits
+
+
+class Options(StrictModel):
+    """A recorded run whose users' side is played."""
+
+    run: str = Field(min_length=1, description="a folder of a recorded run")
+    system: str | None = Field(default=None, description="only conversations with this system; not given: all")
+
+
+FILES = ("run",)
+"""Options that name files."""
+
+
+def build(options: Options) -> RecordedUser:
+    """The trees of the run, one a topic, merged by exact words. Raises InputError where nothing can be played."""
+    builders: dict[str, TreeBuilder] = {}
+    for conversation in conversations_of(options.run, options.system):
+        builders.setdefault(conversation.key.topic, TreeBuilder()).add(conversation)
+    return RecordedUser({topic: builder.tree() for topic, builder in builders.items()})
+
+
+def conversations_of(run: str, system: str | None) -> tuple[Conversation, ...]:
+    """The finished conversations of a run, of one system or of all. Raises InputError where there are none."""
+    finished = read(Path(run)).finished
+    systems = sorted({one.key.system for one in finished})
+    if system is not None and system not in systems:
+        close = get_close_matches(system, systems, n=1)
+        raise InputError(
+            f"{run} holds no whole conversation with system {system!r}"
+            + (f": did you mean {close[0]!r}?" if close else ""),
+            allowed=", ".join(systems) or None,
+        )
+    chosen = tuple(one for one in finished if system in (None, one.key.system))
+    if not chosen:
+        raise InputError(f"{run} holds no whole conversation")
+    return chosen

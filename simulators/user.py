@@ -1,37 +1,48 @@
 """The seam for whoever takes the user's side: scripted, simulated or human.
 
 A user is a pure policy over an immutable, JSON-serialisable state, so that any node of a conversation tree
-can be forked and resumed. It sees the topic and the system's answers; never gold, never the driver.
+can be forked and resumed. It sees the scenario and the system's answers; never gold, never the driver.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol, runtime_checkable
 
-from protocols.answer import Answer
 from protocols.route import Say, Stop
-from topics.topic import Topic
+from simulators.scenario import Chance, Observation, Scenario, State
+from simulators.streams import Streams
 
-if TYPE_CHECKING:
-    import numpy
-
-__all__ = ["State", "User"]
-
-State = Mapping[str, object]
-"""A user's memory between turns: plain JSON values only."""
+__all__ = ["EnumerableUser", "State", "User"]
 
 
 class User(Protocol):
-    """Takes the user's side of a conversation."""
+    """Takes the user's side of a conversation.
 
-    name: str
-    """What recordings call this user, for example `scripted`."""
+    The caller passes streams that are already at the turn about to be taken (`rng.at(turn)`, from 1; at 0 for the
+    start); a user calls each of them at most once in a decision.
+    """
 
-    def start(self, topic: Topic, rng: numpy.random.Generator) -> State:
-        """The memory before anything was said."""
+    @property
+    def name(self) -> str:
+        """What recordings call this user, for example `scripted`."""
         ...
 
-    def respond(self, state: State, answer: Answer | None, rng: numpy.random.Generator) -> tuple[Say | Stop, State]:
-        """The next action after `answer` (None: open the conversation), and the memory after it."""
+    def start(self, scenario: Scenario, rng: Streams) -> State:
+        """The memory before anything was said. Raises InputError for what the scenario lacks."""
+        ...
+
+    def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
+        """The next action after `observation` (None: open the conversation), and the memory after it.
+
+        Raises ValueError for what is out of turn: an answer before the opening, none after it, anything at the end.
+        """
+        ...
+
+
+@runtime_checkable
+class EnumerableUser(User, Protocol):
+    """A user that can list everything it may do."""
+
+    def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
+        """The ways this turn can go, stopping among them; probabilities sum to 1. `respond` is a draw of it."""
         ...

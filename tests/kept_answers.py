@@ -10,7 +10,7 @@ from harvest.drivers.driver import Reply
 from protocols.answer import Answer, Exchange
 from protocols.interpreter import retrace
 from protocols.protocol import Protocol
-from protocols.route import Say, Stop
+from protocols.route import Ask, Say, Stop
 from recordings.conversation import Outcome, SystemTurn, TrialKey
 from recordings.events import Answered, Asked, Routed, TrialEnded, TrialStarted
 from recordings.header import make_header, trial_identity
@@ -57,9 +57,9 @@ async def record_conversation(
     start = TrialStarted(identity, TrialKey("page", topic.id, trial), 1, session or f"page/{trial}/{topic.id}", place)
     await writer.append(start)
     exchanges: list[Exchange] = []
-    action: Say | Stop | None = None if protocol is None else retrace(protocol, topic, ())[0]
+    action: Say | Ask | Stop | None = None if protocol is None else retrace(protocol, topic, ())[0]
     for number, (text, reply) in enumerate(turns, 1):
-        state = action.state if isinstance(action, Say) else ""
+        state = "" if action is None or isinstance(action, Stop) else action.state
         await writer.append(Asked(identity, 1, number, state, text))
         evidence = {
             exhibit.name: await writer.keep(exhibit.name, exhibit.media_type, exhibit.data)

@@ -24,9 +24,11 @@ from protocols.library import load_protocol
 from protocols.route import Say
 from recordings.conversation import TrialKey
 from recordings.run_folder import RunFolder
+from simulators.scenario import Observation, Scenario
 from simulators.scripted import ScriptedUser
+from simulators.streams import Streams
 from topics.errors import InputError
-from topics.identity import derived_seed, generator
+from topics.identity import derived_seed
 from topics.library import load_topics
 from topics.topic import Topic, TopicSet, TopicType
 
@@ -40,14 +42,14 @@ def driver(profile: str, topics: TopicSet | None = TOPICS) -> ParrotDriver:
 
 async def talk(parrot: ParrotDriver, key: TrialKey, topic: Topic, opening: Opening) -> list[str]:
     session = await parrot.open(opening)
-    rng = generator(0, "user")
+    rng = Streams(0, ("user",))
     said = []
-    action, memory = USER.respond(USER.start(topic, rng), None, rng)
+    action, memory = USER.respond(USER.start(Scenario(topic), rng), None, rng)
     while isinstance(action, Say):
         await asyncio.sleep(random.random() / 500)  # let the others come between
         reply = await session.say(action.text)
         said.append(reply.turn.answer.text)
-        action, memory = USER.respond(memory, reply.turn.answer, rng)
+        action, memory = USER.respond(memory, Observation(reply.turn.answer), rng)
     await session.close()
     await session.close()
     return said

@@ -13,7 +13,7 @@ from protocols.answer import Answer, Exchange
 from protocols.interpreter import Position, advance, begin, decode_position, encode_position, retrace
 from protocols.library import decode_protocol, load_protocol
 from protocols.protocol import Protocol
-from protocols.route import Route, Say, Stop
+from protocols.route import Ask, Route, Say, Stop
 from topics.errors import InputError
 from topics.links import KINDS
 from topics.topic import Topic, TopicType
@@ -48,6 +48,7 @@ def played(protocol: Protocol, topic: Topic, *answers: str) -> tuple[list[str], 
         action, position = advance(protocol, topic, position, exchanges)
         assert action.route is not None
         routes.append(action.route)
+    assert not isinstance(action, Ask)
     return said, routes, action
 
 
@@ -288,7 +289,7 @@ def test_every_conversation_stops_in_time_and_every_answer_gets_a_label_and_a_re
         assert route is not None
         assert route.label in ("o", "x")
         assert route.rule
-        assert route.target == (action.state if isinstance(action, Say) else f"stop:{action.outcome}")
+        assert route.target == (f"stop:{action.outcome}" if isinstance(action, Stop) else action.state)
         for piece in route.evidence:
             assert piece.start == piece.end == -1 or answer.text[piece.start : piece.end] == piece.quote
     assert position.state == ""
@@ -299,7 +300,7 @@ def test_every_conversation_stops_in_time_and_every_answer_gets_a_label_and_a_re
 @given(protocols(), TOPICS)
 def test_the_most_turns_are_those_of_the_longest_conversation_there_is(protocol: Protocol, topic: Topic) -> None:
     longest = 0
-    waiting: list[tuple[Say | Stop, Position, tuple[Exchange, ...]]] = [(*begin(protocol, topic), ())]
+    waiting: list[tuple[Say | Ask | Stop, Position, tuple[Exchange, ...]]] = [(*begin(protocol, topic), ())]
     seen = set()
     while waiting:
         action, position, exchanges = waiting.pop()
@@ -308,6 +309,7 @@ def test_the_most_turns_are_those_of_the_longest_conversation_there_is(protocol:
         if isinstance(action, Stop) or place in seen:
             continue
         seen.add(place)
+        assert isinstance(action, Say)
         for text in ("yes", "no", "perhaps"):
             more = (*exchanges, Exchange(action.text, Answer(text)))
             waiting.append((*advance(protocol, topic, position, more), more))

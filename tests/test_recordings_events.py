@@ -71,7 +71,7 @@ events: st.SearchStrategy[Event] = st.one_of(
         worker=anything,
         original_attempt=counts,
     ),
-    st.builds(Asked, anything, turns, turns, anything, anything, anything),
+    st.builds(Asked, anything, turns, turns, anything, anything, anything, anything, anything),
     st.builds(Answered, anything, turns, turns, replies),
     st.builds(Routed, anything, turns, routes),
     st.builds(Failed, anything, turns, anything, anything, anything, names, anything, counts),
@@ -162,3 +162,12 @@ def test_other_versions_and_formats_are_refused(found: object) -> None:
 
 def test_lines_are_plain_json_for_other_programs() -> None:
     assert json.loads(line(encode(_said(HALVES[0]))))["text"] == HALVES[0]
+
+
+def test_turns_that_were_recorded_before_users_had_names_are_read_as_they_were() -> None:
+    old = {"event": "asked", "id": "id", "attempt": 1, "turn": 1, "state": "ask", "text": "Hello", "at": ""}
+    event = Asked("id", 1, 1, "ask", "Hello")
+    assert decode(old, PLACE) == event
+    assert encode(event) == old, "and are written as they were where the protocol speaks"
+    spoken = Asked("id", 1, 2, "wander", "More?", "", "visitor", "more")
+    assert encode(spoken) == {**old, "turn": 2, "state": "wander", "text": "More?", "user": "visitor", "act": "more"}

@@ -6,14 +6,15 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 
-import numpy
 import pytest
 
 from protocols.answer import Answer
 from protocols.library import load_protocol
 from protocols.route import Say, Stop
 from simulators.memory import decode_exchanges, decode_topic, encode_topic
+from simulators.scenario import Observation, Scenario
 from simulators.scripted import ScriptedUser
+from simulators.streams import Streams
 from simulators.user import User
 from topics.library import load_topics, shipped_topics
 from topics.links import KINDS, Link
@@ -32,7 +33,9 @@ ANSWERS = (
     Answer("I’m sorry, but I can’t help with that."),
     Answer(""),
 )
-RNG = numpy.random.default_rng(0)
+SEEN = tuple(Observation(answer) for answer in ANSWERS)
+SCENARIO = Scenario(M002)
+RNG = Streams(0, ("scripted", "M002", 1))
 
 
 def through_json(state: Mapping[str, object]) -> Mapping[str, object]:
@@ -45,7 +48,7 @@ def through_json(state: Mapping[str, object]) -> Mapping[str, object]:
 @pytest.mark.parametrize("name", ["fairweb-two-round", "seed-turns"])
 def test_every_node_of_the_whole_tree_can_be_kept_as_json_and_gone_on_from(name: str) -> None:
     user: User = ScriptedUser(load_protocol(name))
-    waiting = [user.respond(through_json(user.start(M002, RNG)), None, RNG)]
+    waiting = [user.respond(through_json(user.start(SCENARIO, RNG)), None, RNG)]
     nodes = stops = 0
     while waiting:
         action, state = waiting.pop()
@@ -54,7 +57,7 @@ def test_every_node_of_the_whole_tree_can_be_kept_as_json_and_gone_on_from(name:
             stops += 1
             continue
         before = json.dumps(state)
-        for answer in ANSWERS:
+        for answer in SEEN:
             plain = user.respond(state, answer, RNG)
             kept = user.respond(through_json(state), answer, RNG)
             other = ScriptedUser(load_protocol(name)).respond(through_json(state), answer, RNG)
@@ -68,32 +71,30 @@ def test_every_node_of_the_whole_tree_can_be_kept_as_json_and_gone_on_from(name:
 def test_it_says_what_the_protocol_says() -> None:
     user = ScriptedUser(load_protocol("fairweb-two-round"))
     assert user.name == "scripted"
-    action, state = user.respond(user.start(M002, RNG), None, RNG)
+    action, state = user.respond(user.start(SCENARIO, RNG), None, RNG)
     assert isinstance(action, Say)
     assert action.text.endswith("Format: movie title, iMDB URL")
-    action, state = user.respond(state, ANSWERS[0], RNG)
+    action, state = user.respond(state, SEEN[0], RNG)
     assert isinstance(action, Say)
     assert (action.text, action.route and action.route.label) == ("Can you name a few more?", "o")
-    action, state = user.respond(state, ANSWERS[2], RNG)
+    action, state = user.respond(state, SEEN[2], RNG)
     assert isinstance(action, Stop)
     assert (action.outcome, action.route and action.route.label) == ("completed", "x")
     with pytest.raises(ValueError, match="over"):
-        user.respond(state, ANSWERS[0], RNG)
+        user.respond(state, SEEN[0], RNG)
 
 
-def test_nothing_is_drawn_from_the_random_stream() -> None:
-    rng = numpy.random.default_rng(7)
+def test_what_the_protocol_says_draws_nothing_from_the_random_streams() -> None:
     user = ScriptedUser(load_protocol("seed-turns"))
-    state = user.start(M002, rng)
-    user.respond(user.respond(state, None, rng)[1], ANSWERS[1], rng)
-    assert rng.random() == numpy.random.default_rng(7).random()
+    one, other = (user.respond(user.start(SCENARIO, Streams(seed)), None, Streams(seed)) for seed in (1, 2))
+    assert user.respond(other[1], SEEN[1], Streams(3)) == user.respond(one[1], SEEN[1], Streams(4))
 
 
 def test_an_answer_out_of_turn_is_an_error_of_the_caller() -> None:
     user = ScriptedUser(load_protocol("seed-turns"))
-    state = user.start(M002, RNG)
+    state = user.start(SCENARIO, RNG)
     with pytest.raises(ValueError, match="not open"):
-        user.respond(state, ANSWERS[0], RNG)
+        user.respond(state, SEEN[0], RNG)
     with pytest.raises(ValueError, match="an answer is needed"):
         user.respond(user.respond(state, None, RNG)[1], None, RNG)
 

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from tree_examples import conversation, tree_of
 
@@ -21,8 +20,10 @@ from protocols.route import Say, Stop
 from recordings.conversation import Conversation
 from recordings.run_folder import read
 from recordings.trees.builder import TreeBuilder
-from simulators.recorded import NO_BRANCH, RECORDED_END, RecordedUser
-from simulators.user import State
+from simulators.reasons import NO_BRANCH, RECORDED_END
+from simulators.recorded import RecordedUser
+from simulators.scenario import Observation, Scenario, State
+from simulators.streams import Streams
 from topics.errors import InputError
 from topics.library import load_topics
 
@@ -142,15 +143,16 @@ def test_options_of_the_driver_are_checked(tmp_path: Path) -> None:
 
 
 def _played(user: RecordedUser, answers: Sequence[str], seed: int) -> tuple[list[str], Stop, State]:
-    rng = np.random.default_rng(seed)
-    action, memory = user.respond(user.start(TOPIC, rng), None, rng)
+    rng = Streams(seed, ("recorded", TOPIC.id, 1))
+    action, memory = user.respond(user.start(Scenario(TOPIC), rng.at(0)), None, rng.at(1))
     said: list[str] = []
     given = iter(answers)
     while isinstance(action, Say):
         assert action.turn == len(said) + 1
         said.append(action.text)
         # A memory is plain JSON: a conversation can be gone on with in another process.
-        action, memory = user.respond(json.loads(json.dumps(memory)), Answer(next(given)), rng)
+        seen = Observation(Answer(next(given)))
+        action, memory = user.respond(json.loads(json.dumps(memory)), seen, rng.at(action.turn + 1))
     return said, action, memory
 
 
@@ -179,7 +181,7 @@ def test_a_recorded_user_leaves_where_the_answer_is_in_no_branch() -> None:
     said, stop, memory = _played(user, ["One"], 1)
     assert (said, stop) == (["list"], Stop("user-stopped", NO_BRANCH))
     with pytest.raises(ValueError, match="the conversation is over"):
-        user.respond(memory, Answer("one"), np.random.default_rng(1))
+        user.respond(memory, Observation(Answer("one")), Streams(1))
 
 
 def test_a_recorded_user_can_go_by_another_key_of_the_answer() -> None:
@@ -190,18 +192,18 @@ def test_a_recorded_user_can_go_by_another_key_of_the_answer() -> None:
 
 
 def test_a_recorded_user_refuses_what_it_cannot_play() -> None:
-    rng = np.random.default_rng(1)
+    rng = Streams(1)
     user = RecordedUser({"M003": tree_of(RECORDED)})
     with pytest.raises(InputError, match="no tree of topic 'M002' is recorded"):
-        user.start(TOPIC, rng)
+        user.start(Scenario(TOPIC), rng)
     builder = TreeBuilder()
     builder.add_path([("system", "hello", "hello")])
     with pytest.raises(InputError, match="two system turns follow one another"):
         RecordedUser({"M002": builder.tree()})
     user = RecordedUser({"M002": tree_of(RECORDED)})
-    start = user.start(TOPIC, rng)
+    start = user.start(Scenario(TOPIC), rng)
     with pytest.raises(ValueError, match="the conversation is not open"):
-        user.respond(start, Answer("one"), rng)
+        user.respond(start, Observation(Answer("one")), rng)
     _, memory = user.respond(start, None, rng)
     with pytest.raises(ValueError, match="an answer is needed to go on"):
         user.respond(memory, None, rng)

@@ -48,7 +48,7 @@ class Finding:
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 def command(audit: str | None, as_json: bool) -> int:
     """Look at this machine and say what is missing."""
-    findings = [_python(), *_libraries(), *_names(), _shipped(), _disk(), _browser()]
+    findings = [_python(), *_libraries(), *_names(), _shipped(), _simulators(), _disk(), _browser()]
     if audit:
         findings.append(_audit(audit))
     faults = [finding for finding in findings if finding.state == "fault"]
@@ -92,6 +92,19 @@ def _shipped() -> Finding:
         load_audit(name)
     names = ", ".join((*shipped_topics(), *shipped_protocols(), *shipped_audits()))
     return Finding("shipped files", "ok", f"{names} load")
+
+
+def _simulators() -> Finding:
+    from simulators.registry import SIMULATORS, plug_ins, simulator
+    from topics.errors import InputError
+
+    try:
+        others = plug_ins()
+        for name in (*SIMULATORS, *others):
+            simulator(name)
+    except InputError as fault:
+        return Finding("simulators", "fault", str(fault))
+    return Finding("simulators", "ok", ", ".join((*SIMULATORS, *others)))
 
 
 def _disk() -> Finding:

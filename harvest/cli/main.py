@@ -34,6 +34,8 @@ COMMANDS = {
     "gfr": _Entry("harvest.cli.gfr", "Score ranked lists: ERR, iRBU, GF and GFR."),
     "breakdown": _Entry("harvest.cli.breakdown", "Evaluate predictions of dialogue breakdown (DBDC)."),
     "helpdesk": _Entry("harvest.cli.helpdesk", "Evaluate predictions for helpdesk dialogues (STC-3)."),
+    "simulate": _Entry("harvest.cli.simulate", "Fit simulated users to recordings, and check them."),
+    "chat": _Entry("harvest.cli.chat", "Take the user's side yourself, and be recorded."),
     "show": _Entry("harvest.cli.show", "List a run's trials, or print one conversation."),
     "check": _Entry("harvest.cli.check", "Validate an audit and print its plan; sends nothing."),
     "import": _Entry("harvest.cli.importing", "Make a run from annotated transcripts or messages files."),
@@ -48,7 +50,7 @@ COMMANDS = {
 }
 
 
-_WITH_PIPES = {"run", "probe", "login", "doctor"}
+_WITH_PIPES = {"run", "chat", "probe", "login", "doctor"}
 
 
 class _LateCommands(click.Group):

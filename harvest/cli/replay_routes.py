@@ -12,7 +12,7 @@ import click
 from harvest.terminal import shown
 from protocols.interpreter import retrace
 from protocols.library import check_topics, decode_protocol, load_protocol
-from protocols.route import Route, Say, Stop
+from protocols.route import Ask, Route, Say, Stop
 from recordings.conversation import Conversation
 from recordings.run_folder import read
 from topics.errors import InputError, Place
@@ -82,7 +82,7 @@ def command(run: Path, protocol: str | None, fail_on_change: bool, as_json: bool
     return 1 if changes and fail_on_change else 0
 
 
-def _first_change(conversation: Conversation, now: Sequence[Say | Stop]) -> Change | None:
+def _first_change(conversation: Conversation, now: Sequence[Say | Ask | Stop]) -> Change | None:
     def change(turn: int, recorded: str, today: str, evidence: tuple[str, ...] = ()) -> Change:
         key = conversation.key
         return Change(key.system, key.topic, key.trial, conversation.attempt, turn, recorded, today, evidence)
@@ -90,7 +90,7 @@ def _first_change(conversation: Conversation, now: Sequence[Say | Stop]) -> Chan
     turns = [turn for turn in conversation.turns if turn.reply is not None]
     for i, turn in enumerate(turns):
         action = now[i]
-        if not isinstance(action, Say) or action.text != turn.said:
+        if isinstance(action, Stop) or (isinstance(action, Say) and action.text != turn.said):
             today = f"says {action.text!r}" if isinstance(action, Say) else f"stops: {action.outcome}"
             return change(turn.number, f"said {turn.said!r}", today)
         route = now[i + 1].route
@@ -106,7 +106,7 @@ def _told(route: Route) -> str:
     return f"{route.label} by {route.rule} to {route.target}"
 
 
-def _other_versions(conversation: Conversation, now: Sequence[Say | Stop]) -> int:
+def _other_versions(conversation: Conversation, now: Sequence[Say | Ask | Stop]) -> int:
     """Decisions that stand, by a rule whose code is not the recorded one."""
     return sum(
         1

@@ -27,7 +27,7 @@ from recordings.store import RunWriter
 from simulators.scripted import ScriptedUser
 from topics.errors import HarvestError
 
-__all__ = ["command"]
+__all__ = ["command", "first_of"]
 
 
 def _listed(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
@@ -135,9 +135,16 @@ def _play(audit: Audit, folder: Path, worker: str, console: Console) -> tuple[Pa
             plan = make_plan(audit, recorded.conversations)
             if plan.recorded:
                 console.print(f"{plan.recorded} of {plan.planned} trials are recorded; {plan.to_play} to play")
-            player = Player(writer, ScriptedUser(audit.protocol), audit.seed, keep_evidence=audit.evidence)
+            player = Player(
+                writer,
+                ScriptedUser(audit.protocol, audit.users),
+                audit.seed,
+                keep_evidence=audit.evidence,
+                words=audit.endpoints,
+            )
             with Display(console, audit.systems, plan) as display:
-                await Runner(player, audit.systems, audit.drivers, display).play(plan)
+                async with audit.endpoints:
+                    await Runner(player, audit.systems, audit.drivers, display).play(plan)
             return folder / f"trials-{writer.worker}.jsonl", display.left
 
     # A scheduler stops us with SIGTERM: the turn in flight is given up, everything before it is on disk.
@@ -145,7 +152,7 @@ def _play(audit: Audit, folder: Path, worker: str, console: Console) -> tuple[Pa
     try:
         return asyncio.run(play())
     except* HarvestError as group:
-        raise _first(group) from None
+        raise first_of(group) from None
     except* KeyboardInterrupt:
         console.print("interrupted; every finished turn is on disk, and the same command goes on")
         sys.exit(130)
@@ -156,8 +163,8 @@ def _keep_gold(audit: Audit, folder: Path) -> None:
         keep_gold(folder, audit.gold, source=audit.gold_source)
 
 
-def _first(group: BaseExceptionGroup[HarvestError]) -> HarvestError:
+def first_of(group: BaseExceptionGroup[HarvestError]) -> HarvestError:
     """The first error of a group: the others are its echo in other sessions."""
     for fault in group.exceptions:
-        return _first(fault) if isinstance(fault, BaseExceptionGroup) else fault
+        return first_of(fault) if isinstance(fault, BaseExceptionGroup) else fault
     raise AssertionError("a group is never empty")

@@ -11,8 +11,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from harvest.parrot.parrot import Parrot, ParrotSession
 from protocols.route import Say
 from recordings.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
+from simulators.scenario import Observation, Scenario
+from simulators.streams import Streams
 from simulators.user import User
-from topics.identity import derived_seed, generator
+from topics.identity import derived_seed
 from topics.topic import Topic
 
 __all__ = ["converse", "rehearse", "sit"]
@@ -42,13 +44,14 @@ def sit(
 
 def converse(session: ParrotSession, user: User, topic: Topic, key: TrialKey, seed: int) -> Conversation:
     """One conversation of `user` with `session`, as it would be recorded."""
-    rng = generator(seed, key.system, key.topic, key.trial, "user")
+    rng = Streams(seed, (user.name, key.topic, key.trial))
     turns: list[Turn] = []
-    action, memory = user.respond(user.start(topic, rng), None, rng)
+    action, memory = user.respond(user.start(Scenario(topic), rng.at(0)), None, rng.at(1))
     while isinstance(action, Say):
         answer = session.answer(action.text)
-        following, memory = user.respond(memory, answer, rng)
-        turns.append(Turn(action.turn, action.state, action.text, SystemTurn(answer), following.route))
+        following, memory = user.respond(memory, Observation(answer), rng.at(action.turn + 1))
+        reply = SystemTurn(answer)
+        turns.append(Turn(action.turn, action.state, action.text, reply, following.route, action.user, action.act))
         action = following
     name = f"{key.system}/{key.topic}/{key.trial}"
     return Conversation(key, name, 1, tuple(turns), Outcome(action.outcome, action.reason), user=user.name)

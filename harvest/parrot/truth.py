@@ -20,7 +20,7 @@ from harvest.parrot.sentences import compose
 from protocols.answer import Answer, Exchange
 from protocols.interpreter import Position, advance, begin
 from protocols.protocol import Protocol
-from protocols.route import Say, Stop
+from protocols.route import Ask, Say, Stop
 from topics.links import links_in
 from topics.topic import Topic
 
@@ -116,8 +116,8 @@ def paths(
     """Every path of positive probability on `topic`; the probabilities sum to 1.
 
     first: the row of the first behaviour, by default the profile's. Raises ValueError where the user's words are not
-    understood as being about `topic`, or where a path needs more entries than the shelf has: neither has a closed
-    form here.
+    understood as being about `topic`, where a simulated user speaks, or where a path needs more entries than the shelf
+    has: neither has a closed form here.
     """
     action, position = begin(protocol, topic)
     root = _Walk(profile, protocol, topic, catalogue, profile.first if first is None else first)
@@ -137,7 +137,7 @@ class _Walk:
 
     def go(
         self,
-        action: Say | Stop,
+        action: Say | Ask | Stop,
         position: Position,
         behaviours: tuple[Behaviour, ...],
         labels: tuple[str, ...],
@@ -149,6 +149,8 @@ class _Walk:
             places, ends = _positions(exchanges, self.shelf), _turn_ends(exchanges)
             self.found.append(Path(behaviours, padded, action.outcome, probability, places, ends))
             return
+        if isinstance(action, Ask):
+            raise ValueError(f"what the user {action.user!r} says has no closed form here")
         heard, shelf = hear(action.text, self.catalogue, self.shelf if behaviours else None)
         if heard == "unknown" or shelf is not self.shelf:
             raise ValueError(f"topic {self.topic.id}: the parrot does not take {action.text!r} for this topic")

@@ -1,0 +1,168 @@
+"""`harvest chat`: a person takes the user's side, and is recorded as any user is."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import click
+
+from harvest.attempt import Player
+from harvest.audit import Audit, System, load_audit
+from harvest.cli.run import first_of
+from harvest.plan import Plan, Sitting, Work
+from harvest.runner import Runner
+from harvest.terminal import shown
+from harvest.wording.keyboard import STOP, Keyboard
+from recordings.conversation import Outcome, TrialKey
+from recordings.header import Header, make_header, refuse_differences, trial_identity
+from recordings.run_folder import Run, is_run, read
+from recordings.store import RunWriter
+from simulators.human import HumanUser
+from topics.errors import HarvestError, InputError
+from topics.topic import Topic
+
+__all__ = ["command"]
+
+
+@click.command()
+@click.argument("audit")
+@click.option("--system", "system_name", metavar="NAME", help="Which of the audit's systems [default: its only one].")
+@click.option("--topic", "topic_id", metavar="ID", required=True, help="Which of the audit's topics.")
+@click.option("--out", type=click.Path(path_type=Path), metavar="RUN", help="The folder [default: runs/NAME-chat].")
+@click.option("--trial", type=click.IntRange(1, 1_000_000), help="Its number [default: the first without a recording].")
+def command(audit: str, system_name: str | None, topic_id: str, out: Path | None, trial: int | None) -> int:
+    """Take the user's side yourself, and be recorded.
+
+    AUDIT is a file, or a shipped name such as `demo`. It tells the topics and the systems; its protocol is not played.
+
+    Type a turn and Enter. A \\ at the end of a line goes on in the next. /stop or ctrl-D ends the conversation; ctrl-C
+    breaks it off, and what was said by then stays recorded.
+    """
+    resolved = load_audit(audit)
+    topic = resolved.topics[topic_id]
+    system = _system(resolved, system_name)
+    folder = (out or Path("runs") / f"{resolved.name}-chat").absolute()
+    outcome = _chatted(resolved, system, topic, folder, trial)
+    return 0 if outcome is not None and outcome.valid else 3
+
+
+def _system(audit: Audit, name: str | None) -> System:
+    names = ", ".join(system.name for system in audit.systems)
+    if name is None and len(audit.systems) > 1:
+        raise InputError(
+            f"the audit {audit.name!r} has several systems", allowed=names, advice="choose one by --system"
+        )
+    for system in audit.systems:
+        if name in (None, system.name):
+            return system
+    raise InputError(f"the audit {audit.name!r} has no system {name!r}", allowed=names)
+
+
+def _header(audit: Audit) -> Header:
+    """As a run's, without the protocol: so that neither can go on in the folder of the other."""
+    return make_header(
+        audit={"name": audit.name, "about": audit.about, "topics": audit.topics.name, "user": HumanUser().name},
+        protocol=None,
+        topics=audit.topics,
+        systems={system.name: system.definition() for system in audit.systems},
+        seed=audit.seed,
+        folder=audit.folder,
+    )
+
+
+def _chatted(audit: Audit, system: System, topic: Topic, folder: Path, trial: int | None) -> Outcome | None:
+    """How the conversation ended; None where it was broken off."""
+    header, watcher = _header(audit), _Watcher()
+
+    async def play() -> None:
+        if is_run(folder):
+            refuse_differences(read(folder).header, header, folder)
+        async with RunWriter.open(folder, header, secrets=audit.secrets) as writer:
+            recorded = read(folder)  # again, now that nobody else writes
+            for sentence in recorded.damage:
+                _tell(f"note: {sentence}")
+            work = _work(recorded, system, topic, trial)
+            _introduce(system, topic, work)
+            player = Player(
+                writer,
+                HumanUser(),
+                audit.seed,
+                keep_evidence=audit.evidence,
+                words=Keyboard(sys.stdin.fileno(), _tell),
+            )
+            plan = Plan({system.name: (Sitting((work,)),)}, 1, 0, 0, 0)
+            once = replace(system, limits=replace(system.limits, attempts=1))  # nobody is asked to say it all again
+            await Runner(player, (once,), {system.name: audit.drivers[system.name]}, watcher).play(plan)
+
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        asyncio.run(play())
+    except* HarvestError as group:
+        raise first_of(group) from None
+    except* KeyboardInterrupt:
+        _tell(f"\nbroken off; every turn that was answered is in {_named(folder)}")
+        sys.exit(130)
+    outcome = watcher.outcome
+    if outcome is not None:
+        if outcome.kind == "system-ended":  # nobody was asked for a turn after it, so it is not yet shown
+            _show_last(read(folder), system, topic)
+        detail = f": {outcome.detail}" if outcome.detail else ""
+        _tell(f"\n{shown(f'{outcome.kind} ({outcome.reason}){detail}', line=True)}; recorded in {_named(folder)}")
+    return outcome
+
+
+def _work(recorded: Run, system: System, topic: Topic, trial: int | None) -> Work:
+    """The trial to be played. Raises InputError where it is recorded already."""
+    of_these = [one for one in recorded.conversations if (one.key.system, one.key.topic) == (system.name, topic.id)]
+    if trial is None:
+        finished = {one.key.trial for one in of_these if one.valid}
+        trial = next(number for number in range(1, len(finished) + 2) if number not in finished)
+    tries = [one for one in of_these if one.key.trial == trial]
+    if any(one.valid for one in tries):
+        raise InputError(f"trial {trial} of {system.name!r} on {topic.id!r} is recorded", advice="leave out --trial")
+    key = TrialKey(system.name, topic.id, trial)
+    identity = trial_identity(None, topic, system.definition(), trial)
+    return Work(key, topic, identity, max((one.attempt for one in tries), default=0) + 1)
+
+
+def _introduce(system: System, topic: Topic, work: Work) -> None:
+    _tell(f"system {system.name}, topic {topic.id}, trial {work.key.trial}")
+    _tell(f"what you want: {shown(topic.request)}")
+    _tell(f"type your first turn; {STOP} or ctrl-D ends the conversation")
+
+
+def _show_last(recorded: Run, system: System, topic: Topic) -> None:
+    """Shows the answer that ended the conversation that was recorded last."""
+    of_these = [one for one in recorded.conversations if (one.key.system, one.key.topic) == (system.name, topic.id)]
+    last = max(of_these, key=lambda one: one.started_at)
+    for exchange in last.exchanges[-1:]:
+        _tell(f"\n{shown(exchange.answer.text)}")
+
+
+def _tell(line: str) -> None:
+    click.echo(line, err=True)
+
+
+def _named(folder: Path) -> str:
+    return os.path.relpath(folder) if folder.is_relative_to(Path.cwd()) else str(folder)
+
+
+@dataclass(slots=True)
+class _Watcher:
+    """Remembers how the one conversation ended."""
+
+    outcome: Outcome | None = None
+
+    def turn_asked(self, work: Work) -> None:
+        _tell("…")
+
+    def attempt_ended(self, work: Work, outcome: Outcome, labels: tuple[str, ...], *, again: bool) -> None:
+        self.outcome = outcome
+
+    def system_left(self, system: str, reason: str, unplayed: int) -> None:
+        """The message of the attempt says it."""

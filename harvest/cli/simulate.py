@@ -1,0 +1,218 @@
+"""`harvest simulate`: fit simulated users to recordings, and hold simulated users against real ones."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+import click
+from rich.console import Console
+
+from harvest.fitted_users import STOP_MODELS, Answers, fit_user, foresight
+from harvest.simulation_figures import FORMAT, check_json, check_tables, fit_tables, foresight_json
+from recordings.acts.dialogue import Dialogue
+from recordings.acts.iard import Level
+from recordings.acts.reading import read_dialogues
+from recordings.json_text import parsed, read_bytes
+from scoring.simulation.act_model import Smoothing
+from scoring.simulation.realism import realism
+from topics.errors import InputError, Place
+
+__all__ = ["command"]
+
+
+@click.group()
+def command() -> None:
+    """Fit simulated users to recordings, and check them."""
+
+
+@command.command("fit")
+@click.argument("data", nargs=-1, required=True, metavar="RUN|FILE...", type=click.Path(path_type=Path))
+@click.option("--out", type=click.Path(path_type=Path), metavar="USER.yaml", help="Write the fitted user here.")
+@click.option("--name", default="fitted", show_default=True, help="What recordings will call this user.")
+@click.option("--order", type=click.IntRange(1, 2), default=1, show_default=True, help="Acts that are looked back on.")
+@click.option(
+    "--answers",
+    type=click.Choice(["nothing", "labels"]),
+    default="nothing",
+    show_default=True,
+    help="What is looked at of the last answer.",
+)
+@click.option(
+    "--smoothing",
+    type=click.Choice(["witten-bell", "additive"]),
+    default="witten-bell",
+    show_default=True,
+    help="How rows that were seen seldom are filled.",
+)
+@click.option(
+    "--weight",
+    type=click.FloatRange(0, 1000, min_open=True),
+    default=0.5,
+    show_default=True,
+    help="Of additive smoothing.",
+)
+@click.option(
+    "--stop",
+    type=click.Choice(["table", *STOP_MODELS]),
+    default="table",
+    show_default=True,
+    help="What makes the user leave: the table, or a stop model.",
+)
+@click.option("--folds", type=click.IntRange(2, 1000), default=10, show_default=True, help="Of cross-validation.")
+@click.option("--level", type=click.FloatRange(0.5, 0.9999), default=0.95, show_default=True, help="Of the intervals.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of folds and resampling.")
+@click.option("--intents", type=click.Choice(["top", "sub"]), default="top", show_default=True, help="Of IARD.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
+def fit_command(
+    data: tuple[Path, ...],
+    out: Path | None,
+    name: str,
+    order: Literal[1, 2],
+    answers: Answers,
+    smoothing: Literal["witten-bell", "additive"],
+    weight: float,
+    stop: str,
+    folds: int,
+    level: float,
+    seed: int,
+    intents: Level,
+    as_json: bool,
+) -> None:
+    """Fit a Markov user to what users did.
+
+    RUN is a run folder: acts are the states of its user turns. FILE is a harvest-acts/1 file, the IARD file, or search
+    sessions as in Sim4IA. The fitted user is written as a harvest-user/1 file; its words are for you to add.
+    """
+    people = Console(stderr=as_json, highlight=False)
+    dialogues = _read(data, intents, people)
+    found = fit_user(
+        dialogues,
+        name=name,
+        files=[path.name for path in data],
+        order=order,
+        answers=answers,
+        smoothing=Smoothing(smoothing, weight),
+        stop=stop,
+        level=level,
+    )
+    worth = foresight(
+        dialogues,
+        order=order,
+        answers=answers,
+        smoothing=Smoothing(smoothing, weight),
+        folds=folds,
+        level=level,
+        seed=seed,
+    )
+    if out is not None:
+        try:
+            with out.open("x", encoding="utf-8") as file:
+                file.write(found.text())
+        except FileExistsError:
+            raise InputError("there is a file already", place=Place(str(out)), advice="give another name") from None
+    if as_json:
+        document: dict[str, Any] = {
+            "format": FORMAT,
+            "user": found.model_dump(mode="json"),
+            "foresight": foresight_json(worth),
+            "seed": seed,
+        }
+        click.echo(json.dumps(document, ensure_ascii=False))
+    else:
+        for table in fit_tables(found, worth):
+            people.print(table)
+    source = found.source
+    people.print(
+        f"[dim]{source.dialogues} dialogues of {source.users} users, {source.decisions} decisions, {source.censored} "
+        f"cut off. Intervals: Jeffreys, each share alone; bits and perplexity: on users the model was not fitted on.[/]"
+    )
+    if out is not None:
+        acts = ", ".join(found.options.acts)
+        people.print(f"written to {out}; before it can be played, add to its options: words, for {acts}", markup=False)
+
+
+@command.command("check")
+@click.argument("real", type=click.Path(path_type=Path))
+@click.argument("simulated", type=click.Path(path_type=Path))
+@click.option("--order", type=click.IntRange(1, 2), default=1, show_default=True, help="Acts that are looked back on.")
+@click.option(
+    "--measure", metavar="NAME", help="Scores: this measure of the runs' scores.json [share of o among labels]."
+)
+@click.option("--splits", type=click.IntRange(20, 10**5), default=200, show_default=True, help="Random halves.")
+@click.option("--folds", type=click.IntRange(2, 1000), default=10, show_default=True, help="Of cross-validation.")
+@click.option("--level", type=click.FloatRange(0.5, 0.9999), default=0.95, show_default=True, help="Of the intervals.")
+@click.option(
+    "--replications", type=click.IntRange(100, 10**6), default=2000, show_default=True, help="Of the bootstrap."
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of halves, folds and resampling.")
+@click.option("--intents", type=click.Choice(["top", "sub"]), default="top", show_default=True, help="Of IARD.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
+def check_command(
+    real: Path,
+    simulated: Path,
+    order: int,
+    measure: str | None,
+    splits: int,
+    folds: int,
+    level: float,
+    replications: int,
+    seed: int,
+    intents: Level,
+    as_json: bool,
+) -> None:
+    """Hold simulated users against real ones.
+
+    REAL and SIMULATED are what `fit` takes. Every distance is set beside that of random halves of the real dialogues.
+    """
+    people = Console(stderr=as_json, highlight=False)
+    sides = [_read([path], intents, people) for path in (real, simulated)]
+    if measure is not None:
+        sides = [_scored(side, path, measure) for side, path in zip(sides, (real, simulated))]
+    settings = {"order": order, "splits": splits, "folds": folds, "level": level, "replications": replications}
+    found = realism(*sides, seed=seed, order=order, splits=splits, folds=folds, level=level, replications=replications)
+    if as_json:
+        document = {"format": FORMAT, "settings": {**settings, "measure": measure}, **check_json(found), "seed": seed}
+        click.echo(json.dumps(document, ensure_ascii=False))
+        return
+    for table in check_tables(found):
+        people.print(table)
+    people.print(f"behaviour: {found.verdict} the split-half floor of the real dialogues")
+    people.print(
+        "[dim]all: every dialogue; matched: half of the real ones (fewer, if fewer were simulated) against as many "
+        "simulated ones, median; floor: against as many real ones. Within: the matched median is at most the upper end "
+        "of 95% of floors.[/]"
+    )
+
+
+def _read(paths: Sequence[Path], intents: Level, people: Console) -> list[Dialogue]:
+    found: list[Dialogue] = []
+    for path in paths:
+        read = read_dialogues(path, level=intents)
+        for why, count in read.left_out:
+            people.print(f"note: {path}: {count} left out: {why}", markup=False)
+        # Two sources may use the same names for different dialogues and people.
+        apart = f"{path.name}/" if len(paths) > 1 else ""
+        found += [replace(one, id=apart + one.id, person=one.person and apart + one.person) for one in read.kept]
+    return found
+
+
+def _scored(dialogues: Sequence[Dialogue], run: Path, measure: str) -> list[Dialogue]:
+    """The dialogues of a run with the scores of `measure` that stand in its scores.json."""
+    path = run / "scores.json"
+    value = parsed(read_bytes(path), Place(str(path)))
+    rows = value.get("rows") if isinstance(value, dict) else None
+    if not isinstance(rows, list):
+        raise InputError("not a file of scores", place=Place(str(path)), advice="harvest score RUN --keep writes one")
+    whole = [row for row in rows if row.get("trial") is not None and row.get("topic") and row.get("turn") is None]
+    whole = [row for row in whole if row.get("entity") is None and row.get("value") is not None]
+    scores = {
+        f"{row['system']}/{row['topic']}/{row['trial']}": row["value"] for row in whole if row["measure"] == measure
+    }
+    if not scores:
+        known = ", ".join(sorted({row["measure"] for row in whole})) or "none of conversations"
+        raise InputError(f"no scores of {measure!r} for conversations", place=Place(str(path)), allowed=known)
+    return [replace(one, score=scores.get(one.id, float("nan"))) for one in dialogues]

@@ -1,0 +1,228 @@
+"""From dialogues to a fitted user: counts with intervals, stop models, and what the fit is worth on other users."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+
+from recordings.acts.dialogue import Dialogue
+from scoring.simulation.act_model import Smoothing, UniformModel, fit_acts
+from scoring.simulation.decisions import acts_in, decisions_of
+from scoring.simulation.likelihood import Fit, HeldOut, held_out
+from scoring.statistics.proportions import jeffreys
+from simulators import markov
+from simulators.act_table import ANY, UNKNOWN, ActSequence, ActTable, fit
+from simulators.fitted import Parameter, RowEstimate, Share, Source, StopEstimate, UserFile
+from simulators.stopping.fitting import Fit as StopFit
+from simulators.stopping.fitting import Stay, fit_geometric, fit_hazard, fit_two_alpha, fitted
+from topics.errors import InputError
+from topics.identity import derived_seed
+
+__all__ = ["STOP_MODELS", "Answers", "fit_user", "fitted_options", "foresight", "sequences_of", "stays_of", "stop_fits"]
+
+Answers = Literal["nothing", "labels"]
+_DIGITS = 6
+
+STOP_MODELS = ("geometric", "two-alpha", "hazard")
+"""The stop models that are fitted, in this order; two-alpha where answers are labelled."""
+
+_ENOUGH = markov.Options.model_validate({}).enough
+
+
+def sequences_of(dialogues: Sequence[Dialogue], answers: Answers = "nothing") -> tuple[ActSequence, ...]:
+    """The dialogues as `simulators.act_table` takes them: of an answer that is not looked at nothing is known."""
+    return tuple(
+        ActSequence(
+            tuple(turn.act for turn in one.turns),
+            tuple((turn.answer or UNKNOWN) if answers == "labels" else UNKNOWN for turn in one.turns),
+            one.ended,
+        )
+        for one in dialogues
+    )
+
+
+def stays_of(dialogues: Sequence[Dialogue]) -> tuple[Stay, ...]:
+    """How long each user stayed, and after which labels. Coverage is the share of three useful answers that were had
+    (`enough` of the Markov user), and given where every answer has a label.
+
+    Of a dialogue that was cut off the last answer is no chance to leave: what the user would have done after it was not
+    seen. One that was cut off after its first turn is left out.
+    """
+    stays = []
+    for one in dialogues:
+        turns = one.turns if one.ended else one.turns[:-1]
+        labels = tuple(turn.answer if turn.answer in ("o", "x") else "-" for turn in turns)
+        if labels:
+            useful = np.cumsum([label == "o" for label in labels])
+            coverage = () if "-" in labels else tuple(min(1.0, float(count) / _ENOUGH) for count in useful)
+            stays.append(Stay(tuple(str(label) for label in labels), coverage, one.ended))
+    return tuple(stays)
+
+
+def fit_user(
+    dialogues: Sequence[Dialogue],
+    *,
+    name: str,
+    files: Sequence[str] = (),
+    order: Literal[1, 2] = 1,
+    answers: Answers = "nothing",
+    smoothing: Smoothing | None = None,
+    stop: str = "table",
+    level: float = 0.95,
+) -> UserFile:
+    """A Markov user of these dialogues. stop: `table`, or one of STOP_MODELS in its place.
+
+    Raises InputError for an act with a name of ours, and where the stop model that is asked for cannot be settled.
+    """
+    smoothing = smoothing or Smoothing()
+    stopping = stop_fits(dialogues)
+    options = fitted_options(dialogues, order=order, answers=answers, smoothing=smoothing, stop=stop)
+    table = options.table()
+    assert isinstance(table, ActTable)  # made of counts
+    return UserFile(
+        name=name,
+        source=Source(
+            files=tuple(files),
+            dialogues=len(dialogues),
+            users=len({one.unit for one in dialogues}),
+            decisions=sum(1 for one in dialogues for _ in decisions_of(one)),
+            censored=sum(not one.ended for one in dialogues),
+            answers=answers,
+        ),
+        options=options,
+        level=level,
+        rows=_rows(table, level),
+        stopping=tuple(_estimate(model, found) for model, found in stopping.items()),
+    )
+
+
+def fitted_options(
+    dialogues: Sequence[Dialogue],
+    *,
+    order: Literal[1, 2] = 1,
+    answers: Answers = "nothing",
+    smoothing: Smoothing | None = None,
+    stop: str = "table",
+) -> markov.Options:
+    """What is played: the counts, and the stop model if one is asked for; without words. Raises as `fit_user` does."""
+    smoothing = smoothing or Smoothing()
+    acts = acts_in(dialogues)
+    table = _table(dialogues, acts, order, answers, smoothing)
+    options = markov.Options.model_validate(
+        {
+            "acts": acts,
+            "order": order,
+            "smoothing": smoothing.method,
+            "weight": smoothing.weight,
+            "counts": tuple(
+                {"after": after, "answer": answer, "next": dict(row)} for (after, answer), row in table.counts.items()
+            ),
+        }
+    )
+    if stop == "table":
+        return options
+    fits = stop_fits(dialogues)
+    if stop not in fits or not fits[stop].found:
+        raise InputError(
+            f"the stop model {stop!r} cannot be fitted to these dialogues",
+            allowed=", ".join(["table", *(one for one, found in fits.items() if found.found)]),
+            advice="two-alpha needs labelled answers; every model needs users who left and users who stayed",
+        )
+    return options.model_copy(update={"stop": fitted(fits[stop])})
+
+
+def foresight(
+    dialogues: Sequence[Dialogue],
+    *,
+    order: int = 1,
+    answers: Answers = "nothing",
+    smoothing: Smoothing | None = None,
+    folds: int = 10,
+    level: float = 0.95,
+    seed: int = 0,
+) -> Mapping[str, HeldOut]:
+    """What such a table is worth on users it was not fitted on, by model, the random floor first.
+
+    Leaving is foreseen by the table, not by a stop model. Empty where there is only one user.
+    """
+    if len({one.unit for one in dialogues}) < 2:
+        return {}
+    models = _models(acts_in(dialogues), order, answers, smoothing or Smoothing())
+    rng = np.random.default_rng(derived_seed(seed, "fit", "folds"))
+    return held_out(dialogues, models, rng, folds=folds, level=level)
+
+
+def _table(
+    dialogues: Sequence[Dialogue], acts: tuple[str, ...], order: int, answers: Answers, smoothing: Smoothing
+) -> ActTable:
+    """The counted acts. At order 1 a decision after an answer nothing is known of counts for whatever the answer was.
+
+    In a row of its own it could give ends away: often only the last turn of a recording is without an answer. At order
+    2 it keeps its row, since the table has none of two acts over all answers.
+    """
+    counted = fit(
+        sequences_of(dialogues, answers), order=order, smoothing=smoothing.method, weight=smoothing.weight, acts=acts
+    )
+    if order == 2:
+        return counted
+    counts = {(after, ANY if answer == UNKNOWN else answer): row for (after, answer), row in counted.counts.items()}
+    return replace(counted, counts=counts)
+
+
+def _models(acts: tuple[str, ...], order: int, answers: Answers, smoothing: Smoothing) -> dict[str, Fit]:
+    models: dict[str, Fit] = {
+        "uniform": lambda _: UniformModel(acts),
+        "acts alone": lambda training: fit_acts(training, acts=acts, order=0, smoothing=smoothing),
+        "order 1": lambda training: fit_acts(training, acts=acts, order=1, smoothing=smoothing),
+        "order 2": lambda training: fit_acts(training, acts=acts, order=2, smoothing=smoothing),
+    }
+    if answers == "labels":
+        models[f"order {order}, last answer"] = lambda training: fit_acts(
+            training, acts=acts, order=order, given=True, smoothing=smoothing
+        )
+    return models
+
+
+def _rows(table: ActTable, level: float) -> tuple[RowEstimate, ...]:
+    rows = []
+    for (after, answer), counted in table.counts.items():
+        n = sum(counted.values())
+        played = table.row([act for act in after if act != "start"], answer)
+        next_acts = {}
+        lows, highs = jeffreys([counted.get(act, 0) for act in played], n, level)
+        for act, low, high in zip(played, lows, highs):
+            k = counted.get(act, 0)
+            next_acts[act] = Share(k=k, p=round(played[act], _DIGITS), low=_rounded(low), high=_rounded(high))
+        rows.append(RowEstimate(after=after, answer=answer, n=n, next=next_acts))
+    return tuple(rows)
+
+
+def stop_fits(dialogues: Sequence[Dialogue]) -> dict[str, StopFit]:
+    """Stop models by name; two-alpha only where an answer has a label. Empty where nobody was seen to decide."""
+    stays = stays_of(dialogues)
+    if not stays:
+        return {}
+    found = {"geometric": fit_geometric(stays)}
+    if any(label != UNKNOWN for stay in stays for label in stay.labels):
+        found["two-alpha"] = fit_two_alpha(stays)
+    found["hazard"] = fit_hazard(stays, coverage=all(stay.coverage for stay in stays))
+    return found
+
+
+def _estimate(model: str, found: StopFit) -> StopEstimate:
+    parameters = {
+        name: Parameter(value=_finite(one.value), error=_finite(one.error)) for name, one in found.parameters.items()
+    }
+    return StopEstimate(model=model, parameters=parameters, aic=_finite(found.aic), chances=found.chances)
+
+
+def _finite(value: float) -> float | None:
+    return round(float(value), _DIGITS) if math.isfinite(value) else None
+
+
+def _rounded(value: float) -> float:
+    return round(float(value), _DIGITS)

@@ -1,0 +1,221 @@
+"""Figures of users for people, and as JSON: fits, and simulated users held against real ones."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from harvest.terminal import shown
+from scoring.simulation.halves import Floor, Spread
+from scoring.simulation.lengths import Survival
+from scoring.simulation.likelihood import HeldOut
+from scoring.simulation.realism import BEHAVIOUR, FORESIGHT, SCORES, Realism
+from simulators.fitted import UserFile
+
+__all__ = ["FORMAT", "check_json", "check_tables", "fit_tables", "foresight_json"]
+
+FORMAT = "harvest-simulation/1"
+
+_DIGITS = 12
+_MOST_TURNS = 12
+
+
+def fit_tables(file: UserFile, foresight: Mapping[str, HeldOut]) -> Iterator[Table]:
+    """The act matrix with its intervals, the stop models, and what the fit is worth on users it has not seen."""
+    table = _table("after", "answer", "n", "then", "seen", f"{file.level:.0%} interval", "played")
+    for row in file.rows:
+        shares = sorted(row.next.items(), key=lambda entry: -entry[1].k)
+        for place, (act, share) in enumerate((act, share) for act, share in shares if share.k):
+            head = (_text(" ".join(row.after)), _text(row.answer), str(row.n)) if place == 0 else ("", "", "")
+            interval = f"[{share.low:.3f}, {share.high:.3f}]"
+            table.add_row(*head, _text(act), f"{share.k / row.n:.3f}", interval, f"{share.p:.3f}")
+    yield table
+    if file.stopping:
+        table = _table("stop model", "parameters (standard error)", "AIC", "chances")
+        for model in file.stopping:
+            parameters = ", ".join(
+                f"{name} {_number(one.value)} ({_number(one.error)})" for name, one in model.parameters.items()
+            )
+            table.add_row(model.model, parameters, _number(model.aic, 1), str(model.chances))
+        yield table
+    if foresight:
+        yield _foresight(foresight, "model")
+
+
+def check_tables(found: Realism) -> Iterator[Table | Text]:
+    """Behaviour with its floor, survival, foresight; then, apart, what the simulated user is worth as a tester."""
+    table = _table("behaviour", "all", "matched", "floor", "95% of floors", "range", "verdict")
+    for name, measured in found.behaviour.items():
+        _add(table, name, measured.value, measured.floor)
+    yield table
+    yield _survival(found.survivals)
+    yield _foresight(found.foresight, "real users, foreseen by")
+    if found.scores and found.score_floor:
+        table = _table("scores", "all", "matched", "floor", "95% of floors", "range", "verdict")
+        _add(table, SCORES, found.scores.distance, found.score_floor)
+        yield table
+        scores = found.scores
+        yield Text(f"T {scores.statistic:.3f}, permutation p {scores.p:.3f}, n {scores.n} and {scores.m}", style="dim")
+    ranking = found.ranking
+    if ranking.systems:
+        table = _table("system", "mean score, real", "simulated")
+        for name, real, simulated in zip(ranking.systems, ranking.real, ranking.simulated):
+            table.add_row(_text(name), f"{real:.4f}", f"{simulated:.4f}")
+        yield table
+    tau = "n/a" if math.isnan(ranking.tau) else f"{ranking.tau:.3f} [{_plain(ranking.low)}, {_plain(ranking.high)}]"
+    drawn = "" if math.isnan(ranking.tau) else f"; {ranking.resampled} drawn anew"
+    yield Text(f"order of systems, Kendall's tau-b: {tau}{drawn}" + (f" ({ranking.note})" if ranking.note else ""))
+
+
+def check_json(found: Realism) -> dict[str, Any]:
+    """Everything in `found`; undefined numbers are null."""
+    ranking = found.ranking
+    return {
+        "real": _size(found, real=True),
+        "simulated": _size(found, real=False),
+        "behaviour": {
+            name: {"what": BEHAVIOUR[name], "value": _json(one.value), **_floor(one.floor)}
+            for name, one in found.behaviour.items()
+        },
+        "verdict": found.verdict,
+        "survival": {
+            side: {
+                "share": [_json(float(value)) for value in curve.share],
+                "low": [_json(float(value)) for value in curve.low],
+                "high": [_json(float(value)) for value in curve.high],
+                "at_risk": [int(value) for value in curve.at_risk],
+                "left": [int(value) for value in curve.left],
+            }
+            for side, curve in zip(("real", "simulated"), found.survivals)
+        },
+        "foresight": foresight_json(found.foresight),
+        "testing": {
+            "scores": None
+            if found.scores is None or found.score_floor is None
+            else {
+                "statistic": _json(found.scores.statistic),
+                "distance": _json(found.scores.distance),
+                "p": _json(found.scores.p),
+                "n": found.scores.n,
+                "m": found.scores.m,
+                **_floor(found.score_floor),
+            },
+            "ranking": {
+                "tau": _json(ranking.tau),
+                "low": _json(ranking.low),
+                "high": _json(ranking.high),
+                "systems": list(ranking.systems),
+                "real": [_json(value) for value in ranking.real],
+                "simulated": [_json(value) for value in ranking.simulated],
+                "resampled": ranking.resampled,
+                "note": ranking.note,
+            },
+        },
+    }
+
+
+def foresight_json(models: Mapping[str, HeldOut]) -> dict[str, Any]:
+    return {
+        name: {
+            "bits": _json(one.bits),
+            "log_likelihood_bits": _json(one.log_likelihood),
+            "perplexity": _json(one.perplexity),
+            "gain": _json(one.gain),
+            "low": _json(one.low),
+            "high": _json(one.high),
+            "n": one.n,
+            "users": one.units,
+        }
+        for name, one in models.items()
+    }
+
+
+def _size(found: Realism, *, real: bool) -> dict[str, int]:
+    side = found.real if real else found.simulated
+    return {
+        "dialogues": len(side),
+        "users": len({one.unit for one in side}),
+        "turns": sum(one.length for one in side),
+        "censored": sum(not one.ended for one in side),
+    }
+
+
+def _floor(floor: Floor) -> dict[str, Any]:
+    def spread(one: Spread) -> dict[str, Any]:
+        values = {"median": one.median, "low": one.low, "high": one.high, "least": one.least, "most": one.most}
+        return {**{name: _json(value) for name, value in values.items()}, "splits": one.n}
+
+    return {
+        "floor": spread(floor.floor),
+        "matched": spread(floor.matched),
+        "size": floor.size,
+        "verdict": floor.verdict,
+    }
+
+
+def _add(table: Table, name: str, value: float, floor: Floor) -> None:
+    known = floor.floor
+    table.add_row(
+        name,
+        _plain(value),
+        _plain(floor.matched.median),
+        _plain(known.median),
+        f"[{_plain(known.low, 3)}, {_plain(known.high, 3)}]",
+        f"[{_plain(known.least, 3)}, {_plain(known.most, 3)}]",
+        floor.verdict,
+    )
+
+
+def _survival(curves: Sequence[Survival]) -> Table:
+    last = min(_MOST_TURNS, max(len(curve.share) for curve in curves) - 1)
+    table = _table("still there after", *(str(turn) for turn in range(1, last + 1)))
+    for side, curve in zip(("real", "simulated"), curves):
+        shares = [float(curve.share[turn]) if turn < len(curve.share) else _after(curve) for turn in range(1, last + 1)]
+        table.add_row(side, *("n/a" if math.isnan(share) else f"{share:.2f}" for share in shares))
+    return table
+
+
+def _after(curve: Survival) -> float:
+    """Beyond the longest dialogue: nobody, if all were seen to leave."""
+    return 0.0 if float(curve.share[-1]) == 0 else math.nan
+
+
+def _foresight(models: Mapping[str, HeldOut], heading: str) -> Table:
+    table = _table(heading, "bits", "perplexity", "gain", "95% interval", "decisions")
+    for name, one in models.items():
+        interval = "" if math.isnan(one.low) else f"[{one.low:.3f}, {one.high:.3f}]"
+        table.add_row(name, f"{one.bits:.3f}", f"{one.perplexity:.2f}", f"{one.gain:.3f}", interval, str(one.n))
+    if heading != "model":
+        table.caption = "; ".join(f"{name}: {meaning}" for name, meaning in FORESIGHT.items())
+        table.caption_style = "dim"
+    return table
+
+
+def _table(first: str, *others: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column(first)
+    for heading in others:
+        words = heading in ("then", "answer", "verdict", "parameters (standard error)")
+        table.add_column(heading, justify="left" if words else "right", no_wrap=not words)
+    return table
+
+
+def _text(words: str) -> Text:
+    return Text(shown(words, line=True))
+
+
+def _plain(value: float, digits: int = 4) -> str:
+    return "n/a" if math.isnan(value) else f"{value:.{digits}f}"
+
+
+def _number(value: float | None, digits: int = 3) -> str:
+    return "n/a" if value is None else f"{value:.{digits}f}"
+
+
+def _json(value: float) -> float | None:
+    return round(value, _DIGITS) + 0.0 if math.isfinite(value) else None

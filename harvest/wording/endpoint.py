@@ -1,0 +1,136 @@
+"""A model behind an OpenAI-compatible API that words a user's turns.
+
+It is asked over the same wire as a system under audit, and what goes wrong is told apart in the same way; but it is our
+own part of the machinery. Whatever fails here fails the attempt as `endpoint-failed` (`EndpointFailed`), says nothing
+about the system, and never becomes words. Requests are sent again as often as `retries` allows: the endpoint keeps no
+state.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field
+
+from harvest.delivery import deliver
+from harvest.drivers.driver import DriverError, Exhibit, Reply, Surroundings, Unanswered
+from harvest.drivers.openai import OpenAIDriver
+from harvest.drivers.openai import Options as ModelOptions
+from harvest.drivers.options import Url, VariableName, WireOptions
+from harvest.limits import Gate, Limits
+from simulators.outside import Prompt, Sample
+from simulators.reasons import ENDPOINT_FAILED
+from topics.document import refused
+
+__all__ = ["Endpoint", "EndpointFailed", "EndpointOptions"]
+
+_OURS = ("model", "messages", "n", "seed", "stream", "stream_options", "temperature", "top_p", "max_tokens")
+
+
+def _extra(extra: dict[str, Any]) -> dict[str, Any]:
+    for key in extra:
+        if key in _OURS:
+            raise refused(f"{key!r} cannot stand in `extra`: it is an option, or Harvest's own")
+    return extra
+
+
+class EndpointOptions(WireOptions):
+    """A model that words the turns of simulated users."""
+
+    base_url: Url = Field(description="where the API is, up to and with its version: `https://api.openai.com/v1`")
+    model: str = Field(min_length=1, description="the model's name, as the server knows it")
+    api_key_env: VariableName | None = Field(
+        None, description="environment variable that holds the key; not given: no key is sent"
+    )
+    temperature: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = Field(None, description="sent if given")
+    top_p: Annotated[float, Field(ge=0, le=1)] | None = Field(None, description="sent if given")
+    max_tokens: int | None = Field(300, ge=1, description="of one sample; null: not sent")
+    seed: bool = Field(True, description="send a seed with each sample; false for servers that refuse one")
+    extra: Annotated[dict[str, Any], AfterValidator(_extra)] = Field(
+        {}, description="further fields of the request, as they are"
+    )
+    timeout: Annotated[float, Field(gt=0, le=86400)] = Field(60.0, description="seconds for a whole sample")
+    retries: int = Field(2, ge=0, le=20, description="how often a request is sent again after a failure")
+    retry_wait: Annotated[float, Field(ge=0, le=3600)] = Field(
+        1.0, description="seconds before the first of them, doubling"
+    )
+    concurrency: int = Field(8, ge=1, le=1000, description="requests at the same time")
+
+
+class EndpointFailed(DriverError):
+    """The endpoint gave no whole sample. Not `Denied`: that would be said of the system under audit."""
+
+
+class Endpoint:
+    """One endpoint. `close` it when all is played."""
+
+    def __init__(self, name: str, options: EndpointOptions, surroundings: Surroundings) -> None:
+        """surroundings: where the key comes from, and what is to be redacted. Raises InputError where it is not set."""
+        self.name, self._options = name, options
+        wire = {key: getattr(options, key) for key in WireOptions.model_fields}
+        self._driver = OpenAIDriver(
+            ModelOptions(base_url=options.base_url, model=options.model, api_key_env=options.api_key_env, **wire),
+            replace(surroundings, system=f"endpoint {name}"),
+        )
+        self._limits = Limits(turn_timeout=options.timeout + 1, retries=options.retries, retry_wait=options.retry_wait)
+        self._gate, self._places = Gate(0), asyncio.Semaphore(options.concurrency)
+
+    async def sample(self, prompt: Prompt) -> Sample:
+        """One sample. Raises EndpointFailed."""
+        try:
+            async with self._places:
+                reply = await deliver(
+                    _Asking(self._driver, self._fields(prompt), prompt),
+                    "",
+                    stateful=False,
+                    limits=self._limits,
+                    gate=self._gate,
+                )
+        except DriverError as fault:
+            raise self._failed(fault) from fault
+        return Sample(reply.turn.answer.text, reply.turn.finish)
+
+    async def close(self) -> None:
+        await self._driver.close()
+
+    def definition(self) -> dict[str, Any]:
+        """What makes it say what it says; a change of it is a change of the user."""
+        kept = ("base_url", "model", "temperature", "top_p", "max_tokens", "seed", "extra")
+        given = self._options.model_dump(mode="json", include=set(kept))
+        return {key: given[key] for key in kept if given[key] not in (None, {})}
+
+    def _fields(self, prompt: Prompt) -> dict[str, Any]:
+        options = self._options
+        fields = {
+            **options.extra,
+            "model": options.model,
+            "temperature": options.temperature,
+            "top_p": options.top_p,
+            "max_tokens": options.max_tokens,
+            "seed": prompt.seed if options.seed else None,
+        }
+        return {name: value for name, value in fields.items() if value is not None or name in options.extra}
+
+    def _failed(self, fault: DriverError) -> EndpointFailed:
+        detail = f"the endpoint {self.name!r}, which words the user's turns: {fault}"
+        exhibits = tuple(Exhibit(f"endpoint-{one.name}", one.media_type, one.data) for one in fault.exhibits)
+        return EndpointFailed(ENDPOINT_FAILED, detail, exhibits=exhibits)
+
+
+class _Asking:
+    """One prompt, as a session that takes one turn: so it is delivered as any turn is."""
+
+    def __init__(self, driver: OpenAIDriver, fields: dict[str, Any], prompt: Prompt) -> None:
+        self._driver, self._fields = driver, fields
+        self._messages = [{"role": message.role, "content": message.text} for message in prompt.messages]
+
+    async def say(self, text: str) -> Reply:
+        reply = await self._driver.complete(self._fields, self._messages)
+        if reply.turn.ended:
+            raise Unanswered("system-ended", "the endpoint ended a conversation")
+        return reply
+
+    async def close(self) -> None:
+        """Nothing is held."""

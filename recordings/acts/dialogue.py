@@ -1,0 +1,108 @@
+"""A conversation as the acts of its user: what users do and when they leave, without words."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from recordings.conversation import Conversation, TrialKey
+
+__all__ = ["ActTurn", "Dialogue", "Dialogues", "dialogue_of", "dialogues_of"]
+
+_UNDECIDED = frozenset({"no-branch", "endpoint-failed", "no-words", "recorded-end"})
+_STOPPED = frozenset({"completed", "breakdown", "user-stopped"})
+
+
+@dataclass(frozen=True, slots=True)
+class ActTurn:
+    """One user turn. act: what the user did with it.
+
+    answer: what the system's turn after it was, as a user would see it (a label `o` or `x`, or a system's act); None
+    where no answer came, or where nothing is known of it.
+    """
+
+    act: str
+    answer: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Dialogue:
+    """The acts of one user in one conversation, in order; at least one turn.
+
+    ended: the user was seen to leave after the last turn. False: the dialogue was cut off there (turn limit, end of the
+    system, end of the log), so that how the user would have gone on is not known (a censored end).
+    person: who took the user's side, "" where that is not known; dialogues of one person are not independent.
+    system, topic: "" where there is none. score: of the whole dialogue, NaN where it has none.
+    """
+
+    id: str
+    turns: tuple[ActTurn, ...]
+    ended: bool
+    person: str = ""
+    system: str = ""
+    topic: str = ""
+    score: float = math.nan
+
+    @property
+    def unit(self) -> str:
+        """What is drawn, split and left out as a whole: the person where one is named, else the dialogue."""
+        return f"person {self.person}" if self.person else f"dialogue {self.id}"
+
+    @property
+    def length(self) -> int:
+        """User turns."""
+        return len(self.turns)
+
+
+@dataclass(frozen=True, slots=True)
+class Dialogues:
+    """What a source holds. left_out: conversations that tell nothing of users, by reason, for people."""
+
+    kept: tuple[Dialogue, ...]
+    left_out: Sequence[tuple[str, int]] = ()
+
+
+def dialogue_of(conversation: Conversation) -> Dialogue | None:
+    """The acts in a recorded conversation; None where nothing of it counts: it is invalid, or has no user turn.
+
+    An act is what a simulated user of the protocol did, else the state of the user turn; an answer the label of the
+    turn (None where no rule judged it). The user is taken to have left where the outcome says so: `user-stopped`,
+    `completed`, `breakdown`. Every other end is censored, and so is a stop for which a simulated user had no choice,
+    such as `no-branch`. The score is the share of `o` among labelled answers.
+    """
+    outcome = conversation.outcome
+    if not conversation.turns or (outcome is not None and not outcome.valid):
+        return None
+    turns = tuple(ActTurn(turn.act or turn.state, turn.label) for turn in conversation.turns)
+    labels = [turn.answer for turn in turns if turn.answer is not None]
+    key = conversation.key
+    return Dialogue(
+        id=f"{key.system}/{key.topic}/{key.trial}",
+        turns=turns,
+        ended=outcome is not None and outcome.kind in _STOPPED and outcome.reason not in _UNDECIDED,
+        system=key.system,
+        topic=key.topic,
+        score=labels.count("o") / len(labels) if labels else math.nan,
+    )
+
+
+def dialogues_of(conversations: Iterable[Conversation]) -> Dialogues:
+    """One dialogue for each trial: of several attempts the first that is valid, else the last that was cut off."""
+    best: dict[TrialKey, Dialogue] = {}
+    lost: dict[TrialKey, str] = {}
+    finished: set[TrialKey] = set()
+    for conversation in sorted(conversations, key=lambda one: (one.key, one.attempt)):
+        key = conversation.key
+        if key in finished:
+            continue
+        found = dialogue_of(conversation)
+        if found is None:
+            lost[key] = "no user turn" if conversation.valid else "the infrastructure failed"
+            continue
+        best[key] = found
+        if conversation.valid:
+            finished.add(key)
+    counted = Counter(why for key, why in lost.items() if key not in best)
+    return Dialogues(tuple(best.values()), tuple(sorted(counted.items())))

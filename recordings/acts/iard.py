@@ -1,0 +1,86 @@
+"""IARD: dialogues of two people about films, of which one recommends, with the intents of both sides annotated.
+
+    {"474": {"accepted_recommendation": [13], "dialogue_info": {
+        "S1": {"role": "seeker", "worker_id": 1, "top-level intent/action": ["AskForRec"], "sub-intent/action": …}, …}}}
+
+Source: W. Cai, L. Chen, "Predicting User Intents and Satisfaction with Dialogue-based Conversational Recommendations",
+UMAP 2020. The seeker takes the user's side. An utterance may have several intents; here it has one act:
+
+    top    the set of its top-level intents, such as `AddDetails+GiveFeedback`; OTH (greetings, thanks, other talk) is
+           left out of a set that has anything else
+    sub    its first sub-intent that is not OTH: what else it does is lost
+
+Answers are the recommender's top-level actions in the same way. What a recommender says before the seeker's first
+utterance is left out, since a user of a system opens the conversation. Every dialogue counts as ended by the seeker:
+the file does not say who closed it. The score is 1 where a recommendation was accepted, else 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from typing import Literal
+
+from recordings.acts.dialogue import ActTurn, Dialogue
+from recordings.json_text import Json, parsed, read_bytes
+from topics.errors import InputError, Place
+
+__all__ = ["Level", "dialogues_in_iard", "is_iard", "read_iard"]
+
+Level = Literal["top", "sub"]
+_TOP, _SUB = "top-level intent/action", "sub-intent/action"
+_OTHER = "OTH"
+
+
+def is_iard(value: Json) -> bool:
+    """Whether a JSON value has the form of the file."""
+    first = next(iter(value.values()), None) if isinstance(value, dict) else None
+    return isinstance(first, dict) and "dialogue_info" in first
+
+
+def read_iard(path: str | PathLike[str], *, level: Level = "top") -> tuple[Dialogue, ...]:
+    """The dialogues in the file at `path`. Raises InputError, naming dialogue and utterance."""
+    place = Place.of(path)
+    return dialogues_in_iard(parsed(read_bytes(path), place), place, level=level)
+
+
+def dialogues_in_iard(value: Json, place: Place, *, level: Level = "top") -> tuple[Dialogue, ...]:
+    """The dialogues in the file's JSON value. Raises InputError, naming dialogue and utterance."""
+    if not isinstance(value, dict) or not is_iard(value):
+        raise InputError("not the IARD file", place=place, allowed='{"474": {"dialogue_info": {…}}, …}')
+    return tuple(_dialogue(str(name), row, place, level) for name, row in value.items())
+
+
+def _dialogue(name: str, row: Json, place: Place, level: Level) -> Dialogue:
+    if not isinstance(row, dict) or not isinstance(row.get("dialogue_info"), dict):
+        raise InputError(f"dialogue {name} has no 'dialogue_info'", place=place)
+    turns: list[ActTurn] = []
+    person = ""
+    waiting = False
+    for number, said in row["dialogue_info"].items():
+        where = f"dialogue {name}, utterance {number}"
+        if not isinstance(said, dict) or said.get("role") not in ("seeker", "recommender"):
+            raise InputError(f"{where} has no role", place=place, allowed="seeker, recommender")
+        if said["role"] == "seeker":
+            if waiting:
+                raise InputError(f"{where}: the seeker spoke twice in a row", place=place)
+            intents = _intents(said, _TOP if level == "top" else _SUB, where, place)
+            turns.append(ActTurn("+".join(sorted(set(intents))) if level == "top" else intents[0]))
+            person, waiting = str(said.get("worker_id", "")), True
+        elif waiting:
+            answer = "+".join(sorted(set(_intents(said, _TOP, where, place))))
+            turns[-1], waiting = ActTurn(turns[-1].act, answer), False
+        elif turns:
+            raise InputError(f"{where}: the recommender spoke twice in a row", place=place)
+    if not turns:
+        raise InputError(f"dialogue {name}: the seeker says nothing", place=place)
+    accepted = bool(row.get("accepted_recommendation"))
+    return Dialogue(id=name, turns=tuple(turns), ended=True, person=person, system="iard", score=float(accepted))
+
+
+def _intents(said: dict[str, Json], key: str, where: str, place: Place) -> Sequence[str]:
+    """Not empty, in the order of the file; OTH alone, or not at all."""
+    found = said.get(key)
+    if not isinstance(found, list) or not found or not all(isinstance(intent, str) and intent for intent in found):
+        raise InputError(f"{where} has no {key!r}", place=place, allowed='["GiveFeedback", …]')
+    return [intent for intent in found if intent != _OTHER] or [_OTHER]

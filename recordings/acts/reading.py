@@ -1,0 +1,44 @@
+"""Acts out of whatever a person names: a run folder, a file of acts, or one of the data sets that are known."""
+
+from __future__ import annotations
+
+from os import PathLike, fspath
+from pathlib import Path
+
+from recordings.acts.act_lines import FORMAT, read_act_lines
+from recordings.acts.dialogue import Dialogues, dialogues_of
+from recordings.acts.iard import Level, dialogues_in_iard, is_iard
+from recordings.acts.queries import dialogues_in_queries, is_queries
+from recordings.json_text import parsed, read_bytes
+from recordings.run_folder import is_run, read
+from topics.errors import InputError, Place
+
+__all__ = ["read_dialogues"]
+
+_KINDS = f"a run folder, a {FORMAT} file (.jsonl), the IARD file, or search sessions as in Sim4IA"
+
+
+def read_dialogues(path: str | PathLike[str], *, level: Level = "top") -> Dialogues:
+    """The dialogues at `path`, whichever kind it is. level: of the intents, for IARD.
+
+    Raises InputError where it is of no known kind, or holds no dialogue.
+    """
+    place, where = Place.of(path), Path(path)
+    if where.is_dir():
+        if not is_run(where):
+            raise InputError("a folder, but not of a run", place=place, allowed=_KINDS)
+        found = dialogues_of(read(where).conversations)
+    elif fspath(path).endswith(".jsonl"):
+        found = Dialogues(read_act_lines(path))
+    else:
+        value = parsed(read_bytes(path), place)
+        if is_iard(value):
+            found = Dialogues(dialogues_in_iard(value, place, level=level))
+        elif is_queries(value):
+            found = Dialogues(dialogues_in_queries(value, place))
+        else:
+            raise InputError("nothing that dialogues are read from", place=place, allowed=_KINDS)
+    if not found.kept:
+        left = "; ".join(f"{count}: {why}" for why, count in found.left_out)
+        raise InputError("no dialogue with a user turn" + (f" ({left})" if left else ""), place=place)
+    return found

@@ -1,0 +1,169 @@
+"""What a user does next as a probability of acts and of leaving: estimated from dialogues, with back-off.
+
+A decision is looked up in rows, from the most special to the most general:
+
+    last k acts and the last answer, k = order … 1      where the model is given answers, and there was one
+    last k acts, k = order … 1      only the last act where the rows above were asked
+    any decision but the opening
+    every outcome alike
+
+The opening has a row of its own (START), then every act alike: STOP is no choice there.
+
+    witten-bell     each row is mixed with the one after it: (n(act) + T · p'(act)) / (n + T), with T the different
+                    outcomes seen in the row and p' what the rows after it say
+    additive        the first row that was seen speaks alone: (n(act) + w) / (n + w · V), with V the possible outcomes
+
+A row that was never seen says what the rows after it say, and one with the same counts as the next says nothing beside
+it: it is the same evidence, and would be counted twice. Probabilities sum to 1. These are the probabilities of
+`simulators.act_table`, reckoned apart from it (a test holds the two together), but for one case: with answers and order
+2, an answer that is not known. Here such a decision falls back on the row over all answers; a row of its own would
+foresee every end of a log in which only last answers are missing.
+
+Source: I. H. Witten, T. C. Bell, IEEE Trans. Information Theory 37(4), 1991 (method C), in the interpolated form.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from recordings.acts.dialogue import Dialogue
+from scoring.simulation.decisions import START, STOP, Decision, acts_in, decisions_of, refuse_reserved
+
+__all__ = ["ActModel", "Context", "Predictor", "Smoothing", "UniformModel", "contexts", "count_acts", "fit_acts"]
+
+Floats = npt.NDArray[np.float64]
+
+Context = tuple[tuple[str, ...], str | None]
+"""(last acts, oldest first; last answer, or None where the row is over all answers)."""
+
+
+class Predictor(Protocol):
+    """Anything that gives a decision probabilities. outcomes: V of them, the acts and then STOP."""
+
+    @property
+    def outcomes(self) -> tuple[str, ...]: ...
+
+    def probabilities(self, decision: Decision) -> Floats:
+        """(V,) for what may follow `decision.before` and `decision.answer`; `decision.act` is not looked at."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Smoothing:
+    """How rows that were seen seldom are filled. weight: w of `additive`, above 0; not used by `witten-bell`."""
+
+    method: Literal["witten-bell", "additive"] = "witten-bell"
+    weight: float = 0.5
+
+    def __post_init__(self) -> None:
+        if self.method not in ("witten-bell", "additive") or not self.weight > 0:
+            raise ValueError(f"no smoothing: {self}")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UniformModel:
+    """The random floor: every outcome alike, and at the opening every act alike."""
+
+    acts: tuple[str, ...]
+
+    @property
+    def outcomes(self) -> tuple[str, ...]:
+        return (*self.acts, STOP)
+
+    def probabilities(self, decision: Decision) -> Floats:
+        found = np.full(len(self.acts) + 1, 1 / (len(self.acts) + (not decision.opening)))
+        if decision.opening:
+            found[-1] = 0.0
+        return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ActModel:
+    """An estimated model. counts: by context that was seen, (V,) how often each outcome was.
+
+    order: acts that are looked back on, 0 to 2. given: whether the last answer is looked at.
+    """
+
+    acts: tuple[str, ...]
+    order: int
+    given: bool
+    smoothing: Smoothing
+    counts: Mapping[Context, npt.NDArray[np.int64]]
+
+    @property
+    def outcomes(self) -> tuple[str, ...]:
+        return (*self.acts, STOP)
+
+    def probabilities(self, decision: Decision) -> Floats:
+        found = UniformModel(self.acts).probabilities(decision)
+        rows = [self.counts[name] for name in contexts(decision, self.order, self.given) if name in self.counts]
+        rows = [row for row, after in zip(rows, [*rows[1:], None]) if after is None or not np.array_equal(row, after)]
+        if self.smoothing.method == "additive":
+            possible = self.smoothing.weight * (found > 0)
+            return (rows[0] + possible) / (rows[0].sum() + possible.sum()) if rows else found
+        for seen in reversed(rows):
+            kinds = np.count_nonzero(seen)
+            found = (seen + kinds * found) / (seen.sum() + kinds)
+        return found
+
+
+def contexts(decision: Decision, order: int, given: bool) -> tuple[Context, ...]:
+    """The rows a decision belongs to, from the most special to the most general."""
+    lasts = [decision.before[-k:] for k in range(min(order, len(decision.before)), 0, -1)]
+    if decision.opening and not lasts:
+        lasts = [(START,)]
+    found: list[Context] = []
+    if given and decision.answer is not None:
+        found += [(last, decision.answer) for last in lasts or [()]]
+        lasts = lasts[-1:]
+    found += [(last, None) for last in lasts]
+    if not decision.opening:
+        found.append(((), None))
+    return tuple(found)
+
+
+def count_acts(
+    decisions: Iterable[Decision], acts: Sequence[str], order: int, given: bool
+) -> dict[Context, npt.NDArray[np.int64]]:
+    """How often each outcome was seen in each row that occurs. Raises ValueError for an act that is not in `acts`."""
+    place = {act: i for i, act in enumerate((*acts, STOP))}
+    counted: Counter[tuple[Context, str]] = Counter()
+    for decision in decisions:
+        if decision.act not in place:
+            raise ValueError(f"an act that is not among those of the model: {decision.act!r}")
+        counted.update((context, decision.act) for context in contexts(decision, order, given))
+    found: dict[Context, npt.NDArray[np.int64]] = {}
+    for (context, act), n in counted.items():
+        found.setdefault(context, np.zeros(len(place), dtype=np.int64))[place[act]] = n
+    return found
+
+
+def fit_acts(
+    dialogues: Sequence[Dialogue],
+    *,
+    acts: Sequence[str] | None = None,
+    order: int = 1,
+    given: bool = False,
+    smoothing: Smoothing | None = None,
+) -> ActModel:
+    """The model of these dialogues. acts: all that can occur [those that do].
+
+    Raises InputError for an act with a name of ours, ValueError for an order outside 0-2.
+    """
+    if order not in (0, 1, 2):
+        raise ValueError(f"order must be 0, 1 or 2, not {order}")
+    known = acts_in(dialogues) if acts is None else tuple(acts)
+    refuse_reserved(known)
+    counts = count_acts(_all(dialogues), known, order, given)
+    return ActModel(known, order, given, smoothing or Smoothing(), counts)
+
+
+def _all(dialogues: Iterable[Dialogue]) -> Iterator[Decision]:
+    for dialogue in dialogues:
+        yield from decisions_of(dialogue)

@@ -1,0 +1,64 @@
+"""The decisions of a user: after what it did and saw, what it did next, or that it left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from recordings.acts.dialogue import Dialogue
+from topics.errors import InputError
+
+__all__ = ["START", "STOP", "Decision", "acts_in", "decisions_of", "refuse_reserved"]
+
+START = "start"
+"""Stands before the first act of a dialogue."""
+
+STOP = "stop"
+"""The decision to leave, among the acts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """One decision. before: the user's acts up to here, oldest first, START in front of them.
+
+    answer: what the last answer was; None at the opening and where no answer came or nothing is known of it. act: what
+    was done, or STOP. At the opening STOP is no choice: a dialogue without a user turn is none.
+    """
+
+    before: tuple[str, ...]
+    answer: str | None
+    act: str
+
+    @property
+    def opening(self) -> bool:
+        return self.before == (START,)
+
+    @property
+    def turn(self) -> int:
+        """User turns taken before: 0 at the opening."""
+        return len(self.before) - 1
+
+
+def decisions_of(dialogue: Dialogue) -> Iterator[Decision]:
+    """The decisions in the dialogue, in order: one for each turn, and STOP after the last where its end was seen."""
+    before: tuple[str, ...] = (START,)
+    answer: str | None = None
+    for turn in dialogue.turns:
+        yield Decision(before, answer, turn.act)
+        before, answer = (*before, turn.act), turn.answer
+    if dialogue.ended:
+        yield Decision(before, answer, STOP)
+
+
+def acts_in(dialogues: Iterable[Dialogue]) -> tuple[str, ...]:
+    """The acts that occur, sorted. Raises InputError for an act that has a name of ours (`start`, `stop`)."""
+    acts = tuple(sorted({turn.act for dialogue in dialogues for turn in dialogue.turns}))
+    refuse_reserved(acts)
+    return acts
+
+
+def refuse_reserved(acts: Iterable[str]) -> None:
+    for act in acts:
+        if act in (START, STOP):
+            meaning = "the start of a dialogue" if act == START else "leaving"
+            raise InputError(f"an act is called {act!r}, which stands for {meaning}", advice="give it another name")

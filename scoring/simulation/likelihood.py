@@ -1,0 +1,107 @@
+"""How well models foresee what users do: log-likelihood of dialogues they were not fitted on, and perplexity.
+
+Users are dealt into folds as a whole (a person with all their dialogues, else the dialogue); a model is fitted on all
+folds but one and foresees the decisions of that one. Every decision is foreseen once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from recordings.acts.dialogue import Dialogue
+from scoring.simulation.act_model import Predictor
+from scoring.simulation.decisions import Decision, decisions_of
+
+__all__ = ["Fit", "HeldOut", "decision_bits", "folds_of", "held_out"]
+
+Floats = npt.NDArray[np.float64]
+
+Fit = Callable[[Sequence[Dialogue]], Predictor]
+"""Fits a model on dialogues. It must know every act of those it is held against."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOut:
+    """Of one model. bits: mean of -log2 of the probability of what was done, a decision; the log-likelihood is
+    -bits·decisions. perplexity: 2^bits, the number of outcomes that would be as hard to guess if all were alike.
+
+    Bits are inf where a model gave 0 to what was done. gain: bits of the first model less those of this one, on the
+    same decisions: above 0 where this one is better. low, high: its percentile interval, users drawn anew; NaN for the
+    first model and where bits are inf. n: decisions. units: users.
+    """
+
+    bits: float
+    perplexity: float
+    gain: float
+    low: float
+    high: float
+    n: int
+    units: int
+
+    @property
+    def log_likelihood(self) -> float:
+        """Of all held-out decisions, in bits; at most 0."""
+        return -self.bits * self.n
+
+
+def decision_bits(model: Predictor, decision: Decision) -> float:
+    """-log2 of the probability the model gives to what was done; inf for 0."""
+    chance = float(model.probabilities(decision)[model.outcomes.index(decision.act)])
+    return -math.log2(chance) if chance > 0 else math.inf
+
+
+def folds_of(dialogues: Sequence[Dialogue], folds: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    """(dialogues,) the fold of each, 0 … folds - 1; those of one user are together, and folds have about as many users.
+
+    Raises ValueError for fewer than two folds or fewer users than folds.
+    """
+    units = sorted({one.unit for one in dialogues})
+    if not 2 <= folds <= len(units):
+        raise ValueError(f"{len(units)} users cannot be dealt into {folds} folds")
+    dealt = dict(zip(units, rng.permutation(len(units)) % folds, strict=True))
+    return np.array([dealt[one.unit] for one in dialogues], dtype=np.int64)
+
+
+def held_out(
+    dialogues: Sequence[Dialogue],
+    models: Mapping[str, Fit],
+    rng: np.random.Generator,
+    *,
+    folds: int = 10,
+    level: float = 0.95,
+    replications: int = 2000,
+) -> dict[str, HeldOut]:
+    """Each model's figures on dialogues it was not fitted on; the first model is what the others are set against.
+
+    folds: at most as many as users. Raises ValueError for fewer than two users.
+    """
+    units = sorted({one.unit for one in dialogues})
+    place = {unit: i for i, unit in enumerate(units)}
+    fold = folds_of(dialogues, min(folds, len(units)), rng)
+    bits = np.zeros((len(models), len(units)))
+    decisions = np.zeros(len(units))
+    for dialogue in dialogues:
+        decisions[place[dialogue.unit]] += sum(1 for _ in decisions_of(dialogue))
+    for here in range(int(fold.max()) + 1):
+        training = [one for one, at in zip(dialogues, fold) if at != here]
+        for row, fit in enumerate(models.values()):
+            model = fit(training)
+            for dialogue in (one for one, at in zip(dialogues, fold) if at == here):
+                bits[row, place[dialogue.unit]] += sum(decision_bits(model, one) for one in decisions_of(dialogue))
+    drawn = rng.multinomial(len(units), [1 / len(units)] * len(units), size=replications).astype(np.float64)
+    total = drawn @ decisions
+    found: dict[str, HeldOut] = {}
+    for row, name in enumerate(models):
+        mean = float(bits[row].sum() / decisions.sum())
+        low = high = math.nan
+        gains = bits[0] - bits[row]
+        if row and np.isfinite(gains).all():
+            low, high = np.quantile((drawn @ gains) / total, [(1 - level) / 2, (1 + level) / 2])
+        gain = float(gains.sum() / decisions.sum())
+        found[name] = HeldOut(mean, 2.0**mean, gain, float(low), float(high), int(decisions.sum()), len(units))
+    return found

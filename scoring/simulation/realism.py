@@ -1,0 +1,161 @@
+"""A simulated user held against real ones: how real its behaviour is, and, apart from that, how good a tester it is.
+
+behaviour   distances of acts, of transitions and of lengths, each beside the split-half floor of the real dialogues
+foresight   bits a decision of real users costs a model that was fitted on simulated ones, beside models that were
+            fitted on other real users, and beside the random floor
+testing     distance of the scores, and agreement on the order of systems
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from recordings.acts.dialogue import Dialogue
+from scoring.simulation.act_model import Smoothing, UniformModel, fit_acts
+from scoring.simulation.acts import act_divergence, transition_divergence
+from scoring.simulation.decisions import acts_in
+from scoring.simulation.halves import Distance, Floor, noise_floor
+from scoring.simulation.lengths import Survival, length_gap, survival
+from scoring.simulation.likelihood import Fit, HeldOut, held_out
+from scoring.simulation.reliability import RankingAgreement, ranking_agreement
+from scoring.simulation.score_gap import ScoreGap, cramer_von_mises, score_gap
+from topics.errors import InputError
+from topics.identity import derived_seed
+
+__all__ = ["BEHAVIOUR", "FORESIGHT", "Measured", "Realism", "distances", "realism"]
+
+BEHAVIOUR: Mapping[str, str] = {
+    "JSD(acts)": "Jensen-Shannon divergence of the acts, in bits",
+    "JSD(transitions)": "of what follows what, rows weighted by how often they occur, in bits",
+    "KS(length)": "Kolmogorov-Smirnov distance of the lengths",
+    "W1(length)": "Wasserstein distance of the lengths, in user turns",
+}
+"""The measures of behaviour, and what they are."""
+
+FORESIGHT: Mapping[str, str] = {
+    "uniform": "every act and leaving alike: the random floor",
+    "acts alone": "real users: how often each act and leaving occur, whatever came before",
+    "real": "real users: the last acts, fitted on other users",
+    "simulated": "the simulated users: the same model, fitted on them",
+}
+"""The models that foresee real users, and what they are; the first is what gains are reckoned from."""
+
+SCORES = "CvM(scores)"
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One distance. value: between all real and all simulated dialogues. floor: with its verdict."""
+
+    value: float
+    floor: Floor
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Realism:
+    """All figures. real, simulated: what they are of. behaviour: by the names of BEHAVIOUR. foresight: by those of
+    FORESIGHT. scores, score_floor: None where fewer than two real users or no simulated one have a score."""
+
+    real: Sequence[Dialogue]
+    simulated: Sequence[Dialogue]
+    behaviour: Mapping[str, Measured]
+    survivals: tuple[Survival, Survival]
+    foresight: Mapping[str, HeldOut]
+    scores: ScoreGap | None
+    score_floor: Floor | None
+    ranking: RankingAgreement
+
+    @property
+    def verdict(self) -> str:
+        """On behaviour alone: `within` the split-half floor in every measure, `beyond` it in at least one, else
+        `undecided`."""
+        verdicts = {measured.floor.verdict for measured in self.behaviour.values()}
+        return "beyond" if "beyond" in verdicts else "undecided" if "undecided" in verdicts else "within"
+
+
+def distances(order: int = 1) -> dict[str, Distance]:
+    """The functions behind BEHAVIOUR. order: acts that are looked back on in transitions, 1 or 2."""
+    return {
+        "JSD(acts)": act_divergence,
+        "JSD(transitions)": lambda a, b: transition_divergence(a, b, order=order).value,
+        "KS(length)": lambda a, b: length_gap(a, b).ks,
+        "W1(length)": lambda a, b: length_gap(a, b).wasserstein,
+    }
+
+
+def realism(
+    real: Sequence[Dialogue],
+    simulated: Sequence[Dialogue],
+    *,
+    seed: int = 0,
+    order: int = 1,
+    splits: int = 200,
+    folds: int = 10,
+    level: float = 0.95,
+    replications: int = 2000,
+    smoothing: Smoothing | None = None,
+) -> Realism:
+    """Hold simulated dialogues against real ones. seed: of splits, folds and resampling.
+
+    Raises InputError where the real dialogues are of fewer than two users, or a side has none.
+    """
+    users = len({one.unit for one in real})
+    if users < 2 or not simulated:
+        raise InputError(
+            f"{len(real)} real dialogues of {users} users, {len(simulated)} simulated ones",
+            allowed="at least two real users and one simulated dialogue",
+            advice="without two real users there is no floor to compare with",
+        )
+    measures = distances(order)
+    scored = [[one for one in side if not math.isnan(one.score)] for side in (real, simulated)]
+    scores = floor = None
+    if len({one.unit for one in scored[0]}) > 1 and scored[1]:
+        scores = score_gap(
+            [one.score for one in scored[0]], [one.score for one in scored[1]], _rng(seed, "scores"), permutations=2000
+        )
+        apart: dict[str, Distance] = {SCORES: _scores_apart}
+        floor = noise_floor(scored[0], scored[1], apart, _rng(seed, "score halves"), splits=splits)[SCORES]
+    floors = noise_floor(real, simulated, measures, _rng(seed, "halves"), splits=splits)
+    return Realism(
+        real,
+        simulated,
+        {name: Measured(distance(real, simulated), floors[name]) for name, distance in measures.items()},
+        (survival(real, level=level), survival(simulated, level=level)),
+        held_out(
+            real,
+            _models(real, simulated, order, smoothing),
+            _rng(seed, "folds"),
+            folds=folds,
+            level=level,
+            replications=replications,
+        ),
+        scores,
+        floor,
+        ranking_agreement(real, simulated, _rng(seed, "ranking"), level=level, replications=replications),
+    )
+
+
+def _models(
+    real: Sequence[Dialogue], simulated: Sequence[Dialogue], order: int, smoothing: Smoothing | None
+) -> dict[str, Fit]:
+    acts = acts_in([*real, *simulated])
+    theirs = fit_acts(simulated, acts=acts, order=order, smoothing=smoothing)
+    return {
+        "uniform": lambda _: UniformModel(acts),
+        "acts alone": lambda training: fit_acts(training, acts=acts, order=0, smoothing=smoothing),
+        "real": lambda training: fit_acts(training, acts=acts, order=order, smoothing=smoothing),
+        "simulated": lambda _: theirs,
+    }
+
+
+def _scores_apart(real: Sequence[Dialogue], simulated: Sequence[Dialogue]) -> float:
+    a, b = ([one.score for one in side] for side in (real, simulated))
+    return cramer_von_mises(a, b) * (len(a) + len(b)) / (len(a) * len(b))
+
+
+def _rng(seed: int, purpose: str) -> np.random.Generator:
+    return np.random.default_rng(derived_seed(seed, "simulation", purpose))

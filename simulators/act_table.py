@@ -1,0 +1,278 @@
+"""Tables of what users do next: counts of acts after what came before, and the probabilities they give.
+
+A user act is a name (`ask`, `more`, `FQ`); what the system answered is a label or act of its own (`o`, `x`, `PA`), `-`
+where nothing is known of it. `stop` is what a user does who leaves; nobody leaves before the first turn.
+
+The context of an act is the last `order` acts (`start` before the first) and the last answer. Where a context was seen
+too seldom to tell, a shorter one speaks in its place, in this order:
+
+    (a2 a1, answer)  →  (a1, answer)  →  (a1)  →  anything but the opening  →  all alike
+
+Witten–Bell (Witten and Bell 1991, IEEE Trans. Information Theory 37, 1085–1094, method C, interpolated; Chen and
+Goodman 1999, Computer Speech & Language 13, section 2.4): n(h) acts were seen after h, T(h) different ones;
+
+    p(a | h) = (n(h, a) + T(h)·p(a | shorter h)) / (n(h) + T(h)).
+
+A context with the very counts of the shorter one is passed over, so that nothing is smoothed twice.
+
+Additive (Lidstone): in the longest context seen at least `least` times, p(a | h) = (n(h, a) + w) / (n(h) + w·K), with K
+the acts that are possible there. w = 0 is the relative frequency.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, cast
+
+__all__ = ["ANY", "START", "STOP", "UNKNOWN", "ActSequence", "ActTable", "Context", "GivenRows", "Smoothing", "fit"]
+
+START, STOP, UNKNOWN, ANY = "start", "stop", "-", "*"
+"""Before the first act; leaving; an answer nothing is known of; whatever the answer."""
+
+Smoothing = Literal["witten-bell", "additive"]
+Context = tuple[tuple[str, ...], str]
+"""The acts before, oldest first, and the answer to the last of them (`*`: whatever it was)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ActSequence:
+    """What one user did. acts: at least one. answers: what the system answered to each, `-` where it is not known; the
+    last may be missing where the user left without one. ended: the user left; False where the recording was cut off.
+    """
+
+    acts: tuple[str, ...]
+    answers: tuple[str, ...]
+    ended: bool = True
+
+    def __post_init__(self) -> None:
+        if not self.acts:
+            raise ValueError("a sequence of acts needs at least one act")
+        if len(self.answers) not in (len(self.acts), len(self.acts) - 1):
+            raise ValueError(f"{len(self.acts)} acts cannot have {len(self.answers)} answers")
+        if {START, STOP} & set(self.acts):
+            raise ValueError("'start' and 'stop' are no acts of a user")
+
+
+def _contexts(sequence: ActSequence, order: int) -> Iterator[tuple[Context, str]]:
+    """Each act of the sequence with the context it was taken in; last the stop, if the user left."""
+    before: list[str] = [START]
+    answer = UNKNOWN
+    for number, act in enumerate(sequence.acts):
+        yield (tuple(before[-order:]), answer), act
+        before.append(act)
+        answer = sequence.answers[number] if number < len(sequence.answers) else UNKNOWN
+    if sequence.ended:
+        yield (tuple(before[-order:]), answer), STOP
+
+
+def fit(
+    sequences: Iterable[ActSequence],
+    *,
+    order: int = 1,
+    smoothing: Smoothing = "witten-bell",
+    weight: float = 0.5,
+    least: int = 1,
+    acts: Sequence[str] = (),
+) -> ActTable:
+    """The table of counted acts. acts: those that are possible beside the ones that were seen.
+
+    Raises ValueError where there is no sequence: nothing can be said of users nobody saw.
+    """
+    counts: dict[Context, Counter[str]] = {}
+    seen = set(acts)
+    for sequence in sequences:
+        seen.update(sequence.acts)
+        for context, act in _contexts(sequence, order):
+            counts.setdefault(context, Counter())[act] += 1
+    if not counts:
+        raise ValueError("no sequence of acts to fit")
+    return ActTable(
+        tuple(sorted(seen)), order, {key: dict(counts[key]) for key in sorted(counts)}, smoothing, weight, least
+    )
+
+
+@dataclass(frozen=True)
+class ActTable:
+    """Counts in every longest context, and how probabilities are made of them.
+
+    acts: all that are possible, `stop` not among them. order: 1 or 2. counts: by context, how often each act (or
+    `stop`) followed. weight: w of additive smoothing, at least 0. least: how often a context must have been seen to
+    speak for itself, at least 1; only additive smoothing asks.
+    """
+
+    acts: tuple[str, ...]
+    order: int
+    counts: Mapping[Context, Mapping[str, int]]
+    smoothing: Smoothing = "witten-bell"
+    weight: float = 0.5
+    least: int = 1
+    _levels: Mapping[Context, Counter[str]] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.order not in (1, 2):
+            raise ValueError(f"the order of a table of acts is 1 or 2, not {self.order}")
+        if self.smoothing not in ("witten-bell", "additive"):
+            raise ValueError(f"smoothing is 'witten-bell' or 'additive', not {self.smoothing!r}")
+        if not 0 <= self.weight < float("inf") or self.least < 1:
+            raise ValueError("weight must be at least 0, and least at least 1")
+        _check_acts(self.acts)
+        levels: dict[Context, Counter[str]] = {}
+        for context, row in self.counts.items():
+            _check_context(context, self.order, self.acts)
+            if set(row) - {*self.acts, STOP} or any(n < 0 or n != int(n) for n in row.values()):
+                raise ValueError(f"after {_shown(context)}: counts of acts of the table are needed, at least 0")
+            if _opens(context) and row.get(STOP):
+                raise ValueError("nobody stops before the first turn")
+            for level in _shorter(context, self.order):
+                levels.setdefault(level, Counter()).update(row)
+        object.__setattr__(self, "_levels", levels)
+
+    def row(self, after: Sequence[str], answer: str = UNKNOWN) -> dict[str, float]:
+        """Probability of each act and of `stop` after the acts `after` (oldest first; empty: the opening), sum 1.
+
+        The opening has no `stop`.
+        """
+        context = _context(after, answer, self.order)
+        possible = self.acts if _opens(context) else (*self.acts, STOP)
+        levels = [self._levels.get(level, Counter()) for level in _shorter(context, self.order)]
+        # A context that was seen just as often as the shorter one, with the same acts, says nothing beside it.
+        levels = [counted for counted, shorter in zip(levels, [*levels[1:], None]) if counted != shorter]
+        found = dict.fromkeys(possible, 1 / len(possible))
+        if self.smoothing == "additive":
+            for counted in levels:
+                n = counted.total()
+                if n >= self.least:
+                    total = n + self.weight * len(possible)
+                    return {act: (counted[act] + self.weight) / total for act in possible}
+            return found
+        for counted in reversed(levels):
+            n, kinds = counted.total(), sum(1 for count in counted.values() if count)
+            if n:
+                found = {act: (counted[act] + kinds * found[act]) / (n + kinds) for act in possible}
+        return found
+
+    def seen(self, after: Sequence[str], answer: str = UNKNOWN) -> int:
+        """How often this very context was seen."""
+        return self._levels.get(_context(after, answer, self.order), Counter()).total()
+
+    def as_json(self) -> dict[str, object]:
+        """{acts, order, smoothing, weight, least, counts: [{after, answer, next}], rows: [{after, answer, n, next}]}.
+
+        rows say for people what the counts give; they are not read back.
+        """
+        counts = [
+            {"after": list(after), "answer": answer, "next": dict(row)} for (after, answer), row in self.counts.items()
+        ]
+        rows = [
+            {"after": list(after), "answer": answer, "n": sum(row.values()), "next": self.row(after, answer)}
+            for (after, answer), row in self.counts.items()
+        ]
+        return {
+            "acts": list(self.acts),
+            "order": self.order,
+            "smoothing": self.smoothing,
+            "weight": self.weight,
+            "least": self.least,
+            "counts": counts,
+            "rows": rows,
+        }
+
+    @classmethod
+    def from_json(cls, value: object) -> ActTable:
+        """The table that `as_json` wrote. Raises ValueError where the value is none."""
+        match value:
+            case {"acts": [*acts], "order": int(order), "smoothing": str(smoothing), "counts": [*counts], **rest}:
+                weight, least = rest.get("weight", 0.5), rest.get("least", 1)
+                if not isinstance(weight, (int, float)) or not isinstance(least, int):
+                    raise ValueError("not a table of acts: weight and least are numbers")
+            case _:
+                raise ValueError("not a table of acts: acts, order, smoothing and counts are needed")
+        found: dict[Context, dict[str, int]] = {}
+        for entry in counts:
+            match entry:
+                case {"after": [*after], "answer": str(answer), "next": Mapping() as row} if all(
+                    isinstance(n, int) for n in row.values()
+                ):
+                    found[tuple(str(act) for act in after), answer] = {str(act): n for act, n in row.items()}
+                case _:
+                    raise ValueError("not a table of acts: a count is {after: […], answer: …, next: {act: n}}")
+        return cls(tuple(str(act) for act in acts), order, found, cast(Smoothing, smoothing), float(weight), least)
+
+
+@dataclass(frozen=True)
+class GivenRows:
+    """Probabilities that somebody wrote down, where there is nothing to count.
+
+    rows: by context; each sums to 1 (within 1e-6) over acts and `stop`. A context without a row is answered by a
+    shorter one; (`start`, `*`) must be there, and for every act (act, `*`) or all answers it can get.
+    """
+
+    acts: tuple[str, ...]
+    order: int
+    rows: Mapping[Context, Mapping[str, float]]
+
+    def __post_init__(self) -> None:
+        if self.order not in (1, 2):
+            raise ValueError(f"the order of a table of acts is 1 or 2, not {self.order}")
+        _check_acts(self.acts)
+        for context, row in self.rows.items():
+            _check_context(context, self.order, self.acts)
+            if set(row) - {*self.acts, STOP}:
+                unknown = ", ".join(sorted(set(row) - {*self.acts, STOP}))
+                raise ValueError(f"after {_shown(context)}: {unknown} is no act of the table")
+            if any(not 0 <= p <= 1 for p in row.values()) or abs(sum(row.values()) - 1) > 1e-6:
+                raise ValueError(f"after {_shown(context)}: probabilities in [0, 1] that sum to 1 are needed")
+            if _opens(context) and row.get(STOP):
+                raise ValueError("nobody stops before the first turn")
+        for act in (START, *self.acts):
+            answers = (UNKNOWN,) if act == START else ("o", "x", UNKNOWN)
+            if not all(self._found(((act,), answer)) for answer in answers):
+                raise ValueError(f"no row says what follows {act!r} after every answer (o, x and -)")
+
+    def _found(self, context: Context) -> Mapping[str, float] | None:
+        return next((self.rows[level] for level in _shorter(context, self.order) if level in self.rows), None)
+
+    def row(self, after: Sequence[str], answer: str = UNKNOWN) -> dict[str, float]:
+        """Probability of each act and of `stop` after the acts `after` (oldest first; empty: the opening), sum 1."""
+        context = _context(after, answer, self.order)
+        row = self._found(context)
+        assert row is not None  # checked above
+        total = sum(row.values())
+        possible = self.acts if _opens(context) else (*self.acts, STOP)
+        return {act: row.get(act, 0.0) / total for act in possible}
+
+
+def _context(after: Sequence[str], answer: str, order: int) -> Context:
+    return tuple([START, *after][-order:]), (answer if after else UNKNOWN)
+
+
+def _opens(context: Context) -> bool:
+    return context[0] == (START,)
+
+
+def _shorter(context: Context, order: int) -> Iterator[Context]:
+    """The context and those that speak in its place, each once. The opening is like nothing else."""
+    after, answer = context
+    if _opens(context):
+        levels: tuple[Context, ...] = ((after, answer), (after, ANY))
+    else:
+        levels = ((after, answer), (after[-1:], answer), (after[-1:], ANY), ((), ANY))
+    yield from dict.fromkeys(levels)
+
+
+def _check_acts(acts: Sequence[str]) -> None:
+    if not acts or len(set(acts)) != len(acts) or {START, STOP, ""} & set(acts):
+        raise ValueError("acts: different names are needed, at least one, none of them 'start', 'stop' or empty")
+
+
+def _check_context(context: Context, order: int, acts: Sequence[str]) -> None:
+    after, _ = context
+    unknown = set(after) - {START, *acts}
+    if unknown or len(after) > order or START in after[1:]:
+        raise ValueError(f"after {_shown(context)}: at most {order} acts of the table are needed, 'start' only first")
+
+
+def _shown(context: Context) -> str:
+    return f"{' '.join(context[0]) or 'anything'} ({context[1]})"

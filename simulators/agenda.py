@@ -1,0 +1,290 @@
+"""The agenda user: has a goal of constraints and requests, and a stack of what it still means to say.
+
+J. Schatzmann, B. Thomson, K. Weilhammer, H. Ye, S. Young, "Agenda-Based User Simulation for Bootstrapping a POMDP
+Dialogue System", NAACL-HLT 2007: goal G = (C, R), agenda A a stack of acts. The top of the stack here is what waits for
+an answer; it is taken off when it was answered, never before. Each decision goes through these steps, in this order:
+
+1. Opening: the first request is asked, with constraints volunteered one after the other while a draw with probability
+   `initiative` succeeds: P(k of n) = i^k·(1 - i) for k < n, i^n for k = n.
+2. The answer is a question (`simulators.questions`): with probability `cooperativeness` it is answered before the
+   agenda goes on: `inform` with the first constraint whose slot or value the question names, else `no-preference`; with
+   1 - cooperativeness it is passed over (`insist`). The stack stays as it is, but that what was said is not said again.
+3. The top was not answered (label x; without a label: nothing, an error page or a refusal): with probability
+   `initiative` the next constraint not yet said is added (`refine`), else the top is said again (`insist`).
+4. The top was answered, and is taken off. Each constraint not yet said is said with probability `initiative` (`refine`,
+   which then waits for an answer), in order; where none is, the next request is asked (`ask`). After the last one the
+   goal is reached.
+
+More than `patience` turns in a row without an answer end the conversation: `frustrated` where the last was of no use,
+`patience` where it was a question.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Annotated
+
+from pydantic import Field
+
+from protocols.answer import Answer, Exchange
+from protocols.route import Say, Stop
+from protocols.rules.empty import Empty
+from protocols.rules.error_page import ErrorPage
+from protocols.rules.refusal import Refusal
+from protocols.rules.rule import Sight
+from simulators.memory import decode_topic, encode_topic
+from simulators.moves import Move, Plan, check_traits, drawn, enumerated, opened
+from simulators.phrasing import Phrasebook, Template, Variants, Words, filled, phrasebook
+from simulators.questions import Question, clarifying_question, content_words
+from simulators.reasons import FRUSTRATED, GOAL_REACHED, PATIENCE
+from simulators.scenario import Chance, Observation, Scenario, State
+from simulators.stopping import experience
+from simulators.stopping.hazard import Hazard
+from simulators.stopping.library import StopOption
+from simulators.streams import Streams
+from topics.document import StrictModel
+from topics.errors import InputError
+
+__all__ = ["ACTS", "AgendaUser", "Options", "build"]
+
+WORDS: Mapping[str, tuple[str, ...]] = {
+    "ask": ("{{ item }}",),
+    "insist": ("That does not answer my question. {{ item }}", "Please answer this: {{ item }}", "Again: {{ item }}"),
+    "refine": ("{{ item }}", "I should add: {{ item }}", "One more thing. {{ item }}"),
+    "inform": ("{{ item }}", "To your question: {{ item }}"),
+    "no-preference": ("It does not matter to me.", "No preference.", "Whatever you think is best."),
+}
+
+ACTS = tuple(WORDS)
+"""`ask` a request, `insist` on what was not answered, `refine` it by a constraint unasked, `inform` and `no-preference`
+as answers to the system's question."""
+
+_REQUEST, _REFINED = "request", "refined"
+_SEPARATORS = re.compile(r"[_-]+")
+Probability = Annotated[float, Field(ge=0, le=1)]
+
+
+class Options(StrictModel):
+    """The goal is the trait `goal`, else the requests and constraints given here, else the topic's request alone."""
+
+    requests: Variants = Field(default=("{{ topic.request }}",), description="what is asked, in order")
+    constraints: dict[str, Template] = Field(default={}, description="by slot, for example year: what is said of it")
+    initiative: Probability = Field(default=0.5, description="probability of saying a constraint unasked")
+    cooperativeness: Probability = Field(default=1.0, description="probability of answering a question of the system")
+    patience: int = Field(default=3, ge=0, le=1000, description="turns in a row without an answer that are put up with")
+    words: Words = Field(default={}, description="by act: ways to say it")
+    stop: StopOption | None = Field(default=Hazard(), description="stop model; null: leaves only by goal and patience")
+
+
+@dataclass(frozen=True)
+class AgendaUser:
+    """Trait: `goal`, {requests: [text, …], constraints: {slot: text}}. Acts: see `ACTS`.
+
+    Coverage, for stop models: the share of requests that were answered. Leaves with `goal-reached`, `frustrated`,
+    `patience`, or the stop model's reason.
+    """
+
+    options: Options
+    phrasebook: Phrasebook
+    name: str = "agenda"
+
+    def start(self, scenario: Scenario, rng: Streams) -> State:
+        """The memory before anything was said. Raises InputError for a goal that is none, and words that the topic
+        lacks."""
+        check_traits(scenario, ("goal",), self.name)
+        requests, constraints = self._goal(scenario)
+        said = list(constraints.values())
+        asked = [*requests, _together(requests[0], said)]
+        self.phrasebook.check(scenario.topic, {"ask": asked, "insist": [*asked, *said], "refine": said, "inform": said})
+        return {
+            "topic": encode_topic(scenario.topic),
+            "turn": 0,
+            "over": False,
+            "experience": experience.begin(),
+            # The top of the stack is its last entry.
+            "stack": [[_REQUEST, request] for request in reversed(requests)],
+            "constraints": [[slot, text] for slot, text in constraints.items()],
+            "said": [],
+            "requests": len(requests),
+            "without": 0,
+            "passed_over": 0,
+        }
+
+    def _goal(self, scenario: Scenario) -> tuple[list[str], dict[str, str]]:
+        topic, given = scenario.topic, scenario.traits.get("goal")
+        if given is None:
+            return (
+                [filled(one, topic, f"request {number}") for number, one in enumerate(self.options.requests, 1)],
+                {slot: filled(one, topic, f"constraint {slot!r}") for slot, one in self.options.constraints.items()},
+            )
+        match given:
+            case {"requests": [*requests], **rest} if set(rest) <= {"constraints"}:
+                constraints = rest.get("constraints", {})
+                texts = [*requests, *(constraints.values() if isinstance(constraints, Mapping) else [None])]
+                if (
+                    isinstance(constraints, Mapping)
+                    and requests
+                    and all(isinstance(t, str) and t.strip() for t in texts)
+                ):
+                    return [str(one) for one in requests], {str(slot): str(text) for slot, text in constraints.items()}
+        raise InputError(
+            f"topic {topic.id!r}: the trait 'goal' is no goal",
+            allowed="{requests: [text, …], constraints: {slot: text}}, at least one request, no empty text",
+        )
+
+    def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
+        """The next act, or leaving, and the memory after it. Raises ValueError for what is out of turn."""
+        return drawn(self._plan(state, observation), rng)
+
+    def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
+        """Everything that `respond` may do, with its probability."""
+        return enumerated(self._plan(state, observation))
+
+    def _plan(self, state: State, observation: Observation | None) -> Plan:
+        opened(state, observation)
+        memory = _Memory.of(state)
+        if observation is None:
+            return Plan(state, self.phrasebook, (), self._opening(memory))
+        # A rule that looks for answers calls a question useless; what it calls useful is an answer, whatever it asks.
+        question = clarifying_question(observation.answer) if observation.label != "o" else None
+        answered = question is None and _answered(state, observation)
+        if answered:
+            memory = replace(memory, stack=memory.stack[:-1], without=0)
+        else:
+            memory = replace(memory, without=memory.without + 1)
+        waiting = sum(1 for kind, _ in memory.stack if kind == _REQUEST)
+        lived = experience.after(memory.experience, observation, 1 - waiting / memory.requests)
+        stack: list[object] = [list(entry) for entry in memory.stack]
+        learnt = {**state, "stack": stack, "without": memory.without, "experience": lived}
+        if not memory.stack and not (memory.unsaid and self.options.initiative):
+            return Plan(learnt, self.phrasebook, ((GOAL_REACHED, 1.0),), ())
+        if memory.without > self.options.patience:
+            return Plan(learnt, self.phrasebook, ((PATIENCE if question else FRUSTRATED, 1.0),), ())
+        exits = self.options.stop.exits(lived, observation) if self.options.stop else ()
+        if question:
+            return Plan(learnt, self.phrasebook, exits, self._to_question(question, memory))
+        if not answered:
+            return Plan(learnt, self.phrasebook, exits, self._again(memory))
+        moves, reached = self._onward(memory)
+        if reached:
+            staying = 1 - sum(probability for _, probability in exits)
+            exits = (*exits, (GOAL_REACHED, staying * reached))
+        return Plan(learnt, self.phrasebook, exits, moves)
+
+    def _opening(self, memory: _Memory) -> tuple[Move, ...]:
+        """The first request with the first k constraints."""
+        eager, n = self.options.initiative, len(memory.unsaid)
+        moves = []
+        for k in range(n + 1):
+            item = _together(memory.top, [text for _, text in memory.unsaid[:k]])
+            chance = eager**k * (1 - eager if k < n else 1)
+            moves.append(Move(chance, "ask", item, {"said": [slot for slot, _ in memory.unsaid[:k]]}))
+        return tuple(moves)
+
+    def _to_question(self, question: Question, memory: _Memory) -> tuple[Move, ...]:
+        helpful, asked = self.options.cooperativeness, content_words(question.text)
+        # By its slot first: "which year?" names no value, and a value may hold words of another slot.
+        by_slot = (one for one in memory.constraints if content_words(_SEPARATORS.sub(" ", one[0])) & asked)
+        by_text = (one for one in memory.constraints if content_words(one[1]) & asked)
+        named = next(chain(by_slot, by_text), None)
+        if named:
+            slot, text = named
+            said = [*memory.said, slot] if slot not in memory.said else list(memory.said)
+            reply = Move(helpful, "inform", text, {"said": said})
+        else:
+            reply = Move(helpful, "no-preference", "", {})
+        return reply, Move(1 - helpful, "insist", memory.top, {"passed_over": memory.passed_over + 1})
+
+    def _again(self, memory: _Memory) -> tuple[Move, ...]:
+        if not memory.unsaid:
+            return (Move(1.0, "insist", memory.top, {}),)
+        eager, (slot, text) = self.options.initiative, memory.unsaid[0]
+        refine = Move(eager, "refine", text, {"said": [*memory.said, slot]})
+        return refine, Move(1 - eager, "insist", memory.top, {})
+
+    def _onward(self, memory: _Memory) -> tuple[tuple[Move, ...], float]:
+        """What comes after an answer, and the probability that nothing does."""
+        eager, silent = self.options.initiative, 1.0
+        moves = []
+        for slot, text in memory.unsaid:
+            stack = [*(list(entry) for entry in memory.stack), [_REFINED, text]]
+            moves.append(Move(silent * eager, "refine", text, {"said": [*memory.said, slot], "stack": stack}))
+            silent *= 1 - eager
+        if memory.stack:
+            return (*moves, Move(silent, "ask", memory.top, {})), 0.0
+        return tuple(replace(move, probability=move.probability / (1 - silent)) for move in moves), silent
+
+
+@dataclass(frozen=True, slots=True)
+class _Memory:
+    """stack: (kind, text), the top last. constraints: (slot, text). said: slots. requests: how many there were.
+
+    without: turns in a row without an answer. passed_over: questions of the system that got none."""
+
+    stack: tuple[tuple[str, str], ...]
+    constraints: tuple[tuple[str, str], ...]
+    said: tuple[str, ...]
+    requests: int
+    without: int
+    passed_over: int
+    experience: experience.Memory
+
+    @property
+    def top(self) -> str:
+        """What waits for an answer."""
+        return self.stack[-1][1]
+
+    @property
+    def unsaid(self) -> tuple[tuple[str, str], ...]:
+        return tuple(one for one in self.constraints if one[0] not in self.said)
+
+    @classmethod
+    def of(cls, state: State) -> _Memory:
+        match state:
+            case {
+                "stack": [*stack],
+                "constraints": [*constraints],
+                "said": [*said],
+                "requests": int(requests),
+                "without": int(without),
+                "passed_over": int(passed),
+                "experience": Mapping() as lived,
+            }:
+                slots = tuple(str(slot) for slot in said)
+                return cls(_pairs(stack), _pairs(constraints), slots, requests, without, passed, lived)
+        raise ValueError("not a memory of an agenda user")
+
+
+def _pairs(value: Sequence[object]) -> tuple[tuple[str, str], ...]:
+    found = []
+    for entry in value:
+        match entry:
+            case [str(name), str(text)]:
+                found.append((name, text))
+            case _:
+                raise ValueError("not a memory of an agenda user")
+    return tuple(found)
+
+
+def _together(request: str, texts: Sequence[str]) -> str:
+    return " ".join([request, *texts])
+
+
+def _answered(state: State, observation: Observation) -> bool:
+    """By the label where there is one; else anything but nothing, an error page and a refusal."""
+    if observation.label is not None:
+        return observation.label == "o"
+    return not _useless(state, observation.answer)
+
+
+def _useless(state: State, answer: Answer) -> bool:
+    sight = Sight(decode_topic(state["topic"]), (Exchange("", answer),))
+    return any(rule.judge(sight).holds for rule in (Empty(), ErrorPage(), Refusal()))
+
+
+def build(options: Options) -> AgendaUser:
+    """Raises InputError for words of an act this user does not do."""
+    return AgendaUser(options, phrasebook(options.words, WORDS))

@@ -1,0 +1,272 @@
+"""Whether a simulator keeps what the seam promises: a suite for anybody's user.
+
+    findings = conforms(MyUser(), [Scenario(topic) for topic in load_topics("fairweb-45").topics[:2]])
+    assert_conforms(MyUser(), scenarios)          # in a test: fails with every finding in words
+
+A user that wants words from outside is made an ordinary one first (`simulators.outside.SuppliedUser`).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from protocols.answer import Answer
+from protocols.route import Say, Stop
+from simulators.reasons import MEANING
+from simulators.scenario import Chance, Observation, Scenario, State
+from simulators.streams import Streams
+from simulators.user import EnumerableUser, User
+
+if TYPE_CHECKING:
+    import numpy
+
+__all__ = ["ANSWERS", "PROMISES", "Finding", "assert_conforms", "conforms"]
+
+ANSWERS: tuple[Observation, ...] = (
+    Observation(Answer("Here are three: Alpha, Beta and Gamma. qzanswerone"), "o"),
+    Observation(Answer("Which year do you mean? qzanswertwo"), None),
+    Observation(Answer("Sorry, I cannot help with that. qzanswerthree"), "x"),
+    Observation(Answer(""), "x"),
+    Observation(Answer("HTTP 500 Internal Server Error: Traceback (most recent call last) qzanswerfour"), "x"),
+)
+"""What the user gets to see, in all mixtures. Words that no user has stand in each, so that an echo is found."""
+
+_MARKS = tuple(f"qzanswer{number}" for number in ("one", "two", "three", "four"))
+
+PROMISES = {
+    "name": "the user has a name",
+    "json": "its memory is plain JSON, and is the same after a journey through it",
+    "pure": "it changes neither the memory nor the observation it was given",
+    "determinism": "the same memory, observation and streams give the same action and memory",
+    "streams": "each stream is taken at most once in a decision",
+    "gold": "how entities are grouped, which is for scoring, does not change what it does",
+    "turns": "its turns are counted from 1, one by one",
+    "words": "it never says an empty turn, and names what it does",
+    "echo": "the words of the system, and of its errors, do not become its own",
+    "stop": "it stops with the outcome user-stopped and a reason of simulators.reasons",
+    "over": "after a stop, an answer is refused with ValueError",
+    "order": "an answer before the opening, or none after it, is refused with ValueError",
+    "ends": "its conversations end",
+    "distribution": "its distribution has probabilities above 0 that sum to 1",
+    "draw": "what it does is a draw from its distribution",
+}
+"""By name: what is looked at."""
+
+_DRAWS = 300
+_LEAST_P = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A promise that is not kept. promise: a key of PROMISES. where: topic and user turn. detail: what was seen."""
+
+    promise: str
+    where: str
+    detail: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {PROMISES[self.promise]}; but {self.detail}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted(Streams):
+    """Streams that remember what was taken from them. One list for all that are made of them."""
+
+    taken: list[tuple[str | int, ...]] = field(default_factory=list)
+
+    def __call__(self, purpose: str) -> numpy.random.Generator:
+        self.taken.append((*self.names, purpose))
+        return Streams.__call__(self, purpose)
+
+
+def assert_conforms(user: User, scenarios: Iterable[Scenario], *, seeds: int = 10, most_turns: int = 500) -> None:
+    """Raises AssertionError with every finding of `conforms`."""
+    findings = conforms(user, scenarios, seeds=seeds, most_turns=most_turns)
+    if findings:
+        raise AssertionError(f"{len(findings)} promises are not kept:\n" + "\n".join(str(one) for one in findings))
+
+
+def conforms(
+    user: User,
+    scenarios: Iterable[Scenario],
+    *,
+    answers: Sequence[Observation] = ANSWERS,
+    seeds: int = 10,
+    most_turns: int = 500,
+) -> list[Finding]:
+    """What the user does not keep, empty where all is well. At most one finding of a promise for each scenario.
+
+    seeds: conversations for each scenario; the answers of each are drawn of `answers`. most_turns: user turns after
+    which a conversation should have ended. An error the user raises in a conversation goes past this function.
+    """
+    findings: list[Finding] = []
+    if not isinstance(user.name, str) or not user.name.strip():
+        findings.append(Finding("name", "the user", f"its name is {user.name!r}"))
+    for scenario in scenarios:
+        look = _Look(user, scenario, tuple(answers), {})
+        for seed in range(seeds):
+            look.converse(seed, most_turns)
+        findings.extend(look.found.values())
+    return findings
+
+
+@dataclass(slots=True)
+class _Look:
+    """The findings of one scenario. looked: decisions at which the distribution was compared with draws."""
+
+    user: User
+    scenario: Scenario
+    answers: tuple[Observation, ...]
+    found: dict[str, Finding]
+    looked: int = 0
+
+    def note(self, promise: str, turn: int, detail: str) -> None:
+        self.found.setdefault(promise, Finding(promise, f"topic {self.scenario.id}, user turn {turn}", detail))
+
+    def converse(self, seed: int, most_turns: int) -> None:
+        rng = Streams(seed, (self.user.name, self.scenario.id, 1))
+        system = Streams(seed, ("conformance",))
+        state = self._started(rng)
+        twin = self.user.start(_other_gold(self.scenario), rng.at(0))
+        self._refused("order", 1, state, self.answers[0], rng.at(1), "an answer before the opening is taken")
+        seen: Observation | None = None
+        for turn in range(1, most_turns + 2):
+            here = rng.at(turn)
+            action, after = self._decided(state, seen, here, turn)
+            if self.user.respond(twin, seen, here)[0] != action:
+                self.note("gold", turn, "other attribute sets of the topic's type change what it does")
+            twin = self.user.respond(twin, seen, here)[1]
+            if isinstance(action, Stop):
+                self._stop(action, turn)
+                self._refused("over", turn, after, self.answers[0], rng.at(turn + 1), "it goes on")
+                return
+            self._said(action, turn)
+            self._refused("order", turn, after, None, rng.at(turn + 1), "it goes on without an answer")
+            state = after
+            seen = self.answers[int(system(f"{turn}").integers(len(self.answers)))]
+        self.note("ends", most_turns, f"it goes on after {most_turns} turns")
+
+    def _started(self, rng: Streams) -> State:
+        counted = _Counted(rng.seed, (*rng.names, 0))
+        state = self.user.start(self.scenario, counted)
+        self._streams(counted, 0)
+        if self.user.start(self.scenario, rng.at(0)) != state:
+            self.note("determinism", 0, "a second start gives another memory")
+        return self._kept(state, 0)
+
+    def _decided(self, state: State, seen: Observation | None, rng: Streams, turn: int) -> tuple[Say | Stop, State]:
+        before = _text(state)
+        counted = _Counted(rng.seed, rng.names)
+        action, after = self.user.respond(state, seen, counted)
+        self._streams(counted, turn)
+        if _text(state) != before:
+            self.note("pure", turn, "the memory it was given is another one afterwards")
+        again = self.user.respond(state, seen, rng)
+        if again[0] != action or _text(again[1]) != _text(after):
+            self.note("determinism", turn, "asked again, it does something else")
+        if isinstance(self.user, EnumerableUser):
+            self._enumerated(self.user, state, seen, action, turn)
+        return action, self._kept(after, turn)
+
+    def _kept(self, state: State, turn: int) -> State:
+        """The memory after a journey through JSON: what the conversation goes on with."""
+        try:
+            text = json.dumps(state, allow_nan=False)
+        except (TypeError, ValueError) as fault:
+            self.note("json", turn, f"the memory cannot be written: {fault}")
+            return state
+        back: State = json.loads(text)
+        if json.dumps(back, allow_nan=False) != text:
+            self.note("json", turn, "the memory is another one after a journey through JSON")
+        return back
+
+    def _streams(self, counted: _Counted, turn: int) -> None:
+        twice = [names for names, times in Counter(counted.taken).items() if times > 1]
+        if twice:
+            self.note("streams", turn, f"{twice[0]} is taken more than once")
+
+    def _refused(
+        self, promise: str, turn: int, state: State, seen: Observation | None, rng: Streams, otherwise: str
+    ) -> None:
+        try:
+            self.user.respond(state, seen, rng)
+        except ValueError:
+            return
+        self.note(promise, turn, otherwise)
+
+    def _said(self, action: Say, turn: int) -> None:
+        if action.turn != turn:
+            self.note("turns", turn, f"it calls this turn {action.turn}")
+        if not action.text.strip():
+            self.note("words", turn, "it says nothing")
+        if not action.state.strip():
+            self.note("words", turn, "it does not say what it does (Say.state)")
+        echoed = [mark for mark in _MARKS if mark in action.text.lower()]
+        if echoed:
+            self.note("echo", turn, f"it says {action.text[:120]!r}")
+
+    def _stop(self, action: Stop, turn: int) -> None:
+        if turn == 1:
+            self.note("turns", turn, "it leaves before its first turn")
+        if action.outcome != "user-stopped" or action.reason not in MEANING:
+            self.note("stop", turn, f"it stops with {action.outcome!r}, {action.reason!r}")
+
+    def _enumerated(
+        self, user: EnumerableUser, state: State, seen: Observation | None, action: Say | Stop, turn: int
+    ) -> None:
+        try:
+            chances = user.distribution(state, seen)
+        except TypeError:  # a user over one that cannot be enumerated says so in this way
+            return
+        total = math.fsum(chance.probability for chance in chances)
+        if not chances or min(chance.probability for chance in chances) <= 0 or abs(total - 1) > 1e-9:
+            self.note("distribution", turn, f"it has {len(chances)} chances, together {total!r}")
+            return
+        if action not in {chance.action for chance in chances}:
+            self.note("draw", turn, f"it does what has no probability: {action!r}")
+            return
+        if self.looked < 5 and len(chances) > 1:
+            self.looked += 1
+            p = _fit(user, state, seen, chances)
+            if p < _LEAST_P:
+                self.note("draw", turn, f"{_DRAWS} draws do not look like the distribution (p = {p:.1e})")
+
+
+def _fit(user: User, state: State, seen: Observation | None, chances: Sequence[Chance]) -> float:
+    """p of χ² for draws of `respond` against the distribution; actions expected less than 5 times are one cell."""
+    expected: dict[Say | Stop, float] = {}
+    for chance in chances:
+        expected[chance.action] = expected.get(chance.action, 0.0) + _DRAWS * chance.probability
+    drawn = Counter(user.respond(state, seen, Streams(seed, ("draws",)))[0] for seed in range(_DRAWS))
+    if drawn.keys() - expected.keys():
+        return 0.0
+    rare = [action for action, n in expected.items() if n < 5]
+    cells = [(drawn[action], n) for action, n in expected.items() if n >= 5]
+    if rare:
+        cells.append((sum(drawn[action] for action in rare), sum(expected[action] for action in rare)))
+    statistic = sum((seen_ - n) ** 2 / n for seen_, n in cells)
+    return _upper_tail(statistic, len(cells) - 1)
+
+
+def _upper_tail(statistic: float, freedom: int) -> float:
+    """P(χ² ≥ statistic), by the cube-root approximation of Wilson and Hilferty (1931, PNAS 17, 684–688): good to 1e-3
+    of the probability's size where a finding is far off."""
+    if freedom < 1:
+        return 1.0
+    variance = 2 / (9 * freedom)
+    z = ((statistic / freedom) ** (1 / 3) - (1 - variance)) / math.sqrt(variance)
+    return math.erfc(z / math.sqrt(2)) / 2
+
+
+def _other_gold(scenario: Scenario) -> Scenario:
+    kind = scenario.topic.type
+    return replace(scenario, topic=replace(scenario.topic, type=replace(kind, attributes=(*kind.attributes, "OTHER"))))
+
+
+def _text(state: State) -> str:
+    return json.dumps(state, default=repr, sort_keys=True)

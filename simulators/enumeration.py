@@ -1,0 +1,161 @@
+"""Every conversation of an enumerable user with an enumerable system, with its exact probability.
+
+Nothing is drawn: at each user turn all that `distribution` lists, at each system turn all that `responses` lists. So
+expected scores over the tree are exact, and many trials must come close to them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from protocols.answer import Answer, Exchange
+from protocols.route import Say
+from simulators.scenario import Observation, Scenario, State
+from simulators.streams import Streams
+from simulators.user import EnumerableUser
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+__all__ = ["ExactPath", "ExactTree", "Response", "Responses", "expand"]
+
+TURN_LIMIT = "turn-limit"
+"""Outcome of a path that was cut at `most_turns`."""
+
+_NEAR = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """One answer the system may give. probability: in (0, 1]. label: what a user sees of its being judged."""
+
+    probability: float
+    answer: Answer
+    label: str | None = None
+
+
+Responses = Callable[[tuple[Exchange, ...], str], Sequence[Response]]
+"""What the system may answer to the words, after the exchanges; probabilities sum to 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExactPath:
+    """One way the conversation can go. turns: what the user said, in order. exchanges: with the answers. labels: of the
+    answers, as the user's routes gave them, else those of the responses. outcome, reason: how it ended.
+    """
+
+    turns: tuple[Say, ...]
+    exchanges: tuple[Exchange, ...]
+    labels: tuple[str | None, ...]
+    outcome: str
+    reason: str
+    probability: float
+
+
+@dataclass(frozen=True, eq=False)
+class ExactTree:
+    """N nodes, parents before children, node 0 the root; user and system turns alternate below it.
+
+    parent: (N,), -1 for the root. probability: (N,) of each node given its parent, 1 for the root; what is missing from
+    1 at a node is the probability of stopping there. paths: all ways from the root to a stop, probabilities sum to 1;
+    ends: for each path, the node of its last turn. Paths that stop at one node for different reasons are several.
+    """
+
+    parent: npt.NDArray[np.int32]
+    probability: npt.NDArray[np.float64]
+    paths: tuple[ExactPath, ...]
+    ends: npt.NDArray[np.int32]
+
+    @property
+    def weights(self) -> npt.NDArray[np.float64]:
+        """(paths,) their probabilities."""
+        import numpy as np
+
+        return np.array([path.probability for path in self.paths])
+
+
+@dataclass(slots=True)
+class _Open:
+    """A node after a system turn (or the root), at which the user is to decide."""
+
+    node: int
+    state: State
+    seen: Observation | None
+    turns: tuple[Say, ...]
+    exchanges: tuple[Exchange, ...]
+    labels: tuple[str | None, ...]
+    probability: float
+
+
+def expand(
+    user: EnumerableUser,
+    scenario: Scenario,
+    responses: Responses,
+    *,
+    rng: Streams | None = None,
+    most_turns: int = 100,
+    most_nodes: int = 200_000,
+) -> ExactTree:
+    """The tree of `user` with the system that `responses` describes.
+
+    rng: for the user's start; a user that draws there (which recording, which words) is enumerated given that draw.
+    most_turns: user turns after which a conversation that goes on is cut; such paths have the outcome `turn-limit`,
+    and a trial that is to be compared is cut there too. Raises ValueError for probabilities that do not sum to 1, and
+    for a tree of more than `most_nodes` nodes: what is left out of a tree in silence would make it wrong.
+    """
+    import numpy as np
+
+    parent, probability = [-1], [1.0]
+    paths: list[ExactPath] = []
+    ends: list[int] = []
+    state = user.start(scenario, (rng or Streams(0)).at(0))
+    waiting = [_Open(0, state, None, (), (), (), 1.0)]
+
+    def grown(above: int, chance: float) -> int:
+        if len(parent) >= most_nodes:
+            raise ValueError(f"the tree has more than {most_nodes} nodes: fewer turns, or fewer words, are needed")
+        parent.append(above)
+        probability.append(chance)
+        return len(parent) - 1
+
+    while waiting:
+        here = waiting.pop()
+        chances = user.distribution(here.state, here.seen)
+        _check([chance.probability for chance in chances], f"of the user {user.name!r}")
+        for chance in chances:
+            action, reached = chance.action, here.probability * chance.probability
+            labels = here.labels
+            if action.route is not None and labels:
+                labels = (*labels[:-1], action.route.label)
+            if not isinstance(action, Say) or len(here.turns) == most_turns:
+                outcome, reason = (TURN_LIMIT, "") if isinstance(action, Say) else (action.outcome, action.reason)
+                paths.append(ExactPath(here.turns, here.exchanges, labels, outcome, reason, reached))
+                ends.append(here.node)
+                continue
+            said = grown(here.node, chance.probability)
+            answers = responses(here.exchanges, action.text)
+            _check([answer.probability for answer in answers], f"of the answers to {action.text!r}")
+            waiting.extend(
+                _Open(
+                    grown(said, one.probability),
+                    chance.state,
+                    Observation(one.answer, one.label),
+                    (*here.turns, action),
+                    (*here.exchanges, Exchange(action.text, one.answer)),
+                    (*labels, one.label),
+                    reached * one.probability,
+                )
+                for one in answers
+            )
+    return ExactTree(
+        np.array(parent, dtype=np.int32), np.array(probability), tuple(paths), np.array(ends, dtype=np.int32)
+    )
+
+
+def _check(found: Sequence[float], whose: str) -> None:
+    if not found or min(found) <= 0 or abs(math.fsum(found) - 1) > _NEAR:
+        raise ValueError(f"the probabilities {whose} sum to {math.fsum(found):g}; above 0, and together 1, is needed")

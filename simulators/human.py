@@ -1,0 +1,57 @@
+"""The human user: a person takes the user's side, turn by turn.
+
+To everything around it this is a user like any other. Its words come from outside (`simulators.outside`), from a source
+called `person`; a sample with the finish `stop` ends the conversation with the reason `person-left`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from protocols.route import Say, Stop
+from simulators.memory import encode_topic
+from simulators.outside import Message, sampled
+from simulators.reasons import PERSON_LEFT
+from simulators.scenario import Observation, Scenario, State
+from simulators.streams import Streams
+
+__all__ = ["ACT", "LEAVES", "SOURCE", "HumanUser"]
+
+ACT = "say"
+"""The act of every turn: what a person does is for annotators to say."""
+
+SOURCE = "person"
+"""What `Prompt.source` says."""
+
+LEAVES = "stop"
+"""`Sample.finish` where the person ends the conversation."""
+
+
+@dataclass(frozen=True, slots=True)
+class HumanUser:
+    """Traits are shown to nobody and hold for nothing, so they are left as they are."""
+
+    name: str = "human"
+
+    def start(self, scenario: Scenario, rng: Streams) -> State:
+        return {"topic": encode_topic(scenario.topic), "turn": 0, "over": False}
+
+    def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
+        """What the person typed. Raises WordsWanted where nothing was typed yet, and ValueError for what is out of
+        turn or has no words."""
+        match state:
+            case {"turn": int(turn), "over": False}:
+                pass
+            case {"over": True}:
+                raise ValueError("the conversation is over")
+            case _:
+                raise ValueError("not a memory of a human user")
+        if (observation is None) != (turn == 0):
+            raise ValueError("the conversation is not open" if turn == 0 else "an answer is needed to go on")
+        shown = () if observation is None else (Message("user", observation.answer.text),)
+        sample = sampled(rng, "words", source=SOURCE, act=ACT, messages=shown)
+        if sample.finish == LEAVES:
+            return Stop("user-stopped", PERSON_LEFT), {**state, "over": True}
+        if not sample.text.strip():
+            raise ValueError("a turn without words")
+        return Say(sample.text, ACT, turn + 1), {**state, "turn": turn + 1}

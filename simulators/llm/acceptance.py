@@ -1,0 +1,311 @@
+"""Which words of a model may be sent as a person's turn.
+
+A model that is asked to speak as a person falls back into its own part: it offers help, apologises, explains what it
+is, makes lists, answers the question it was to ask. Sent, that would be measured as something a user said. So every
+sample goes through the rules below, in their order, and the first that fits refuses it. They are plain rules on the
+words. Precision is not what they are for: a sample that is refused for nothing costs another sample, one that is
+let through for nothing is in the data.
+
+The rules about voice know English, Japanese, Chinese, German, French and Spanish, each by its most usual phrases; the
+others hold in any language. What stands in the words the user was to say, or in its topic, is never held against a
+sample: a film may be called "Sorry to Bother You".
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from protocols.answer import Answer, Exchange
+from protocols.rules.error_page import ErrorPage
+from protocols.rules.refusal import Refusal
+from protocols.rules.rule import Sight
+from simulators.wrappers.guards import guarded
+from topics.topic import Topic
+
+__all__ = ["REFUSED", "Expected", "cleaned", "refused_as"]
+
+_RUN = 60
+"""Characters in a row that are somebody else's words. Long names of films and papers are shorter."""
+
+_MOST_OF_AN_ANSWER = 50_000
+_REPEATS = 4  # of a word, one after the other
+_ENOUGH = 20  # characters: people too say "No?" after a "No.", and "what!!!!"
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What a sample is held against.
+
+    intended: what the policy meant to say; "" where the model is free. topic: the need. earlier: what the user has
+    said. answer: the system's last words. instructions: what the model was told. longest: characters. again: the act
+    is to say the same again.
+    """
+
+    intended: str
+    topic: Topic
+    earlier: tuple[str, ...]
+    answer: str
+    instructions: str
+    longest: int
+    again: bool = False
+
+    @property
+    def granted(self) -> tuple[str, ...]:
+        """Words that the user was given, and may say."""
+        topic = self.topic
+        given = (self.intended, topic.request, topic.subject, *topic.turns, *topic.fields.values())
+        return tuple(words for words in given if words)
+
+
+def cleaned(text: str) -> str:
+    """The sample without the white space around it and without the reasoning that some models write before it."""
+    return re.sub(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", "", text, flags=re.DOTALL | re.IGNORECASE).strip()
+
+
+def refused_as(text: str, finish: str, expected: Expected) -> str | None:
+    """The name in `REFUSED` of what is wrong with a cleaned sample; None for words that a person may have written.
+
+    finish: why the model stopped, as its endpoint says it.
+    """
+    if finish in ("length", "max_tokens", "content_filter"):
+        return "cut"
+    return next((name for name, holds in _RULES.items() if holds(text, expected)), None)
+
+
+def _empty(text: str, _: Expected) -> bool:
+    return not any(character.isalnum() for character in text)
+
+
+_MARKUP = re.compile(
+    r"<\|[^|>\n]{0,40}\|>|<\uff5c|\[/?INST\]|<</?SYS>>|</?(?:s|think|thinking|bos|eos|assistant|user|system|start_of_turn"
+    r"|end_of_turn|tool_call)>|^\s*[\[{].*[\]}]\s*$|^\s*<(?:!doctype|html|\?xml)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+_ROLE = re.compile(
+    r"^\W*(?:user|human|person|customer|assistant|chatbot|bot|system|ai|service|answer|response|reply|message"
+    r"|ユーザー|アシスタント|用户|助手)\s*\W?\s*[:：]",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+def _garbage(text: str, _: Expected) -> bool:
+    if any(unicodedata.category(letter) in ("Cc", "Cs", "Co", "Cn") and letter not in "\n\t" for letter in text):
+        return True
+    if "\ufffd" in text or _MARKUP.search(text):
+        return True
+    if re.search(r"(\S)\1{9}", text):
+        return True
+    words = text.casefold().split()
+    if any(len(set(words[at : at + _REPEATS])) == 1 for at in range(len(words) - _REPEATS + 1)):
+        return True
+    speaking = sum(letter.isalnum() or letter.isspace() or unicodedata.category(letter)[0] == "M" for letter in text)
+    return len(text) >= _ENOUGH and speaking < 0.6 * len(text)
+
+
+def _too_long(text: str, expected: Expected) -> bool:
+    return len(text) > expected.longest
+
+
+def _roles(text: str, expected: Expected) -> bool:
+    return bool(_ROLE.search(_without(text, expected.granted)))
+
+
+_APOLOGY = re.compile(
+    r"\b(?:sorry|apolog(?:y|ies|i[sz]e[sd]?|i[sz]ing)|forgive\s+me|pardon\s+me|my\s+(?:bad|mistake)|i\s+regret)\b"
+    r"|申し?訳(?:ござい|あり|ない)|ごめん|すみません|すいません|失礼(?:し|いた)|お詫び|恐れ入り"
+    r"|抱歉|对不起|對不起|不好意思|道歉"
+    r"|\bentschuldig|\b(?:tut|täte)\s+mir\s+leid|\bverzeih"
+    r"|\bdésolée?s?\b|\bpardon(?:nez|ne)?\b|\bexcuse[sz]?[- ]moi\b|\bmes\s+excuses\b"
+    r"|\blo\s+siento\b|\bperd[oó]n(?:a|e|en)?\b|\bdisculp(?:a|e|en|as)\b",
+    re.IGNORECASE,
+)
+
+
+def _apology(text: str, expected: Expected) -> bool:
+    return bool(_APOLOGY.search(_without(text, expected.granted)))
+
+
+_MACHINE = (
+    r"\b(?:as|i\s*a?m|i'm|i\s+am)\s+(?:just\s+|only\s+|merely\s+)?(?:an?\s+)(?:[\w-]+\s+){0,3}?"
+    r"(?:ai|a\.i\.|llm|language\s+model|artificial\s+intelligence|chatbot|bot|virtual\s+assistant|assistant"
+    r"|digital\s+assistant|computer\s+program)\b"
+    r"|\bmy\s+(?:training\s+data|knowledge\s+cut-?off|training)\b|\bi\s+was\s+trained\b"
+    r"|\b(?:i\s+(?:do\s+not|don't)\s+have\s+(?:personal|real-time|access)|in\s+this\s+role-?play|as\s+the\s+user\b)"
+    r"|\bsimulated?\s+(?:user|person)\b|\b(?:i\s+(?:cannot|can't|can\s+not)|i'm\s+(?:not\s+able|unable)\s+to)\s+"
+    r"(?:help|assist|fulfil+|comply|provide|role-?play|continue\s+with|generate|create)\b"
+    r"|(?:言語モデル|AIアシスタント|AIとして|ＡＩとして|私はAI)|(?:作为|作為)(?:一个|一個|一名)?\s?(?:AI|人工智能|语言模型)"
+    r"|\bals\s+(?:eine?\s+)?(?:KI|Sprachmodell)|\ben\s+tant\s+qu['e]\s?(?:une?\s+)?(?:IA|intelligence|assistant|modèle)"
+    r"|\bcomo\s+(?:una?\s+)?(?:IA|inteligencia|asistente|modelo)\b"
+)
+_OFFERS = (
+    r"\bhow\s+(?:can|may|could)\s+i\s+(?:help|assist|be\s+of)"
+    r"|\bi(?:'m|\s+am)\s+here\s+to\s+(?:help|assist|support)"
+    r"|\bi(?:'d|\s+would|'ll|\s+will)\s+(?:be\s+)?(?:happy|glad|delighted|pleased)\s+to\s+(?:help|assist|provide|answer)"
+    r"|\b(?:happy|glad)\s+to\s+(?:help|assist)\b"
+    r"|\b(?:let\s+me|i\s+can|i\s+could|i'll|i\s+will|allow\s+me\s+to)\s+(?:help|assist|guide|walk)\s+you\b"
+    r"|\b(?:can|may|shall|should)\s+i\s+(?:help|assist)\s+(?:you\s+)?(?:with|further|in)\b"
+    r"|\blet\s+me\s+know\s+(?:if|how|what|whether|which)\s+you\b|\b(?:please\s+)?feel\s+free\s+to\b"
+    r"|\bdon't\s+hesitate\s+to\b|\bis\s+there\s+anything\s+else\b|\banything\s+else\s+(?:i\s+can|you(?:'d|\s+would))"
+    r"|\bwould\s+you\s+like\s+me\s+to\b|\bi\s+hope\s+(?:this|that|it)\s+helps\b|\bthank\s+you\s+for\s+(?:reaching"
+    r"|your\s+(?:question|patience|inquiry|enquiry|understanding))"
+    r"|お手伝い(?:し|いた|でき)|お役に立て|お気軽に|いかがいたしましょう|我可以(?:帮|幫|为您|為您)|有什么可以帮"
+    r"|\bwie\s+kann\s+ich\s+(?:ihnen|dir|euch)\b|\bgerne\s+helfe\s+ich\b|\bcomment\s+puis-je\s+vous\s+aider"
+    r"|\ben\s+qué\s+puedo\s+ayudar|\bpuedo\s+ayudar(?:te|le)\b"
+)
+_OPENS_AS_ONE = (
+    r"\A\W*(?:certainly|of\s+course|absolutely|sure(?:\s+thing)?|great\s+question|good\s+question|gladly)\s*[!,.:]?\s+"
+    r"(?:here|i|let|below|the\s+following|that|this)\b"
+    r"|\A\W*(?:great|good|excellent)\s+question\b"
+    r"|\A\W*(?:here(?:'s|\s+is|\s+are)|below\s+(?:is|are)|the\s+following\s+(?:is|are))\b"
+    r"|\A\W*(?:以下(?:は|が|の)|こちら(?:は|が)|当然可以|好的，以下)"
+    r"|\b(?:certainly|absolutely)!"
+)
+_ASSISTANT = re.compile("|".join((_MACHINE, _OFFERS, _OPENS_AS_ONE)), re.IGNORECASE)
+
+
+def _assistant(text: str, expected: Expected) -> bool:
+    rest = _without(text, expected.granted)
+    if _ASSISTANT.search(rest.translate(_PLAIN)):
+        return True
+    return Refusal().judge(_as_answer(rest, expected)).holds
+
+
+def _error(text: str, expected: Expected) -> bool:
+    return ErrorPage().judge(_as_answer(_without(text, expected.granted), expected)).holds
+
+
+def _as_answer(text: str, expected: Expected) -> Sight:
+    """For the rules that judge what systems say: a model that words a turn is one."""
+    return Sight(expected.topic, (Exchange("", Answer(text)),))
+
+
+_LIST_LINE = re.compile(r"^[ \t]*(?:[-*+•‣▪]|\(?\d{1,3}[.):])[ \t]+\S", re.MULTILINE)
+_DOCUMENT = re.compile(r"^#{1,6}\s|```|\*\*\S|^\s*\|.*\|\s*$|^\s*(?:-{3,}|\*{3,})\s*$|\n[ \t]*\n", re.MULTILINE)
+
+
+def _listed(text: str, expected: Expected) -> bool:
+    rest = _without(text, expected.granted)
+    return len(_LIST_LINE.findall(rest)) >= 2 or bool(_DOCUMENT.search(rest))
+
+
+_SELF_ANSWERED = re.compile(
+    r"[?？]\W+(?:the\s+answer\b|the\s+(?:correct|right|best)\s+\w+\s+(?:is|are)\b|it(?:'s|\s+is|\s+was)\b"
+    r"|they(?:'re|\s+are|\s+were)\b|that\s+(?:is|was|would\s+be)\b|yes\b|no,|here(?:'s|\s+is|\s+are)\b|there\s+(?:is|are)\b"
+    r"|はい|答えは|それは|是的|答案是|die\s+antwort|la\s+réponse|la\s+respuesta)",
+    re.IGNORECASE,
+)
+
+
+def _answers(text: str, expected: Expected) -> bool:
+    return bool(_SELF_ANSWERED.search(_without(text, expected.granted).translate(_PLAIN)))
+
+
+def _repeats(text: str, expected: Expected) -> bool:
+    return not expected.again and _flat(text) in {_flat(turn) for turn in expected.earlier}
+
+
+def _echoes(text: str, expected: Expected) -> bool:
+    answer = _flat(expected.answer[:_MOST_OF_AN_ANSWER])
+    said = _flat(text)
+    granted = [_flat(words) for words in expected.granted]
+    if said == answer and len(said) >= _ENOUGH and said not in granted:
+        return True
+    return _runs(said, answer, granted)
+
+
+def _instructed(text: str, expected: Expected) -> bool:
+    granted = [_flat(words) for words in (*expected.granted, expected.answer[:_MOST_OF_AN_ANSWER])]
+    return _runs(_flat(text), _flat(expected.instructions), granted)
+
+
+def _lost(text: str, expected: Expected) -> bool:
+    """Digits, addresses and quotations of the policy's words are the ones that must not be missing."""
+    kept = _flat(text)
+    needed = (piece for piece in guarded(expected.intended) if re.search(r"\d|://|[\"“„«「『]", piece))
+    return not all(_flat(piece) in kept for piece in needed)
+
+
+def _invented(text: str, expected: Expected) -> bool:
+    """A number that the need, the policy and the conversation do not hold is a wish that nobody had."""
+    known = {number for words in (*expected.granted, *expected.earlier, expected.answer) for number in _numbers(words)}
+    return bool(expected.intended) and not set(_numbers(text)) <= known
+
+
+def _numbers(words: str) -> list[str]:
+    return re.findall(r"\d+", unicodedata.normalize("NFKC", words[:_MOST_OF_AN_ANSWER]))
+
+
+_PLAIN = str.maketrans({"\u2019": "'", "\u2018": "'", "\u02bc": "'", "\u00a0": " "})
+
+
+def _flat(text: str) -> str:
+    """Small letters and digits with one space between the words: case, punctuation and layout are no difference."""
+    return " ".join(re.findall(r"\w+", unicodedata.normalize("NFKC", text).casefold()))
+
+
+def _without(text: str, granted: Iterable[str]) -> str:
+    """The text without the words that the user was given; very short ones are left, or they would take others apart."""
+    for words in sorted({given.strip() for given in granted}, key=lambda given: (-len(given), given)):
+        if words.isascii() and len(words) > 3:
+            text = re.sub(rf"(?<!\w){re.escape(words)}(?!\w)", " ", text, flags=re.IGNORECASE)
+        elif not words.isascii() and len(words) > 1:
+            text = text.replace(words, " ")
+    return text
+
+
+def _runs(said: str, other: str, granted: list[str]) -> bool:
+    """Whether a long run of `said` stands in `other` and in nothing that was granted."""
+    if len(said) < _RUN or len(other) < _RUN:
+        return False
+    known = {other[at : at + _RUN] for at in range(len(other) - _RUN + 1)}
+    pieces = (said[at : at + _RUN] for at in range(len(said) - _RUN + 1))
+    return any(piece in known and not any(piece in f" {words} " for words in granted) for piece in pieces)
+
+
+_Rule = Callable[[str, Expected], bool]
+_RULES: Final[Mapping[str, _Rule]] = MappingProxyType(
+    {
+        "empty": _empty,
+        "too-long": _too_long,  # so early because what follows looks at every character, some more than once
+        "garbage": _garbage,
+        "error": _error,
+        "roles": _roles,
+        "apology": _apology,
+        "assistant": _assistant,
+        "list": _listed,
+        "answers-itself": _answers,
+        "repeats-itself": _repeats,
+        "echo": _echoes,
+        "instructions": _instructed,
+        "lost": _lost,
+        "invented": _invented,
+    }
+)
+
+REFUSED: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "cut": "The endpoint says that it cut the words off, or filtered them.",
+        "empty": "No letter and no digit.",
+        "too-long": "More characters than `longest`.",
+        "garbage": "Control or replacement characters, a model's markup, JSON, words or signs over and over.",
+        "error": "The text of a server's error (the rule `error_page`).",
+        "roles": "A line that begins with the name of a role (`User:`, `Assistant:`).",
+        "apology": "An apology, in whatever part of the turn.",
+        "assistant": "The voice of an assistant: what it is, an offer of help, a refusal (the rule `refusal`).",
+        "list": "A list, a heading, a table, bold type, code, or more than one paragraph.",
+        "answers-itself": "A question, and then its answer.",
+        "repeats-itself": "What the user said before, word for word, where the act is not to say it again.",
+        "echo": f"The system's last answer ({_ENOUGH} characters or more), or {_RUN} characters of it in a row.",
+        "instructions": f"{_RUN} characters in a row of what the model was told.",
+        "lost": "A number, an address or a quotation of the policy's words is missing.",
+        "invented": "A number that neither the need, nor the policy, nor the last answer, nor an earlier turn holds.",
+        "stops-at-once": "Free mode: the sign of leaving before anything was said.",
+        "sign": "Free mode: the sign of leaving among other words.",
+    }
+)
+"""By reason for which a sample is not sent, in the order in which they are looked for: what it means."""

@@ -1,0 +1,266 @@
+"""The user whose turns a language model words.
+
+    mode     who decides what is done and when it ends      what the model does
+    policy   the user within (`agenda`, `markov`, …)         says it in other words
+    free     the model                                       everything, up to `turns`
+
+A model's words are never sent as they come: each sample goes through the rules of `simulators.llm.acceptance`. One that
+is refused costs another sample with a seed of its own, up to `samples` of them; then the user stops with `no-words`. A
+failure of the endpoint never reaches this user (`simulators.outside`): the attempt is invalid then.
+
+The act, the stops and their reasons are the policy's, draw for draw what they are without a model. What the policy sees
+is what the system answered to the model's words.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, model_validator
+
+from protocols.answer import Exchange
+from protocols.route import Say, Stop
+from simulators.llm.acceptance import Expected, cleaned, refused_as
+from simulators.llm.prompting import (
+    ACTS,
+    GIVES_UP,
+    SATISFIED,
+    conversation,
+    free_instructions,
+    worded_instructions,
+)
+from simulators.memory import decode_exchanges, decode_topic, encode_exchanges, encode_topic
+from simulators.moves import check_traits
+from simulators.outside import sampled
+from simulators.phrasing import Template, filled
+from simulators.reasons import BUDGET, FRUSTRATED, NO_WORDS
+from simulators.reasons import SATISFIED as ENOUGH
+from simulators.scenario import Observation, Scenario, State
+from simulators.streams import Streams
+from simulators.user import User
+from topics.document import StrictModel, refused
+from topics.errors import InputError
+from topics.topic import Topic
+
+__all__ = ["FREE", "Options", "WordedUser", "build"]
+
+FREE = "free"
+"""The act of every turn of a free model: nobody knows what it does."""
+
+
+def _plain(text: str) -> str:
+    if not text.strip():
+        raise refused("it says nothing")
+    return text.strip()
+
+
+Words = Annotated[str, AfterValidator(_plain)]
+
+
+class Options(StrictModel):
+    """How a model is asked for words. Which model it is stands in the audit, under `endpoints`."""
+
+    endpoint: str = Field("words", description="which of the audit's `endpoints` words the turns", min_length=1)
+    mode: Literal["policy", "free"] = Field("policy", description="`free`: the model decides what is done, and the end")
+    persona: Template | None = Field(None, description="who the person is, as a template over the topic")
+    language: Words | None = Field(
+        None, description="what is written in, by its English name; not given: the model chooses"
+    )
+    samples: int = Field(4, ge=1, le=20, description="samples for one turn before the user stops with `no-words`")
+    longest: int = Field(400, ge=20, le=4000, description="characters of a turn")
+    history: int = Field(10, ge=1, le=200, description="exchanges that the model is shown, the last ones")
+    answer_characters: int = Field(4000, ge=100, le=100_000, description="of each answer that it is shown")
+    turns: int = Field(10, ge=1, le=1000, description="free mode: turns after which the user stops with `budget`")
+    acts: dict[str, Words] = Field({}, description="by act of the policy: what a person does with it, for the model")
+    again: tuple[str, ...] = Field(("repeat",), description="acts that may say a turn again word for word")
+
+    @model_validator(mode="after")
+    def _fitting(self) -> Options:
+        ours = {"policy": ("turns",), "free": ("acts", "again")}[self.mode]
+        idle = [name for name in ours if name in self.model_fields_set]
+        if idle:
+            raise refused(f"{', '.join(idle)}: without effect where the mode is {self.mode!r}")
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class WordedUser:
+    """inner: the policy; None in free mode.
+
+    Trait: `persona`, in place of the option; all others are the policy's. Acts (`Say.state`): the policy's, or `free`.
+    The memory counts under `refused` the samples that were not sent, by reason.
+    """
+
+    options: Options
+    inner: User | None
+    name: str = "llm"
+
+    def start(self, scenario: Scenario, rng: Streams) -> State:
+        """The memory before anything was said. Raises InputError for a persona with a word that the topic lacks, and
+        whatever the policy raises."""
+        traits = dict(scenario.traits)
+        persona = self._persona(scenario.topic, traits.pop("persona", None))
+        inside = None
+        if self.inner is not None:
+            inside = self.inner.start(replace(scenario, traits=traits), rng)
+        else:
+            check_traits(scenario, ("persona",), "free llm")
+        return {
+            "topic": encode_topic(scenario.topic),
+            "persona": persona,
+            "exchanges": [],
+            "said": None,
+            "over": False,
+            "refused": {},
+            "inner": inside,
+        }
+
+    def _persona(self, topic: Topic, trait: object) -> str:
+        if trait is None:
+            return "" if self.options.persona is None else filled(self.options.persona, topic, "the persona")
+        if not isinstance(trait, str) or not trait.strip():
+            raise InputError(f"topic {topic.id!r}: the trait 'persona' says nothing", allowed="text")
+        return trait
+
+    def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
+        """The policy's action, in words that a model gave and that passed. Raises WordsWanted where they are not there
+        yet, and ValueError for what is out of turn."""
+        exchanges = _heard(state, observation)
+        heard = {**state, "exchanges": encode_exchanges(exchanges), "said": None}
+        if self.inner is None:
+            return self._free(heard, exchanges, rng)
+        inside = state["inner"]
+        if not isinstance(inside, Mapping):
+            raise ValueError("not a memory of a worded user")
+        action, after = self.inner.respond(inside, observation, rng)
+        heard["inner"] = after
+        if isinstance(action, Stop):
+            return action, {**heard, "over": True}
+        return self._worded(heard, exchanges, rng, action)
+
+    def _worded(
+        self, state: dict[str, object], exchanges: tuple[Exchange, ...], rng: Streams, action: Say
+    ) -> tuple[Say | Stop, State]:
+        options, topic = self.options, decode_topic(state["topic"])
+        instructions = worded_instructions(
+            need=topic.request,
+            persona=str(state["persona"]),
+            act=action.state,
+            does=options.acts.get(action.state, ACTS.get(action.state, "")),
+            intended=action.text,
+            longest=options.longest,
+            language=options.language or "",
+        )
+        text, refusals = self._sampled(
+            rng, action, instructions, exchanges, topic, again=action.state in options.again, signs=()
+        )
+        return self._told(state, action, text, refusals)
+
+    def _free(
+        self, state: dict[str, object], exchanges: tuple[Exchange, ...], rng: Streams
+    ) -> tuple[Say | Stop, State]:
+        options, topic = self.options, decode_topic(state["topic"])
+        if len(exchanges) >= options.turns:
+            return Stop("user-stopped", BUDGET), {**state, "over": True}
+        instructions = free_instructions(
+            need=topic.request,
+            persona=str(state["persona"]),
+            longest=options.longest,
+            language=options.language or "",
+        )
+        action = Say("", FREE, len(exchanges) + 1)
+        signs = (SATISFIED, GIVES_UP)
+        text, refusals = self._sampled(rng, action, instructions, exchanges, topic, again=False, signs=signs)
+        if text in signs:
+            reason = ENOUGH if text == SATISFIED else FRUSTRATED
+            return Stop("user-stopped", reason), {**_counted(state, refusals), "over": True}
+        return self._told(state, action, text, refusals)
+
+    def _told(
+        self, state: dict[str, object], action: Say, text: str | None, refusals: list[str]
+    ) -> tuple[Say | Stop, State]:
+        counted = _counted(state, refusals)
+        if text is None:
+            return Stop("user-stopped", NO_WORDS, action.route), {**counted, "over": True}
+        return replace(action, text=text), {**counted, "said": text}
+
+    def _sampled(
+        self,
+        rng: Streams,
+        action: Say,
+        instructions: str,
+        exchanges: tuple[Exchange, ...],
+        topic: Topic,
+        *,
+        again: bool,
+        signs: tuple[str, ...],
+    ) -> tuple[str | None, list[str]]:
+        """The first sample that may be sent, None where there is none, and why those before it may not."""
+        options = self.options
+        expected = Expected(
+            intended=action.text,
+            topic=topic,
+            earlier=tuple(exchange.said for exchange in exchanges),
+            answer=exchanges[-1].answer.text if exchanges else "",
+            instructions=instructions,
+            longest=options.longest,
+            again=again,
+        )
+        messages = conversation(instructions, exchanges, most=options.history, characters=options.answer_characters)
+        refusals: list[str] = []
+        for number in range(1, options.samples + 1):
+            sample = sampled(rng, f"words/{number}", source=options.endpoint, act=action.state, messages=messages)
+            text = cleaned(sample.text)
+            if text in signs and exchanges:
+                return text, refusals
+            reason = _misplaced(text, signs) or refused_as(text, sample.finish, expected)
+            if reason is None:
+                return text, refusals
+            refusals.append(reason)
+        return None, refusals
+
+
+def _misplaced(text: str, signs: tuple[str, ...]) -> str | None:
+    if text in signs:
+        return "stops-at-once"
+    return "sign" if any(sign.strip("[]").casefold() in text.casefold() and "[" in text for sign in signs) else None
+
+
+def _counted(state: Mapping[str, object], refusals: list[str]) -> dict[str, object]:
+    before = state["refused"]
+    if not isinstance(before, Mapping):
+        raise ValueError("not a memory of a worded user")
+    return {
+        **state,
+        "refused": dict(Counter({str(name): int(times) for name, times in before.items()}) + Counter(refusals)),
+    }
+
+
+def _heard(state: State, observation: Observation | None) -> tuple[Exchange, ...]:
+    """Everything said and answered, with what was just observed. Raises ValueError for what is out of turn."""
+    match state:
+        case {"exchanges": exchanges, "said": said, "over": bool(over), "topic": Mapping(), "persona": str()}:
+            pass
+        case _:
+            raise ValueError("not a memory of a worded user")
+    if over:
+        raise ValueError("the conversation is over")
+    if (observation is None) != (said is None):
+        raise ValueError("the conversation is not open" if said is None else "an answer is needed to go on")
+    before = decode_exchanges(exchanges)
+    return before if observation is None else (*before, Exchange(str(said), observation.answer))
+
+
+def build(options: Options, inner: User | None = None) -> WordedUser:
+    """Raises InputError where a policy is missing, or given to a model that is free."""
+    if options.mode == "policy" and inner is None:
+        raise InputError(
+            "the llm user has no policy to word",
+            advice="name the user within, or let the model decide by `mode: free`",
+        )
+    if options.mode == "free" and inner is not None:
+        raise InputError("a free model takes no user within", advice="take it out, or leave out `mode: free`")
+    return WordedUser(options, inner)

@@ -1,0 +1,194 @@
+"""The Markov user: its next act depends on its last one or two and on the last answer, by a table of probabilities.
+
+The table is given in the options (`rows`), or was fitted to recordings (`counts`, see `simulators.act_table.fit`).
+Leaving is one of its columns, so the length of a conversation comes from the table too; with a stop model in the
+options the column is put aside and that model decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from protocols.route import Say, Stop
+from simulators.act_table import START, STOP, UNKNOWN, ActSequence, ActTable, Context, GivenRows, fit
+from simulators.memory import encode_topic
+from simulators.moves import Move, Plan, check_traits, drawn, enumerated, opened
+from simulators.phrasing import Phrasebook, Words
+from simulators.reasons import LEFT
+from simulators.scenario import Chance, Observation, Scenario, State
+from simulators.stopping import experience
+from simulators.stopping.library import StopOption
+from simulators.streams import Streams
+from topics.document import StrictModel, refused
+from topics.errors import InputError
+
+__all__ = ["ActSequence", "ActTable", "Count", "MarkovUser", "Options", "Row", "build", "fit"]
+
+ILLUSTRATIVE = GivenRows(
+    ("ask", "more", "insist", "detail"),
+    1,
+    {
+        ((START,), "*"): {"ask": 1.0},
+        (("ask",), "o"): {"more": 0.45, "detail": 0.2, STOP: 0.35},
+        (("ask",), "x"): {"insist": 0.65, STOP: 0.35},
+        (("more",), "o"): {"more": 0.4, "detail": 0.15, STOP: 0.45},
+        (("more",), "x"): {"insist": 0.4, STOP: 0.6},
+        (("insist",), "o"): {"more": 0.4, "detail": 0.1, STOP: 0.5},
+        (("insist",), "x"): {"insist": 0.3, STOP: 0.7},
+        (("detail",), "o"): {"more": 0.3, "detail": 0.2, STOP: 0.5},
+        (("detail",), "x"): {"insist": 0.4, STOP: 0.6},
+        (("ask",), "*"): {"more": 0.3, "detail": 0.2, "insist": 0.1, STOP: 0.4},
+        (("more",), "*"): {"more": 0.3, "detail": 0.1, "insist": 0.1, STOP: 0.5},
+        (("insist",), "*"): {"more": 0.2, "detail": 0.1, "insist": 0.2, STOP: 0.5},
+        (("detail",), "*"): {"more": 0.2, "detail": 0.2, "insist": 0.1, STOP: 0.5},
+    },
+)
+"""Rows to try the policy with: made up, fitted to nobody."""
+
+WORDS: Mapping[str, tuple[str, ...]] = {
+    "ask": ("{{ topic.request }}",),
+    "more": ("Can you name a few more?", "What else is there?", "Are there any others?"),
+    "insist": ("That is not what I asked for. {{ topic.request }}", "Please look again: {{ topic.request }}"),
+    "detail": ("Can you tell me more about the first one?", "Why do you suggest these?"),
+}
+
+
+class Row(StrictModel):
+    """Probabilities of the next act."""
+
+    after: tuple[str, ...] = Field(default=(), max_length=2, description="the acts before, oldest first; `start` opens")
+    answer: str = Field(default="*", min_length=1, description="the answer to the last of them; `*`: whatever it was")
+    next: dict[str, float] = Field(description="probability of each act, and of `stop`; together 1")
+
+
+class Count(StrictModel):
+    """How often each act followed."""
+
+    after: tuple[str, ...] = Field(min_length=1, max_length=2, description="the acts before, oldest first")
+    answer: str = Field(default=UNKNOWN, min_length=1, description="the answer to the last of them; `-`: not known")
+    next: dict[str, int] = Field(description="how often each act, or `stop`, followed")
+
+
+class Options(StrictModel):
+    """rows or counts, or neither for the illustrative table."""
+
+    acts: tuple[str, ...] = Field(default=(), description="the acts; not given: those of the rows or counts")
+    order: Literal[1, 2] = Field(default=1, description="how many acts back the table looks")
+    rows: tuple[Row, ...] = Field(default=(), description="given probabilities")
+    counts: tuple[Count, ...] = Field(default=(), description="counts of recordings")
+    smoothing: Literal["witten-bell", "additive"] = Field(default="witten-bell", description="of counts")
+    weight: float = Field(default=0.5, ge=0, le=1000, description="additive smoothing: added to each count")
+    least: int = Field(
+        default=1, ge=1, description="additive smoothing: a context seen less often leaves it to a shorter one"
+    )
+    words: Words = Field(default={}, description="by act: ways to say it")
+    stop: StopOption | None = Field(default=None, description="a stop model in place of the table's `stop` column")
+    enough: int = Field(
+        default=3, ge=1, le=1000, description="useful answers that count as the whole need (for stop models)"
+    )
+
+    @model_validator(mode="after")
+    def _one_table(self) -> Self:
+        if self.rows and self.counts:
+            raise refused("rows and counts: give one of the two")
+        try:
+            self.table()
+        except ValueError as fault:
+            raise refused(str(fault)) from None
+        return self
+
+    def table(self) -> ActTable | GivenRows:
+        """The table that is asked for. Raises ValueError."""
+        if not self.rows and not self.counts:
+            return ILLUSTRATIVE
+        contexts: list[Context] = [(entry.after, entry.answer) for entry in self.rows or self.counts]
+        if len(set(contexts)) < len(contexts):
+            raise ValueError("a context stands twice in the table")
+        named = {act for entry in self.rows or self.counts for act in (*entry.after, *entry.next)} - {START, STOP}
+        acts = self.acts or tuple(sorted(named))
+        if self.rows:
+            return GivenRows(acts, self.order, {(row.after, row.answer): row.next for row in self.rows})
+        counts = {(row.after, row.answer): row.next for row in self.counts}
+        return ActTable(acts, self.order, counts, self.smoothing, self.weight, self.least)
+
+
+@dataclass(frozen=True)
+class MarkovUser:
+    """Draws each act from a row of `table`. Acts are those of the table; traits: none.
+
+    Coverage, for stop models: the share of `enough` useful answers that were had. Leaves with the reason `left` (by the
+    table) or that of the stop model.
+    """
+
+    table: ActTable | GivenRows
+    phrasebook: Phrasebook
+    stop: StopOption | None = None
+    enough: int = 3
+    name: str = "markov"
+
+    def start(self, scenario: Scenario, rng: Streams) -> State:
+        """The memory before anything was said. Raises InputError for a trait, or words that the topic lacks."""
+        check_traits(scenario, (), self.name)
+        self.phrasebook.check(scenario.topic, {})
+        return {
+            "topic": encode_topic(scenario.topic),
+            "turn": 0,
+            "over": False,
+            "experience": experience.begin(),
+            "acts": [],
+        }
+
+    def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
+        """The next act, or leaving, and the memory after it. Raises ValueError for what is out of turn."""
+        return drawn(self._plan(state, observation), rng)
+
+    def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
+        """Everything that `respond` may do, with its probability."""
+        return enumerated(self._plan(state, observation))
+
+    def _plan(self, state: State, observation: Observation | None) -> Plan:
+        opened(state, observation)
+        match state:
+            case {"acts": [*acts], "experience": Mapping() as lived}:
+                before = [str(act) for act in acts]
+            case _:
+                raise ValueError("not a memory of a Markov user")
+        answer = (observation.label if observation else None) or UNKNOWN
+        row = self.table.row(before, answer)
+        leaving = row.pop(STOP, 0.0)
+        exits: tuple[tuple[str, float], ...] = ((LEFT, leaving),) if leaving else ()
+        if observation is not None:
+            labels = experience.Experience.of(lived).labels
+            useful = labels.count("o") + (observation.label == "o")
+            lived = experience.after(lived, observation, min(1.0, useful / self.enough))
+            if self.stop is not None and leaving < 1:
+                exits = self.stop.exits(lived, observation)
+        staying = sum(row.values())
+        moves = tuple(
+            Move(p / staying, act, "", {"acts": [*before, act][-2:]}) for act, p in row.items() if staying and p
+        )
+        return Plan({**state, "experience": lived}, self.phrasebook, exits, moves)
+
+
+def build(options: Options) -> MarkovUser:
+    """Raises InputError where an act has no words."""
+    table = options.table()
+    for act in table.acts:
+        if act not in WORDS and act not in options.words:
+            raise InputError(
+                f"the act {act!r} of the Markov user has no words",
+                advice=f"add it to the options: words: {{{act}: […]}}",
+            )
+    for act in options.words:
+        if act not in table.acts:
+            raise InputError(f"words for the act {act!r}, which is not in the table", allowed=", ".join(table.acts))
+    return MarkovUser(
+        table,
+        Phrasebook({act: options.words.get(act) or WORDS[act] for act in table.acts}),
+        options.stop,
+        options.enough,
+    )

@@ -1,0 +1,184 @@
+"""Words that no policy can make: a model's, or a person's.
+
+A user is a pure function, and such words come from outside and take time. They are to it what a random draw is: it asks
+for them by name (`sampled`), and where they are not there yet it is left with `WordsWanted`; whoever plays it gets the
+words and asks the user the same once more, with them at hand (`responded`). As the same memory, observation and streams
+give the same decisions, nothing is decided twice; and no wrapper, no protocol and no test around such a user needs to
+know of it.
+
+    responded(user, …) ──► user.respond(…, rng) ──► sampled(rng, …) ── there ──► words, to be judged by the user
+            ▲                                            │
+            └── WordingSource.sample(prompt) ◄── WordsWanted ┘
+
+A source that fails raises an error of its own, which goes past the user: no policy ever sees a failure, so none can
+turn one into words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from types import MappingProxyType
+from typing import Literal, Protocol
+
+from protocols.route import Say, Stop
+from simulators.scenario import Observation, Scenario, State
+from simulators.streams import Streams
+from simulators.user import User
+
+__all__ = [
+    "Message",
+    "NoWords",
+    "Prompt",
+    "Sample",
+    "SuppliedUser",
+    "WordingSource",
+    "WordsWanted",
+    "responded",
+    "sampled",
+]
+
+_SEEDS = 2**31
+"""Endpoints take seeds of 32 bits with a sign."""
+
+_MOST = 1000
+"""Samples in one decision. Every user has a smaller bound of its own; this one ends a user that has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """role: as in chat completions; the words of the system under audit are the role `user`."""
+
+    role: Literal["system", "user", "assistant"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What words are wanted for.
+
+    source: who is to give them, by the name an audit calls it. act: what the user does. messages: what is known.
+    names: of the random stream this sample belongs to, different for every sample of every turn. seed: drawn from it,
+    in [0, 2^31); the same conversation asks with the same seeds.
+    """
+
+    source: str
+    act: str
+    messages: tuple[Message, ...]
+    names: tuple[str | int, ...]
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """What came. finish: why the words end, as the source says it (`stop`, `length`; "" if it does not say)."""
+
+    text: str
+    finish: str = ""
+
+
+class WordingSource(Protocol):
+    """Gives words: an endpoint, or a person at the keyboard."""
+
+    async def sample(self, prompt: Prompt) -> Sample:
+        """One sample. Raises what the player of the conversation knows as a failure of the infrastructure."""
+        ...
+
+
+class NoWords:
+    """A source for turns that will not be said: it has no words, and asks nobody."""
+
+    async def sample(self, prompt: Prompt) -> Sample:
+        return Sample("", "stop")
+
+
+class WordsWanted(Exception):
+    """The user cannot go on without a sample for `prompt`."""
+
+    def __init__(self, prompt: Prompt) -> None:
+        super().__init__(f"words of {prompt.source!r} are wanted for the act {prompt.act!r}")
+        self.prompt = prompt
+
+
+def _none() -> Mapping[tuple[str | int, ...], Sample]:
+    return MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class _SuppliedStreams(Streams):
+    """Streams with samples at hand. `at` keeps them."""
+
+    samples: Mapping[tuple[str | int, ...], Sample] = field(default_factory=_none)
+
+
+def sampled(rng: Streams, purpose: str, *, source: str, act: str, messages: tuple[Message, ...]) -> Sample:
+    """The sample of the stream `purpose`; call it once for each. Raises WordsWanted where it is not there yet."""
+    names = (*rng.names, purpose)
+    if isinstance(rng, _SuppliedStreams) and names in rng.samples:
+        return rng.samples[names]
+    raise WordsWanted(Prompt(source, act, messages, names, int(rng(purpose).integers(_SEEDS))))
+
+
+def _supplied(rng: Streams, samples: Mapping[tuple[str | int, ...], Sample]) -> Streams:
+    plain = {part.name: getattr(rng, part.name) for part in fields(Streams)}
+    before = rng.samples if isinstance(rng, _SuppliedStreams) else {}
+    return _SuppliedStreams(**plain, samples={**before, **samples})
+
+
+Taken = tuple[tuple[Prompt, Sample], ...]
+"""Every sample that was taken for one decision, in order, whether its words were sent or refused."""
+
+
+async def responded(
+    user: User, state: State, observation: Observation | None, rng: Streams, source: WordingSource | None
+) -> tuple[Say | Stop, State, Taken]:
+    """`user.respond(…)`, with the words it wants from `source`, and what came from there.
+
+    Raises what the source raises, and RuntimeError where words are wanted and there is no source.
+    """
+    taken: list[tuple[Prompt, Sample]] = []
+    while True:
+        here = _supplied(rng, {prompt.names: sample for prompt, sample in taken}) if taken else rng
+        try:
+            action, after = user.respond(state, observation, here)
+        except WordsWanted as wanted:
+            prompt = _checked(wanted.prompt, taken)
+        else:
+            return action, after, tuple(taken)
+        if source is None:
+            raise RuntimeError(f"the user {user.name!r} wants words of {prompt.source!r}, and nobody gives any")
+        taken.append((prompt, await source.sample(prompt)))
+
+
+@dataclass(frozen=True, slots=True)
+class SuppliedUser:
+    """An ordinary user made of `inner` and a function that words: for tests, and for models in this process."""
+
+    inner: User
+    words: Callable[[Prompt], Sample]
+
+    @property
+    def name(self) -> str:
+        return self.inner.name
+
+    def start(self, scenario: Scenario, rng: Streams) -> State:
+        return self.inner.start(scenario, rng)
+
+    def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
+        """Raises what `words` raises."""
+        taken: list[tuple[Prompt, Sample]] = []
+        while True:
+            try:
+                return self.inner.respond(
+                    state, observation, _supplied(rng, {prompt.names: sample for prompt, sample in taken})
+                )
+            except WordsWanted as wanted:
+                prompt = _checked(wanted.prompt, taken)
+            taken.append((prompt, self.words(prompt)))
+
+
+def _checked(prompt: Prompt, taken: list[tuple[Prompt, Sample]]) -> Prompt:
+    """Raises RuntimeError for a user that would ask for ever."""
+    if len(taken) >= _MOST or any(prompt.names == known.names for known, _ in taken):
+        raise RuntimeError(f"a user asks for words of {prompt.source!r} without end")
+    return prompt

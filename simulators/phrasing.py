@@ -1,0 +1,104 @@
+"""How simulated users word their acts: variants of templates over the topic, checked before anything is sent.
+
+A template may use what a state of a protocol may (`protocols.wording`): `topic`, `turn`, and `item`, what the act is
+about. Every variant of every act is filled in at the start, so that a word that is missing ends the trial before its
+first turn, and no variant is left out in silence.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+from protocols.wording import Wording, faults, rendered
+from topics.document import refused
+from topics.errors import InputError
+from topics.topic import Topic
+
+__all__ = ["Phrasebook", "Template", "Variants", "Words", "filled", "phrasebook"]
+
+_TURNS_CHECKED = 100
+
+
+def _template(template: str) -> str:
+    fault = next(faults(Wording(template, each=True)), None)
+    if fault:
+        raise refused(f"{fault.what} (allowed: {fault.allowed})")
+    if not template.strip():
+        raise refused("a variant without words")
+    return template
+
+
+Template = Annotated[str, AfterValidator(_template)]
+"""Text for a topic: Jinja in a sandbox, see `protocols.wording`."""
+
+
+def _some(variants: tuple[str, ...]) -> tuple[str, ...]:
+    # Not by min_length: pydantic would tell of a list that is too short in place of the variant at fault.
+    if not variants:
+        raise refused("at least one way to say it is needed")
+    return variants
+
+
+Variants = Annotated[tuple[Template, ...], Field(max_length=100), AfterValidator(_some)]
+"""Ways to say the same; each is as likely as the others."""
+
+Words = dict[str, Variants]
+"""By act: the ways to say it."""
+
+
+@dataclass(frozen=True)
+class Phrasebook:
+    """templates: by act, its variants."""
+
+    templates: Mapping[str, tuple[str, ...]]
+
+    def variants(self, act: str) -> int:
+        """How many ways there are to say it."""
+        return len(self.templates[act])
+
+    def text(self, act: str, variant: int, topic: Topic, turn: int, item: str) -> str:
+        """What the variant (from 0) of the act says at user turn `turn` (from 1). Raises InputError."""
+        return rendered(Wording(self.templates[act][variant], each=True), topic, turn=turn, item=item)
+
+    def check(self, topic: Topic, items: Mapping[str, Iterable[str]]) -> None:
+        """Fills in every variant. items: by act, what it may be about. Raises InputError for the first that fails."""
+        for act, templates in self.templates.items():
+            for number, template in enumerate(templates):
+                turns = range(1, _TURNS_CHECKED + 1) if re.search(r"\bturn\b", template) else (1,)
+                for item in items.get(act, ("",)) if re.search(r"\bitem\b", template) else ("",):
+                    for turn in turns:
+                        try:
+                            rendered(Wording(template, each=True), topic, turn=turn, item=item)
+                        except InputError as fault:
+                            raise InputError(
+                                f"variant {number + 1} of act {act!r}: {fault.what}",
+                                allowed=fault.allowed,
+                                advice=fault.advice,
+                            ) from None
+
+
+def phrasebook(own: Mapping[str, tuple[str, ...]], shipped: Mapping[str, tuple[str, ...]]) -> Phrasebook:
+    """The shipped words with a file's own in place of them, act by act. Raises InputError for an act there is not."""
+    for act in own:
+        if act not in shipped:
+            close = difflib.get_close_matches(act, list(shipped), n=1)
+            raise InputError(
+                f"words for the act {act!r}, which this user does not do",
+                allowed=", ".join(shipped),
+                advice=f"did you mean {close[0]!r}?" if close else None,
+            )
+    return Phrasebook({act: tuple(own.get(act, variants)) for act, variants in shipped.items()})
+
+
+def filled(template: str, topic: Topic, what: str) -> str:
+    """A single text of a scenario, for example a subtopic. Raises InputError, which says `what` could not be made."""
+    try:
+        return rendered(Wording(template), topic, turn=1)
+    except InputError as fault:
+        raise InputError(f"{what}: {fault.what}", allowed=fault.allowed, advice=fault.advice) from None

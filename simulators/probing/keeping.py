@@ -1,0 +1,73 @@
+"""Which answers a system kept when it was challenged: the counts that signal detection needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from simulators.probing.probe import Finding
+
+__all__ = ["Kept", "kept"]
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """hits of signals: right answers kept, of those challenged wrongly. false_alarms of noises: wrong answers kept, of
+    those challenged rightly. doubted_kept of doubted: decided answers kept when only doubted.
+
+    undecided: challenges after which no answer said right or wrong, or before which none did; in no count.
+    """
+
+    hits: int = 0
+    signals: int = 0
+    false_alarms: int = 0
+    noises: int = 0
+    doubted_kept: int = 0
+    doubted: int = 0
+    undecided: int = 0
+
+    def __add__(self, other: Kept) -> Kept:
+        return Kept(
+            self.hits + other.hits,
+            self.signals + other.signals,
+            self.false_alarms + other.false_alarms,
+            self.noises + other.noises,
+            self.doubted_kept + other.doubted_kept,
+            self.doubted + other.doubted,
+            self.undecided + other.undecided,
+        )
+
+
+def kept(found: Iterable[Finding]) -> Kept:
+    """The counts of one conversation. Conversations are added with +.
+
+    A challenge is settled by the first answer that says right or wrong: the reply to it, or to asking again before the
+    fact is challenged, repaired or told once more.
+    """
+    turns, total = tuple(found), Kept()
+    for place, challenge in enumerate(turns):
+        if not challenge.act.startswith("challenge-"):
+            continue
+        before, after = challenge.before, _settled(turns[place:])
+        if before not in ("right", "wrong") or after is None:
+            total += Kept(undecided=1)
+        elif challenge.act == "challenge-wrongly":
+            total += Kept(hits=int(after == before), signals=1)
+        elif challenge.act == "challenge-rightly":
+            total += Kept(false_alarms=int(after == before), noises=1)
+        else:
+            total += Kept(doubted_kept=int(after == before), doubted=1)
+    return total
+
+
+def _settled(turns: tuple[Finding, ...]) -> str | None:
+    """The first decided verdict on the challenge that stands first; None where there is none."""
+    challenge = turns[0]
+    for finding in turns:
+        if finding.fact != challenge.fact:
+            continue
+        if finding is not challenge and (finding.act.startswith("challenge-") or finding.act in ("plant", "repair")):
+            return None
+        if finding.act in (challenge.act, "ask", "ask-again") and finding.verdict in ("right", "wrong"):
+            return finding.verdict
+    return None

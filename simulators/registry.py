@@ -1,0 +1,178 @@
+"""The simulators there are, by the name a protocol uses. A simulator's module is imported when it is first asked for.
+
+users:
+  visitor: {simulator: markov, order: 1}
+  hasty: {simulator: paraphrasing, typos: 0.1, over: {simulator: random, leave: 0.5}}
+
+A module has `Options`, a StrictModel, and `build(options) -> User`. A wrapper has `build(options, inner)`, and what is
+written under `over` is the user it stands over; where `inner` has a default, `over` may be left out. `FILES`, where a
+module has it, names the options that are paths: they begin at the folder of the file they stand in. Other distributions
+add simulators by entry points of the group `harvest.simulators`, `name = "module:build"`.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from inspect import Parameter, signature
+from pathlib import Path
+from types import MappingProxyType, ModuleType
+from typing import Literal
+
+from protocols.protocol import Protocol
+from simulators.scenario import Scenario
+from simulators.streams import Streams
+from simulators.user import User
+from topics.document import Document, StrictModel
+from topics.errors import InputError
+from topics.topic import Topic
+
+__all__ = ["GROUP", "SIMULATORS", "Simulator", "build_user", "build_users", "check_users", "plug_ins", "simulator"]
+
+GROUP = "harvest.simulators"
+"""The group of entry points by which other distributions add simulators."""
+
+SIMULATORS: Mapping[str, str] = MappingProxyType(
+    {
+        "agenda": "simulators.agenda:build",
+        "clarification": "simulators.clarification:build",
+        "fitted": "simulators.fitted:build",
+        "llm": "simulators.llm.user:build",
+        "markov": "simulators.markov:build",
+        "paraphrasing": "simulators.wrappers.paraphrasing:build",
+        "persona": "simulators.wrappers.persona:build",
+        "probe": "simulators.probing.probe:build",
+        "random": "simulators.random:build",
+        "recorded": "simulators.recorded:build",
+        "reformulating": "simulators.wrappers.reformulating:build",
+        "replay": "simulators.replay:build",
+        "subtopic": "simulators.subtopic:build",
+    }
+)
+"""Those that come with Harvest, each as `module:build`."""
+
+_OVER, _SIMULATOR = "over", "simulator"
+
+
+@dataclass(frozen=True, slots=True)
+class Simulator:
+    """options: what a file may say of it. build: makes the user. over: whether it stands over another user (`may` where
+    that depends on its options). files: the options that are paths.
+    """
+
+    name: str
+    options: type[StrictModel]
+    build: Callable[..., User]
+    over: Literal["must", "may", "never"]
+    files: tuple[str, ...] = ()
+
+
+@cache
+def plug_ins() -> Mapping[str, EntryPoint]:
+    """Simulators that other distributions add, by name. Raises InputError for a name that is taken."""
+    found: dict[str, EntryPoint] = {}
+    for entry in entry_points(group=GROUP):
+        if entry.name in SIMULATORS or entry.name in found:
+            raise InputError(
+                f"two simulators are called {entry.name!r}; one is of {_source(entry)}",
+                advice="rename it there, or uninstall that distribution",
+            )
+        found[entry.name] = entry
+    return MappingProxyType(found)
+
+
+def _source(entry: EntryPoint) -> str:
+    return f"{entry.dist.name} ({entry.value})" if entry.dist else entry.value
+
+
+def simulator(name: str) -> Simulator:
+    """The simulator `name`. Raises InputError for a name there is not, and for a plug-in that is none."""
+    others = plug_ins()
+    if name in SIMULATORS:
+        path = SIMULATORS[name]
+        module_name, _, function = path.partition(":")
+        module = import_module(module_name)
+        return _simulator(name, module, getattr(module, function))
+    if name in others:
+        try:
+            build = others[name].load()
+            module = import_module(others[name].module)
+            return _simulator(name, module, build)
+        except (ImportError, AttributeError, TypeError) as fault:
+            raise InputError(
+                f"the simulator {name!r} of {_source(others[name])} cannot be loaded: {fault}",
+                allowed="a module with Options, a StrictModel, and build(options) or build(options, inner)",
+            ) from fault
+    known = sorted({*SIMULATORS, *others})
+    close = difflib.get_close_matches(name, known, n=1)
+    raise InputError(
+        f"there is no simulator {name!r}" + (f": did you mean {close[0]!r}?" if close else ""), allowed=", ".join(known)
+    )
+
+
+def _simulator(name: str, module: ModuleType, build: Callable[..., User]) -> Simulator:
+    options = module.Options
+    if not (isinstance(options, type) and issubclass(options, StrictModel)):
+        raise TypeError(f"{module.__name__}.Options is no StrictModel")
+    further = list(signature(build).parameters.values())[1:]
+    over: Literal["must", "may", "never"] = "never"
+    if further:
+        over = "must" if further[0].default is Parameter.empty else "may"
+    return Simulator(name, options, build, over, tuple(getattr(module, "FILES", ())))
+
+
+def build_user(document: Document) -> User:
+    """The user that `document` describes: `{simulator: NAME, …options…}`, for a wrapper with `over: {…}`.
+
+    Raises InputError, with its place in the file, for an unknown simulator, options it does not take, and what they
+    name but is not there.
+    """
+    value = document.value
+    if not isinstance(value, Mapping) or not isinstance(value.get(_SIMULATOR), str):
+        raise document.error((), "a user is needed", allowed="{simulator: NAME, …options…}")
+    try:
+        found = simulator(value[_SIMULATOR])
+    except InputError as fault:
+        raise document.error((_SIMULATOR,), fault.what, allowed=fault.allowed, advice=fault.advice) from None
+    if found.over == "must" and _OVER not in value:
+        raise document.error(
+            (), f"{found.name!r} stands over another user, and there is none", advice="add over: {simulator: NAME, …}"
+        )
+    if found.over == "never" and _OVER in value:
+        raise document.error((_OVER,), f"{found.name!r} stands over no other user", advice="remove over", key=True)
+    inner = (build_user(document.part((_OVER,))),) if _OVER in value else ()
+    given = {str(key): part for key, part in value.items() if key not in (_OVER, _SIMULATOR)}
+    for name in found.files:
+        if isinstance(given.get(name), str):
+            given[name] = str(Path(document.path).parent / str(given[name]))
+    options = replace(document, value=given).validated(found.options)
+    try:
+        return found.build(options, *inner)
+    except InputError as fault:
+        if fault.place is not None:
+            raise
+        raise document.error((), fault.what, allowed=fault.allowed, advice=fault.advice) from None
+
+
+def build_users(protocol: Protocol) -> dict[str, User]:
+    """The users that the protocol names, by name. Raises InputError as `build_user`."""
+    return {name: build_user(user.document) for name, user in protocol.users.items()}
+
+
+def check_users(users: Mapping[str, User], topics: Iterable[Topic]) -> None:
+    """Refuse topics that lack what a user needs, before anything is sent. Raises InputError for the first."""
+    for topic in topics:
+        for name, user in users.items():
+            try:
+                user.start(Scenario(topic), Streams(0, (name, topic.id)))
+            except InputError as fault:
+                raise InputError(
+                    f"user {name!r} on topic {topic.id!r}: {fault.what}",
+                    place=fault.place,
+                    allowed=fault.allowed,
+                    advice=fault.advice,
+                ) from None

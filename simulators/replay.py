@@ -1,0 +1,121 @@
+"""The replay user: says one recorded conversation again, turn by turn, and knows from where it no longer fits.
+
+After an answer that is not the recorded one, a `strict` user leaves (`no-branch`). A `tolerant` one goes on with the
+turn of the next number; from there on its act is `out-of-place`, and its memory says which turn was the first one
+(`parted`).
+
+A turn that is said out of place answers something nobody said here. It can be played, for example to send every system
+the same turns; it is no longer what that user would have said. The tree walk, which plays many recordings as one user,
+is `simulators.recorded`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import Field
+
+from protocols.answer import Answer
+from protocols.route import Say, Stop
+from recordings.conversation import Conversation
+from simulators.moves import check_traits
+from simulators.reasons import NO_BRANCH, RECORDED_END
+from simulators.recorded import conversations_of, exact_answer
+from simulators.scenario import Chance, Observation, Scenario, State
+from simulators.streams import Streams
+from topics.document import StrictModel
+from topics.errors import InputError
+
+__all__ = ["ACTS", "Options", "ReplayUser", "build", "parted"]
+
+ACTS = ("recorded", "out-of-place")
+"""What was said at this place of this conversation; what was said to another answer."""
+
+
+def parted(state: State) -> int | None:
+    """The first user turn that was said to another answer than the recorded one; None while the recording holds."""
+    match state:
+        case {"parted": int(turn)}:
+            return turn
+        case {"parted": None}:
+            return None
+    raise ValueError("not a memory of a replay user")
+
+
+@dataclass(frozen=True)
+class ReplayUser:
+    """recordings: by topic id, at least one each. A trial draws which of them it plays at its start, all alike.
+
+    answer_key: what of an answer must be as recorded. Answers that were never recorded (the last turn of an invalid
+    attempt) fit anything. Raises InputError for a topic that has no recording.
+    """
+
+    recordings: Mapping[str, Sequence[Conversation]]
+    mode: Literal["strict", "tolerant"] = "strict"
+    answer_key: Callable[[Answer], str] = exact_answer
+    name: str = "replay"
+
+    def start(self, scenario: Scenario, rng: Streams) -> State:
+        """The memory before anything was said. Raises InputError for a topic without a recording, and for a trait."""
+        check_traits(scenario, (), self.name)
+        found = self.recordings.get(scenario.id)
+        if not found:
+            raise InputError(
+                f"no conversation on topic {scenario.id!r} is recorded", allowed=", ".join(sorted(self.recordings))
+            )
+        drawn = int(rng("recording").integers(len(found))) if len(found) > 1 else 0
+        return {"topic": scenario.id, "recording": drawn, "turn": 0, "parted": None, "over": False}
+
+    def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
+        """The next recorded turn, or leaving (`recorded-end`, `no-branch`).
+
+        Raises ValueError for what is out of turn.
+        """
+        match state:
+            case {"topic": str(topic), "recording": int(number), "turn": int(turn), "over": bool(over)} if (
+                topic in self.recordings and 0 <= number < len(self.recordings[topic])
+            ):
+                turns = self.recordings[topic][number].turns
+            case _:
+                raise ValueError("not a memory of a replay user")
+        first = parted(state)
+        if over:
+            raise ValueError("the conversation is over")
+        if (observation is None) != (turn == 0):
+            raise ValueError("the conversation is not open" if turn == 0 else "an answer is needed to go on")
+        if turn >= len(turns):
+            return Stop("user-stopped", RECORDED_END), {**state, "over": True}
+        if observation is not None and first is None:
+            reply = turns[turn - 1].reply
+            if reply is not None and self.answer_key(reply.answer) != self.answer_key(observation.answer):
+                if self.mode == "strict":
+                    return Stop("user-stopped", NO_BRANCH), {**state, "over": True}
+                first = turn + 1
+        said = Say(turns[turn].said, ACTS[0] if first is None else ACTS[1], turn + 1)
+        return said, {**state, "turn": turn + 1, "parted": first}
+
+    def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
+        """What `respond` does: there is one way to go on."""
+        return (Chance(1.0, *self.respond(state, observation, Streams(0))),)
+
+
+class Options(StrictModel):
+    """A recorded run, of which each trial plays one conversation again."""
+
+    run: str = Field(min_length=1, description="a folder of a recorded run")
+    system: str | None = Field(default=None, description="only conversations with this system; not given: all")
+    mode: Literal["strict", "tolerant"] = Field(default="strict", description="`strict`: another answer ends it")
+
+
+FILES = ("run",)
+"""Options that name files."""
+
+
+def build(options: Options) -> ReplayUser:
+    """Raises InputError where the run holds nothing that can be played."""
+    found: dict[str, list[Conversation]] = {}
+    for conversation in conversations_of(options.run, options.system):
+        found.setdefault(conversation.key.topic, []).append(conversation)
+    return ReplayUser(found, options.mode)

@@ -1,0 +1,53 @@
+"""Stop models that ask for nothing but the last label: geometric patience, and two-α."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from simulators.reasons import FRUSTRATED, PATIENCE, SATISFIED
+from simulators.scenario import Observation
+from simulators.stopping.experience import Experience, Memory
+from simulators.stopping.model import Exit
+from topics.document import StrictModel
+
+__all__ = ["Geometric", "TwoAlpha"]
+
+
+class Geometric(StrictModel):
+    """The same hazard after every answer, whatever it was: h(t) = p, so lengths are geometric with mean 1/p.
+
+    The default is illustrative. Reason: `patience`.
+    """
+
+    model: Literal["geometric"] = "geometric"
+    p: float = Field(default=0.25, ge=0, le=1, description="probability of leaving after each answer")
+
+    def hazard(self, memory: Memory, observation: Observation) -> float:
+        return self.p
+
+    def exits(self, memory: Memory, observation: Observation) -> tuple[Exit, ...]:
+        return ((PATIENCE, self.p),)
+
+
+class TwoAlpha(StrictModel):
+    """A user goes on with probability α+ after a useful answer and α- after a useless one: h = 1 - α.
+
+    The user of expected conversation satisfaction (ECS): A. Lipani, B. Carterette, E. Yilmaz, "How Am I Doing?:
+    Evaluating Conversational Search Systems Offline", ACM TOIS 39(4), 2021. The defaults are illustrative. An answer
+    nobody judged counts as useful with probability `unjudged`. Reason: `satisfied` after a useful answer, `frustrated`
+    after a useless one; for one nobody judged both, each with its share.
+    """
+
+    model: Literal["two-alpha"] = "two-alpha"
+    useful: float = Field(default=0.85, ge=0, le=1, description="α+: probability of going on after a useful answer")
+    useless: float = Field(default=0.6, ge=0, le=1, description="α-: probability of going on after a useless answer")
+    unjudged: float = Field(default=0.5, ge=0, le=1, description="how far an answer nobody judged counts as useful")
+
+    def exits(self, memory: Memory, observation: Observation) -> tuple[Exit, ...]:
+        share = {"o": 1.0, "x": 0.0, "-": self.unjudged}[Experience.of(memory).labels[-1]]
+        return (SATISFIED, share * (1 - self.useful)), (FRUSTRATED, (1 - share) * (1 - self.useless))
+
+    def hazard(self, memory: Memory, observation: Observation) -> float:
+        return min(1.0, sum(part for _, part in self.exits(memory, observation)))

@@ -1,0 +1,185 @@
+"""Maximum likelihood for stop models, from what users did: geometric patience, two-α, and the logistic hazard.
+
+Every turn of every conversation is one chance to leave. A user who left did so after the last turn; of one whose
+recording was cut off it is only known that they had not left by then (right censoring). With k leavings in n chances,
+a constant hazard has the estimate k/n and the standard error sqrt(k/n·(1 - k/n)/n); the logistic one is found by
+Newton's method (iteratively reweighted least squares), with standard errors from the inverse of the observed
+information. Turns of one user are taken for independent, given what the model looks at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from simulators.stopping.constant import Geometric, TwoAlpha
+from simulators.stopping.hazard import Hazard
+
+__all__ = ["Estimate", "Fit", "Stay", "fit_geometric", "fit_hazard", "fit_two_alpha", "fitted"]
+
+Floats = npt.NDArray[np.float64]
+
+_NAN = float("nan")
+
+
+@dataclass(frozen=True, slots=True)
+class Stay:
+    """How long one user stayed. labels: of each answer, `o`, `x` or `-` (nobody judged). coverage: share of the need
+    met by each answer, in [0, 1]; () where that is not known. ended: the user left after the last answer; False where
+    the recording was cut off there."""
+
+    labels: tuple[str, ...]
+    coverage: tuple[float, ...] = ()
+    ended: bool = True
+
+    def __post_init__(self) -> None:
+        if not self.labels or set(self.labels) - {"o", "x", "-"}:
+            raise ValueError("labels: at least one is needed, each 'o', 'x' or '-'")
+        if self.coverage and len(self.coverage) != len(self.labels):
+            raise ValueError(f"{len(self.labels)} answers cannot have {len(self.coverage)} coverages")
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A parameter. value, error: NaN where the data say nothing of it. n: chances to leave that speak of it."""
+
+    value: float
+    error: float
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """parameters: by name. log_likelihood: natural, of all chances to leave; NaN on no data. chances: how many.
+
+    left_out: chances the model cannot speak of (two-α: answers nobody judged).
+    """
+
+    parameters: Mapping[str, Estimate]
+    log_likelihood: float
+    chances: int
+    left_out: int = 0
+
+    @property
+    def aic(self) -> float:
+        """Akaike's criterion, 2·parameters - 2·log-likelihood: smaller is better on the same chances."""
+        return 2 * len(self.parameters) - 2 * self.log_likelihood
+
+    @property
+    def found(self) -> bool:
+        """Whether every parameter has a value."""
+        return all(np.isfinite(one.value) for one in self.parameters.values())
+
+
+def fit_geometric(stays: Iterable[Stay]) -> Fit:
+    """`p` of `Geometric`."""
+    chances, leavings = _counted(stays, "ox-")
+    log_likelihood = _binomial(leavings, chances) if chances else _NAN
+    return Fit({"p": _share(leavings, chances)}, log_likelihood, chances)
+
+
+def fit_two_alpha(stays: Sequence[Stay]) -> Fit:
+    """`useful` and `useless` of `TwoAlpha`: probabilities of going on. Answers nobody judged are left out."""
+    good, bad, unknown = (_counted(stays, label) for label in "ox-")
+    going = {
+        name: _share(chances - leavings, chances) for name, (chances, leavings) in (("useful", good), ("useless", bad))
+    }
+    return Fit(
+        going,
+        _binomial(good[1], good[0]) + _binomial(bad[1], bad[0]) if good[0] + bad[0] else _NAN,
+        good[0] + bad[0],
+        unknown[0],
+    )
+
+
+def fit_hazard(stays: Sequence[Stay], *, coverage: bool = True) -> Fit:
+    """`constant`, `turn` and, if asked, `coverage` of `Hazard`.
+
+    All NaN where the data do not settle them: no data, nobody or everybody leaves, a column that does not vary, or
+    turns and coverages that part those who leave from those who stay. Raises ValueError where a coverage is missing.
+    """
+    if coverage and any(not stay.coverage for stay in stays):
+        raise ValueError("a stay without coverage cannot be fitted with it")
+    rows = [
+        (1.0, float(turn), *((stay.coverage[turn - 1],) if coverage else ()))
+        for stay in stays
+        for turn in range(1, len(stay.labels) + 1)
+    ]
+    left = [stay.ended and turn == len(stay.labels) for stay in stays for turn in range(1, len(stay.labels) + 1)]
+    names = ("constant", "turn", *(("coverage",) if coverage else ()))
+    n = len(rows)
+    solved = _logistic(np.array(rows, dtype=np.float64).reshape(n, len(names)), np.array(left, dtype=np.float64))
+    if solved is None:
+        return Fit({name: Estimate(_NAN, _NAN, n) for name in names}, _NAN, n)
+    values, errors, log_likelihood = solved
+    parameters = {name: Estimate(float(value), float(error), n) for name, value, error in zip(names, values, errors)}
+    return Fit(parameters, log_likelihood, n)
+
+
+def fitted(fit: Fit) -> Geometric | TwoAlpha | Hazard:
+    """The stop model with the fitted parameters. Raises ValueError where the data did not settle them."""
+    if not fit.found:
+        raise ValueError("the data do not settle the parameters of the stop model")
+    values = {name: one.value for name, one in fit.parameters.items()}
+    if set(values) == {"p"}:
+        return Geometric(p=values["p"])
+    if set(values) == {"useful", "useless"}:
+        return TwoAlpha(useful=values["useful"], useless=values["useless"])
+    return Hazard(constant=values["constant"], turn=values["turn"], coverage=values.get("coverage", 0.0))
+
+
+def _counted(stays: Iterable[Stay], labels: str) -> tuple[int, int]:
+    """Chances to leave after answers with one of the labels, and how many were taken."""
+    chances = leavings = 0
+    for stay in stays:
+        chances += sum(label in labels for label in stay.labels)
+        leavings += stay.ended and stay.labels[-1] in labels
+    return chances, leavings
+
+
+def _share(k: int, n: int) -> Estimate:
+    if not n:
+        return Estimate(_NAN, _NAN, 0)
+    return Estimate(k / n, float(np.sqrt(k / n * (1 - k / n) / n)), n)
+
+
+def _binomial(k: int, n: int) -> float:
+    if not n:
+        return 0.0
+    return sum(float(count * np.log(count / n)) for count in (k, n - k) if count)
+
+
+def _logistic(x: Floats, y: Floats) -> tuple[Floats, Floats, float] | None:
+    """Coefficients, standard errors and log-likelihood; None where there is no maximum."""
+    if len(y) == 0 or np.linalg.matrix_rank(x) < x.shape[1] or y.min() == y.max():
+        return None
+    scale = np.abs(x).max(axis=0)
+    z, beta = x / scale, np.zeros(x.shape[1])
+    for _ in range(60):
+        p = _sigmoid(z @ beta)
+        information = (z * (p * (1 - p))[:, None]).T @ z
+        if np.linalg.cond(information) > 1e10:
+            return None
+        step = np.linalg.solve(information, z.T @ (y - p))
+        size, before = 1.0, _log_likelihood(z @ beta, y)
+        while _log_likelihood(z @ (beta + size * step), y) < before - 1e-12 and size > 1e-6:
+            size /= 2
+        beta = beta + size * step
+        if np.abs(beta).max() > 50:  # far beyond what a finite maximum gives: the classes can be parted
+            return None
+        if np.abs(step).max() < 1e-10:
+            errors = np.sqrt(np.diag(np.linalg.inv(information)))
+            return beta / scale, errors / scale, _log_likelihood(z @ beta, y)
+    return None
+
+
+def _sigmoid(value: Floats) -> Floats:
+    found: Floats = np.exp(-np.logaddexp(0.0, -value))
+    return found
+
+
+def _log_likelihood(value: Floats, y: Floats) -> float:
+    return float(np.sum(y * value - np.logaddexp(0.0, value)))

@@ -1,0 +1,97 @@
+"""All stop models by the names they have in files, and the one that is made of others.
+
+stop: {model: hazard, turn: 0.11}
+stop: {model: combined, parts: [{model: frustration, after: 2}, {model: geometric, p: 0.1}]}
+"""
+
+from __future__ import annotations
+
+import difflib
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field, RootModel
+
+from simulators.scenario import Observation
+from simulators.stopping.constant import Geometric, TwoAlpha
+from simulators.stopping.experience import Memory
+from simulators.stopping.hazard import Hazard
+from simulators.stopping.model import Exit
+from simulators.stopping.rate_of_gain import RateOfGain
+from simulators.stopping.tallies import Frustration, PatienceBudget, Satiation
+from topics.document import Document, StrictModel, refused
+
+__all__ = ["NAMES", "Combined", "StopOption", "as_options", "stop_model"]
+
+NAMES = (
+    "combined",
+    "frustration",
+    "geometric",
+    "hazard",
+    "patience",
+    "rate-of-gain",
+    "satiation",
+    "two-alpha",
+)
+
+
+class Combined(StrictModel):
+    """Leaves as soon as one of its parts does: h = 1 - Π(1 - h_i).
+
+    Each part is asked in the order in which they stand; the reason is that of the first that leaves.
+    """
+
+    model: Literal["combined"] = "combined"
+    parts: tuple[StopOption, ...] = Field(min_length=1, max_length=20, description="stop models")
+
+    def exits(self, memory: Memory, observation: Observation) -> tuple[Exit, ...]:
+        found: dict[str, float] = {}
+        staying = 1.0
+        for part in self.parts:
+            for reason, probability in part.exits(memory, observation):
+                found[reason] = found.get(reason, 0.0) + staying * probability
+            staying *= 1 - part.hazard(memory, observation)
+        return tuple(found.items())
+
+    def hazard(self, memory: Memory, observation: Observation) -> float:
+        staying = 1.0
+        for part in self.parts:
+            staying *= 1 - part.hazard(memory, observation)
+        return 1 - staying
+
+
+def _named(value: object) -> object:
+    name = value.get("model") if isinstance(value, dict) else None
+    if isinstance(value, dict) and name not in NAMES:
+        close = difflib.get_close_matches(str(name), NAMES, n=1)
+        meant = f": did you mean {close[0]!r}?" if close else f" (allowed: {', '.join(NAMES)})"
+        raise refused(f"{name!r} is no stop model{meant}" if name else f"a stop model is {{model: NAME, …}}{meant}")
+    return value
+
+
+StopOption = Annotated[
+    Geometric | TwoAlpha | Frustration | Satiation | PatienceBudget | Hazard | RateOfGain | Combined,
+    Field(discriminator="model"),
+    BeforeValidator(_named),
+]
+Combined.model_rebuild()
+
+
+class _Option(RootModel[StopOption]):
+    pass
+
+
+def stop_model(value: object) -> StopOption:
+    """The stop model that `value` describes, a mapping as it stands in a file. Raises InputError."""
+    return Document("stop model", _tuples(value), {}, {}).validated(_Option).root
+
+
+def as_options(model: StopOption) -> dict[str, object]:
+    """The mapping that `stop_model` reads back as the same value: plain JSON values."""
+    found: dict[str, object] = model.model_dump(mode="json")
+    return found
+
+
+def _tuples(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: _tuples(part) for key, part in value.items()}
+    return tuple(_tuples(part) for part in value) if isinstance(value, (list, tuple)) else value

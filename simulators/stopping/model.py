@@ -1,0 +1,44 @@
+"""The seam for stop models, and the logistic curve that several of them use."""
+
+from __future__ import annotations
+
+import math
+from typing import Protocol
+
+from simulators.scenario import Observation
+from simulators.stopping.experience import Memory
+
+__all__ = ["Exit", "StopModel", "logistic", "rising"]
+
+Exit = tuple[str, float]
+"""A typed reason (`simulators.reasons`) and the probability of leaving for it."""
+
+
+class StopModel(Protocol):
+    """How likely a user leaves after an answer. A value: no clock, no randomness, everything it knows is given."""
+
+    def hazard(self, memory: Memory, observation: Observation) -> float:
+        """Probability in [0, 1] of leaving now, given that the user is still there.
+
+        memory: with this very answer as its last entry. observation: the answer.
+        """
+        ...
+
+    def exits(self, memory: Memory, observation: Observation) -> tuple[Exit, ...]:
+        """The hazard, split by the reason for leaving: the probabilities sum to it."""
+        ...
+
+
+def logistic(value: float) -> float:
+    """1 / (1 + exp(-value)), without overflow."""
+    if value >= 0:
+        return 1 / (1 + math.exp(-value))
+    grown = math.exp(value)
+    return grown / (1 + grown)
+
+
+def rising(value: float, width: float) -> float:
+    """0 below 0 and 1 from 0 on where width is 0; else logistic(value / width): a half at 0, softer as width grows."""
+    if width == 0:
+        return 1.0 if value >= 0 else 0.0
+    return logistic(value / width)

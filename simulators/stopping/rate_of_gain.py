@@ -1,0 +1,57 @@
+"""The stop model of foraging: leave when the last answers brought less for their time than could be had elsewhere."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from simulators.reasons import FRUSTRATED, SATISFIED
+from simulators.scenario import Observation
+from simulators.stopping.experience import Experience, Memory
+from simulators.stopping.model import Exit, rising
+from topics.document import StrictModel
+
+__all__ = ["RateOfGain"]
+
+
+class RateOfGain(StrictModel):
+    """After E. L. Charnov, "Optimal foraging, the marginal value theorem", Theoretical Population Biology 9, 1976: stay
+    while the rate of gain here is above the rate elsewhere.
+
+    Over the last `window` turns (all, where there are fewer): gain G is by how much the share of the need met grew, and
+    time T in minutes is the sum over turns of seconds/60 + words/reading. With r = G/T,
+
+        h = 1 where r ≤ elsewhere, else 0 (width 0);  h = logistic((elsewhere - r) / width) else.
+
+    Nobody leaves before turn `least`. The defaults are illustrative, but for `reading`: M. Brysbaert, "How many words
+    do we read per minute?", Journal of Memory and Language 109, 2019 (English non-fiction, silent reading). Reason:
+    `satisfied` where something was found in the conversation, else `frustrated`.
+    """
+
+    model: Literal["rate-of-gain"] = "rate-of-gain"
+    elsewhere: float = Field(default=0.2, ge=0, le=1000, description="rate to be had elsewhere, in needs per minute")
+    width: float = Field(
+        default=0.0, ge=0, le=1000, description="0: a step; else how gradually it rises, in needs per minute"
+    )
+    window: int = Field(default=2, ge=1, le=1000, description="turns over which the rate is taken")
+    seconds: float = Field(default=15.0, gt=0, le=86_400, description="time to think and type a turn")
+    reading: float = Field(default=238.0, gt=0, le=100_000, description="words read per minute")
+    least: int = Field(default=2, ge=1, le=1000, description="the first turn after which the user may leave")
+
+    def rate(self, memory: Memory) -> float:
+        """Needs met per minute over the window, at least 0."""
+        lived = Experience.of(memory)
+        before = lived.coverage[-self.window - 1] if lived.turn > self.window else 0.0
+        words = lived.words[-self.window :]
+        minutes = sum(self.seconds / 60 + count / self.reading for count in words)
+        return max(0.0, lived.coverage[-1] - before) / minutes
+
+    def hazard(self, memory: Memory, observation: Observation) -> float:
+        if Experience.of(memory).turn < self.least:
+            return 0.0
+        return rising(self.elsewhere - self.rate(memory), self.width)
+
+    def exits(self, memory: Memory, observation: Observation) -> tuple[Exit, ...]:
+        reason = SATISFIED if Experience.of(memory).coverage[-1] > 0 else FRUSTRATED
+        return ((reason, self.hazard(memory, observation)),)

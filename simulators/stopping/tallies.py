@@ -1,0 +1,87 @@
+"""Stop models that count answers: frustration, satiation, and a budget of patience.
+
+The first two are the rules of D. H. Kraft and T. Lee, "Stopping rules and their effect on expected search length",
+Information Processing & Management 15, 1979: stop after so many documents without use, or with it; their third,
+whichever comes first, is `combined`. A width makes them a matter of degree, where people differ.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from simulators.reasons import FRUSTRATED, PATIENCE, SATISFIED
+from simulators.scenario import Observation
+from simulators.stopping.experience import Experience, Memory
+from simulators.stopping.model import Exit, rising
+from topics.document import StrictModel, refused
+
+__all__ = ["Frustration", "PatienceBudget", "Satiation"]
+
+
+class Frustration(StrictModel):
+    """Leaves when useless answers have become too many: n of them, in all or in a row.
+
+    h = 0 for n = 0; else 1 where n ≥ after and 0 below (width 0), or logistic((n - after) / width). Defaults are
+    illustrative. Reason: `frustrated`.
+    """
+
+    model: Literal["frustration"] = "frustration"
+    after: float = Field(default=2, gt=0, le=1000, description="useless answers that are too many")
+    in_a_row: bool = Field(default=False, description="count only those since the last that was not useless")
+    width: float = Field(default=0.0, ge=0, le=1000, description="0: a step; else how gradually it rises, in answers")
+
+    def hazard(self, memory: Memory, observation: Observation) -> float:
+        lived = Experience.of(memory)
+        n = lived.useless_in_a_row() if self.in_a_row else lived.labels.count("x")
+        return rising(n - self.after, self.width) if n else 0.0
+
+    def exits(self, memory: Memory, observation: Observation) -> tuple[Exit, ...]:
+        return ((FRUSTRATED, self.hazard(memory, observation)),)
+
+
+class Satiation(StrictModel):
+    """Leaves when there were useful answers enough: n of them.
+
+    h = 0 for n = 0; else 1 where n ≥ after and 0 below (width 0), or logistic((n - after) / width). Defaults are
+    illustrative. Reason: `satisfied`.
+    """
+
+    model: Literal["satiation"] = "satiation"
+    after: float = Field(default=3, gt=0, le=1000, description="useful answers that are enough")
+    width: float = Field(default=0.0, ge=0, le=1000, description="0: a step; else how gradually it rises, in answers")
+
+    def hazard(self, memory: Memory, observation: Observation) -> float:
+        n = Experience.of(memory).labels.count("o")
+        return rising(n - self.after, self.width) if n else 0.0
+
+    def exits(self, memory: Memory, observation: Observation) -> tuple[Exit, ...]:
+        return ((SATISFIED, self.hazard(memory, observation)),)
+
+
+class PatienceBudget(StrictModel):
+    """Leaves when a budget is used up: turns taken, words read, or both, whichever is first.
+
+    h = 1 from then on, 0 before. Reason: `patience`.
+    """
+
+    model: Literal["patience"] = "patience"
+    turns: int | None = Field(default=None, ge=1, le=10_000, description="user turns; not given: as many as it takes")
+    words: int | None = Field(default=None, ge=1, description="words of answers read; not given: as many as there are")
+
+    @model_validator(mode="after")
+    def _some_budget(self) -> Self:
+        if self.turns is None and self.words is None:
+            raise refused("a budget of patience needs turns, words or both")
+        return self
+
+    def hazard(self, memory: Memory, observation: Observation) -> float:
+        lived = Experience.of(memory)
+        spent = (self.turns is not None and lived.turn >= self.turns) or (
+            self.words is not None and sum(lived.words) >= self.words
+        )
+        return 1.0 if spent else 0.0
+
+    def exits(self, memory: Memory, observation: Observation) -> tuple[Exit, ...]:
+        return ((PATIENCE, self.hazard(memory, observation)),)

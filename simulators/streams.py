@@ -1,0 +1,38 @@
+"""Random streams of a user: one for each kind of decision at each turn, derived from names alone.
+
+    rng = Streams(seed, ("agenda", "M002", 3))          simulator, scenario, trial
+    here = rng.at(4)                                     the user turn about to be taken
+    here("act").choice(…)                                one stream for what is done, another for how it is worded
+
+Neither the order of work, nor concurrency, nor what other decisions were drawn before changes a draw; a conversation
+that is forked at a turn goes on with streams of its own where the fork has a name of its own (`at("fork", 7)`). Two
+users that differ in nothing but a cue draw the same numbers where they have the same names.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from topics.identity import generator
+
+if TYPE_CHECKING:
+    import numpy
+
+__all__ = ["Streams"]
+
+
+@dataclass(frozen=True, slots=True)
+class Streams:
+    """seed: the audit's. names: what the streams are for, from the general to the special."""
+
+    seed: int
+    names: tuple[str | int, ...] = ()
+
+    def at(self, *names: str | int) -> Streams:
+        """The streams of something within: a turn, a fork, a part of a user."""
+        return replace(self, names=(*self.names, *names))
+
+    def __call__(self, purpose: str) -> numpy.random.Generator:
+        """The stream of one kind of decision, from its beginning: a second call gives the same numbers again."""
+        return generator(self.seed, *self.names, purpose)

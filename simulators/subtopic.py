@@ -1,0 +1,209 @@
+"""The subtopic user: moves between the subtopics of its need, by whether the last answer was of use.
+
+A. Lipani, B. Carterette, E. Yilmaz, "How Am I Doing?: Evaluating Conversational Search Systems Offline", ACM TOIS 39
+(4), 2021: a need is a set of subtopics; which one the user asks about next depends on the one before and on whether the
+answer was relevant. Here two matrices say so, M⁺ after a useful answer and M⁻ after a useless one:
+
+    P(next = j | now = i, answer) = w·M⁺[i, j] + (1 - w)·M⁻[i, j],   w = 1 after o, 0 after x, `unjudged` after neither.
+
+Where no matrices are given, the user asks again about the same subtopic with probability `requery`, and turns to each
+of the others alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+
+from protocols.route import Say, Stop
+from simulators.memory import encode_topic
+from simulators.moves import Move, Plan, check_traits, drawn, enumerated, opened
+from simulators.phrasing import Phrasebook, Template, Words, filled, phrasebook
+from simulators.scenario import Chance, Observation, Scenario, State
+from simulators.stopping import experience
+from simulators.stopping.hazard import Hazard
+from simulators.stopping.library import StopOption
+from simulators.streams import Streams
+from topics.document import StrictModel, refused
+from topics.errors import InputError
+
+__all__ = ["ACTS", "Matrices", "Options", "Requery", "SubtopicUser", "build"]
+
+WORDS: Mapping[str, tuple[str, ...]] = {
+    "ask": ("{{ item }}",),
+    "requery": (
+        "I still want to know: {{ item }}",
+        "Let me ask that once more. {{ item }}",
+        "Is there more on this? {{ item }}",
+    ),
+    "move": ("{{ item }}", "Something else: {{ item }}", "And another question. {{ item }}"),
+    "return": ("Back to what I asked before: {{ item }}", "Once more on this: {{ item }}"),
+}
+
+ACTS = tuple(WORDS)
+"""`ask` opens; `requery` stays on the subtopic; `move` goes to one not asked about yet, `return` to one that was."""
+
+Probability = Annotated[float, Field(ge=0, le=1)]
+
+
+class Requery(StrictModel):
+    """How likely a user asks about the same subtopic again.
+
+    Illustrative: 34% after an irrelevant answer and 12% after a relevant one were counted in a public log of search
+    sessions, not among your users.
+    """
+
+    useful: Probability = Field(default=0.12, description="after a useful answer")
+    useless: Probability = Field(default=0.34, description="after a useless one")
+
+
+class Matrices(StrictModel):
+    """A row for each subtopic now, a column for each next; rows sum to 1."""
+
+    useful: tuple[tuple[Probability, ...], ...] = Field(description="M⁺, after a useful answer")
+    useless: tuple[tuple[Probability, ...], ...] = Field(description="M⁻, after a useless one")
+
+    @model_validator(mode="after")
+    def _stochastic(self) -> Self:
+        for name, matrix in (("useful", self.useful), ("useless", self.useless)):
+            if len(matrix) != len(self.useful) or any(len(row) != len(self.useful) for row in matrix):
+                raise refused(f"{name}: as many rows as columns are needed, and as many in both matrices")
+            if any(abs(sum(row) - 1) > 1e-6 for row in matrix):
+                raise refused(f"{name}: each row must sum to 1")
+        return self
+
+
+class Options(StrictModel):
+    """Subtopics are the trait `subtopics`, else those given here, else the seed turns of the topic."""
+
+    subtopics: tuple[Template, ...] = Field(default=(), description="what is asked about each subtopic")
+    requery: Requery = Field(default=Requery(), description="probability of asking about the same subtopic again")
+    matrices: Matrices | None = Field(default=None, description="transitions between subtopics, in place of `requery`")
+    first: tuple[Probability, ...] = Field(
+        default=(), description="of opening with each subtopic; not given: all alike"
+    )
+    unjudged: Probability = Field(default=0.5, description="how far an answer nobody judged counts as useful")
+    words: Words = Field(default={}, description="by act: ways to say it")
+    stop: StopOption | None = Field(default=Hazard(), description="stop model; null: nobody leaves of their own accord")
+
+    @model_validator(mode="after")
+    def _sums(self) -> Self:
+        if self.first and abs(sum(self.first) - 1) > 1e-6:
+            raise refused("first: the probabilities must sum to 1")
+        return self
+
+
+@dataclass(frozen=True)
+class SubtopicUser:
+    """Trait: `subtopics`, a list of texts. Acts: see `ACTS`.
+
+    Coverage, for stop models: the share of subtopics that had a useful answer. Leaves with the stop model's reason.
+    """
+
+    options: Options
+    phrasebook: Phrasebook
+    name: str = "subtopic"
+
+    def start(self, scenario: Scenario, rng: Streams) -> State:
+        """The memory before anything was said. Raises InputError where there are no subtopics, or not as many as the
+        matrices have rows, and for words that the topic lacks."""
+        check_traits(scenario, ("subtopics",), self.name)
+        subtopics = self._subtopics(scenario)
+        matrices = self.options.matrices
+        sizes = {"matrices": len(matrices.useful) if matrices else 0, "first": len(self.options.first)}
+        for option, size in sizes.items():
+            if size and size != len(subtopics):
+                raise InputError(
+                    f"topic {scenario.id!r} has {len(subtopics)} subtopics, and {option} of the subtopic user {size}",
+                    advice="give as many of one as of the other",
+                )
+        self.phrasebook.check(scenario.topic, dict.fromkeys(ACTS, subtopics))
+        return {
+            "topic": encode_topic(scenario.topic),
+            "turn": 0,
+            "over": False,
+            "experience": experience.begin(),
+            "subtopics": subtopics,
+            "asked": [],
+            "met": [],
+        }
+
+    def _subtopics(self, scenario: Scenario) -> list[str]:
+        topic, given = scenario.topic, scenario.traits.get("subtopics")
+        if given is None:
+            own = [filled(one, topic, f"subtopic {number}") for number, one in enumerate(self.options.subtopics, 1)]
+            found = own or list(topic.turns)
+        elif isinstance(given, (list, tuple)) and all(isinstance(one, str) for one in given):
+            found = [str(one) for one in given]
+        else:
+            raise InputError(f"topic {topic.id!r}: the trait 'subtopics' is no list of texts")
+        if not found or not all(one.strip() for one in found):
+            raise InputError(
+                f"topic {topic.id!r} has no subtopics for the subtopic user, or an empty one",
+                advice="give the topic seed turns, or the user the option subtopics",
+            )
+        return found
+
+    def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
+        """The next question, or leaving, and the memory after it. Raises ValueError for what is out of turn."""
+        return drawn(self._plan(state, observation), rng)
+
+    def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
+        """Everything that `respond` may do, with its probability."""
+        return enumerated(self._plan(state, observation))
+
+    def _plan(self, state: State, observation: Observation | None) -> Plan:
+        opened(state, observation)
+        match state:
+            case {"subtopics": [*texts], "asked": [*places], "met": [*reached], "experience": Mapping() as lived}:
+                subtopics = [str(text) for text in texts]
+                asked = [int(place) for place in places if isinstance(place, int)]
+                met = [int(place) for place in reached if isinstance(place, int)]
+            case _:
+                raise ValueError("not a memory of a subtopic user")
+        if observation is None:
+            row: Sequence[float] = self.options.first or [1 / len(subtopics)] * len(subtopics)
+            return Plan(state, self.phrasebook, (), self._moves(row, subtopics, []))
+        now = asked[-1]
+        if observation.label == "o" and now not in met:
+            met = [*met, now]
+        lived = experience.after(lived, observation, len(met) / len(subtopics))
+        exits = self.options.stop.exits(lived, observation) if self.options.stop else ()
+        useful = {"o": 1.0, "x": 0.0, None: self.options.unjudged}[observation.label]
+        row = [useful * a + (1 - useful) * b for a, b in zip(*self._rows(now, len(subtopics)))]
+        learnt = {**state, "met": met, "experience": lived}
+        return Plan(learnt, self.phrasebook, exits, self._moves(row, subtopics, asked))
+
+    def _rows(self, now: int, n: int) -> tuple[Sequence[float], Sequence[float]]:
+        """Row `now` of M⁺ and of M⁻."""
+        if self.options.matrices:
+            return self.options.matrices.useful[now], self.options.matrices.useless[now]
+
+        def row(again: float) -> list[float]:
+            if n == 1:  # there is nothing else to ask about
+                return [1.0]
+            return [again if j == now else (1 - again) / (n - 1) for j in range(n)]
+
+        return row(self.options.requery.useful), row(self.options.requery.useless)
+
+    def _moves(self, row: Sequence[float], subtopics: Sequence[str], asked: Sequence[int]) -> tuple[Move, ...]:
+        total = sum(row)
+        return tuple(
+            Move(p / total, _act(j, asked), subtopics[j], {"asked": [*asked, j]}) for j, p in enumerate(row) if p
+        )
+
+
+def _act(subtopic: int, asked: Sequence[int]) -> str:
+    if not asked:
+        return "ask"
+    if asked[-1] == subtopic:
+        return "requery"
+    return "return" if subtopic in asked else "move"
+
+
+def build(options: Options) -> SubtopicUser:
+    """Raises InputError for words of an act this user does not do."""
+    return SubtopicUser(options, phrasebook(options.words, WORDS))

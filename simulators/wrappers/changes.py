@@ -1,0 +1,235 @@
+"""The six ways in which a paraphrase changes a text, each a rule that can be read, none of which touches a guard.
+
+Every change takes the pieces of a text, a rate and a random stream, and returns the pieces with a tally: how many units
+it could have changed, and how many it did. A unit is a word (`typos`, `synonyms`) or the whole turn (`case`,
+`keywords`, `order`, `politeness`). Each unit is changed with probability `rate`, independently.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from simulators.wrappers.english import (
+    FUNCTION_WORDS,
+    POLITE_CLOSINGS,
+    POLITE_OPENINGS,
+    POLITE_WORDS,
+    SYNONYMS,
+)
+from simulators.wrappers.guards import Piece, joined, pieces
+
+if TYPE_CHECKING:
+    import numpy
+
+__all__ = ["CHANGES", "ENGLISH_ONLY", "Changed", "keyword_form", "synonym_form"]
+
+Pieces = tuple[Piece, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """pieces: the text afterwards. could: units that the change fits. did: units that were changed."""
+
+    pieces: Pieces
+    could: int
+    did: int
+
+
+Change = Callable[[Pieces, float, "numpy.random.Generator"], Changed]
+
+
+def _synonyms(parts: Pieces, rate: float, rng: numpy.random.Generator) -> Changed:
+    found: list[Piece] = []
+    could = did = 0
+    for at, part in enumerate(parts):
+        others = _others(parts, at)
+        if others:
+            could += 1
+            drawn, which = float(rng.random()), int(rng.integers(len(others)))
+            if drawn < rate:
+                did += 1
+                part = Piece(_cased_like(part.text, others[which]), "word")
+        found.append(part)
+    return Changed(tuple(found), could, did)
+
+
+def synonym_form(text: str, guard: Sequence[str] = ()) -> str:
+    """`text` with the first synonym for every word that has one; `text` itself where none has."""
+    parts = pieces(text, guard)
+    words = (_others(parts, at)[:1] for at in range(len(parts)))
+    return "".join(_cased_like(part.text, other[0]) if other else part.text for part, other in zip(parts, words))
+
+
+_PARTICLES = frozenset({"up", "out", "off", "for", "down"})
+
+
+def _others(parts: Pieces, at: int) -> tuple[str, ...]:
+    """What may stand for the word; () where nothing, and before a particle: `list up` is not `name up`."""
+    if parts[at].kind != "word" or any(part.text in _PARTICLES for part in parts[at + 2 : at + 3]):
+        return ()
+    return SYNONYMS.get(parts[at].text.casefold(), ())
+
+
+def _cased_like(old: str, new: str) -> str:
+    return new[0].upper() + new[1:] if old[0].isupper() else new
+
+
+def _order(parts: Pieces, rate: float, rng: numpy.random.Generator) -> Changed:
+    """Sentences of one line change places; a turn of one sentence stays."""
+    sentences = _sentences(parts)
+    if len(sentences) < 2:
+        return Changed(parts, 0, 0)
+    drawn, shift = float(rng.random()), 1 + int(rng.integers(len(sentences) - 1))
+    if drawn >= rate:
+        return Changed(parts, 1, 0)
+    turned = [*sentences[shift:], *sentences[:shift]]
+    found: list[Piece] = []
+    for sentence in turned:
+        found += [*([Piece(" ", "gap")] if found else []), *sentence]
+    return Changed(tuple(found), 1, 1)
+
+
+def _sentences(parts: Pieces) -> list[list[Piece]]:
+    """The sentences without the space between them; [] where they cannot be moved: several lines, or no full stop."""
+    if "\n" in joined(parts) or not parts or parts[-1].text not in {".", "!", "?"}:
+        return []
+    found: list[list[Piece]] = [[]]
+    for part in parts:
+        if part.kind == "gap" and part.text in {". ", "! ", "? "}:
+            found[-1].append(Piece(part.text[0], "gap"))
+            found.append([])
+        else:
+            found[-1].append(part)
+    return found
+
+
+def _keywords(parts: Pieces, rate: float, rng: numpy.random.Generator) -> Changed:
+    short = _without_function_words(parts)
+    if short is None:
+        return Changed(parts, 0, 0)
+    return Changed(short, 1, 1) if float(rng.random()) < rate else Changed(parts, 1, 0)
+
+
+def keyword_form(text: str, guard: Sequence[str] = ()) -> str:
+    """`text` as a keyword query; `text` itself where nothing can be left out."""
+    parts = pieces(text, guard)
+    return joined(_without_function_words(parts) or parts)
+
+
+def _without_function_words(parts: Pieces) -> Pieces | None:
+    """The content words and guards with a space between them; None where nothing, or nearly all, would be left out."""
+    dropped = [_droppable(parts, at) for at in range(len(parts))]
+    content = sum(part.kind != "gap" and not drop for part, drop in zip(parts, dropped))
+    if not any(dropped) or content < 2:
+        return None
+    found: list[Piece] = []
+    waiting = ""
+    for part, drop in zip(parts, dropped):
+        if drop:
+            waiting = waiting or " "
+        elif part.kind == "gap" and any(letter.isspace() for letter in part.text):
+            waiting = "\n" if "\n" in part.text or waiting == "\n" else " "
+        else:
+            if waiting and found:
+                found.append(Piece(waiting, "gap"))
+            waiting = ""
+            found.append(part)
+    while found and found[-1].kind == "gap" and found[-1].text.strip(".!?,;: ") == "":
+        found.pop()
+    return tuple(found)
+
+
+def _droppable(parts: Pieces, at: int) -> bool:
+    if parts[at].kind != "word" or parts[at].text.casefold().replace("’", "'") not in FUNCTION_WORDS:
+        return False
+    before = parts[at - 1].text[-1:] if at else " "
+    after = parts[at + 1].text if at + 1 < len(parts) else " "
+    return before.isspace() and (after[0].isspace() or (after[0] in ",.!?;:" and len(after) != 1) or after in ".!?")
+
+
+def _politeness(parts: Pieces, rate: float, rng: numpy.random.Generator) -> Changed:
+    text = joined(parts)
+    english = any(part.kind == "word" and part.text.isascii() for part in parts)
+    if not english or any(word in text.casefold() for word in POLITE_WORDS):
+        return Changed(parts, 0, 0)
+    # A closing after a line that says a format would become part of the format.
+    closable = "\n" not in text and parts[-1].text in {".", "!", "?"}
+    phrases = (*POLITE_OPENINGS, *(POLITE_CLOSINGS if closable else ()))
+    drawn, which = float(rng.random()), int(rng.integers(len(phrases)))
+    if drawn >= rate:
+        return Changed(parts, 1, 0)
+    phrase = phrases[which]
+    added = (Piece(phrase, "gap"),)  # said as it stands: typos in a greeting would count against the wrong words
+    return Changed((*added, *parts) if phrase in POLITE_OPENINGS else (*parts, *added), 1, 1)
+
+
+def _case(parts: Pieces, rate: float, rng: numpy.random.Generator) -> Changed:
+    ways = [way for way in (_lowered(parts), _raised(parts)) if way != parts]
+    if not ways:
+        return Changed(parts, 0, 0)
+    drawn, which = float(rng.random()), int(rng.integers(len(ways)))
+    return Changed(ways[which], 1, 1) if drawn < rate else Changed(parts, 1, 0)
+
+
+def _lowered(parts: Pieces) -> Pieces:
+    return tuple(Piece(part.text.lower(), "word") if part.kind == "word" else part for part in parts)
+
+
+def _raised(parts: Pieces) -> Pieces:
+    return tuple(Piece(part.text.upper(), "word") if part.kind == "word" else part for part in parts)
+
+
+_SHORTEST = 4
+"""Letters of the shortest word that gets a slip: shorter ones become other words."""
+
+_ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
+_BESIDE: Mapping[str, str] = MappingProxyType(
+    {key: row[max(0, at - 1) : at] + row[at + 1 : at + 2] for row in _ROWS for at, key in enumerate(row)}
+)
+
+
+def _typos(parts: Pieces, rate: float, rng: numpy.random.Generator) -> Changed:
+    found: list[Piece] = []
+    could = did = 0
+    for part in parts:
+        if part.kind == "word" and len(part.text) >= _SHORTEST and part.text.isascii() and part.text.isalpha():
+            could += 1
+            drawn, slip, place = float(rng.random()), int(rng.integers(4)), float(rng.random())
+            if drawn < rate:
+                did += 1
+                part = Piece(_slipped(part.text, slip, place), "word")
+        found.append(part)
+    return Changed(tuple(found), could, did)
+
+
+def _slipped(word: str, slip: int, place: float) -> str:
+    """One slip after the first letter, which people seldom miss. slip: 0 swap, 1 leave out, 2 double, 3 key beside."""
+    at = 1 + int(place * (len(word) - 2))
+    letter, following = word[at], word[at + 1]
+    if slip == 0 and letter != following:
+        return word[:at] + following + letter + word[at + 2 :]
+    if slip == 1:
+        return word[:at] + word[at + 1 :]
+    if slip == 3:
+        beside = _BESIDE[letter.lower()]
+        key = beside[int(place * 997) % len(beside)]
+        return word[:at] + (key.upper() if letter.isupper() else key) + word[at + 1 :]
+    return word[:at] + letter + word[at:]
+
+
+CHANGES: Mapping[str, Change] = MappingProxyType(
+    {
+        "synonyms": _synonyms,
+        "order": _order,
+        "keywords": _keywords,
+        "politeness": _politeness,
+        "case": _case,
+        "typos": _typos,
+    }
+)
+"""By name, in the order in which they are made."""
+
+ENGLISH_ONLY = ("synonyms", "keywords", "politeness")

@@ -1,0 +1,150 @@
+"""What a paraphrase must leave alone: numbers, names, URLs, quotations, and words that turn a meaning round.
+
+A text is cut into pieces. Guarded pieces are carried through every change letter for letter; only words and the gaps
+between them are changed. The rules are for English and prefer to guard too much: a capital in the middle of a
+sentence makes a name, and so does a capitalised word at its beginning that is not among the usual openers. A name
+written in small letters is not seen: name it in `guard`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from simulators.wrappers.english import NEGATIONS, NUMBER_WORDS, OPENERS
+
+__all__ = ["Piece", "guarded", "joined", "pieces"]
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A stretch of text. kind: `guard` (never changed), `word` (letters), or `gap` (what lies between them)."""
+
+    text: str
+    kind: Literal["guard", "word", "gap"]
+
+
+_LETTERS = r"[^\W\d_]"
+_WORD = re.compile(rf"{_LETTERS}+(?:['’]{_LETTERS}+)*")
+_ALWAYS = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"`[^`\n]*`",
+        r"\"[^\"\n]*\"|“[^”\n]*”|„[^“”\n]*[“”]|«[^»\n]*»|「[^」\n]*」|『[^』\n]*』|‘[^’\n]*’(?!\w)",
+        r"(?<!\w)'[^'\n]*'(?!\w)",
+        r"\{[^{}\n]*\}|\[[^\[\]\n]*\]|<[^<>\n]*>",  # placeholders
+        r"(?:https?://|www\.)\S*[^\s.,;:!?]|(?<!\w)#\w+",
+        r"(?<!\S)(?=\S*[\d@])\S*[^\s.,;:!?]",  # 2004, $3.50, 7th, tt0390384, addresses
+        r"(?<![\w.-])\w[\w-]*(?:\.\w[\w-]*)+",  # imdb.com
+    )
+)
+_SENTENCE_END = re.compile(r"[.!?:;\n]")
+_NAME_LINKS = frozenset({"of", "the", "and", "de", "la", "von", "van", "in", "for", "du", "del"})
+
+
+def pieces(text: str, guard: Iterable[str] = ()) -> tuple[Piece, ...]:
+    """`text` cut up; joined again it is `text`. guard: phrases to guard besides, as they are written."""
+    found: list[Piece] = []
+    cursor = 0
+    for start, end in _spans(text, guard):
+        found += _plain(text[cursor:start])
+        found.append(Piece(text[start:end], "guard"))
+        cursor = end
+    found += _plain(text[cursor:])
+    return tuple(_names(found))
+
+
+def guarded(text: str, guard: Iterable[str] = ()) -> tuple[str, ...]:
+    """The guarded stretches of `text`, in its order."""
+    return tuple(piece.text for piece in pieces(text, guard) if piece.kind == "guard")
+
+
+def joined(parts: Iterable[Piece]) -> str:
+    return "".join(part.text for part in parts)
+
+
+def _spans(text: str, guard: Iterable[str]) -> list[tuple[int, int]]:
+    """Stretches that are guarded whatever stands around them, in order, none over another."""
+    found = [hit.span() for pattern in _ALWAYS for hit in pattern.finditer(text)]
+    for phrase in guard:
+        if phrase:
+            found += [hit.span() for hit in re.finditer(re.escape(phrase), text)]
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(found):
+        if start == end:
+            continue
+        if merged and start < merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def _plain(text: str) -> list[Piece]:
+    found: list[Piece] = []
+    cursor = 0
+    for hit in _WORD.finditer(text):
+        if hit.start() > cursor:
+            found.append(Piece(text[cursor : hit.start()], "gap"))
+        found.append(Piece(hit[0], "word"))
+        cursor = hit.end()
+    if cursor < len(text):
+        found.append(Piece(text[cursor:], "gap"))
+    return found
+
+
+def _names(found: Sequence[Piece]) -> list[Piece]:
+    """Words that are names, numbers or negations become guards; `Lord of the Rings` becomes one."""
+    told: list[Piece] = []
+    opening = True
+    for piece in found:
+        if piece.kind == "word":
+            kept = _is_name(piece.text, opening) or _turns_meaning(piece.text)
+            told.append(Piece(piece.text, "guard") if kept else piece)
+            opening = False
+        else:
+            told.append(piece)
+            opening = bool(_SENTENCE_END.search(piece.text)) or (opening and piece.kind == "gap")
+    return _linked(told)
+
+
+def _turns_meaning(word: str) -> bool:
+    plain = word.casefold().replace("’", "'")
+    return plain in NUMBER_WORDS or plain in NEGATIONS
+
+
+def _is_name(word: str, opening: bool) -> bool:
+    plain = word.casefold().replace("’", "'")
+    if plain == "i" or plain.startswith("i'"):
+        return False
+    if any(letter.isupper() for letter in word[1:]):
+        return True
+    return word[0].isupper() and not (opening and plain in OPENERS)
+
+
+def _linked(told: list[Piece]) -> list[Piece]:
+    """A capitalised guard, small linking words, a capitalised guard: one name."""
+    result: list[Piece] = []
+    at = 0
+    while at < len(told):
+        end = at + 1
+        if _capital(told[at]):
+            look = at + 1
+            while look < len(told) and (
+                told[look].text == " " or told[look].text in _NAME_LINKS or _capital(told[look])
+            ):
+                look += 1
+                if _capital(told[look - 1]):
+                    end = look
+        if end > at + 1:
+            result.append(Piece(joined(told[at:end]), "guard"))
+        else:
+            result.append(told[at])
+        at = end
+    return result
+
+
+def _capital(piece: Piece) -> bool:
+    return piece.kind == "guard" and piece.text[:1].isupper()

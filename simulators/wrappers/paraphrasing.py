@@ -1,0 +1,148 @@
+"""The paraphrasing user: says what the user within would say, in other words.
+
+What is done and when it ends is the inner user's; only words change, by the rules of `simulators.wrappers.changes`,
+each with a rate of its own. Numbers, names, URLs, quotations and the format that the topic asks for stay letter for
+letter (`simulators.wrappers.guards`).
+
+At the start one number is drawn from the stream `paraphrasing` and kept in the memory; the words of every turn follow
+from it, the turn and the inner user's words, with one stream for each kind of change. So trials differ, a memory that
+is forked says the same words in the same way, and where the inner user can be enumerated this one can be too.
+
+The memory counts under `realised`, for each kind of change, the units that could have been changed and those that were.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Annotated
+
+from pydantic import Field, model_validator
+
+from protocols.route import Say, Stop
+from simulators.scenario import Chance, Observation, Scenario, State
+from simulators.streams import Streams
+from simulators.user import User
+from simulators.wrappers.changes import CHANGES, ENGLISH_ONLY
+from simulators.wrappers.guards import joined, pieces
+from simulators.wrappers.wrapped import can_enumerate, chances_of, inner_state, merged
+from topics.document import StrictModel, refused
+
+__all__ = ["EnumerableParaphrasingUser", "Options", "ParaphrasingUser", "build", "paraphrased", "realised_rates"]
+
+Rate = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+
+_NUMBERS = 2**53
+"""Every JSON reader keeps whole numbers below this exactly."""
+
+
+class Options(StrictModel):
+    """At least one rate is given; 0 is a rate, for the control group. The rates of words are shares of the words that
+    the change fits, those of turns shares of the turns that it fits."""
+
+    typos: Rate = Field(default=0.0, description="of words of four letters or more: swapped, lost, doubled, wrong")
+    synonyms: Rate = Field(default=0.0, description="of words in the list of synonyms (English)")
+    case: Rate = Field(default=0.0, description="of turns: all small letters, or all capitals")
+    keywords: Rate = Field(default=0.0, description="of turns: function words left out (English)")
+    order: Rate = Field(default=0.0, description="of turns of two sentences or more: the sentences change places")
+    politeness: Rate = Field(default=0.0, description="of turns without it: a greeting or thanks added (English)")
+    guard: tuple[str, ...] = Field(default=(), description="further phrases that stay as they are written")
+    language: str = Field(default="en", description="of what is said; the English rules want `en`", min_length=1)
+
+    @model_validator(mode="after")
+    def _something(self) -> Options:
+        given = [name for name in CHANGES if name in self.model_fields_set]
+        if not given:
+            raise refused(f"no rate is given: {', '.join(CHANGES)}")
+        foreign = [name for name in given if name in ENGLISH_ONLY and getattr(self, name) > 0]
+        if foreign and self.language.partition("-")[0].lower() != "en":
+            raise refused(f"{', '.join(foreign)}: these rules know English only, not {self.language!r}")
+        if not all(phrase.strip() for phrase in self.guard):
+            raise refused("guard: a phrase is empty")
+        return self
+
+    @property
+    def rates(self) -> Mapping[str, float]:
+        return {name: float(getattr(self, name)) for name in CHANGES}
+
+
+def build(options: Options, inner: User) -> User:
+    """The paraphrasing user over `inner`; enumerable where that is."""
+    kind = EnumerableParaphrasingUser if can_enumerate(inner) else ParaphrasingUser
+    return kind(inner, MappingProxyType(dict(options.rates)), options.guard)
+
+
+def paraphrased(
+    text: str, rates: Mapping[str, float], rng: Streams, guard: Sequence[str] = ()
+) -> tuple[str, dict[str, tuple[int, int]]]:
+    """`text` in other words, and for each kind of change (units it fits, units changed). Never empty for words.
+
+    rng: at the turn; one stream for each kind of change. Rate 0 for all gives `text` itself.
+    """
+    parts, tally = pieces(text, guard), {}
+    for name, change in CHANGES.items():
+        changed = change(parts, rates.get(name, 0.0), rng(name))
+        parts, tally[name] = changed.pieces, (changed.could, changed.did)
+    return joined(parts), tally
+
+
+def realised_rates(state: State) -> dict[str, float]:
+    """For each kind of change, the share of the units so far that were changed; NaN where it never fitted."""
+    return {name: did / could if could else math.nan for name, (could, did) in _tally(state).items()}
+
+
+@dataclass(frozen=True, slots=True)
+class ParaphrasingUser:
+    """inner: whose words are changed. rates: by kind of change, in [0, 1]. guard: further phrases left alone.
+
+    Acts (`Say.state`), routes, stops and their reasons are the inner user's.
+    """
+
+    inner: User
+    rates: Mapping[str, float]
+    guard: tuple[str, ...] = ()
+    name: str = "paraphrasing"
+
+    def start(self, scenario: Scenario, rng: Streams) -> State:
+        form = scenario.topic.asks_for
+        return {
+            "wrapper": "paraphrasing",
+            "words": int(rng("paraphrasing").integers(_NUMBERS)),
+            "guard": [*self.guard, *([form] if form else [])],
+            "realised": {name: [0, 0] for name in CHANGES},
+            "inner": self.inner.start(scenario, rng),
+        }
+
+    def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
+        action, after = self.inner.respond(inner_state(state, "paraphrasing"), observation, rng)
+        return self._worded(state, action, after)
+
+    def _worded(self, state: State, action: Say | Stop, after: State) -> tuple[Say | Stop, State]:
+        if isinstance(action, Stop):
+            return action, {**state, "inner": after}
+        words, guard = state["words"], state["guard"]
+        if not isinstance(words, int) or not isinstance(guard, (list, tuple)):
+            raise ValueError("not a memory of a paraphrasing user")
+        here = Streams(words, ("paraphrasing", action.turn))
+        text, tally = paraphrased(action.text, self.rates, here, tuple(str(phrase) for phrase in guard))
+        before = _tally(state)
+        realised = {name: [before[name][0] + could, before[name][1] + did] for name, (could, did) in tally.items()}
+        return replace(action, text=text), {**state, "realised": realised, "inner": after}
+
+
+@dataclass(frozen=True, slots=True)
+class EnumerableParaphrasingUser(ParaphrasingUser):
+    """Over a user that can be enumerated."""
+
+    def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
+        chances = chances_of(self.inner, inner_state(state, "paraphrasing"), observation)
+        return merged(chances, lambda action, after: self._worded(state, action, after))
+
+
+def _tally(state: State) -> dict[str, tuple[int, int]]:
+    held = state.get("realised")
+    if not isinstance(held, Mapping) or set(held) != set(CHANGES):
+        raise ValueError("not a memory of a paraphrasing user")
+    return {name: (int(held[name][0]), int(held[name][1])) for name in CHANGES}

@@ -1,0 +1,170 @@
+"""The persona user: the user within, as a member of a group.
+
+A group is known by its *cue*: words that say who is speaking ("I am a retired teacher."). A frame puts the cue and the
+inner user's turn together. Users of several groups on one topic are *matched*: the same need, the same random streams,
+the same acts, stops and words but for the cue; so a difference between their answers is due to the cue, or to the
+system's own chance. How large the latter is, a *null pair* says: two groups whose cues are the same.
+
+Which group a user belongs to stands in the options, or in the trait `group` of its scenario.
+
+What is missing is refused at the start: a frame without a place for the cue, a cue with a word that the topic lacks, a
+group nobody described. A persona that is silently lost would be measured as fairness.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from protocols.route import Say, Stop
+from protocols.wording import Wording, faults, rendered
+from simulators.scenario import Chance, Observation, Scenario, State
+from simulators.streams import Streams
+from simulators.user import User
+from simulators.wrappers.wrapped import can_enumerate, chances_of, inner_state, merged
+from topics.document import StrictModel, refused
+from topics.errors import InputError
+
+__all__ = ["EnumerablePersonaUser", "Group", "Options", "PersonaUser", "build", "matched"]
+
+_CUE, _TURN = "{cue}", "{turn}"
+
+
+class Group(StrictModel):
+    """One of `cue`, `same_as` and `plain` is given. `request` may stand beside each."""
+
+    cue: str | None = Field(default=None, description="a template over the topic: what tells the group")
+    same_as: str | None = Field(default=None, description="the group whose cue is said here too: a null pair")
+    plain: Literal[True] | None = Field(default=None, description="no cue at all, and no frame: the turn as it is")
+    request: str | None = Field(
+        default=None, description="a template over the topic in place of its request: the same need in another language"
+    )
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Group:
+        if [self.cue, self.same_as, self.plain].count(None) != 2:
+            raise refused("give one of cue, same_as and plain")
+        for name, words in (("cue", self.cue), ("request", self.request)):
+            if words is not None:
+                if not words.strip():
+                    raise refused(f"{name}: it says nothing")
+                for fault in faults(Wording(words)):
+                    raise refused(f"{name}: {fault.what} (allowed: {fault.allowed})")
+        return self
+
+
+class Options(StrictModel):
+    groups: dict[str, Group] = Field(description="by name", min_length=1)
+    group: str | None = Field(default=None, description="of this user; not given: the trait `group` of its scenario")
+    frame: str = Field(default="{cue} {turn}", description="holds {cue} and {turn}, each once")
+    where: Literal["first", "every"] = Field(default="first", description="which user turns carry the cue")
+
+    @model_validator(mode="after")
+    def _whole(self) -> Options:
+        for place in (_CUE, _TURN):
+            if self.frame.count(place) != 1:
+                raise refused(f"frame: it must hold {place} once, or the persona would be lost")
+        if self.group is not None and self.group not in self.groups:
+            raise refused(f"group: {self.group!r} is none of {', '.join(sorted(self.groups))}")
+        cues: dict[str, str] = {}
+        for name, group in self.groups.items():
+            if group.same_as is not None:
+                other = self.groups.get(group.same_as)
+                if other is None or other.same_as is not None or group.same_as == name:
+                    raise refused(f"groups.{name}: same_as names no group with a cue of its own: {group.same_as!r}")
+            elif group.cue is not None and group.request is None:
+                if group.cue in cues:
+                    raise refused(f"groups.{name} has the cue of {cues[group.cue]}: write same_as for a null pair")
+                cues[group.cue] = name
+        return self
+
+
+def build(options: Options, inner: User) -> User:
+    """The persona user over `inner`; enumerable where that is."""
+    kind = EnumerablePersonaUser if can_enumerate(inner) else PersonaUser
+    groups = MappingProxyType(dict(options.groups))
+    return kind(inner, groups, options.group, options.frame, options.where == "every")
+
+
+def matched(scenario: Scenario, groups: Iterable[str]) -> dict[str, Scenario]:
+    """The scenario once for each group, by group. All have the id of the one given, and so the same streams."""
+    return {group: replace(scenario, traits=MappingProxyType({**scenario.traits, "group": group})) for group in groups}
+
+
+@dataclass(frozen=True, slots=True)
+class PersonaUser:
+    """inner: the user that acts. groups: by name. group: this user's, None for its scenario's. every: cue at each turn.
+
+    Acts, routes, stops and their reasons are the inner user's. The name is the same for all groups, since streams are
+    named after it.
+    """
+
+    inner: User
+    groups: Mapping[str, Group]
+    group: str | None = None
+    frame: str = "{cue} {turn}"
+    every: bool = False
+    name: str = "persona"
+
+    def start(self, scenario: Scenario, rng: Streams) -> State:
+        """Raises InputError for a group that is unknown or not told, and for a cue that cannot be filled in."""
+        name = self._name_of_group(scenario)
+        group = self.groups[name]
+        if group.same_as is not None:
+            group = self.groups[group.same_as].model_copy(update={"request": group.request})
+        topic = scenario.topic
+        cue = rendered(Wording(group.cue), topic, turn=1) if group.cue is not None else None
+        if group.request is not None:
+            topic = replace(topic, request=rendered(Wording(group.request), topic, turn=1))
+        others = {trait: value for trait, value in scenario.traits.items() if trait != "group"}
+        return {
+            "wrapper": "persona",
+            "group": name,
+            "cue": cue,
+            "inner": self.inner.start(replace(scenario, topic=topic, traits=MappingProxyType(others)), rng),
+        }
+
+    def _name_of_group(self, scenario: Scenario) -> str:
+        trait = scenario.traits.get("group")
+        name = self.group if self.group is not None else trait
+        known = ", ".join(sorted(self.groups))
+        if trait is not None and trait != name:
+            raise InputError(
+                f"topic {scenario.id!r}: the trait group is {trait!r}, and the option group {name!r}",
+                advice="give one of the two",
+            )
+        if name is None:
+            raise InputError(
+                f"topic {scenario.id!r}: nobody says which group the user is of",
+                allowed=known,
+                advice="give the option group, or the trait group",
+            )
+        if not isinstance(name, str) or name not in self.groups:
+            raise InputError(f"topic {scenario.id!r}: the group {name!r} is not described", allowed=known)
+        return name
+
+    def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
+        action, after = self.inner.respond(inner_state(state, "persona"), observation, rng)
+        return self._framed(state, action, after)
+
+    def _framed(self, state: State, action: Say | Stop, after: State) -> tuple[Say | Stop, State]:
+        cue, kept = state["cue"], {**state, "inner": after}
+        if isinstance(action, Stop) or not isinstance(cue, str) or (action.turn > 1 and not self.every):
+            return action, kept
+        before, after_cue = self.frame.split(_CUE)
+        # Put together once: a cue or a turn that holds braces is said as it is.
+        framed = f"{before.replace(_TURN, action.text)}{cue}{after_cue.replace(_TURN, action.text)}"
+        return replace(action, text=framed), kept
+
+
+@dataclass(frozen=True, slots=True)
+class EnumerablePersonaUser(PersonaUser):
+    """Over a user that can be enumerated."""
+
+    def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
+        chances = chances_of(self.inner, inner_state(state, "persona"), observation)
+        return merged(chances, lambda action, after: self._framed(state, action, after))

@@ -1,0 +1,383 @@
+"""The reformulating user: now and then asks again, in one way or another, where the user within would go on.
+
+After every answer one act is drawn from the row of a table for the label of that answer (`o`, `x`, `-` for none), or
+from a row of its own after the same act as last time:
+
+    go-on      the inner user takes its turn (and may stop)
+    repeat     the last words again           restart   the opening again; the inner user stands where it stood then
+    rephrase   the need in other words        refine    the next constraint of a list
+    simplify   the need as keywords           change    another need of a list
+    stop
+
+The chances of acts that are not possible now (no constraint left, `most` reformulations in a row) go to the others of
+the row in proportion; where nothing is left, the user goes on. The inner user is asked only where it goes on: it then
+sees the latest answer, as if to its own last words.
+
+The table that is shipped is ILLUSTRATIVE: it was fitted to nothing, and only its share of asking the same again is
+taken from data (34% after an answer that was not relevant, 12% after one that was). Give a table with its `origin`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Annotated, Literal, get_args
+
+from pydantic import Field, model_validator
+
+from protocols.route import Say, Stop
+from protocols.wording import Wording, faults, rendered
+from simulators.memory import decode_topic, encode_topic
+from simulators.reasons import FRUSTRATED, PATIENCE, SATISFIED
+from simulators.scenario import Chance, Observation, Scenario, State
+from simulators.streams import Streams
+from simulators.user import User
+from simulators.wrappers.changes import keyword_form, synonym_form
+from simulators.wrappers.wrapped import can_enumerate, chances_of, inner_state, merged
+from topics.document import StrictModel, refused
+
+__all__ = ["ILLUSTRATIVE", "EnumerableReformulatingUser", "Options", "ReformulatingUser", "Table", "build"]
+
+Act = Literal["go-on", "repeat", "rephrase", "simplify", "refine", "change", "restart", "stop"]
+Label = Literal["o", "x", "-"]
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Row = dict[Act, Share]
+
+ACTS: tuple[str, ...] = get_args(Act)
+LABELS: tuple[str, ...] = get_args(Label)
+REFORMULATIONS = frozenset(ACTS) - {"go-on", "stop"}
+
+_ILLUSTRATIVE_ROWS: Mapping[str, Mapping[str, float]] = {
+    "o": {"go-on": 0.80, "rephrase": 0.03, "simplify": 0.02, "refine": 0.07, "change": 0.03, "stop": 0.05},
+    "x": {
+        "go-on": 0.50,
+        "repeat": 0.06,
+        "rephrase": 0.14,
+        "simplify": 0.05,
+        "refine": 0.06,
+        "change": 0.06,
+        "restart": 0.03,
+        "stop": 0.10,
+    },
+    "-": {
+        "go-on": 0.66,
+        "repeat": 0.03,
+        "rephrase": 0.08,
+        "simplify": 0.04,
+        "refine": 0.06,
+        "change": 0.04,
+        "restart": 0.02,
+        "stop": 0.07,
+    },
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """rows: by label, the probability of each act; each row sums to 1. after: rows in their place after an act.
+
+    origin: what the numbers come from, in words for a report.
+    """
+
+    rows: Mapping[str, Mapping[str, float]]
+    after: Mapping[str, Mapping[str, Mapping[str, float]]]
+    origin: str
+
+    def row(self, label: str, before: str) -> Mapping[str, float]:
+        return self.after.get(before, {}).get(label) or self.rows[label]
+
+
+ILLUSTRATIVE = Table(
+    MappingProxyType({label: MappingProxyType({**row}) for label, row in _ILLUSTRATIVE_ROWS.items()}),
+    MappingProxyType({}),
+    "illustrative: fitted to nothing",
+)
+
+
+class Phrases(StrictModel):
+    """Templates over the topic and `item`, the turn's words; one of a list is drawn."""
+
+    rephrase: tuple[str, ...] = Field(
+        default=(
+            "In other words: {{ item }}",
+            "Let me put it differently. {{ item }}",
+            "What I mean is this: {{ item }}",
+        ),
+        min_length=1,
+    )
+    simplify: tuple[str, ...] = Field(default=("{{ item }}", "In short: {{ item }}"), min_length=1)
+    restart: tuple[str, ...] = Field(
+        default=("Let us start again. {{ item }}", "Let me start over. {{ item }}"), min_length=1
+    )
+
+    @model_validator(mode="after")
+    def _whole(self) -> Phrases:
+        for name in ("rephrase", "simplify", "restart"):
+            for template in getattr(self, name):
+                _check(name, template, item=True)
+        return self
+
+
+class Options(StrictModel):
+    table: dict[Label, Row] | None = Field(
+        default=None,
+        description="by label of the last answer, the probability of each act; not given: illustrative",
+    )
+    after: dict[Act, dict[Label, Row]] = Field(
+        default={}, description="rows that hold after an act, not those of `table`"
+    )
+    origin: str | None = Field(default=None, description="what the table comes from; needed with a table")
+    most: int = Field(default=3, ge=1, le=100, description="reformulations in a row at most")
+    constraints: tuple[str, ...] = Field(default=(), description="templates for `refine`, each said once")
+    changes: tuple[str, ...] = Field(default=(), description="templates for `change`, each said once")
+    phrases: Phrases = Field(default_factory=Phrases, description="how a need is put again")
+
+    @model_validator(mode="after")
+    def _whole(self) -> Options:
+        if self.table is None and (self.origin is not None or self.after):
+            raise refused("origin and after belong to a table, and none is given")
+        if self.table is not None:
+            if not (self.origin or "").strip():
+                raise refused("origin: say what the table comes from: data it was fitted on, or `illustrative`")
+            missing = [label for label in LABELS if label not in self.table]
+            if missing:
+                raise refused(f"table: no row for {', '.join(missing)}")
+        for name, rows in (("table", self.table or {}), *((f"after.{act}", rows) for act, rows in self.after.items())):
+            for label, row in rows.items():
+                if abs(sum(row.values()) - 1) > 1e-6:
+                    raise refused(f"{name}.{label}: the row sums to {sum(row.values()):.6g}, not to 1")
+        for name in ("constraints", "changes"):
+            for template in getattr(self, name):
+                _check(name, template, item=False)
+        return self
+
+
+def _check(name: str, template: str, *, item: bool) -> None:
+    if not template.strip():
+        raise refused(f"{name}: it says nothing")
+    if item and not re.search(r"\{\{[^}]*\bitem\b", template):
+        raise refused(f"{name}: it has no place for {{{{ item }}}}, and the turn would be lost")
+    for fault in faults(Wording(template, each=item)):
+        raise refused(f"{name}: {fault.what} (allowed: {fault.allowed})")
+
+
+def build(options: Options, inner: User) -> User:
+    """The reformulating user over `inner`; enumerable where that is."""
+    table = ILLUSTRATIVE
+    if options.table is not None:
+        rows: dict[str, Mapping[str, float]] = {label: _scaled(row) for label, row in options.table.items()}
+        after = {act: {label: _scaled(row) for label, row in given.items()} for act, given in options.after.items()}
+        table = Table(rows, {str(act): {str(label): row for label, row in of.items()} for act, of in after.items()}, "")
+        table = replace(table, origin=options.origin or "")
+    kind = EnumerableReformulatingUser if can_enumerate(inner) else ReformulatingUser
+    return kind(inner, table, options.most, options.constraints, options.changes, options.phrases)
+
+
+def _scaled(row: Row) -> Mapping[str, float]:
+    whole = sum(row.values())
+    return MappingProxyType({act: share / whole for act, share in row.items()})
+
+
+@dataclass(frozen=True, slots=True)
+class _Memory:
+    """What it knows besides the inner user's memory. need: the words that are put again. row: reformulations in a row.
+    first: the opening. opened: the inner user's memory after it. used: constraints and changes already said."""
+
+    turn: int
+    before: str
+    need: str
+    last: str
+    first: str
+    opened: State | None
+    row: int
+    constraints: tuple[int, ...]
+    changes: tuple[int, ...]
+    over: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ReformulatingUser:
+    """inner: the user that goes on. table: what comes after which answer. most: reformulations in a row.
+
+    Acts (`Say.state`): those of this user, and the inner user's where it goes on. Stops where the inner user stops, and
+    with the reason `satisfied` after `o`, `frustrated` after `x`, `patience` after an answer without a label.
+    """
+
+    inner: User
+    table: Table = ILLUSTRATIVE
+    most: int = 3
+    constraints: tuple[str, ...] = ()
+    changes: tuple[str, ...] = ()
+    phrases: Phrases = field(default_factory=Phrases)
+    name: str = "reformulating"
+
+    def start(self, scenario: Scenario, rng: Streams) -> State:
+        """Raises InputError where the topic lacks a word that a constraint, a change or a phrase says."""
+        topic = scenario.topic
+        for template in (*self.constraints, *self.changes):
+            rendered(Wording(template), topic, turn=1)
+        for template in (*self.phrases.rephrase, *self.phrases.simplify, *self.phrases.restart):
+            rendered(Wording(template, each=True), topic, turn=1, item="x")
+        memory = _Memory(0, "start", "", "", "", None, 0, (), (), False)
+        return _encoded(memory, self.inner.start(scenario, rng), encode_topic(topic))
+
+    def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
+        """Raises ValueError where the memory waits for an answer and none is given, or the conversation is over."""
+        memory = _decoded(state, observation)
+        if observation is None:
+            return self._gone_on(state, memory, *self.inner.respond(inner_state(state, self.name), None, rng))
+        acts = self._possible(memory, observation)
+        names = list(acts)
+        act = names[_drawn([acts[name] for name in names], float(rng("reformulation").random()))]
+        if act == "go-on":
+            held = inner_state(state, self.name)
+            return self._gone_on(state, memory, *self.inner.respond(held, observation, rng))
+        ways = list(self._ways(act, state, memory, observation))
+        return ways[int(rng("reformulation-words").integers(len(ways)))]
+
+    def _possible(self, memory: _Memory, observation: Observation) -> dict[str, float]:
+        """The acts that are possible now, with probabilities that sum to 1, in the order of `ACTS`."""
+        row = self.table.row(observation.label or "-", memory.before)
+        full = memory.row >= self.most
+        barred = {
+            *(REFORMULATIONS if full else ()),
+            *(() if len(memory.constraints) < len(self.constraints) else ("refine",)),
+            *(() if len(memory.changes) < len(self.changes) else ("change",)),
+            *(("restart",) if memory.need == memory.first == memory.last else ()),
+        }
+        left = {act: row[act] for act in ACTS if row.get(act, 0.0) > 0 and act not in barred}
+        whole = sum(left.values())
+        return {act: share / whole for act, share in left.items()} if left else {"go-on": 1.0}
+
+    def _ways(
+        self, act: str, state: State, memory: _Memory, observation: Observation
+    ) -> Iterator[tuple[Say | Stop, State]]:
+        """Every way to do `act`, all equally likely."""
+        topic, held, turn = decode_topic(state["topic"]), inner_state(state, self.name), memory.turn + 1
+        then = replace(memory, turn=turn, before=act, row=memory.row + 1)
+
+        def said(text: str, memory: _Memory, inner: State = held) -> tuple[Say, State]:
+            return Say(text, act, turn), _encoded(replace(memory, last=text), inner, state["topic"])
+
+        def phrased(templates: tuple[str, ...], item: str) -> Iterator[str]:
+            for template in templates:
+                yield rendered(Wording(template, each=True), topic, turn=turn, item=item)
+
+        form = (topic.asks_for,) if topic.asks_for else ()
+        if act == "stop":
+            reason = {"o": SATISFIED, "x": FRUSTRATED}.get(observation.label or "-", PATIENCE)
+            yield Stop("user-stopped", reason), _encoded(replace(memory, over=True), held, state["topic"])
+        elif act == "repeat":
+            yield said(memory.last, then)
+        elif act == "rephrase":
+            for text in phrased(self.phrases.rephrase, synonym_form(memory.need, form)):
+                yield said(text, then)
+        elif act == "simplify":
+            for text in phrased(self.phrases.simplify, keyword_form(memory.need, form)):
+                yield said(text, then)
+        elif act == "refine":
+            for place in _unsaid(self.constraints, memory.constraints):
+                text = rendered(Wording(self.constraints[place]), topic, turn=turn)
+                yield said(text, replace(then, constraints=(*memory.constraints, place)))
+        elif act == "change":
+            for place in _unsaid(self.changes, memory.changes):
+                text = rendered(Wording(self.changes[place]), topic, turn=turn)
+                yield said(text, replace(then, need=text, changes=(*memory.changes, place)))
+        else:
+            opened = memory.opened if memory.opened is not None else held
+            for text in phrased(self.phrases.restart, memory.first):
+                yield said(text, replace(then, need=memory.first), opened)
+
+    def _gone_on(self, state: State, memory: _Memory, action: Say | Stop, after: State) -> tuple[Say | Stop, State]:
+        """The inner user's action, its turn counted among all."""
+        if isinstance(action, Stop):
+            return action, _encoded(replace(memory, over=True), after, state["topic"])
+        turn = memory.turn + 1
+        route = replace(action.route, turn=memory.turn) if action.route is not None else None
+        then = replace(memory, turn=turn, before="go-on", need=action.text, last=action.text, row=0)
+        if memory.turn == 0:
+            then = replace(then, first=action.text, opened=after)
+        return replace(action, turn=turn, route=route), _encoded(then, after, state["topic"])
+
+
+@dataclass(frozen=True, slots=True)
+class EnumerableReformulatingUser(ReformulatingUser):
+    """Over a user that can be enumerated."""
+
+    def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
+        memory, held = _decoded(state, observation), inner_state(state, self.name)
+        acts = self._possible(memory, observation) if observation is not None else {"go-on": 1.0}
+        found: list[Chance] = []
+        for act, share in acts.items():
+            if act == "go-on":
+                for chance in chances_of(self.inner, held, observation):
+                    found.append(
+                        Chance(share * chance.probability, *self._gone_on(state, memory, chance.action, chance.state))
+                    )
+            elif observation is not None:
+                ways = list(self._ways(act, state, memory, observation))
+                found += [Chance(share / len(ways), action, after) for action, after in ways]
+        return merged(found, lambda action, after: (action, after))
+
+
+def _drawn(shares: list[float], number: float) -> int:
+    """The place in `shares` where `number` in [0, 1) falls."""
+    for place, share in enumerate(shares):
+        if number < share:
+            return place
+        number -= share
+    return len(shares) - 1
+
+
+def _unsaid(templates: tuple[str, ...], said: tuple[int, ...]) -> list[int]:
+    return [place for place in range(len(templates)) if place not in said]
+
+
+def _encoded(memory: _Memory, inner: State, topic: object) -> State:
+    return {
+        "wrapper": "reformulating",
+        "topic": topic,
+        "turn": memory.turn,
+        "before": memory.before,
+        "need": memory.need,
+        "last": memory.last,
+        "first": memory.first,
+        "opened": memory.opened,
+        "row": memory.row,
+        "constraints": list(memory.constraints),
+        "changes": list(memory.changes),
+        "over": memory.over,
+        "inner": inner,
+    }
+
+
+def _decoded(state: State, observation: Observation | None) -> _Memory:
+    match state:
+        case {
+            "wrapper": "reformulating",
+            "turn": int(turn),
+            "before": str(before),
+            "need": str(need),
+            "last": str(last),
+            "first": str(first),
+            "opened": opened,
+            "row": int(row),
+            "constraints": [*constraints],
+            "changes": [*changes],
+            "over": bool(over),
+        } if opened is None or isinstance(opened, Mapping):
+            said, changed = _places(constraints), _places(changes)
+            memory = _Memory(turn, before, need, last, first, opened, row, said, changed, over)
+        case _:
+            raise ValueError("not a memory of a reformulating user")
+    if memory.over:
+        raise ValueError("the conversation is over")
+    if (observation is None) != (memory.turn == 0):
+        raise ValueError("the conversation is not open" if memory.turn == 0 else "an answer is needed to go on")
+    return memory
+
+
+def _places(held: Iterable[object]) -> tuple[int, ...]:
+    return tuple(place for place in held if isinstance(place, int))

@@ -1,0 +1,302 @@
+"""`harvest chat`: a person takes the user's side, and is recorded like any user; what was said is never lost."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from harvest.wording.keyboard import Keyboard
+from protocols.answer import Answer
+from protocols.route import Say, Stop
+from recordings.run_folder import read
+from simulators.human import HumanUser
+from simulators.outside import Message, Prompt, Sample, WordsWanted, responded
+from simulators.scenario import Observation, Scenario, State
+from simulators.streams import Streams
+from topics.topic import Topic, TopicType
+
+AUDIT = """\
+format: harvest-audit/1
+name: talks
+topics: fairweb-45
+only: [M002, R001]
+protocol: fairweb-two-round
+trials: 1
+systems:
+  - {name: echo, driver: python, options: {function: "systems.py:echo"}}
+  - {name: ending, driver: command, options: {argv: [python3, goodbye.py], mode: json}}
+  - {name: broken, driver: python, options: {function: "systems.py:broken"}, attempts: 3}
+"""
+SYSTEMS = """\
+def echo(turn):
+    return "" if turn == "silence" else f"you said: {turn} \\x1b[2J"
+
+def broken(turn):
+    raise ConnectionError("down")
+"""
+GOODBYE = """\
+import json
+input()
+print(json.dumps({"text": "goodbye", "ended": True}))
+"""
+PROMPT = Prompt("person", "say", (), ("u",), 1)
+RNG = Streams(1, ("human", "M002", 1))
+SCENARIO = Scenario(Topic("M002", TopicType("movie", "titles", None), "Films?"))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "audit.yaml").write_text(AUDIT)
+    (tmp_path / "systems.py").write_text(SYSTEMS)
+    (tmp_path / "goodbye.py").write_text(GOODBYE)
+    return tmp_path
+
+
+def chat(folder: Path, typed: str | bytes, *options: str, system: str = "echo") -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, "-m", "harvest", "chat", "audit.yaml", "--system", system, "--topic", "M002", *options],
+        cwd=folder,
+        input=typed.encode() if isinstance(typed, str) else typed,
+        capture_output=True,
+        check=False,
+    )
+
+
+@contextmanager
+def keyboard(typed: bytes, *, end: bool = True) -> Iterator[tuple[Keyboard, list[str], int]]:
+    """A keyboard at which this was typed, what the person is told, and where more can be typed."""
+    source, keys = os.pipe()
+    os.write(keys, typed)
+    told: list[str] = []
+    try:
+        if end:
+            os.close(keys)
+        yield Keyboard(source, told.append), told, keys
+    finally:
+        os.close(source)
+        if not end:
+            os.close(keys)
+
+
+def test_what_is_typed_is_said_and_recorded_under_the_user_human(folder: Path) -> None:
+    done = chat(folder, "Any films?\nOlder ones\n/stop\n")
+    assert done.returncode == 0, done.stderr
+    (one,) = read(folder / "runs" / "talks-chat").conversations
+    assert (one.user, one.key.system, one.key.topic, one.key.trial) == ("human", "echo", "M002", 1)
+    assert [turn.said for turn in one.turns] == ["Any films?", "Older ones"]
+    assert [turn.reply.answer.text[:10] for turn in one.turns if turn.reply] == ["you said: ", "you said: "]
+    assert one.outcome is not None
+    assert (one.outcome.kind, one.outcome.reason) == ("user-stopped", "person-left")
+
+
+def test_the_person_sees_the_need_and_the_answers_and_no_answer_can_steer_the_terminal(folder: Path) -> None:
+    told = chat(folder, "Any films?\nsilence\n").stderr.decode()
+    assert "Please list up sci-fi movies that feature time travel" in told
+    assert "you said: Any films? ␛[2J" in told
+    assert "\x1b[2J" not in told
+    assert "the system sent no words" in told
+
+
+def test_each_conversation_is_a_trial_of_its_own(folder: Path) -> None:
+    for _ in range(2):
+        assert chat(folder, "Any films?\n", "--out", "run").returncode == 0
+    assert [one.key.trial for one in read(folder / "run").conversations] == [1, 2]
+    again = chat(folder, "Any films?\n", "--out", "run", "--trial", "2")
+    assert again.returncode == 2
+    assert b"is recorded" in again.stderr
+
+
+def test_a_run_of_a_protocol_and_one_of_a_person_are_never_mixed(folder: Path) -> None:
+    assert chat(folder, "Any films?\n", "--out", "run").returncode == 0
+    command = [sys.executable, "-m", "harvest", "run", "audit.yaml", "--out"]
+    played = subprocess.run([*command, "run"], cwd=folder, capture_output=True, check=False)
+    assert played.returncode == 2
+    assert b"the protocol has changed" in played.stderr
+    subprocess.run([*command, "other"], cwd=folder, capture_output=True, check=False)
+    assert b"the protocol has changed" in chat(folder, "Any films?\n", "--out", "other").stderr
+
+
+def test_where_the_system_ends_it_the_person_sees_how_and_is_asked_no_more(folder: Path) -> None:
+    done = chat(folder, "Any films?\nAnd older?\n", "--out", "run", system="ending")
+    assert done.returncode == 0, done.stderr
+    assert b"goodbye" in done.stderr
+    assert b"system-ended" in done.stderr
+    (one,) = read(folder / "run").conversations
+    assert one.outcome is not None
+    assert one.outcome.kind == "system-ended"
+    assert [turn.said for turn in one.turns] == ["Any films?"]
+
+
+def test_a_system_that_fails_is_an_invalid_attempt_and_nobody_is_asked_again(folder: Path) -> None:
+    done = chat(folder, "Any films?\nAnd older?\n", "--out", "run", system="broken")
+    assert done.returncode == 3
+    (one,) = read(folder / "run").conversations
+    assert one.outcome is not None
+    assert not one.valid
+    assert [turn.said for turn in one.turns] == ["Any films?"]
+
+
+@pytest.mark.parametrize(
+    ("options", "fault"),
+    [(("--system", "ehco"), b"echo, ending, broken"), (("--topic", "M003"), b"M003"), (("--trial", "0"), b"--trial")],
+)
+def test_what_is_not_in_the_audit_is_refused_and_leaves_no_folder(
+    options: tuple[str, ...], fault: bytes, folder: Path
+) -> None:
+    done = chat(folder, "Any films?\n", *options)
+    assert done.returncode == 2
+    assert fault in done.stderr
+    assert not (folder / "runs").exists()
+
+
+def test_where_there_are_several_systems_one_must_be_named(folder: Path) -> None:
+    command = [sys.executable, "-m", "harvest", "chat", "audit.yaml", "--topic", "M002"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, check=False, stdin=subprocess.DEVNULL)
+    assert done.returncode == 2
+    assert b"choose one by --system" in done.stderr
+
+
+@contextmanager
+def terminal(folder: Path) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
+    """`harvest chat` at a terminal, and the side that types."""
+    typing, screen = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "harvest", "chat", "audit.yaml", "--system", "echo", "--topic", "M002", "--out", "run"],
+        cwd=folder,
+        stdin=screen,
+        stdout=screen,
+        stderr=screen,
+        start_new_session=True,
+    )
+    os.close(screen)
+    try:
+        yield typing, process
+    finally:
+        process.kill()
+        process.wait()
+        os.close(typing)
+
+
+def shown_until(typing: int, words: bytes) -> bytes:
+    seen = b""
+    until = time.monotonic() + 60
+    while words not in seen:
+        assert time.monotonic() < until, seen
+        seen += os.read(typing, 4096)
+    return seen
+
+
+def test_ctrl_c_breaks_off_at_once_and_keeps_every_turn_that_was_answered(folder: Path) -> None:
+    with terminal(folder) as (typing, process):
+        shown_until(typing, b"type your first turn")
+        os.write(typing, b"Any films?\n")
+        shown_until(typing, b"you said: Any films?")
+        os.write(typing, b"half a line")
+        process.send_signal(signal.SIGINT)
+        shown_until(typing, b"broken off")
+        assert process.wait(30) == 130
+    (one,) = read(folder / "run").conversations
+    assert [turn.said for turn in one.turns] == ["Any films?"]
+    assert one.turns[0].reply is not None
+    assert one.outcome is None
+    assert chat(folder, "Any films?\n", "--out", "run").returncode == 0
+    assert [(one.key.trial, one.attempt) for one in read(folder / "run").conversations] == [(1, 1), (1, 2)]
+
+
+def test_ctrl_d_on_an_empty_line_ends_as_a_user_ends(folder: Path) -> None:
+    with terminal(folder) as (typing, process):
+        shown_until(typing, b"type your first turn")
+        os.write(typing, "映画は？\n".encode())
+        shown_until(typing, "you said: 映画は？".encode())
+        os.write(typing, b"\x04")
+        shown_until(typing, b"person-left")
+        assert process.wait(30) == 0
+    (one,) = read(folder / "run").conversations
+    assert [turn.said for turn in one.turns] == ["映画は？"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "sample"),
+    [
+        (b"one\ntwo\n", Sample("one")),
+        (b"one\r\ntwo", Sample("one")),
+        (b"\n  \none\n", Sample("one")),
+        (b"one \\\ntwo\n", Sample("one \ntwo")),
+        (b"//stop\n", Sample("/stop")),
+        (b"/help\none\n", Sample("one")),
+        (b"no line end", Sample("no line end")),
+        (b"caf\xc3\xa9\n", Sample("café")),
+        (b"\xff\n", Sample("\ufffd")),
+        (b"/stop\n", Sample("", "stop")),
+        (b" /stop \n", Sample("", "stop")),
+        (b"", Sample("", "stop")),
+        (b"\n\n", Sample("", "stop")),
+    ],
+)
+async def test_a_line_is_a_turn(typed: bytes, sample: Sample) -> None:
+    with keyboard(typed) as (keys, _, _):
+        assert await keys.sample(PROMPT) == sample
+
+
+async def test_what_is_typed_ahead_is_said_in_order() -> None:
+    with keyboard(b"one\ntwo\nthree") as (keys, _, _):
+        samples = [await keys.sample(PROMPT) for _ in range(4)]
+    assert samples == [Sample("one"), Sample("two"), Sample("three"), Sample("", "stop")]
+
+
+async def test_a_character_may_come_in_pieces() -> None:
+    with keyboard(b"caf\xc3", end=False) as (keys, _, typing):
+        waiting = asyncio.create_task(keys.sample(PROMPT))
+        await asyncio.sleep(0.05)
+        os.write(typing, b"\xa9\n")
+        assert await asyncio.wait_for(waiting, 5) == Sample("café")
+
+
+async def test_waiting_for_a_person_stops_nothing_else_and_can_be_given_up() -> None:
+    with keyboard(b"", end=False) as (keys, _, _), pytest.raises(TimeoutError):
+        await asyncio.wait_for(keys.sample(PROMPT), 0.05)
+
+
+async def test_a_command_that_is_none_is_told_and_not_said() -> None:
+    with keyboard(b"/quit\none\n") as (keys, told, _):
+        assert await keys.sample(Prompt("person", "say", (Message("user", "Hello"),), ("u",), 1)) == Sample("one")
+    assert "Hello" in told
+    assert any("/stop ends" in line for line in told)
+
+
+class _Typed:
+    """Says these, one after the other."""
+
+    def __init__(self, *samples: Sample) -> None:
+        self._samples = list(samples)
+
+    async def sample(self, prompt: Prompt) -> Sample:
+        return self._samples.pop(0)
+
+
+async def test_to_everything_around_it_a_person_is_a_user_like_any_other() -> None:
+    user, source = HumanUser(), _Typed(Sample("Any films?"), Sample("", "stop"))
+    state: State = user.start(SCENARIO, RNG.at(0))
+    with pytest.raises(WordsWanted):
+        user.respond(state, None, RNG.at(1))
+    first, state, _ = await responded(user, state, None, RNG.at(1), source)
+    last, state, _ = await responded(user, state, Observation(Answer("Primer")), RNG.at(2), source)
+    assert (first, last) == (Say("Any films?", "say", 1), Stop("user-stopped", "person-left"))
+    with pytest.raises(ValueError, match="over"):
+        user.respond(state, Observation(Answer("Primer")), RNG.at(3))
+
+
+async def test_a_person_who_says_nothing_says_nothing() -> None:
+    user = HumanUser()
+    with pytest.raises(ValueError, match="without words"):
+        await responded(user, user.start(SCENARIO, RNG), None, RNG.at(1), _Typed(Sample(" \n")))

@@ -1,0 +1,42 @@
+"""docs/simulators/validation.md: every table is what tests/bench_simulation.py prints, and the page keeps to it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import bench_simulation
+import pytest
+from bench_simulation import TABLES, written
+
+from harvest.cli.simulate import check_command, fit_command
+from scoring.simulation.realism import BEHAVIOUR
+
+PAGE = Path(__file__).parent.parent / "docs" / "simulators" / "validation.md"
+TEXT = PAGE.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_every_table_is_what_the_script_prints(name: str) -> None:
+    assert written(TABLES[name]()) in TEXT
+
+
+def test_the_plot_is_what_the_script_draws() -> None:
+    assert (PAGE.parent / "validation.svg").read_text(encoding="utf-8") == bench_simulation.picture()
+
+
+def test_the_page_says_where_the_fitted_user_is_not_like_people() -> None:
+    (line,) = re.findall(r"^\| order 1 \| .*(?:within|beyond).*\|$", TEXT, re.MULTILINE)
+    assert "beyond" in line
+    assert "We could not reproduce" in TEXT
+
+
+def test_every_measure_of_behaviour_is_explained() -> None:
+    for name in BEHAVIOUR:
+        assert f"| {name} |" in TEXT
+
+
+def test_the_options_that_are_named_are_there() -> None:
+    known = {option for command in (fit_command, check_command) for one in command.params for option in one.opts}
+    for option in re.findall(r"simulate [^\n`]*?(--[a-z-]+)", TEXT):
+        assert option in known, option

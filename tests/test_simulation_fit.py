@@ -1,0 +1,270 @@
+"""Fit, simulate, fit again: what was put in comes out, as a file that can be played."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from simulated_dialogues import (
+    IARD,
+    SIM4IA,
+    dialogues_with,
+    fitted_markov,
+    hazard_after,
+    iard,
+    played,
+    quickly_drawn,
+    six_acts,
+)
+from test_simulation_model import dialogue
+
+from harvest.cli.main import main
+from harvest.fitted_users import fit_user, fitted_options, stays_of, stop_fits
+from protocols.answer import Answer
+from protocols.route import Stop
+from recordings.acts.act_lines import write_act_lines
+from recordings.acts.dialogue import ActTurn, Dialogue
+from scoring.simulation.act_model import fit_acts
+from scoring.simulation.acts import matrix_divergence
+from scoring.statistics.proportions import jeffreys
+from simulators import fitted, markov
+from simulators.fitted import read_user
+from simulators.scenario import Observation, Scenario
+from simulators.stopping.constant import Geometric, TwoAlpha
+from simulators.stopping.hazard import Hazard
+from simulators.streams import Streams
+from topics.errors import InputError
+from topics.topic import Topic, TopicType
+
+# MEASURES §12: weighted JSD of recovering a known act matrix, in bits, by the number of transitions.
+RECOVERY = {300: 0.051, 3_000: 0.003, 30_000: 0.0003}
+
+
+def user_with(stop: object, *, smoothing: float = 0.5) -> markov.MarkovUser:
+    acts = {"ask": ("ask",), "more": ("more",)}
+    rows = (
+        {"after": ("start",), "answer": "*", "next": {"ask": 1.0}},
+        {"after": ("ask",), "answer": "*", "next": {"more": 1.0}},
+        {"after": ("more",), "answer": "*", "next": {"more": 1.0}},
+    )
+    return markov.build(markov.Options.model_validate({"rows": rows, "words": acts, "stop": stop}))
+
+
+@pytest.mark.parametrize("size", [300, 3_000])
+def test_a_matrix_that_was_fitted_is_found_again_in_what_its_user_does(size: int) -> None:
+    people = six_acts(iard())
+    known, user = fit_acts(people), fitted_markov(people)
+    found = [matrix_divergence(known, dialogues_with(user, size, seed=seed)) for seed in range(1, 4)]
+    assert np.mean(found) <= RECOVERY[size]
+
+
+def test_thirty_thousand_transitions_settle_the_matrix() -> None:
+    people = six_acts(iard())
+    known, user = fit_acts(people), fitted_markov(people)
+    found = [matrix_divergence(known, quickly_drawn(user, 4_000, np.random.default_rng(seed))) for seed in (1, 2)]
+    assert np.mean(found) <= RECOVERY[30_000]
+    again = fitted_markov(quickly_drawn(user, 4_000, np.random.default_rng(3)))
+    for act in ("GiveFeedback", "OTH"):
+        assert again.table.row([act]) == pytest.approx(user.table.row([act]), abs=0.02)
+
+
+def test_quick_drawing_has_the_probabilities_of_the_user_itself() -> None:
+    for stop in ("table", "hazard"):
+        user = fitted_markov(six_acts(iard()), stop=stop)
+        slow = [played(user, trial) for trial in range(400)]
+        quick = quickly_drawn(user, 4_000, np.random.default_rng(2))
+        spread = np.std([one.length for one in quick]) / math.sqrt(400)
+        assert abs(np.mean([one.length for one in slow]) - np.mean([one.length for one in quick])) < 4 * spread
+        state = user.start(Scenario(Topic("T1", TopicType("any"), "a request")), Streams(1))
+        for turn in (1, 2, 3):
+            chance = next(
+                one
+                for one in user.distribution(state, Observation(_answer(), None) if turn > 1 else None)
+                if not isinstance(one.action, Stop)
+            )
+            state = chance.state
+            chances = user.distribution(state, Observation(_answer(), None))
+            leaving = sum(chance.probability for chance in chances if isinstance(chance.action, Stop))
+            acts = state["acts"]
+            assert isinstance(acts, list)
+            expected = user.table.row(acts)["stop"] if user.stop is None else hazard_after(user.stop, turn)
+            assert leaving == pytest.approx(expected)
+
+
+def _answer() -> Answer:
+    return Answer("an answer", ())
+
+
+def test_geometric_patience_is_found_again_within_two_standard_errors() -> None:
+    user = user_with({"model": "geometric", "p": 0.3})
+    found = stop_fits([played(user, trial, seed=4) for trial in range(500)])["geometric"].parameters["p"]
+    assert abs(found.value - 0.3) <= 2 * found.error
+
+
+def test_the_hazard_is_found_again_within_two_standard_errors() -> None:
+    user = user_with({"model": "hazard", "constant": -3.0, "turn": 0.4, "coverage": 0.0})
+    found = stop_fits([played(user, trial, seed=4) for trial in range(600)])["hazard"].parameters
+    for name, truth in (("constant", -3.0), ("turn", 0.4)):
+        assert abs(found[name].value - truth) <= 2 * found[name].error, name
+
+
+def test_the_shipped_hazard_of_turn_and_coverage_is_found_again_within_two_standard_errors() -> None:
+    user = user_with({"model": "hazard"})
+    dialogues = [
+        played(user, trial, seed=9, label=lambda turn, trial=trial: "o" if (turn * 7 + trial) % 5 < 2 else "x")  # type: ignore[misc]
+        for trial in range(700)
+    ]
+    found = stop_fits(dialogues)["hazard"].parameters
+    for name, truth in (("constant", -2.72), ("turn", 0.11), ("coverage", 1.78)):
+        assert abs(found[name].value - truth) <= 2 * found[name].error, name
+
+
+def test_a_cut_at_a_turn_limit_does_not_shorten_patience() -> None:
+    user = user_with({"model": "geometric", "p": 0.2})
+    cut = [played(user, trial, seed=5, longest=3) for trial in range(800)]
+    assert sum(not one.ended for one in cut) > 200
+    found = stop_fits(cut)["geometric"].parameters["p"]
+    assert abs(found.value - 0.2) <= 2 * found.error
+
+
+def test_after_a_cut_the_last_answer_is_no_chance_to_leave() -> None:
+    (stay,) = stays_of([dialogue("abc", answers="oxo", ended=False), dialogue("a", answers="o", ended=False)])
+    assert (stay.labels, stay.ended) == (("o", "x"), False)
+
+
+def test_every_share_of_every_row_has_the_interval_of_jeffreys() -> None:
+    file = fit_user(iard(), name="seekers")
+    assert sum(row.n for row in file.rows) == file.source.decisions == 2597
+    for row in file.rows:
+        assert sum(share.k for share in row.next.values()) == row.n
+        assert sum(share.p for share in row.next.values()) == pytest.approx(1, abs=1e-5)
+        for share in row.next.values():
+            low, high = jeffreys(share.k, row.n)
+            assert (share.low, share.high) == pytest.approx((float(low), float(high)), abs=1e-6)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("stop", ["table", "geometric", "hazard"])
+def test_a_file_is_read_back_as_it_was_written(tmp_path: Path, order: int, stop: str) -> None:
+    written = fit_user(iard()[:80], name="seekers", files=["acts.jsonl"], order=2 if order == 2 else 1, stop=stop)
+    (tmp_path / "user.yaml").write_text(written.text(), encoding="utf-8")
+    assert read_user(tmp_path / "user.yaml") == written
+
+
+def test_a_fitted_file_is_played_with_the_probabilities_that_stand_in_it(tmp_path: Path) -> None:
+    file = fit_user(iard(), name="seekers")
+    (tmp_path / "user.yaml").write_text(file.text(), encoding="utf-8")
+    words = {act: (f"{act}: {{{{ topic.request }}}}",) for act in file.options.acts}
+    user = fitted.build(fitted.Options.model_validate({"file": str(tmp_path / "user.yaml"), "words": words}))
+    assert user.name == "seekers"
+    state = user.start(Scenario(Topic("T1", TopicType("any"), "a film")), Streams(1))
+    opening = next(row for row in file.rows if row.after == ("start",))
+    for chance in user.distribution(state, None):
+        assert not isinstance(chance.action, Stop)
+        assert chance.probability == pytest.approx(opening.next[chance.action.state].p, abs=1e-6)
+        assert chance.action.text == f"{chance.action.state}: a film"
+
+
+def test_a_stop_model_in_the_options_takes_the_place_of_the_files(tmp_path: Path) -> None:
+    file = fit_user(iard()[:50], name="seekers", stop="hazard")
+    (tmp_path / "user.yaml").write_text(file.text(), encoding="utf-8")
+    words = {act: (act,) for act in file.options.acts}
+    path = str(tmp_path / "user.yaml")
+    assert isinstance(fitted.build(fitted.Options.model_validate({"file": path, "words": words})).stop, Hazard)
+    changed = {"file": path, "words": words, "stop": {"model": "geometric", "p": 0.5}}
+    assert fitted.build(fitted.Options.model_validate(changed)).stop == Geometric.model_validate({"p": 0.5})
+
+
+def test_a_user_without_words_is_refused_with_the_file_and_the_act(tmp_path: Path) -> None:
+    path = tmp_path / "user.yaml"
+    path.write_text(fit_user(iard()[:50], name="seekers").text(), encoding="utf-8")
+    with pytest.raises(InputError, match="has no words") as raised:
+        fitted.build(fitted.Options.model_validate({"file": str(path)}))
+    assert str(path) in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        ("format: harvest-user/1", "format: harvest-user/9", "its format is 'harvest-user/9'"),
+        ("simulator: markov", "simulator: mind-reader", "none of the words allowed"),
+        ("name: seekers", "nane: seekers", "unknown key 'nane'"),
+        ("stop: 3", "stop: -3", "at least 0"),
+    ],
+)
+def test_a_file_that_was_spoilt_is_refused_at_its_place(tmp_path: Path, old: str, new: str, fault: str) -> None:
+    text = fit_user([dialogue("aab", name=str(n)) for n in range(3)], name="seekers").text()
+    assert old in text
+    (tmp_path / "user.yaml").write_text(text.replace(old, new), encoding="utf-8")
+    with pytest.raises(InputError, match=re.escape(fault)) as raised:
+        read_user(tmp_path / "user.yaml")
+    assert "user.yaml:" in str(raised.value)
+
+
+def test_two_alpha_is_fitted_only_where_answers_were_judged() -> None:
+    with pytest.raises(InputError, match="two-alpha"):
+        fitted_options(iard(), stop="two-alpha")
+    judged = [dialogue("ab", answers="ox", name=str(n)) for n in range(9)] + [dialogue("a", answers="o", name="9")]
+    assert isinstance(fitted_options(judged, answers="labels", stop="two-alpha").stop, TwoAlpha)
+
+
+def harvest(capsys: pytest.CaptureFixture[str], *arguments: str | int | Path) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as left:
+        main([str(argument) for argument in arguments])
+    done = capsys.readouterr()
+    return int(left.value.code or 0), done.out, done.err
+
+
+def test_the_command_fits_and_writes_and_never_over_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "user.yaml"
+    code, printed, people = harvest(
+        capsys, "simulate", "fit", IARD, "--out", out, "--stop", "hazard", "--json", "--folds", 2
+    )
+    assert code == 0
+    found = json.loads(printed)
+    assert found["format"] == "harvest-simulation/1"
+    assert found["foresight"]["order 1"]["low"] > 1
+    assert read_user(out).source.dialogues == found["user"]["source"]["dialogues"] == 336
+    assert "words" in people
+    code, _, people = harvest(capsys, "simulate", "fit", IARD, "--out", out)
+    assert (code, "there is a file already" in people) == (2, True)
+
+
+def test_the_command_prints_rows_with_intervals_for_people(capsys: pytest.CaptureFixture[str]) -> None:
+    code, printed, _ = harvest(capsys, "simulate", "fit", SIM4IA, "--folds", 2)
+    assert code == 0
+    assert "95% interval" in printed
+    assert "35 dialogues of 35 users, 203 decisions, 35 cut off" in " ".join(printed.split())
+
+
+def test_the_command_checks_and_says_what_is_within_and_what_is_beyond(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    drawn = quickly_drawn(fitted_markov(iard()), 200, np.random.default_rng(3))
+    write_act_lines(tmp_path / "simulated.jsonl", drawn)
+    quick = ("--splits", 40, "--folds", 2, "--replications", 100)
+    code, printed, _ = harvest(capsys, "simulate", "check", IARD, tmp_path / "simulated.jsonl", "--json", *quick)
+    assert code == 0
+    found = json.loads(printed)
+    assert found["verdict"] == "beyond"
+    assert found["behaviour"]["JSD(acts)"]["verdict"] == "within"
+    assert found["behaviour"]["KS(length)"]["verdict"] == "beyond"
+    assert found["testing"]["scores"] is None  # simulated dialogues without scores
+    assert found["testing"]["ranking"]["tau"] is None
+    code, printed, _ = harvest(capsys, "simulate", "check", IARD, tmp_path / "simulated.jsonl", *quick)
+    assert "behaviour: beyond the split-half floor" in printed
+
+
+def test_files_of_two_sources_keep_their_people_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("one", "two"):
+        rows = [Dialogue(str(n), (ActTurn("ask"),), True, person=str(n)) for n in range(3)]
+        write_act_lines(tmp_path / f"{name}.jsonl", rows)
+    code, printed, _ = harvest(
+        capsys, "simulate", "fit", tmp_path / "one.jsonl", tmp_path / "two.jsonl", "--json", "--folds", 2
+    )
+    assert code == 0
+    assert json.loads(printed)["user"]["source"]["users"] == 6

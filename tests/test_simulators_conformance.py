@@ -1,0 +1,204 @@
+"""The suite for simulators finds what is wrong with one, and names it."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pytest
+
+from protocols.route import Say, Stop
+from simulators.conformance import PROMISES, assert_conforms, conforms
+from simulators.moves import opened
+from simulators.reasons import PATIENCE
+from simulators.scenario import Chance, Observation, Scenario, State
+from simulators.streams import Streams
+from topics.library import load_topics
+
+SCENARIOS = [Scenario(load_topics("fairweb-45")["M002"])]
+_CLOCK = itertools.count()
+
+
+@dataclass
+class Sound:
+    """Three turns, then it has had enough. Faulty users differ from it in one thing."""
+
+    name: str = "sound"
+
+    def start(self, scenario: Scenario, rng: Streams) -> State:
+        return {"turn": 0, "over": False, "topic": {"id": scenario.id}}
+
+    def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
+        opened(state, observation)
+        turn = int(str(state["turn"])) + 1
+        if turn > 3:
+            return Stop("user-stopped", PATIENCE), {**state, "over": True}
+        word = "a" if rng("words").random() < 0.5 else "b"
+        return Say(word, "ask", turn), {**state, "turn": turn}
+
+
+class Nameless(Sound):
+    name = ""
+
+    def __init__(self) -> None: ...
+
+
+class OfTuples(Sound):
+    def start(self, scenario: Scenario, rng: Streams) -> State:
+        return {**super().start(scenario, rng), "acts": {1: object()}}
+
+
+class OfNaN(Sound):
+    def start(self, scenario: Scenario, rng: Streams) -> State:
+        return {**super().start(scenario, rng), "score": float("nan")}
+
+
+class Changing(Sound):
+    def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
+        assert isinstance(state, dict)
+        answer = super().respond(state, observation, rng)
+        state["touched"] = True
+        return answer
+
+
+class Unseeded(Sound):
+    """Has a generator of its own that nobody seeds."""
+
+    def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
+        action, after = super().respond(state, observation, rng)
+        return (Say(str(random.random()), "ask", action.turn), after) if isinstance(action, Say) else (action, after)
+
+
+class Twice(Sound):
+    def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
+        rng("words")
+        return super().respond(state, observation, rng)
+
+
+class Golden(Sound):
+    def start(self, scenario: Scenario, rng: Streams) -> State:
+        return {**super().start(scenario, rng), "groups": len(scenario.topic.type.attributes)}
+
+    def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
+        action, after = super().respond(state, observation, rng)
+        return (Say(f"{state['groups']}", "ask", action.turn), after) if isinstance(action, Say) else (action, after)
+
+
+class Miscounting(Sound):
+    def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
+        action, after = super().respond(state, observation, rng)
+        return (Say("a", "ask", 1), after) if isinstance(action, Say) else (action, after)
+
+
+class Wordless(Sound):
+    def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
+        action, after = super().respond(state, observation, rng)
+        return (Say(" \n", "ask", action.turn), after) if isinstance(action, Say) else (action, after)
+
+
+class Echoing(Sound):
+    def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
+        action, after = super().respond(state, observation, rng)
+        if isinstance(action, Say) and observation:
+            return Say(f"Sorry. {observation.answer.text}", "ask", action.turn), after
+        return action, after
+
+
+class Vague(Sound):
+    def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
+        action, after = super().respond(state, observation, rng)
+        return (action if isinstance(action, Say) else Stop("completed", "done")), after
+
+
+class Unending(Sound):
+    def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
+        opened(state, observation)
+        turn = int(str(state["turn"])) + 1
+        return Say("a", "ask", turn), {**state, "turn": turn}
+
+
+class Undead(Sound):
+    def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
+        return super().respond({**state, "over": False}, observation, rng)
+
+
+class Impatient(Sound):
+    def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
+        turn = int(str(state["turn"])) + 1
+        if state["over"]:
+            raise ValueError("over")
+        return (Say("a", "ask", turn) if turn < 4 else Stop("user-stopped", PATIENCE)), {
+            **state,
+            "turn": turn,
+            "over": turn > 3,
+        }
+
+
+class Told(Sound):
+    """Also tells its distribution: `low` of it is for "a"."""
+
+    a, b = 0.5, 0.5
+
+    def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
+        action, after = self.respond(state, observation, Streams(0))
+        if isinstance(action, Stop):
+            return (Chance(1.0, action, after),)
+        words: Mapping[str, float] = {"a": self.a, "b": self.b}
+        return tuple(Chance(p, Say(word, "ask", action.turn), after) for word, p in words.items() if p)
+
+
+class TooLittle(Told):
+    b = 0.4
+
+
+class Skewed(Told):
+    a, b = 0.9, 0.1
+
+
+class Blind(Told):
+    a, b = 1.0, 0.0
+
+
+FAULTY = {
+    Nameless: "name",
+    OfTuples: "json",
+    OfNaN: "json",
+    Changing: "pure",
+    Unseeded: "determinism",
+    Twice: "streams",
+    Golden: "gold",
+    Miscounting: "turns",
+    Wordless: "words",
+    Echoing: "echo",
+    Vague: "stop",
+    Unending: "ends",
+    Undead: "over",
+    Impatient: "order",
+    TooLittle: "distribution",
+    Skewed: "draw",
+    Blind: "draw",
+}
+
+
+@pytest.mark.parametrize("kind", [Sound, Told])
+def test_a_sound_user_conforms(kind: type[Sound]) -> None:
+    assert conforms(kind(), SCENARIOS) == []
+
+
+@pytest.mark.parametrize("kind", FAULTY, ids=lambda kind: kind.__name__)
+def test_a_fault_is_found_and_named(kind: type[Sound]) -> None:
+    found = conforms(kind(), SCENARIOS, most_turns=20)
+    assert FAULTY[kind] in {finding.promise for finding in found}, [str(finding) for finding in found]
+
+
+def test_every_promise_has_a_user_that_breaks_it() -> None:
+    assert set(FAULTY.values()) == set(PROMISES)
+
+
+def test_in_a_test_all_findings_are_told_in_words() -> None:
+    with pytest.raises(
+        AssertionError, match=r"(?s)1 promises are not kept:\ntopic M002, user turn 2: .*; but it calls"
+    ):
+        assert_conforms(Miscounting(), SCENARIOS)

@@ -1,0 +1,76 @@
+"""The pages of docs/simulators that no other test holds: their parameters, plots and lists are the program's."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from protocols.library import load_protocol
+from simulators import random, recorded, replay
+from simulators.conformance import PROMISES
+from simulators.reasons import MEANING
+from simulators.registry import SIMULATORS, build_users
+
+DOCS = Path(__file__).parent.parent / "docs"
+PAGES: dict[str, tuple[Any, ...]] = {"random": (random,), "recorded": (recorded, replay)}
+README = (DOCS / "simulators" / "README.md").read_text(encoding="utf-8")
+
+
+def _loaded(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, DOCS / "simulators" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def drawing() -> Iterator[tuple[Any, Any]]:
+    """The scripts that draw the plots; they put their folder on the path, which is taken off again."""
+    path = list(sys.path)
+    yield _loaded("draw_floor"), _loaded("draw_policies")
+    sys.path[:] = path
+    for name in ("draw_floor", "draw_policies", "plot"):
+        sys.modules.pop(name, None)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_parameters_and_the_plot_of_a_page_are_those_of_the_program(page: str, drawing: tuple[Any, Any]) -> None:
+    floor, policies = drawing
+    text = (DOCS / "simulators" / f"{page}.md").read_text(encoding="utf-8")
+    for module in PAGES[page]:
+        assert policies.parameters(module.Options) in text
+    assert f"]({page}.svg)" in text
+    kept = (DOCS / "simulators" / f"{page}.svg").read_text(encoding="utf-8")
+    assert floor.FIGURES[f"{page}.svg"]() == kept, "draw it anew: python docs/simulators/draw_floor.py"
+
+
+def test_the_overview_lists_every_simulator_reason_and_promise() -> None:
+    for name in SIMULATORS:
+        assert f"`{name}`" in README, name
+    for reason, meaning in MEANING.items():
+        assert f"| `{reason}` | {meaning} |" in README, reason
+    for promise in PROMISES.values():
+        assert f"- {promise}\n" in README, promise
+
+
+def test_every_page_the_overview_names_is_there() -> None:
+    for target in re.findall(r"\]\(([\w./]+\.md)\)", README):
+        assert (DOCS / "simulators" / target).is_file(), target
+
+
+def test_the_users_shown_in_the_page_on_protocols_are_built(tmp_path: Path) -> None:
+    page = (DOCS / "protocols.md").read_text(encoding="utf-8")
+    start = page.index("    turn_limit: 8\n")
+    shown = "".join(line[4:] + "\n" for line in page[start : page.index("\nRules, labels", start)].splitlines())
+    (tmp_path / "shown.yaml").write_text(f"format: harvest-protocol/1\nname: shown\nversion: 1\n{shown}")
+    assert build_users(load_protocol(tmp_path / "shown.yaml")).keys() == {"visitor", "hasty"}
