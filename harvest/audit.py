@@ -25,7 +25,7 @@ from harvest.wording.endpoints import Endpoints, read_endpoints
 from protocols.library import check_topics, load_protocol
 from protocols.protocol import Protocol
 from recordings.header import Header, make_header
-from simulators.registry import build_users, check_users
+from simulators.registry import build_users, check_users, files_of
 from simulators.user import User
 from topics.document import Document, Loc, StrictModel, read_document
 from topics.errors import InputError, Place
@@ -173,6 +173,7 @@ class Audit:
             "protocol": self.protocol.name,
             "gold": self.gold_source,
             "scoring": self.scoring,
+            **({"user_files": files_of(self.protocol)} if files_of(self.protocol) else {}),
             **({"endpoints": self.endpoints.definition()} if self.endpoints else {}),
             "max_invalid": self.max_invalid,
             "thresholds": [threshold.model_dump(exclude_none=True) for threshold in self.thresholds],

@@ -266,7 +266,8 @@ def _plain(value: Any) -> Json:
 def differences(old: Header, new: Header) -> list[str]:
     """Why a run with header `old` cannot go on as `new`: readable lines, none where it can.
 
-    Compared: seed, protocol, and every topic, system and endpoint both have. Added and removed ones are no difference.
+    Compared: seed, protocol, and every topic, system, endpoint and file of a user that both have. Added and removed
+    ones are no difference.
     """
     lines: list[str] = []
     if old.seed != new.seed:
@@ -282,15 +283,18 @@ def differences(old: Header, new: Header) -> list[str]:
     for system, definition in old.systems.items():
         if system in new.systems and definition != new.systems[system]:
             lines += _diff(f"system {system}", definition, new.systems[system])
-    for endpoint, definition in _endpoints(old).items():
-        if endpoint in _endpoints(new) and definition != _endpoints(new)[endpoint]:
-            lines += _diff(f"endpoint {endpoint}", definition, _endpoints(new)[endpoint])
+    # Another model, or other content in a file that a simulated user is made of, is another user.
+    for key, what in (("endpoints", "endpoint"), ("user_files", "the content of the file of user")):
+        today = _part(new, key)
+        for name, definition in _part(old, key).items():
+            if name in today and definition != today[name]:
+                lines += _diff(f"{what} {name}", definition, today[name])
     return lines
 
 
-def _endpoints(header: Header) -> Mapping[str, Json]:
-    """The models that word the turns of simulated users: another model is another user."""
-    found = header.audit.get("endpoints") if isinstance(header.audit, dict) else None
+def _part(header: Header, key: str) -> Mapping[str, Json]:
+    """An object of the audit; {} where it has none."""
+    found = header.audit.get(key) if isinstance(header.audit, dict) else None
     return found if isinstance(found, dict) else {}
 
 

@@ -13,7 +13,8 @@ add simulators by entry points of the group `harvest.simulators`, `name = "modul
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Mapping
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
@@ -29,9 +30,20 @@ from simulators.streams import Streams
 from simulators.user import User
 from topics.document import Document, StrictModel
 from topics.errors import InputError
+from topics.identity import content_hash
 from topics.topic import Topic
 
-__all__ = ["GROUP", "SIMULATORS", "Simulator", "build_user", "build_users", "check_users", "plug_ins", "simulator"]
+__all__ = [
+    "GROUP",
+    "SIMULATORS",
+    "Simulator",
+    "build_user",
+    "build_users",
+    "check_users",
+    "files_of",
+    "plug_ins",
+    "simulator",
+]
 
 GROUP = "harvest.simulators"
 """The group of entry points by which other distributions add simulators."""
@@ -161,6 +173,32 @@ def build_user(document: Document) -> User:
 def build_users(protocol: Protocol) -> dict[str, User]:
     """The users that the protocol names, by name. Raises InputError as `build_user`."""
     return {name: build_user(user.document) for name, user in protocol.users.items()}
+
+
+def files_of(protocol: Protocol) -> dict[str, str]:
+    """What stands in the files that the protocol's users are made of: a hash for each, by user and option, for example
+    `visitor.file`. With other content in it the same name is another user.
+    """
+    named = ((name, user.document) for name, user in protocol.users.items())
+    return {option: _content(path) for name, document in named for option, path in _files(name, document)}
+
+
+def _files(name: str, document: Document) -> Iterator[tuple[str, Path]]:
+    value = document.value
+    if not isinstance(value, Mapping):
+        return
+    for option in simulator(str(value[_SIMULATOR])).files:
+        if isinstance(value.get(option), str):
+            yield f"{name}.{option}", Path(document.path).parent / value[option]
+    if _OVER in value:
+        yield from _files(f"{name}.{_OVER}", document.part((_OVER,)))
+
+
+def _content(path: Path) -> str:
+    """A hash over a file, or over the JSON files of a run."""
+    files = [path] if path.is_file() else sorted((*path.glob("run.json"), *path.glob("trials-*.jsonl")))
+    digests = [[file.name, hashlib.blake2b(file.read_bytes(), digest_size=16).hexdigest()] for file in files]
+    return content_hash("user-file", [digest if path.is_dir() else digest[1:] for digest in digests])
 
 
 def check_users(users: Mapping[str, User], topics: Iterable[Topic]) -> None:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
+import yaml
+from recorded_run import record
 
 import simulators.registry as registry
+from harvest.audit import load_audit
+from recordings.header import differences
 from simulators.conformance import assert_conforms
 from simulators.registry import GROUP, SIMULATORS, build_user, plug_ins, simulator
 from simulators.scenario import Scenario
@@ -98,3 +103,44 @@ def test_a_wrapper_stands_over_a_user_and_nothing_else_does() -> None:
         build_user(described({"simulator": "paraphrasing", "typos": 0.1}))
     with pytest.raises(InputError, match="'markov' stands over no other user"):
         build_user(described({"simulator": "markov", "over": {"simulator": "random"}}))
+
+
+PROTOCOL = """
+format: harvest-protocol/1
+name: again
+version: 1
+turn_limit: 3
+users:
+  visitor: {simulator: paraphrasing, typos: 0.1, over: {simulator: recorded, run: past}}
+rules:
+  any: {words: {at_least: 1}}
+start: talk
+states:
+  talk:
+    user: visitor
+    edges:
+      - {if: any, label: o, go: talk}
+      - {otherwise: true, label: x, stop: breakdown}
+"""
+
+
+async def test_a_run_does_not_go_on_with_a_user_whose_file_has_changed(tmp_path: Path) -> None:
+    await record(tmp_path / "past", ["Hello there, how are you?"], trials=2)
+    file = tmp_path / "again.yaml"
+    file.write_text(PROTOCOL)
+    audit = {
+        "format": "harvest-audit/1",
+        "name": "again",
+        "topics": "fairweb-45",
+        "only": ["M002"],
+        "protocol": "again.yaml",
+        "trials": 1,
+        "systems": [{"name": "parrot", "driver": "parrot"}],
+    }
+    (tmp_path / "audit.yaml").write_text(yaml.safe_dump(audit))
+    before = load_audit(str(tmp_path / "audit.yaml")).header()
+    assert differences(before, load_audit(str(tmp_path / "audit.yaml")).header()) == []
+    shutil.rmtree(tmp_path / "past")
+    await record(tmp_path / "past", ["Hello there, who are you?"], trials=2)
+    (said, *_) = differences(before, load_audit(str(tmp_path / "audit.yaml")).header())
+    assert "the content of the file of user visitor.over.run" in said
