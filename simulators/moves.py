@@ -23,6 +23,10 @@ from topics.topic import Topic
 __all__ = ["Move", "Plan", "check_traits", "drawn", "enumerated", "opened"]
 
 
+_LEAST = 1e-290
+"""A probability so small is none: divided among wordings it would become 0."""
+
+
 @dataclass(frozen=True, slots=True)
 class Move:
     """Something a user may do next. probability: given that it stays. item: what the act is about ("" for nothing).
@@ -73,7 +77,7 @@ def drawn(plan: Plan, rng: Streams) -> tuple[Say | Stop, State]:
             left -= probability
         if not plan.moves:
             return plan._left(plan.exits[-1][0])
-    possible = [move for move in plan.moves if move.probability > 0]
+    possible = [move for move in plan.moves if move.probability > _LEAST]
     chosen = possible[-1]
     if len(possible) > 1:
         left = float(rng("act").random())
@@ -96,13 +100,13 @@ def enumerated(plan: Plan) -> tuple[Chance, ...]:
         found[key] = (before + probability, action, state)
 
     for reason, probability in plan.exits:
-        if probability > 0:
+        if probability > _LEAST:
             add(probability, *plan._left(reason))
     staying = 1 - sum(probability for _, probability in plan.exits)
     if plan.moves and staying > 1e-12:  # what rounding leaves over is no chance
         topic = decode_topic(plan.state["topic"])
         for move in plan.moves:
-            ways = plan.phrasebook.variants(move.act) if move.probability > 0 else 0
+            ways = plan.phrasebook.variants(move.act) if move.probability > _LEAST else 0
             for variant in range(ways):
                 add(staying * move.probability / ways, *plan._said(move, variant, topic))
     return tuple(Chance(probability, action, state) for probability, action, state in found.values())

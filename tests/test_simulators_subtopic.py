@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from enumerable_users import ANSWERS, MOVIES, drawn_like_promised, said, walk
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from protocols.answer import Answer
@@ -54,6 +54,7 @@ def test_it_keeps_what_the_seam_promises() -> None:
     hazard=st.floats(0, 1),
     n=st.integers(1, 3),
 )
+@example(requery=(0.0, 5e-324), unjudged=0.0, hazard=0.0, n=2)
 @settings(max_examples=15, deadline=None)
 def test_any_parameters_give_distributions(
     requery: tuple[float, float], unjudged: float, hazard: float, n: int
