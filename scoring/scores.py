@@ -102,7 +102,8 @@ def score(
     if only:
         table = [row for row in table if row.measure in wanted]
     missing = len(set(planned) - found.keys() - set(lost))
-    notes = (*_notes(gold, unlabelled, unjudged, len(lost), missing), *asked.notes())
+    left = sum(one.outcome is not None and one.outcome.kind == "user-stopped" for one in found.values())
+    notes = (*_notes(gold, unlabelled, unjudged, len(lost), missing, left), *asked.notes())
     return ScoreTable(tuple(table), settings, notes)
 
 
@@ -156,12 +157,19 @@ def check_weights(settings: Settings, topics: TopicSet) -> None:
         )
 
 
-def _notes(gold: GoldTable | None, unlabelled: int, unjudged: int, invalid: int, missing: int) -> tuple[str, ...]:
+def _notes(
+    gold: GoldTable | None, unlabelled: int, unjudged: int, invalid: int, missing: int, left: int
+) -> tuple[str, ...]:
     found = (
         (gold is None, "No gold table: only usefulness is scored; R, GF and GFR need one."),
         (unjudged, f"{unjudged} links lead to entities that the gold table does not judge; they count as nonrelevant."),
         (unlabelled, f"{unlabelled} replies carry no label; they are in no %useful and no %recovery."),
         (invalid, f"{invalid} trials are invalid: the infrastructure failed in every attempt; they are in no figure."),
         (missing, f"{missing} planned trials are not played yet; they are in no figure."),
+        (
+            left,
+            f"{left} conversations ended because their user left, satisfied or not: the turns it did not take count as "
+            "not useful in every %-measure. Look at transition(o, end) and transition(x, end), and at `harvest show`.",
+        ),
     )
     return tuple(note for applies, note in found if applies)

@@ -24,10 +24,10 @@ NAMES = (
     *("robustness-one-turn", "sincerity"),
 )
 SYSTEMS = {
-    "helpful": "Canberra. 28. No. Rome. Kyoto. Biscuit. Peanuts. Primer: https://www.imdb.com/title/tt0390384/",
-    "wrong": "Sydney. 29. Yes. New York. Osaka.",
+    "helpful": "Canberra. 28. Composite. Rome. Kyoto. Biscuit. Peanuts. Primer: https://www.imdb.com/title/tt0390384/",
+    "wrong": "Sydney. 29. Prime. New York. Osaka.",
     "silent": "",
-    "asking": "Which year do you mean?",
+    "asking": "Which year do you mean? I have no idea.",
 }
 
 

@@ -73,7 +73,7 @@ def _outcome(conversation: Conversation) -> str:
     outcome = conversation.outcome
     if outcome is None:
         return "interrupted"
-    return f"{outcome.kind} ({outcome.reason})" if outcome.kind == "invalid" else outcome.kind
+    return f"{outcome.kind} ({outcome.reason})" if outcome.kind in ("invalid", "user-stopped") else outcome.kind
 
 
 def _document(run: Run, chosen: list[Conversation], *, whole: bool) -> dict[str, Any]:
@@ -102,6 +102,8 @@ def _turn(turn: Turn) -> dict[str, Any]:
     return {
         "turn": turn.number,
         "state": turn.state,
+        "user": turn.user,
+        "act": turn.act,
         "said": turn.said,
         "text": reply.answer.text if reply else None,
         "links": [asdict(link) for link in reply.answer.links] if reply else [],
@@ -133,7 +135,8 @@ def _print_conversation(console: Console, conversation: Conversation) -> None:
     title = f"{key.system} · {key.topic} · trial {key.trial} · attempt {conversation.attempt}"
     console.rule(Text(shown(title, line=True)))
     for turn in conversation.turns:
-        console.print(Text(f"U{turn.number} ", style="bold cyan") + Text(f"({turn.state})", style="dim"))
+        by = f"{turn.state}, {turn.user}: {turn.act}" if turn.user else turn.state
+        console.print(Text(f"U{turn.number} ", style="bold cyan") + Text(shown(f"({by})", line=True), style="dim"))
         console.print(Text(shown(turn.said)), soft_wrap=True)
         if turn.reply is None:
             console.print(Text("no reply was recorded", style="red"))
