@@ -60,7 +60,8 @@ def check_tables(found: Realism) -> Iterator[Table | Text]:
         _add(table, SCORES, found.scores.distance, found.score_floor)
         yield table
         scores = found.scores
-        yield Text(f"T {scores.statistic:.3f}, permutation p {scores.p:.3f}, n {scores.n} and {scores.m}", style="dim")
+        p = "< 0.001" if scores.p < 0.001 else f"{scores.p:.3f}"
+        yield Text(f"T {scores.statistic:.3f}, permutation p {p}, n {scores.n} and {scores.m}", style="dim")
     ranking = found.ranking
     if ranking.systems:
         table = _table("system", "mean score, real", "simulated")

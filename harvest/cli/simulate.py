@@ -180,7 +180,8 @@ def check_command(
         return
     for table in check_tables(found):
         people.print(table)
-    people.print(f"behaviour: {found.verdict} the split-half floor of the real dialogues")
+    what = "too few to tell it from" if found.verdict == "undecided" else found.verdict
+    people.print(f"behaviour: {what} the split-half floor of the real dialogues")
     people.print(
         "[dim]all: every dialogue; matched: half of the real ones (fewer, if fewer were simulated) against as many "
         "simulated ones, median; floor: against as many real ones. Within: the matched median is at most the upper end "
