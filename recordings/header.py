@@ -1,18 +1,14 @@
-"""The header of a run, `run.json`: what was to be played, by which software, and how headers are compared.
+"""The header of a run, `run.json`: what was to be played, and by which software.
 
-A run has one protocol, one seed, and one definition for each topic and each system. Going on with another one
-under the same name would mix two experiments, so it is refused with a diff. Topics, systems and trials may be
-added; those an audit no longer names stay in the header, because recorded trials refer to them.
+A run has one protocol, one seed, and one definition for each topic and each system; `recordings.continuation` says with
+what it may go on.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import difflib
-import json
-import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from os import PathLike
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -32,17 +28,14 @@ __all__ = [
     "FORMAT",
     "PART",
     "Header",
-    "added",
-    "differences",
-    "extended",
     "make_header",
-    "refuse_differences",
+    "plain",
     "topic_order",
+    "topic_value",
     "trial_identity",
 ]
 
 FORMAT = "harvest-run/1"
-_LONGEST_DIFF = 40
 
 
 def _empty() -> Mapping[str, Any]:
@@ -185,10 +178,10 @@ def make_header(
 
         encoded = encode_topics(topics)
     return Header(
-        audit=_plain(audit),
+        audit=plain(audit),
         protocol=None if protocol is None else _encoded_protocol(protocol),
-        topics=_plain(encoded),
-        systems={name: _plain(definition) for name, definition in systems.items()},
+        topics=plain(encoded),
+        systems={name: plain(definition) for name, definition in systems.items()},
         seed=seed,
         hashes={
             "protocol": "" if protocol is None else _protocol_hash(protocol),
@@ -198,7 +191,7 @@ def make_header(
         created_at=stamp(clock()),
         software=software(),
         audit_commit=git_commit(folder) if folder is not None else "",
-        source=_plain(source),
+        source=plain(source),
     )
 
 
@@ -221,7 +214,7 @@ def trial_identity(protocol: Protocol | None, topic: Topic | str, system: Json, 
 def _encoded_protocol(protocol: Protocol) -> Json:
     from protocols.library import encode_protocol
 
-    return _plain(encode_protocol(protocol))
+    return plain(encode_protocol(protocol))
 
 
 def _protocol_hash(protocol: Protocol) -> str:
@@ -231,10 +224,10 @@ def _protocol_hash(protocol: Protocol) -> str:
 
 
 def _topic_hash(topic: Topic) -> str:
-    return content_hash("topic", _topic_value(topic))
+    return content_hash("topic", topic_value(topic))
 
 
-def _topic_value(topic: Topic) -> Json:
+def topic_value(topic: Topic) -> Json:
     """What makes it this topic. Not in it: the attribute sets, which only scoring knows, and how URLs of a kind are
     recognised. What is empty is left out, so that a field of a later version changes no hash made before it."""
     value = {
@@ -251,153 +244,16 @@ def _topic_value(topic: Topic) -> Json:
 
 
 def _system_hash(definition: Json) -> str:
-    return content_hash("system", _plain(definition))
+    return content_hash("system", plain(definition))
 
 
-def _plain(value: Any) -> Json:
+def plain(value: Any) -> Json:
     """`value` as JSON would give it back: dicts and lists."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     return value
-
-
-def differences(old: Header, new: Header) -> list[str]:
-    """Why a run with header `old` cannot go on as `new`: readable lines, none where it can.
-
-    Compared: seed, protocol, and every topic, system, endpoint and file of a user that both have. Added and removed
-    ones are no difference.
-    """
-    lines: list[str] = []
-    if old.seed != new.seed:
-        lines.append(f"the seed was {old.seed} and is now {new.seed}")
-    before, after = _without_words(old.protocol), _without_words(new.protocol)
-    if before != after:
-        lines += _diff("the protocol", before, after)
-    if old.topics != new.topics:
-        recorded, now = _by_id(old), _by_id(new)
-        for topic in recorded:
-            if topic in now and recorded[topic] != now[topic]:
-                lines += _diff(f"topic {topic}", recorded[topic], now[topic])
-    for system, definition in old.systems.items():
-        if system in new.systems and definition != new.systems[system]:
-            lines += _diff(f"system {system}", definition, new.systems[system])
-    # Another model, or other content in a file that a simulated user is made of, is another user.
-    for key, what in (("endpoints", "endpoint"), ("user_files", "the content of the file of user")):
-        today = _part(new, key)
-        for name, definition in _part(old, key).items():
-            if name in today and definition != today[name]:
-                lines += _diff(f"{what} {name}", definition, today[name])
-    return lines
-
-
-def _part(header: Header, key: str) -> Mapping[str, Json]:
-    """An object of the audit; {} where it has none."""
-    found = header.audit.get(key) if isinstance(header.audit, dict) else None
-    return found if isinstance(found, dict) else {}
-
-
-def _without_words(protocol: Json) -> Json:
-    """Words that only explain a protocol may be mended while a run is under way."""
-    return {**protocol, "about": ""} if isinstance(protocol, dict) else protocol
-
-
-def _by_id(header: Header) -> dict[str, Json]:
-    topics = header.topic_set()
-    return {topic.id: _topic_value(topic) for topic in topics.topics} if topics else {}
-
-
-def _diff(what: str, old: Json, new: Json) -> list[str]:
-    before, after = (
-        json.dumps(value, indent=1, ensure_ascii=False, sort_keys=True).splitlines() for value in (old, new)
-    )
-    found = list(difflib.unified_diff(before, after, "recorded", "now", lineterm="", n=1))
-    lines = [f"{what} has changed:", *(f"  {line[:200]}" for line in found[:_LONGEST_DIFF])]
-    if len(found) > _LONGEST_DIFF:
-        lines.append(f"  … and {len(found) - _LONGEST_DIFF} more lines")
-    return lines
-
-
-def refuse_differences(recorded: Header, now: Header, run: str | PathLike[str]) -> None:
-    """Raises RunError, with the diff, where the run with header `recorded` cannot go on as `now`."""
-    changed = differences(recorded, now)
-    if changed:
-        raise RunError(
-            "this run was recorded with something else:\n" + "\n".join(f"  {entry}" for entry in changed),
-            place=Place(os.fspath(run)),
-            advice="undo the change, or record what is changed in another folder (--out)",
-        )
-
-
-def added(old: Header, new: Header) -> dict[str, list[str]]:
-    """Names that `new` has and `old` has not: `topics` and `systems`; a key is absent where nothing was added."""
-    found = {
-        kind: [name for name in new.hashes.get(kind, {}) if name not in old.hashes.get(kind, {})]
-        for kind in ("topics", "systems")
-    }
-    return {kind: names for kind, names in found.items() if names}
-
-
-def extended(old: Header, new: Header, at: str) -> Header:
-    """`old` with what `new` adds; `old` itself where the audit says nothing new. The two must not differ.
-
-    at: time of the change, as recorded in `changes`.
-    """
-    names = added(old, new)
-    if not names and old.audit == new.audit:
-        return old
-    change: dict[str, Json] = {"at": at, "added": names, "audit_before": old.audit, "software": dict(new.software)}
-    if new.source is not None:
-        change["source"] = new.source
-    return replace(
-        old,
-        audit=new.audit,
-        topics=united_topics(old, new, keep_order=True) if old.topics != new.topics else old.topics,
-        systems={**old.systems, **{name: new.systems[name] for name in names.get("systems", ())}},
-        hashes=united_hashes(old.hashes, new.hashes),
-        changes=(*old.changes, change),
-    )
-
-
-def united_hashes(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
-    """The hashes of both, those of `old` first and unchanged."""
-    before, after = ({"topics": {}, "systems": {}, **hashes} for hashes in (old, new))
-    return {
-        "protocol": before.get("protocol", ""),
-        **{
-            kind: {**before[kind], **{name: item for name, item in after[kind].items() if name not in before[kind]}}
-            for kind in ("topics", "systems")
-        },
-    }
-
-
-def united_topics(one: Header, two: Header, *, keep_order: bool) -> Json:
-    """The topics of both. keep_order: those of `one` first, then what `two` adds; otherwise, where they are not the
-    same, sorted by id, so that the result does not depend on who comes first.
-    """
-    before, after = one.topic_set(), two.topic_set()
-    if before is None or after is None:
-        return one.topics if after is None else two.topics
-    from topics.library import encode_topics
-
-    known = [topic.id for topic in before.topics]
-    topics = [*before.topics, *(topic for topic in after.topics if topic.id not in known)]
-    first, second = before.attributes, after.attributes
-    if keep_order:
-        played = {topic.id for topic in topics}
-        left_out = tuple(topic for topic in dict.fromkeys((*before.left_out, *after.left_out)) if topic not in played)
-        united = replace(before, topics=tuple(topics), attributes={**first, **second}, left_out=left_out)
-    else:
-        if known != [topic.id for topic in after.topics]:
-            topics.sort(key=lambda topic: topic.id)
-        shared = {name: min(first[name], second[name], key=repr) for name in first if name in second}
-        attributes = dict(sorted({**first, **second, **shared}.items()))
-        name, about = min(before.name, after.name), min(before.about, after.about)
-        played = {topic.id for topic in topics}
-        left_out = tuple(sorted({*before.left_out, *after.left_out} - played))
-        united = TopicSet(name, tuple(topics), attributes, about, left_out)
-    return _plain(encode_topics(united))
 
 
 def topic_order(header: Header) -> dict[str, int]:

@@ -18,10 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from recordings.attempts import Attempt
+from recordings.continuation import differences, united_topics
 from recordings.errors import RunError
 from recordings.event_lines import FORMAT
 from recordings.folder_copy import carry, whole_folder, write_run
-from recordings.header import PART, Header, differences, united_topics
+from recordings.header import PART, Header
 from recordings.json_text import Json
 from recordings.run_folder import Run, read
 from topics.errors import InputError, Place

@@ -18,11 +18,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
+from recordings.continuation import extended, refuse_differences
 from recordings.errors import RunError, StoreError
 from recordings.event_lines import FORMAT, encode
 from recordings.events import Answered, Event, Failed, TrialEnded, TrialStarted
 from recordings.evidence import fsync_folder, keep_exhibit, write_safely
-from recordings.header import Header, extended, refuse_differences
+from recordings.header import Header
 from recordings.journal import Journal
 from recordings.json_text import document, line, parsed
 from recordings.lock import Lock

@@ -11,8 +11,9 @@ import pytest
 
 from protocols.library import load_protocol
 from protocols.protocol import Protocol
+from recordings.continuation import added, differences, extended
 from recordings.errors import RunError
-from recordings.header import Header, added, differences, extended, make_header, trial_identity
+from recordings.header import Header, make_header, trial_identity
 from recordings.provenance import git_commit, software, stamp
 from recordings.store import RunWriter, read_header
 from topics.errors import Place

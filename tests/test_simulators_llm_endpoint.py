@@ -20,8 +20,8 @@ from harvest.drivers.driver import Surroundings
 from harvest.plan import Work, make_plan
 from harvest.runner import Runner
 from harvest.wording.endpoint import Endpoint, EndpointFailed, EndpointOptions
+from recordings.continuation import refuse_differences
 from recordings.conversation import Conversation, Outcome
-from recordings.header import refuse_differences
 from recordings.run_folder import Run, read
 from recordings.store import RunWriter
 from simulators.outside import Message, Prompt, Sample

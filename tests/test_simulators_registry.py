@@ -14,7 +14,7 @@ from recorded_run import record
 
 import simulators.registry as registry
 from harvest.audit import load_audit
-from recordings.header import differences
+from recordings.continuation import differences
 from simulators.conformance import assert_conforms
 from simulators.registry import GROUP, SIMULATORS, build_user, plug_ins, simulator
 from simulators.scenario import Scenario

@@ -18,8 +18,9 @@ from harvest.plan import Plan, Sitting, Work
 from harvest.runner import Runner
 from harvest.terminal import shown
 from harvest.wording.keyboard import STOP, Keyboard
+from recordings.continuation import refuse_differences
 from recordings.conversation import Outcome, TrialKey
-from recordings.header import Header, make_header, refuse_differences, trial_identity
+from recordings.header import Header, make_header, trial_identity
 from recordings.run_folder import Run, is_run, read
 from recordings.store import RunWriter
 from simulators.human import HumanUser

@@ -13,8 +13,8 @@ from harvest.bounds import check_bounds
 from harvest.plan import make_plan
 from harvest.scorecard import scoring_settings
 from harvest.terminal import shown
+from recordings.continuation import refuse_differences
 from recordings.conversation import Conversation
-from recordings.header import refuse_differences
 from recordings.run_folder import is_run, read
 
 __all__ = ["command"]

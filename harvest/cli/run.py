@@ -20,7 +20,7 @@ from harvest.progress import Display
 from harvest.report import print_scored
 from harvest.runner import Runner
 from harvest.scorecard import gathered, score_material, scores_document, scoring_settings, write_scores
-from recordings.header import extended, refuse_differences
+from recordings.continuation import extended, refuse_differences
 from recordings.judgments import keep_gold
 from recordings.run_folder import is_run, read
 from recordings.store import RunWriter

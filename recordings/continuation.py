@@ -1,0 +1,163 @@
+"""With what a run may go on: how headers are compared, extended and united.
+
+Going on with another protocol, seed, topic or system under the same name would mix two experiments, so it is refused
+with a diff. Topics, systems and trials may be added; those an audit no longer names stay in the header, because
+recorded trials refer to them.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from os import PathLike
+from typing import Any
+
+from recordings.errors import RunError
+from recordings.header import Header, plain, topic_value
+from recordings.json_text import Json
+from topics.errors import Place
+from topics.topic import TopicSet
+
+__all__ = ["added", "differences", "extended", "refuse_differences", "united_hashes", "united_topics"]
+
+_LONGEST_DIFF = 40
+
+
+def differences(old: Header, new: Header) -> list[str]:
+    """Why a run with header `old` cannot go on as `new`: readable lines, none where it can.
+
+    Compared: seed, protocol, and every topic, system, endpoint and file of a user that both have. Added and removed
+    ones are no difference.
+    """
+    lines: list[str] = []
+    if old.seed != new.seed:
+        lines.append(f"the seed was {old.seed} and is now {new.seed}")
+    before, after = _without_words(old.protocol), _without_words(new.protocol)
+    if before != after:
+        lines += _diff("the protocol", before, after)
+    if old.topics != new.topics:
+        recorded, now = _by_id(old), _by_id(new)
+        for topic in recorded:
+            if topic in now and recorded[topic] != now[topic]:
+                lines += _diff(f"topic {topic}", recorded[topic], now[topic])
+    for system, definition in old.systems.items():
+        if system in new.systems and definition != new.systems[system]:
+            lines += _diff(f"system {system}", definition, new.systems[system])
+    # Another model, or other content in a file that a simulated user is made of, is another user.
+    for key, what in (("endpoints", "endpoint"), ("user_files", "the content of the file of user")):
+        today = _part(new, key)
+        for name, definition in _part(old, key).items():
+            if name in today and definition != today[name]:
+                lines += _diff(f"{what} {name}", definition, today[name])
+    return lines
+
+
+def _part(header: Header, key: str) -> Mapping[str, Json]:
+    """An object of the audit; {} where it has none."""
+    found = header.audit.get(key) if isinstance(header.audit, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _without_words(protocol: Json) -> Json:
+    """Words that only explain a protocol may be mended while a run is under way."""
+    return {**protocol, "about": ""} if isinstance(protocol, dict) else protocol
+
+
+def _by_id(header: Header) -> dict[str, Json]:
+    topics = header.topic_set()
+    return {topic.id: topic_value(topic) for topic in topics.topics} if topics else {}
+
+
+def _diff(what: str, old: Json, new: Json) -> list[str]:
+    before, after = (
+        json.dumps(value, indent=1, ensure_ascii=False, sort_keys=True).splitlines() for value in (old, new)
+    )
+    found = list(difflib.unified_diff(before, after, "recorded", "now", lineterm="", n=1))
+    lines = [f"{what} has changed:", *(f"  {line[:200]}" for line in found[:_LONGEST_DIFF])]
+    if len(found) > _LONGEST_DIFF:
+        lines.append(f"  … and {len(found) - _LONGEST_DIFF} more lines")
+    return lines
+
+
+def refuse_differences(recorded: Header, now: Header, run: str | PathLike[str]) -> None:
+    """Raises RunError, with the diff, where the run with header `recorded` cannot go on as `now`."""
+    changed = differences(recorded, now)
+    if changed:
+        raise RunError(
+            "this run was recorded with something else:\n" + "\n".join(f"  {entry}" for entry in changed),
+            place=Place(os.fspath(run)),
+            advice="undo the change, or record what is changed in another folder (--out)",
+        )
+
+
+def added(old: Header, new: Header) -> dict[str, list[str]]:
+    """Names that `new` has and `old` has not: `topics` and `systems`; a key is absent where nothing was added."""
+    found = {
+        kind: [name for name in new.hashes.get(kind, {}) if name not in old.hashes.get(kind, {})]
+        for kind in ("topics", "systems")
+    }
+    return {kind: names for kind, names in found.items() if names}
+
+
+def extended(old: Header, new: Header, at: str) -> Header:
+    """`old` with what `new` adds; `old` itself where the audit says nothing new. The two must not differ.
+
+    at: time of the change, as recorded in `changes`.
+    """
+    names = added(old, new)
+    if not names and old.audit == new.audit:
+        return old
+    change: dict[str, Json] = {"at": at, "added": names, "audit_before": old.audit, "software": dict(new.software)}
+    if new.source is not None:
+        change["source"] = new.source
+    return replace(
+        old,
+        audit=new.audit,
+        topics=united_topics(old, new, keep_order=True) if old.topics != new.topics else old.topics,
+        systems={**old.systems, **{name: new.systems[name] for name in names.get("systems", ())}},
+        hashes=united_hashes(old.hashes, new.hashes),
+        changes=(*old.changes, change),
+    )
+
+
+def united_hashes(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """The hashes of both, those of `old` first and unchanged."""
+    before, after = ({"topics": {}, "systems": {}, **hashes} for hashes in (old, new))
+    return {
+        "protocol": before.get("protocol", ""),
+        **{
+            kind: {**before[kind], **{name: item for name, item in after[kind].items() if name not in before[kind]}}
+            for kind in ("topics", "systems")
+        },
+    }
+
+
+def united_topics(one: Header, two: Header, *, keep_order: bool) -> Json:
+    """The topics of both. keep_order: those of `one` first, then what `two` adds; otherwise, where they are not the
+    same, sorted by id, so that the result does not depend on who comes first.
+    """
+    before, after = one.topic_set(), two.topic_set()
+    if before is None or after is None:
+        return one.topics if after is None else two.topics
+    from topics.library import encode_topics
+
+    known = [topic.id for topic in before.topics]
+    topics = [*before.topics, *(topic for topic in after.topics if topic.id not in known)]
+    first, second = before.attributes, after.attributes
+    if keep_order:
+        played = {topic.id for topic in topics}
+        left_out = tuple(topic for topic in dict.fromkeys((*before.left_out, *after.left_out)) if topic not in played)
+        united = replace(before, topics=tuple(topics), attributes={**first, **second}, left_out=left_out)
+    else:
+        if known != [topic.id for topic in after.topics]:
+            topics.sort(key=lambda topic: topic.id)
+        shared = {name: min(first[name], second[name], key=repr) for name in first if name in second}
+        attributes = dict(sorted({**first, **second, **shared}.items()))
+        name, about = min(before.name, after.name), min(before.about, after.about)
+        played = {topic.id for topic in topics}
+        left_out = tuple(sorted({*before.left_out, *after.left_out} - played))
+        united = TopicSet(name, tuple(topics), attributes, about, left_out)
+    return plain(encode_topics(united))
