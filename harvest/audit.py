@@ -173,7 +173,7 @@ class Audit:
             "protocol": self.protocol.name,
             "gold": self.gold_source,
             "scoring": self.scoring,
-            **({"user_files": files_of(self.protocol)} if files_of(self.protocol) else {}),
+            **({"user_files": files} if (files := files_of(self.protocol)) else {}),
             **({"endpoints": self.endpoints.definition()} if self.endpoints else {}),
             "max_invalid": self.max_invalid,
             "thresholds": [threshold.model_dump(exclude_none=True) for threshold in self.thresholds],

@@ -8,7 +8,7 @@ from functools import lru_cache
 from harvest.finding.wordings import code_words
 from harvest.reading.page import Node, Page, collapsed
 
-__all__ = ["code_of", "is_button", "is_icon", "label_of", "labels_of", "role_of"]
+__all__ = ["code_of", "is_button", "is_icon", "labels_of", "role_of"]
 
 _NAMING = ("aria-label", "title", "placeholder", "data-placeholder", "aria-placeholder", "alt")
 _PICTURES = ("svg", "img", "i", "use", "span", "mat-icon")
@@ -62,11 +62,6 @@ def labels_of(page: Page, node: Node) -> tuple[str, ...]:
             if part is not node and part.tag in _PICTURES:
                 found += [collapsed(part.get(name)) for name in ("aria-label", "title", "alt")]
     return tuple(dict.fromkeys(name[:_LONGEST] for name in found if name))
-
-
-def label_of(page: Page, node: Node) -> str:
-    """The first of them; "" for none."""
-    return next(iter(labels_of(page, node)), "")
 
 
 def code_of(node: Node, *, inside: bool = False) -> frozenset[str]:
