@@ -75,7 +75,7 @@ def score(
     seed = int(rng.integers(2**63))
 
     table: list[ScoreRow] = []
-    unlabelled = unjudged = 0
+    unlabelled = unjudged = not_asked = 0
     for system in sorted({key.system for key in (*found, *lost)}):
         keys = [key for key in found if key.system == system]
         gone = [key for key in lost if key.system == system]
@@ -97,13 +97,13 @@ def score(
         for key in gone:
             scores.lose(key.topic, key.trial)
         unlabelled += scores.unlabelled
+        not_asked += scores.not_asked
         table.extend(scores.rows(resampler))
         table.extend(form_rows(asked, scores, [found[key] for key in keys], resampler, seed))
     if only:
         table = [row for row in table if row.measure in wanted]
     missing = len(set(planned) - found.keys() - set(lost))
-    left = sum(one.outcome is not None and one.outcome.kind == "user-stopped" for one in found.values())
-    notes = (*_notes(gold, unlabelled, unjudged, len(lost), missing, left), *asked.notes())
+    notes = (*_notes(gold, unlabelled, unjudged, len(lost), missing, not_asked), *asked.notes())
     return ScoreTable(tuple(table), settings, notes)
 
 
@@ -158,7 +158,7 @@ def check_weights(settings: Settings, topics: TopicSet) -> None:
 
 
 def _notes(
-    gold: GoldTable | None, unlabelled: int, unjudged: int, invalid: int, missing: int, left: int
+    gold: GoldTable | None, unlabelled: int, unjudged: int, invalid: int, missing: int, not_asked: int
 ) -> tuple[str, ...]:
     found = (
         (gold is None, "No gold table: only usefulness is scored; R, GF and GFR need one."),
@@ -167,9 +167,9 @@ def _notes(
         (invalid, f"{invalid} trials are invalid: the infrastructure failed in every attempt; they are in no figure."),
         (missing, f"{missing} planned trials are not played yet; they are in no figure."),
         (
-            left,
-            f"{left} conversations ended because their user left, satisfied or not: the turns it did not take count as "
-            "not useful in every %-measure. Look at transition(o, end) and transition(x, end), and at `harvest show`.",
+            not_asked,
+            f"{not_asked} conversations ended well before the protocol's last turn, completed or left by their user: "
+            "turns that were not asked are in no %-measure.",
         ),
     )
     return tuple(note for applies, note in found if applies)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from recordings.conversation import Conversation
 from scoring.conversations import Figure
-from scoring.measures.usefulness import Share, labels, recovery_cells, share, useful_cells
+from scoring.measures.usefulness import NOT_ASKED, UNLABELLED, Share, labels, recovery_cells, share, useful_cells
 from scoring.settings import Settings
 from scoring.statistics.bootstrap import Resampler, no_interval
 from scoring.table import ScoreRow
@@ -51,6 +51,8 @@ class SystemScores:
 
     topics: in the order of the topic set. trials: numbers, ascending. turns: by topic, how many user turns the
     protocol can take. `add` once for each valid conversation, `lose` once for each trial that never became valid.
+    unlabelled: replies without a label so far, which are in no share. not_asked: conversations so far that ended well
+    before the protocol's last turn.
     """
 
     def __init__(
@@ -68,6 +70,7 @@ class SystemScores:
         self._useful = np.full((*self._shape, max((turns[topic.id] for topic in topics), default=0)), np.nan)
         self._recovered = np.full(self._shape, np.nan)
         self._failed = np.full(self._shape, np.nan)
+        self.unlabelled = self.not_asked = 0
         self._valid = np.zeros(self._shape, dtype=bool)
         self._invalid = np.zeros(self._shape, dtype=bool)
         self._cells: dict[str, _Cells] = {}
@@ -79,6 +82,8 @@ class SystemScores:
         at = self._row[key.topic], self._column[key.trial]
         row = labels(conversation, self.turns[key.topic])
         self._valid[at] = True
+        self.unlabelled += row.count(UNLABELLED)
+        self.not_asked += NOT_ASKED in row
         self._useful[at][: len(row)] = useful_cells(row)
         self._recovered[at], self._failed[at] = recovery_cells(row)
         for figure in figures:
@@ -105,14 +110,6 @@ class SystemScores:
     def invalid(self) -> npt.NDArray[np.bool_]:
         """(topics, trials) whether the infrastructure failed the trial in every attempt."""
         return self._invalid.copy()
-
-    @property
-    def unlabelled(self) -> int:
-        """Replies without a label: they are in no share."""
-        within = np.zeros(self._useful.shape, dtype=bool)
-        for row, topic in enumerate(self.topics):
-            within[row, :, : self.turns[topic.id]] = self._valid[row][:, None]
-        return int((np.isnan(self._useful) & within).sum())
 
     def rows(self, resampler: Resampler) -> Iterator[ScoreRow]:
         """Rows by topic, by trial, by trial and topic type, by topic type, and over everything."""

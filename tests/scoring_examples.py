@@ -69,6 +69,7 @@ def conversation(
     system: str = "B1",
     trial: int = 1,
     links: Sequence[tuple[Link, ...]] = (),
+    outcome: Outcome | None = None,
 ) -> Conversation:
     """A finished conversation. labels: one of `o`, `x`, `?` (none) for each turn; all `o` where left out."""
     turns = []
@@ -77,19 +78,19 @@ def conversation(
         route = None if label == "?" else Route(number, "ask", label, "rule", "1", (), "stop:completed")
         found = links[number - 1] if links else links_in(text)
         turns.append(Turn(number, "ask", said, SystemTurn(Answer(text, found)), route))
-    return Conversation(
-        TrialKey(system, topic, trial), f"{system}-{topic}-{trial}", 1, tuple(turns), Outcome("completed")
-    )
+    ended = outcome or Outcome("completed")
+    return Conversation(TrialKey(system, topic, trial), f"{system}-{topic}-{trial}", 1, tuple(turns), ended)
 
 
 def grid(rows: Sequence[str], *, system: str = "G", trial: int = 1, prefix: str = "T") -> list[Conversation]:
-    """A conversation without links for each row of labels such as `xo`; `-` ends it."""
+    """A conversation without links for each row of labels such as `xo`; at `-` it breaks down."""
     found = []
     for number, row in enumerate(rows, start=1):
-        said = [("say", "reply")] * len(row.rstrip("-"))
-        found.append(
-            conversation(*said, labels=row.rstrip("-"), topic=f"{prefix}{number:02d}", system=system, trial=trial)
-        )
+        taken = row.rstrip("-")
+        said = [("say", "reply")] * len(taken)
+        outcome = Outcome("completed" if taken == row else "breakdown")
+        topic = f"{prefix}{number:02d}"
+        found.append(conversation(*said, labels=taken, topic=topic, system=system, trial=trial, outcome=outcome))
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from dataclasses import replace
 from functools import cache
@@ -11,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import protocols
 from harvest.parrot.catalogue import Catalogue, load_catalogue
 from harvest.parrot.parrot import Parrot
 from harvest.parrot.profiles import PROFILES, Profile
@@ -21,6 +23,7 @@ from protocols.library import load_protocol
 from recordings.conversation import Conversation
 from scoring.measures.relevance import relevance
 from scoring.nuggets import find_nuggets
+from scoring.scores import score
 from scoring.settings import Settings
 from simulators.scripted import ScriptedUser
 from topics.library import load_gold, load_topics
@@ -190,3 +193,27 @@ def test_the_page_about_the_parrot_holds_the_tables_as_the_program_prints_them()
     assert chain_table() in page
     assert truth_table(PROTOCOL, TOPICS.topics, catalogue()) in page
     assert demo_table() in page
+
+
+def test_a_protocol_that_stops_once_it_has_what_it_wanted_is_scored_as_the_truth_says(tmp_path: Path) -> None:
+    text = (Path(protocols.__path__[0]) / "fairweb-two-round.yaml").read_text(encoding="utf-8")
+    file = tmp_path / "until-useful.yaml"
+    file.write_text(text.replace("label: o, go: more", "label: o, stop: completed").replace("go: insist", "go: more"))
+    file.write_text(re.sub(r"(?s)  insist:.*", "", file.read_text()))
+    protocol = load_protocol(str(file))
+    expected = truth(PROFILES["erratic"], protocol, TOPICS.topics, catalogue())
+    assert set(expected.label_paths) == {"o ·", "x o", "x x", "x -"}
+    parrot = Parrot(catalogue(), PROFILES["erratic"])
+    trials = rehearse(parrot, ScriptedUser(protocol), TOPICS.topics, trials=DRAWS, seed=4)
+    found = score(trials, TOPICS, None, Settings(), np.random.default_rng(0), turns=2)
+    overall = [row for row in found.rows if row.topic is None and row.topic_type is None and row.trial is None]
+    figures = {(row.measure, row.turn): row for row in overall}
+    for name, value in (
+        (("%useful", 1), expected.useful[0]),
+        (("%useful", 2), expected.useful[1]),
+        (("%recovery", None), expected.recovery),
+    ):
+        row = figures[name]
+        assert abs(row.value - value) < 4 * math.sqrt(value * (1 - value) / row.n), name
+    asked = 1 + expected.unsuccessful
+    assert expected.average == pytest.approx((expected.useful[0] + expected.useful[1] * expected.unsuccessful) / asked)

@@ -13,12 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scoring_examples import conversation, grid, grid_topics
 
-from recordings.conversation import TrialKey
+from recordings.conversation import Outcome, TrialKey
 from scoring.measures.usefulness import Share, labels, recovery_cells, share, useful_cells
 from scoring.scores import ScoreRow, ScoreTable, score
 from scoring.settings import Settings
 from scoring.statistics.bootstrap import Resampler
 from scoring.statistics.proportions import wilson
+from simulators.reasons import BUDGET, FRUSTRATED, PATIENCE, SATISFIED
 
 Floats = npt.NDArray[np.float64]
 
@@ -109,11 +110,51 @@ def test_without_invalid_trials_both_bounds_are_the_value() -> None:
 
 
 def test_labels_of_a_conversation() -> None:
-    spoken = conversation(("a", "b"), ("c", "d"), labels="x?")
+    spoken = conversation(("a", "b"), ("c", "d"), labels="x?", outcome=Outcome("breakdown"))
     assert labels(spoken, 3) == ("x", "?", "-")
     assert labels(spoken, 1) == ("x",)
     unanswered = replace(spoken, turns=(*spoken.turns[:1], replace(spoken.turns[1], reply=None, route=None)))
     assert labels(unanswered, 2) == ("x", "-")
+
+
+@pytest.mark.parametrize(
+    ("outcome", "missing"),
+    [
+        (Outcome("breakdown"), "-"),
+        (Outcome("no-match"), "-"),
+        (Outcome("system-ended", "system-ended"), "-"),
+        (Outcome("user-stopped", FRUSTRATED), "-"),
+        (Outcome("user-stopped", SATISFIED), "·"),
+        (Outcome("user-stopped", PATIENCE), "·"),
+        (Outcome("user-stopped", BUDGET), "·"),
+        (Outcome("completed"), "·"),
+        (Outcome("completed", "imported"), "-"),
+    ],
+)
+def test_a_turn_is_held_against_a_system_only_where_it_broke_down(outcome: Outcome, missing: str) -> None:
+    assert labels(conversation(("a", "b"), labels="o", outcome=outcome), 3) == ("o", missing, missing)
+
+
+def test_turns_that_a_satisfied_user_did_not_take_are_in_no_share() -> None:
+    left = Outcome("user-stopped", SATISFIED)
+    satisfied = [conversation(("a", "b"), labels="o", topic=f"T{n:02d}", system="G", outcome=left) for n in (1, 2)]
+    went_on = [
+        replace(one, key=replace(one.key, topic=f"T{n:02d}")) for n, one in enumerate(grid(["xo", "x-"]), start=3)
+    ]
+    found = score((*satisfied, *went_on), grid_topics(4), None, Settings(), np.random.default_rng(0), turns=2)
+    assert [(one(found, "%useful", turn=turn).value, one(found, "%useful", turn=turn).n) for turn in (1, 2)] == [
+        (2 / 4, 4),
+        (1 / 2, 2),
+    ]
+    assert one(found, "ave%useful").value == pytest.approx((1 + 1 + 1 / 2 + 0) / 4)
+    assert (one(found, "%recovery").value, one(found, "%recovery").n) == (1 / 2, 2)
+    assert any("2 conversations ended well" in note for note in found.notes)
+    assert not any("no label" in note for note in found.notes)
+
+
+def test_a_user_who_leaves_after_a_useless_answer_gave_no_chance_to_recover() -> None:
+    assert all(math.isnan(value) for value in recovery_cells(("x", "·")))
+    assert recovery_cells(("o", "·")) == (0.0, 0.0)
 
 
 def test_a_reply_without_a_label_is_neither_useful_nor_useless() -> None:

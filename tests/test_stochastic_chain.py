@@ -159,6 +159,22 @@ def test_counts_by_step_add_up_to_the_chain() -> None:
     assert counts[:, 0, : TRANSITIONS.index(("o", "o"))].sum() == 6
 
 
+def test_a_turn_that_was_not_asked_is_an_end_and_no_failure() -> None:
+    cells = codes(["o··", "x··", "x--"])[None]
+    found = chain(cells, names(1))
+    assert (of(found, "x", "-").share.value, of(found, "x", "-").share.n) == (1.0, 2)
+    assert of(found, "o", "-").share.value == 1.0
+    failing = persistence(cells, names(1))
+    assert (failing.after_x.value, failing.after_x.n, failing.after_o.n) == (1.0, 1, 0)
+
+
+def test_a_turn_the_protocol_does_not_take_on_a_topic_is_in_no_transition() -> None:
+    cells = codes(["oo", "oo"])[:, None]
+    cells[1, 0, 1] = ABSENT
+    found = of(chain(cells, names(2)), "o", "o").share
+    assert (found.value, found.n) == (1.0, 1)
+
+
 def test_codes_are_those_of_recorded_labels() -> None:
     (conversation,) = grid(["x-"])
     assert codes([labels(conversation, 3)]).tolist() == [[1, 2, 2]]

@@ -24,7 +24,7 @@ from protocols.route import Ask, Say, Stop
 from topics.links import links_in
 from topics.topic import Topic
 
-__all__ = ["GAINS", "PATIENCE", "Path", "Truth", "paths", "sitting", "truth"]
+__all__ = ["GAINS", "NOT_ASKED", "PATIENCE", "Path", "Truth", "paths", "sitting", "truth"]
 
 GAINS: Mapping[int, float] = {0: 0.0, 1: 0.5, 2: 1.0}
 """Gain by relevance grade, as in GFRC §4 (L2 = 1, L1 = .5, L0 = 0)."""
@@ -32,13 +32,18 @@ GAINS: Mapping[int, float] = {0: 0.0, 1: 0.5, 2: 1.0}
 PATIENCE = 1250
 """L in words: five minutes at 250 words a minute (GFRC §3.2)."""
 
+NOT_ASKED = "·"
+"""A turn that never came because the protocol was completed before it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """One way a conversation can go. labels: `o`, `x` for each turn that took place, then `-` up to the protocol's
-    most turns. outcome: the protocol's (`completed`, `breakdown`, …). positions: for each place in the lists, in
-    order, the 1-based index in the whole conversation of the last word of the entry that stands there. turn_ends: the
-    same of the last word of each system turn that took place.
+    """One way a conversation can go.
+
+    labels: `o`, `x` for each turn that took place, then up to the protocol's most turns `-`, or `·` (not asked) where
+    the protocol was completed. outcome: the protocol's (`completed`, `breakdown`, …). positions: for each place in the
+    lists, in order, the 1-based index in the whole conversation of the last word of the entry that stands there.
+    turn_ends: the same of the last word of each system turn that took place.
     """
 
     behaviours: tuple[Behaviour, ...]
@@ -53,10 +58,11 @@ class Path:
 class Truth:
     """The expectations of one profile under one protocol, averaged over topics with equal weight.
 
-    label_paths: probability by labels (`o x`). useful: P(label = o) for each turn, `-` in the denominator, in [0, 1].
-    average: their mean. recovery: P(o in turn 2 | x in turn 1); NaN where turn 1 is never x, or there is one turn.
-    unsuccessful: P(x in turn 1), what recovery is conditional on. breakdown: P(the protocol ends in `breakdown`).
-    relevance: expected R, in [0, 1].
+    label_paths: probability by labels (`o x`). useful: P(label = o | asked) for each turn, `-` in the denominator, in
+    [0, 1]; NaN for a turn that is never asked. average: useful turns / turns asked, both expected: their mean where all
+    turns are asked. recovery: P(o in turn 2 | x in turn 1 and turn 2 asked); NaN where that never is, or there is one
+    turn. unsuccessful: the probability of what recovery is conditional on. breakdown: P(the protocol ends in
+    `breakdown`). relevance: expected R, in [0, 1].
     """
 
     label_paths: Mapping[str, float]
@@ -145,7 +151,8 @@ class _Walk:
         exchanges: tuple[Exchange, ...],
     ) -> None:
         if isinstance(action, Stop):
-            padded = (*labels, *("-" for _ in range(self.turns - len(labels))))
+            never = NOT_ASKED if action.outcome == "completed" else "-"
+            padded = (*labels, *(never for _ in range(self.turns - len(labels))))
             places, ends = _positions(exchanges, self.shelf), _turn_ends(exchanges)
             self.found.append(Path(behaviours, padded, action.outcome, probability, places, ends))
             return
@@ -195,14 +202,15 @@ def _of_topic(ways: Sequence[Path], profile: Profile, shelf: Shelf, gains: Mappi
     for way in ways:
         name = " ".join(way.labels)
         label_paths[name] = label_paths.get(name, 0.0) + way.probability
-    useful = tuple(math.fsum(w.probability for w in ways if w.labels[t] == "o") for t in range(turns))
-    unsuccessful = math.fsum(w.probability for w in ways if w.labels[0] == "x")
+    hits = [math.fsum(w.probability for w in ways if w.labels[t] == "o") for t in range(turns)]
+    asked = [math.fsum(w.probability for w in ways if w.labels[t] != NOT_ASKED) for t in range(turns)]
+    unsuccessful = math.fsum(w.probability for w in ways if w.labels[0] == "x" and w.labels[1:2] != (NOT_ASKED,))
     recovered = math.fsum(w.probability for w in ways if w.labels[:2] == ("x", "o"))
     gain = math.fsum(gains[entry.grade] for entry in shelf.entries) / len(shelf.entries)
     return Truth(
         label_paths=label_paths,
-        useful=useful,
-        average=math.fsum(useful) / turns,
+        useful=tuple(hit / every if every else math.nan for hit, every in zip(hits, asked, strict=True)),
+        average=math.fsum(hits) / math.fsum(asked),
         recovery=recovered / unsuccessful if unsuccessful and turns > 1 else math.nan,
         unsuccessful=unsuccessful,
         breakdown=math.fsum(w.probability for w in ways if w.outcome == "breakdown"),
@@ -233,10 +241,16 @@ def _mean(parts: Sequence[Truth]) -> Truth:
     recovered = math.fsum(part.recovery * part.unsuccessful for part in parts if part.unsuccessful) / n
     return Truth(
         label_paths={name: math.fsum(part.label_paths.get(name, 0.0) for part in parts) / n for name in names},
-        useful=tuple(math.fsum(column) / n for column in zip(*(part.useful for part in parts), strict=True)),
+        useful=tuple(_defined(column) for column in zip(*(part.useful for part in parts), strict=True)),
         average=math.fsum(part.average for part in parts) / n,
         recovery=recovered / unsuccessful if unsuccessful else math.nan,
         unsuccessful=unsuccessful,
         breakdown=math.fsum(part.breakdown for part in parts) / n,
         relevance=math.fsum(part.relevance for part in parts) / n,
     )
+
+
+def _defined(values: Sequence[float]) -> float:
+    """The mean of those that are defined; NaN where none is."""
+    found = [value for value in values if not math.isnan(value)]
+    return math.fsum(found) / len(found) if found else math.nan

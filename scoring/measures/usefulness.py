@@ -1,8 +1,12 @@
 """%useful, ave%useful and %recovery ([GFRC] §5), from the o/x/- grid.
 
-    %useful of turn t   turns with `o` / topics asked; a `-` (the conversation ended before) is in the denominator
+    %useful of turn t   turns with `o` / topics asked; a `-` (the conversation broke down before) is in the denominator
     ave%useful          mean of %useful over the turns
     %recovery           topics with `x` in turn 1 and `o` in turn 2 / topics with `x` in turn 1
+
+A turn is `·` where the conversation had ended well before it: the protocol was completed, or a user who was not driven
+away left. Nothing was asked, so nothing failed: it is in no numerator and no denominator, as if the protocol were
+shorter there. A user who gave up on the system is a breakdown.
 
 All are shares in [0, 1]; people see percents. A trial that the infrastructure failed is invalid: it is in no numerator
 and no denominator, it is counted beside the value, and `Share.worst` and `Share.best` say what the value would be had
@@ -22,16 +26,23 @@ import numpy as np
 import numpy.typing as npt
 
 from recordings.conversation import Conversation
+from recordings.transcript_turns import IMPORT_RULE
 from scoring.statistics.beta import normal_quantile, student_quantile
 from scoring.statistics.bootstrap import Interval, Resampler, no_interval
 from scoring.statistics.proportions import wilson
 
-__all__ = ["UNLABELLED", "Share", "labels", "recovery_cells", "share", "useful_cells"]
+__all__ = ["NOT_ASKED", "UNLABELLED", "Share", "labels", "recovery_cells", "share", "useful_cells"]
 
 Floats = npt.NDArray[np.float64]
 
 UNLABELLED = "?"
 """A reply nobody classified, for example of an imported conversation: neither useful nor useless."""
+
+NOT_ASKED = "·"
+"""A turn that never came because the conversation had ended well before it."""
+
+GAVE_UP = "frustrated"
+"""Why a user leaves a system that failed it: the reason of `simulators.reasons`, which stand above this module."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,23 +61,34 @@ class Share:
 
 
 def labels(conversation: Conversation, turns: int) -> tuple[str, ...]:
-    """(turns,) `o`, `x`, `-` for a turn that did not take place, `?` for a reply without a label."""
-    found = ["-"] * turns
+    """(turns,) `o`, `x`, `-` for a turn that a breakdown prevented, `·` for one not asked, `?` for no label."""
+    found = [NOT_ASKED if _ended_well(conversation) else "-"] * turns
     for turn in conversation.turns:
-        if turn.number <= turns and turn.reply is not None:
-            found[turn.number - 1] = turn.label or UNLABELLED
+        if turn.number <= turns:
+            found[turn.number - 1] = "-" if turn.reply is None else turn.label or UNLABELLED
     return tuple(found)
 
 
+def _ended_well(conversation: Conversation) -> bool:
+    """Whether turns that are missing were not asked. Of an import nobody knows how it ended, so they count."""
+    outcome = conversation.outcome
+    if outcome is None:
+        return False
+    if outcome.kind == "user-stopped":
+        return outcome.reason != GAVE_UP
+    return outcome.kind == "completed" and outcome.reason != IMPORT_RULE
+
+
 def useful_cells(row: Sequence[str]) -> tuple[float, ...]:
-    """(turns,) of labels -> 1.0 for `o`, NaN for `?`, else 0.0."""
-    return tuple(1.0 if label == "o" else math.nan if label == UNLABELLED else 0.0 for label in row)
+    """(turns,) of labels -> 1.0 for `o`, NaN for `?` and `·`, else 0.0."""
+    return tuple(1.0 if label == "o" else math.nan if label in (UNLABELLED, NOT_ASKED) else 0.0 for label in row)
 
 
 def recovery_cells(row: Sequence[str]) -> tuple[float, float]:
     """(recovered, failed first) of one conversation's labels, each 0.0 or 1.0; both NaN where a label is missing.
 
-    Any first label but `o` is a failure. A conversation that ended after it did not recover.
+    Any first label but `o` is a failure. A conversation that broke down after it did not recover; one whose second turn
+    was not asked had no chance to, and is in neither.
     """
     useful = useful_cells(row[:2]) or (math.nan,)
     if math.isnan(useful[0]) or (len(useful) == 2 and useful[0] == 0 and math.isnan(useful[1])):
@@ -126,7 +148,8 @@ def _by_formula(top: Floats, bottom: Floats, value: float, pooled: bool, level: 
 
     Var is estimated from the spread between topics. It is at most p(1-p)/topics, so n_eff is at least the number of
     topics, and it is at most the number of answers; the factor (z/t)² then pays for a variance estimated from few
-    topics. Where every answer is the same no variance is estimated, and n_eff is the number of topics.
+    topics. Topics are those with anything below the line: to count the others too covers .85 where 6 of 45 topics fail.
+    Where every answer is the same no variance is estimated, and n_eff is the number of topics.
     """
     above, below = top.sum(axis=1), bottom.sum(axis=1)
     units, answers = int((below > 0).sum()), float(below.sum())
@@ -134,14 +157,13 @@ def _by_formula(top: Floats, bottom: Floats, value: float, pooled: bool, level: 
         low, high = wilson(value * answers, answers, level)
         return Interval(float(low), float(high), "Wilson", "nothing")
     effective = float(units)
-    asked = len(below) if pooled else units
-    if asked > 1 and 0 < value < 1:
+    if units > 1 and 0 < value < 1:
         part = below if pooled else np.where(below > 0, 1.0, 0.0)
         parts = above if pooled else np.divide(above, below, out=np.zeros_like(above), where=below > 0)
         leverage = (parts - value * part) / part.sum()
-        variance = float(np.square(leverage).sum()) * asked / (asked - 1)
+        variance = float(np.square(leverage).sum()) * units / (units - 1)
         effective = min(max(value * (1 - value) / variance, float(units)), answers) if variance > 0 else answers
-        effective *= (normal_quantile(0.5 + level / 2) / student_quantile(0.5 + level / 2, asked - 1)) ** 2
+        effective *= (normal_quantile(0.5 + level / 2) / student_quantile(0.5 + level / 2, units - 1)) ** 2
     low, high = wilson(value * effective, effective, level)
     return Interval(float(low), float(high), "Wilson, effective n", "nothing", f"effective n = {effective:.1f}")
 

@@ -20,15 +20,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from scoring.measures.usefulness import UNLABELLED, Share, share
+from scoring.measures.usefulness import NOT_ASKED, UNLABELLED, Share, share
 from scoring.statistics.bootstrap import Resampler
 
 __all__ = ["ABSENT", "STATES", "TRANSITIONS", "Transition", "chain", "codes", "steps"]
 
 Labels = npt.NDArray[np.int8]
 
-STATES = ("o", "x", "-", UNLABELLED)
-"""By code: 0 to 3."""
+STATES = ("o", "x", "-", UNLABELLED, NOT_ASKED)
+"""By code: 0 to 4. No further turn is one state of the chain, `-`, whether it was prevented or not asked."""
 
 ABSENT = -1
 """The code of every turn of a trial that was not played, or never became valid: in no number."""
@@ -97,7 +97,7 @@ def chain(
         above, below = np.zeros(grid.shape[:2]), np.zeros(grid.shape[:2])
         for at in counted:
             left, here = _left(grid, at, source), grid[:, :, at - 1]
-            known = left & (here != _CODES[UNLABELLED])
+            known = left & (here != ABSENT) & (here != _CODES[UNLABELLED])
             below += known
             above += known & (here == _CODES[target])
         above[~played] = below[~played] = np.nan
@@ -137,7 +137,7 @@ def _grid(labels: npt.ArrayLike, topics: Sequence[str]) -> Labels:
         raise ValueError(f"labels must be ({len(topics)} topics, trials, turns), not {grid.shape}")
     if not np.issubdtype(grid.dtype, np.integer) or grid.min(initial=0) < ABSENT or grid.max(initial=0) >= len(STATES):
         raise ValueError("labels must be codes: see `codes`")
-    return grid.astype(np.int8, copy=False)
+    return np.where(grid == _CODES[NOT_ASKED], _CODES["-"], grid).astype(np.int8, copy=False)
 
 
 def _left(grid: Labels, step: int, source: str) -> npt.NDArray[np.bool_]:

@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from scoring.measures.usefulness import UNLABELLED, Share, share
+from scoring.measures.usefulness import Share, share
 from scoring.statistics.stratified import StratifiedTest, compare_within
 from scoring.stochastic.chain import STATES
 
@@ -42,16 +42,17 @@ def persistence(
 ) -> Persistence:
     """labels: (topics, trials, turns) codes as for `scoring.stochastic.chain.chain`. topics: names.
 
-    ended: a conversation that ended after a turn failed the next one, as in %recovery, or is left out of that step.
+    ended: a conversation that broke down after a turn failed the next one, as in %recovery, or is left out of that
+    step. One whose next turn was not asked is left out either way.
     Trials of one topic must be independent: conversations of one session that goes on through the topics are, as long
     as each topic stands once in it. NaN with n = 0 where no topic has both kinds of trials.
     """
     grid = np.asarray(labels)
     if grid.ndim != 3 or len(grid) != len(topics):
         raise ValueError(f"labels must be ({len(topics)} topics, trials, turns), not {grid.shape}")
-    useful, useless, gone, unknown = (STATES.index(state) for state in ("o", "x", "-", UNLABELLED))
+    useful, useless, gone = (STATES.index(state) for state in ("o", "x", "-"))
     before, after = grid[:, :, :-1], grid[:, :, 1:]
-    open_ = ((before == useful) | (before == useless)) & (after >= 0) & (after != unknown)
+    open_ = ((before == useful) | (before == useless)) & np.isin(after, (useful, useless, gone))
     if ended == "left out":
         open_ &= after != gone
     failed, fails = open_ & (before == useless), open_ & (after != useful)
