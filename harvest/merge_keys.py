@@ -2,7 +2,7 @@
 
 exact                       both sides by their words
 label                       user turns by protocol state, answers by label; topics are pooled
-act                         both sides by what they do (dialogue acts)
+act                         both sides by what they do: acts that users recorded, else dialogue acts by rules
 entities                    user turns by protocol state, answers by the set of entities they name
 user=KEY,system=KEY         one key for each side: exact, state, act, entities; label for the system
 """
@@ -80,8 +80,19 @@ def _entities(topic: Topic | None, side: Callable[[Turn], Answer]) -> MergeKey:
     return MergeKey("entities", "urls/1", key, f"the same set of {asked}, in any order")
 
 
+def _act_said(turn: Turn) -> str:
+    # Users' acts are in small letters, those of the rules in capitals: a node says which of them it goes by.
+    return turn.act or act_key(turn.said)
+
+
 _SAME_ACTS = "the same dialogue acts in the same order (F: a claim), by rules"
-_ACT_SAID = MergeKey("act", RULES, lambda turn: act_key(turn.said), _SAME_ACTS)
+_ACT_SAID = MergeKey(
+    "act",
+    f"recorded, {RULES}",
+    _act_said,
+    "the same act as the simulated user recorded it; where none is recorded, in CAPITALS, the same dialogue acts in "
+    "the same order (F: a claim), by rules",
+)
 _ACT = MergeKey(
     "act",
     RULES,

@@ -10,6 +10,7 @@ from typing import Any
 from harvest.tree_scores import TreeScores
 from recordings.trees.document import tree_as_json
 from recordings.trees.tree import ConversationTree
+from recordings.trees.wording import percent
 from scoring.statistics.unseen import Unseen
 from scoring.stochastic.transitions import IntervalName, Transitions, transitions, unseen_paths
 
@@ -41,16 +42,31 @@ class TreeFigures:
             return shares
         return tuple(f"{share} {' ' * len(mean)}" for share, mean in zip(shares, self.scores.means(), strict=True))
 
+    def words(self) -> tuple[tuple[str, str, str], ...]:
+        """(N,) share, `12/20` and interval of the branch that leads to a node, apart."""
+        tree, found = self.tree, self.found
+        return _apart(tree.visits, found.n, found.probability, found.low, found.high)
+
+    def stop_words(self) -> tuple[tuple[str, str, str], ...]:
+        """(N,) the same of ending at a node."""
+        tree, found = self.tree, self.found
+        return _apart(tree.stops, tree.visits, found.stop, found.stop_low, found.stop_high)
+
     def _shares(self, k: Any, n: Any, share: Any, low: Any, high: Any) -> tuple[str, ...]:
         width = 2 * len(str(self.tree.n)) + 1
         return tuple(
-            f"{f'{count}/{total}':>{width}} {_percent(value):>4} {_interval(bottom, top)}"
+            f"{f'{count}/{total}':>{width}} {percent(value):>4} {_interval(bottom, top)}"
             for count, total, value, bottom, top in zip(k, n, share, low, high)
         )
 
     def captions(self) -> tuple[str, ...]:
-        """(N,) short words for the edges of a diagram."""
-        return tuple(" ".join(text.split()).replace("[ ", "[") for text in self.branches())
+        """(N,) short words for the edges of a diagram; a score by its name."""
+        means = self.scores.means() if self.scores is not None else ("",) * len(self.tree)
+        measure = self.scores.measure if self.scores is not None else ""
+        return tuple(
+            f"{counts} {share} {interval}".rstrip() + (f", {measure} {mean.strip()}" if mean.strip() else "")
+            for (share, counts, interval), mean in zip(self.words(), means, strict=True)
+        )
 
     def unseen(self) -> tuple[str, ...]:
         """(N,) what the next trial may do there that none did. "" where a node has one branch at most and nothing
@@ -113,15 +129,11 @@ def tree_figures(
     return TreeFigures(tree, transitions(tree, level=level, interval=interval), unseen_paths(tree, level=level), scores)
 
 
-def _percent(share: float) -> str:
-    """Whole percents; never 0% or 100% for what happened, or failed to happen, at least once."""
-    if isnan(share):
-        return "n/a"
-    if 0 < share < 0.005:
-        return "<1%"
-    if 0.995 < share < 1:
-        return ">99%"
-    return f"{100 * share:.0f}%"
+def _apart(k: Any, n: Any, share: Any, low: Any, high: Any) -> tuple[tuple[str, str, str], ...]:
+    return tuple(
+        (percent(value), f"{count}/{total}", "" if isnan(bottom) else f"[{100 * bottom:.0f}, {100 * top:.0f}]")
+        for count, total, value, bottom, top in zip(k, n, share, low, high, strict=True)
+    )
 
 
 def _interval(low: float, high: float) -> str:
@@ -132,7 +144,7 @@ def _unseen(mass: Unseen, at: Any, what: str) -> str:
     estimate, low, high = (float(part[at]) for part in (mass.estimate, mass.low, mass.high))
     once = int(mass.once[at])
     counted = f"{once} seen once, n={int(mass.n[at])}"
-    return f"{what}: about {_percent(estimate)} [{100 * low:.0f}, {100 * high:.0f}] ({counted})"
+    return f"{what}: about {percent(estimate)} [{100 * low:.0f}, {100 * high:.0f}] ({counted})"
 
 
 def _number(value: Any) -> Any:

@@ -19,9 +19,12 @@ from scoring.scores import SHIPPED
 from scoring.settings import Settings
 from scoring.stochastic.decomposition import Contributions, Spread, contributions, spread
 from scoring.swan.schema import load_schema
+from topics.counting import counted
 from topics.errors import InputError
 
 __all__ = ["TreeScores", "tree_scores", "trial_values"]
+
+_SINGLE = ("R", "GF", "GFR", "SWAN", "WAN", "breakdown")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,7 +57,8 @@ class TreeScores:
         """What there is to say of the score and its spread, for people."""
         mean = float(self.parts.mean[0]) if self.n else math.nan
         left = self.trials - self.n
-        first = f"{self.measure}: mean {_number(mean)} over {self.n} trials" + (f"; {left} have none" if left else "")
+        first = f"{self.measure}: mean {_number(mean)} over {counted(self.n, 'trial')}"
+        first += f"; {left} have none" if left else ""
         if math.isnan(self.over.total):
             return (f"{first}; its spread cannot be told from {self.n}",)
         if self.over.total == 0:
@@ -120,9 +124,12 @@ def trial_values(material: Material, measure: Term) -> dict[TrialKey, float]:
     """The value of a measure of single conversations by trial. Raises InputError for any other measure."""
     asked = understood(measure, Settings(), material.topics, load_schema(SHIPPED))
     if len(asked) != 1 or asked[0].form or asked[0].base.name in SHARES:
+        inside = asked[0].base if len(asked) == 1 and asked[0].base.name in _SINGLE else None
         raise InputError(
             f"{measure} is no measure of single conversations, so branches have none",
             allowed="R, GF, GF(SET), GFR, SWAN, WAN(Criterion), breakdown",
+            advice=(f"take --score {inside} here; " if inside else "")
+            + f"{measure} itself: harvest score RUN --measure '{measure}'",
         )
     table = score_material(material, {"replications": 100}, measures=[measure], only=True)
     rows = [row for row in table.rows if row.topic is not None and row.trial is not None and row.turn is None]

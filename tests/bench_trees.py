@@ -11,6 +11,8 @@ large as its trials.
 
     fold          the product, on encoded paths: nodes, counts, canonical order, every check
     builder       the product, one conversation after the other, for `--streamed` conversations at most
+    recordings    the product, `TreeBuilder.add` on conversations as they are recorded, with texts of 120 characters,
+                  names of trials and outcomes, for `--streamed` conversations at most
     numpy rows    np.unique(paths[:, :t], axis=0, return_inverse=True, return_counts=True) for every t
     polars        group_by(first t columns).len() for every t, where polars is installed
 
@@ -39,6 +41,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from protocols.answer import Answer
+from recordings.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
 from recordings.trees.builder import PathTurn, TreeBuilder, fold
 from recordings.trees.tree import Symbol
 
@@ -85,6 +89,22 @@ def by_builder(paths: Paths, symbols: list[Symbol]) -> tuple[int, int]:
     return len(builder.tree()), counted
 
 
+def by_recordings(paths: Paths, symbols: list[Symbol]) -> tuple[int, int]:
+    """Each conversation is made when it is asked for, as from a file, so the work of making it is in the figure."""
+    builder = TreeBuilder()
+    texts = [f"{one.key} {'and so on ' * 12}"[:120].rstrip() for one in symbols]
+    counted = 0
+    for trial, row in enumerate(paths, 1):
+        codes = [code for code in row.tolist() if code >= 0]
+        counted += len(codes)
+        turns = tuple(
+            Turn(i // 2 + 1, "", "".join(texts[codes[i]]), SystemTurn(Answer("".join(texts[codes[i + 1]]))))
+            for i in range(0, len(codes), 2)
+        )
+        builder.add(Conversation(TrialKey("S", "T", trial), "", 1, turns, Outcome("completed")))
+    return len(builder.tree()), counted
+
+
 def by_numpy(paths: Paths, symbols: list[Symbol]) -> tuple[int, int]:
     nodes = 1
     for width in range(1, paths.shape[1] + 1):
@@ -108,6 +128,7 @@ def by_polars(paths: Paths, symbols: list[Symbol]) -> tuple[int, int]:
 WAYS: dict[str, Callable[[Paths, list[Symbol]], tuple[int, int]]] = {
     "fold": by_fold,
     "builder": by_builder,
+    "recordings": by_recordings,
     "numpy rows": by_numpy,
     "polars": by_polars,
 }
@@ -133,7 +154,13 @@ def apart(way: str, name: str, n: int) -> dict[str, Any]:
     return found
 
 
-_COLOURS = {"fold": "#1b6ca8", "builder": "#c2571a", "numpy rows": "#777777", "polars": "#5b8c3a"}
+_COLOURS = {
+    "fold": "#1b6ca8",
+    "builder": "#c2571a",
+    "recordings": "#8a4fa3",
+    "numpy rows": "#777777",
+    "polars": "#5b8c3a",
+}
 _LEFT, _TOP, _SIDE, _GAP = 70, 40, 300, 110
 
 
@@ -207,7 +234,7 @@ def main() -> None:
         for n in sizes:
             folded = 0.0
             for way in ways:
-                if way == "builder" and n > arguments.streamed:
+                if way in ("builder", "recordings") and n > arguments.streamed:
                     continue
                 found = apart(way, name, n)
                 folded = found["rate"] if way == "fold" else folded

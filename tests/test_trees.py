@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +14,8 @@ from tree_examples import conversation, recordings, tree_of
 
 from recordings.conversation import Conversation, TrialKey
 from recordings.trees.builder import PathTurn, TreeBuilder, fold, merged, path_of
+from recordings.trees.fingerprints import Fingerprints
+from recordings.trees.growth import Growth
 from recordings.trees.keys import EXACT, LABEL, Merging, by_function
 from recordings.trees.tree import MOST_TEXTS, ConversationTree, FoldedTrial, Symbol
 
@@ -285,3 +288,55 @@ def test_trees_are_equal_only_to_trees_of_the_same_trials() -> None:
     for b, c in ((1, 3), (2, 1)):
         other = tree_of([conversation([("a", "b")], b), conversation([("a", "c")], c)])
         assert other != _TREE
+
+
+@given(recordings(), st.integers(1, 9))
+def test_a_tree_does_not_depend_on_how_many_turns_wait_to_be_placed(
+    conversations: list[Conversation], waiting: int
+) -> None:
+    for merging in (EXACT, LABEL):
+        growth = Growth(merging.name, merging.declared, waiting)
+        for one in conversations:
+            if one.outcome is not None and one.valid:
+                growth.add(path_of(one, merging), FoldedTrial(one.key, one.attempt), one.outcome.kind)
+        whole = tree_of(conversations, merging)
+        assert growth.tree(whole.scope) == whole
+
+
+def test_of_many_texts_the_least_fingerprints_are_kept_however_they_come() -> None:
+    texts = [f"text {i}" for i in range(200)]
+    trees = []
+    for order in (texts, texts[::-1]):
+        growth = Growth("one", (), waiting=7)
+        for text in order:
+            growth.add([("system", "same", text)], None, "")
+        trees.append(growth.tree())
+    assert trees[0] == trees[1]
+    assert trees[0].texts.tolist() == [0, 64]
+    assert trees[0].symbols[0].text == "text 0"
+    assert merged([trees[0], trees[1]]).fingerprints == trees[0].fingerprints
+
+
+def test_fingerprints_are_rows_of_numbers_and_equal_to_any_such_rows() -> None:
+    rows = ((), (1, 5), (), (2,))
+    kept = Fingerprints.of(rows)
+    assert kept == rows
+    assert kept != ((), (1, 5), (), (3,))
+    assert (kept[1], kept[-1], kept[1:3], len(kept)) == ((1, 5), (2,), ((1, 5), ()), 4)
+    assert kept.nodes.tolist() == [1, 1, 3]
+    assert kept.counts.tolist() == [0, 2, 0, 1]
+    with pytest.raises(IndexError):
+        kept[4]
+
+
+def test_a_conversation_kept_in_memory_costs_a_few_hundred_bytes() -> None:
+    """What a million of them take is measured in tests/bench_trees.py."""
+    tracemalloc.start()
+    growth = Growth("exact", (), waiting=20_000)
+    rng = np.random.default_rng(5)
+    for row in rng.integers(0, 200, (10_000, 20)).tolist():
+        growth.add([("system", f"answer {i}", f"answer {i}") for i in row], None, "completed")
+    kept, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(growth.tree()) > 150_000
+    assert kept / 10_000 < 1000

@@ -7,8 +7,10 @@ import io
 import json
 import re
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import networkx
 import pytest
@@ -18,6 +20,7 @@ from harvest.cli import main
 from harvest.merge_keys import merging_named
 from recordings.run_folder import read
 from recordings.trees.document import read_trees
+from recordings.trees.entity_names import entity_names
 from recordings.trees.wording import cells
 from scoring.statistics.proportions import jeffreys, wilson
 from topics.errors import InputError
@@ -158,7 +161,9 @@ def test_diagrams_come_with_shares_and_intervals(run: Path, capsys: pytest.Captu
         (["--merge", "user=exact,system=state"], "system turns have no merge key 'state'"),
         (["--level", "1"], "1.0 is no level of confidence"),
         (["--level", "nan"], "nan is no level of confidence"),
-        (["--format", "svg"], "'svg' is not one of"),
+        (["--format", "pdf"], "'pdf' is not one of"),
+        (["--format", "dot", "--least", "0.1"], "--least and --most fold a picture"),
+        (["--format", "svg", "--least", "2"], "2.0 is not in the range"),
         (["--width", "3"], "3 is not in the range"),
     ],
 )
@@ -180,7 +185,7 @@ def test_invalid_trials_are_left_out_and_counted(tmp_path: Path, capsys: pytest.
 
 def test_a_run_without_a_whole_trial_has_no_tree(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     asyncio.run(record(tmp_path / "run", ("echo: one",), trials=1, invalid=1))
-    assert "no whole trial to fold (1 attempts recorded)" in _tree(capsys, str(tmp_path / "run"), code=2)
+    assert "no whole trial to fold (1 attempt recorded: 1 invalid)" in _tree(capsys, str(tmp_path / "run"), code=2)
 
 
 def test_answers_of_one_set_of_entities_are_one_branch_in_any_order() -> None:
@@ -216,3 +221,99 @@ def test_the_columns_of_a_document_have_no_nan(run: Path, capsys: pytest.Capture
     document = json.loads(_tree(capsys, str(run), "--format", "json"), parse_constant=refuse)
     root = document["trees"][0]["statistics"]["nodes"][0]
     assert (root["probability"], root["low"], root["n"]) == (1.0, None, 24)
+
+
+def test_the_legend_stands_once_below_several_trees(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in (("--format", "text"), ("--width", "80")):
+        text = _tree(capsys, str(run), *arguments)
+        assert text.count("merged by label · ") == 2
+        assert text.count("another conversation: about") == 2
+        assert text.count("U user, S system, ■ end") == 1
+        assert text.count("user turns are one branch by state") == 1
+        assert text.rstrip().endswith("user turns are one branch by state (1): said in the same state of the protocol")
+
+
+def test_entities_are_shown_by_their_names(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = _tree(capsys, str(run), "--system", "A", "--topic", "M002", "--merge", "entities", "--format", "text")
+    assert "https://" not in text
+    first = next(one for one in read(run).finished if one.key.system == "A" and one.key.topic == "M002")
+    reply = first.turns[0].reply
+    assert reply is not None
+    titles = [line.partition(", https://")[0] for line in reply.answer.text.splitlines() if ", https://" in line]
+    assert any(title in text for title in titles)
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "names"),
+    [
+        ("https://example.org/a", "1. The *Title*: https://example.org/a.", "The *Title"),
+        ("https://example.org/a", "See [An Anchor](https://example.org/a) now", "An Anchor"),
+        ("https://example.org/a/b%20c", "https://example.org/a/b%20c", "b c"),
+        ("https://example.org", "", "example.org"),
+        ("https://a.org/1 https://b.org/2", "One https://a.org/1 Two https://b.org/2", "One · Two"),
+        ("https://a.org/1", "x" * 100_000 + " https://a.org/1", "1"),
+    ],
+)
+def test_an_entity_is_called_by_the_words_beside_its_address(key: str, text: str, names: str) -> None:
+    assert entity_names(key, text) == names
+
+
+def test_acts_that_a_simulated_user_recorded_come_before_rules(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    audit = {
+        "format": "harvest-audit/1",
+        "name": "acts",
+        "topics": "fairweb-45",
+        "only": ["M001"],
+        "protocol": "recovery",
+        "trials": 3,
+        "systems": [{"name": "A", "driver": "parrot", "options": {"profile": "erratic"}}],
+    }
+    (tmp_path / "audit.yaml").write_text(json.dumps(audit))
+    with pytest.raises(SystemExit) as done:
+        main(["run", str(tmp_path / "audit.yaml"), "--out", str(tmp_path / "run")])
+    assert done.value.code == 0
+    acts = {turn.act for one in read(tmp_path / "run").finished for turn in one.turns if turn.act}
+    assert acts
+    text = _tree(capsys, str(tmp_path / "run"), "--merge", "user=act,system=label", "--format", "text")
+    for act in acts:
+        assert re.search(rf"U {re.escape(act)}\b", text)
+
+
+def test_a_note_says_which_turns_go_by_recorded_acts_and_which_by_rules() -> None:
+    from tree_examples import conversation
+
+    from harvest.cli.tree import _acts
+
+    one = conversation([("list", "one"), ("more", "two")])
+    mixed = replace(one, turns=(one.turns[0], replace(one.turns[1], user="u", act="insist")))
+    said = "acts of user turns: U2 (1) as the simulated user recorded them, U1 (1) by rules"
+    assert _acts([mixed], "act") == [said]
+    assert _acts([mixed], "user=act, system=exact") == [said]
+    assert _acts([one], "act") == _acts([mixed], "exact") == _acts([mixed], "user=state,system=act") == []
+    assert [merging_named("act").user.function(turn) for turn in mixed.turns][1] == "insist"
+
+
+def test_a_single_trial_claims_nothing_about_other_branches(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asyncio.run(record(tmp_path / "run", ("echo: one", "echo: two"), trials=1))
+    text = _tree(capsys, str(tmp_path / "run"), "--format", "text")
+    assert "1 trial\n" in text
+    assert "another branch" not in text
+    assert "another conversation: about 100%" in text
+    assert "100% [ 21, 100]" in text
+
+
+def test_the_picture_is_one_svg_with_the_protocol_by_name(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    svg = _tree(capsys, str(run), "--format", "svg", "--score", "R")
+    texts = [one.text or "" for one in ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")]
+    assert texts.count("U1") == 2
+    assert any(one.startswith("protocol fairweb-two-round (") for one in texts)
+    assert any(one.startswith("R: mean ") for one in texts)
+    narrow = _tree(capsys, str(run), "--system", "A", "--topic", "M002", "--format", "svg", "--width", "60")
+    wide = _tree(capsys, str(run), "--system", "A", "--topic", "M002", "--format", "svg", "--width", "200")
+    assert _width(narrow) < _width(wide)
+
+
+def _width(svg: str) -> int:
+    return int(ElementTree.fromstring(svg).get("width", "0"))

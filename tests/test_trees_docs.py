@@ -18,6 +18,7 @@ from harvest.cli import main
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "trees.md"
+PICTURE = PAGE.with_name("tree.svg")
 BLOCK = re.compile(r"(<!-- tree: (.*?) -->\n```\n).*?(```\n<!-- end -->)", re.DOTALL)
 
 
@@ -39,10 +40,19 @@ def renewed(page: str, run: Path) -> str:
     return BLOCK.sub(tree, page)
 
 
+def drawn(run: Path) -> str:
+    _printed("run", "demo", "--out", str(run))
+    return _printed("tree", str(run), "--system", "B", "--format", "svg", "--score", "R")
+
+
 def test_the_trees_on_the_page_are_those_of_the_demo(tmp_path: Path) -> None:
     page = PAGE.read_text(encoding="utf-8")
     assert len(BLOCK.findall(page)) == 1
     assert page == renewed(page, tmp_path / "run"), "renew the trees with: python tests/test_trees_docs.py"
+
+
+def test_the_picture_on_the_page_is_that_of_the_demo(tmp_path: Path) -> None:
+    assert PICTURE.read_text(encoding="utf-8") == drawn(tmp_path / "run"), "python tests/test_trees_docs.py renews it"
 
 
 def test_the_page_shows_what_python_prints(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,4 +63,5 @@ def test_the_page_shows_what_python_prints(monkeypatch: pytest.MonkeyPatch) -> N
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
+        PICTURE.write_text(drawn(Path(folder) / "drawn"), encoding="utf-8")
         PAGE.write_text(renewed(PAGE.read_text(encoding="utf-8"), Path(folder) / "run"), encoding="utf-8")

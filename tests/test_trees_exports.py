@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import json
 import re
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +19,13 @@ from tree_examples import conversation, recordings, tree_of
 from recordings.conversation import Conversation
 from recordings.json_text import document
 from recordings.trees.builder import fold
-from recordings.trees.diagrams import dot, mermaid
+from recordings.trees.diagrams import WIDTH, dot, mermaid
 from recordings.trees.document import read_trees, trees_as_json, trees_from_json
 from recordings.trees.graph import as_graph, graphml, positions
 from recordings.trees.keys import LABEL, exact_form
 from recordings.trees.outline import outline, outline_text
 from recordings.trees.tree import ConversationTree, Symbol
-from recordings.trees.wording import cells, cut, printable
+from recordings.trees.wording import cells, cut, named, printable, xml_safe
 from topics.errors import InputError, Place
 
 PLACE = Place("trees.json")
@@ -146,7 +148,7 @@ def test_nothing_a_system_says_is_anything_but_a_label_in_dot() -> None:
     assert re.findall(r"t0n\d+ -> t0n\d+", without) == ["t0n0 -> t0n1", "t0n1 -> t0n2"]
     label = re.search(r't0n2 \[label="((?:[^"\\]|\\.)*)"', text)
     assert label is not None
-    assert re.sub(r"\\(.)", r"\1", label[1]).startswith("S " + printable(HOSTILE))
+    assert re.sub(r"\\(.)", r"\1", label[1]).replace("&amp;", "&").startswith("S " + printable(HOSTILE))
 
 
 @pytest.mark.parametrize("width", [40, 80, 200])
@@ -210,3 +212,45 @@ def test_the_exact_form_is_nfc_with_white_space_collapsed_and_nothing_else() -> 
     assert exact_form("us") != exact_form("US")
     assert exact_form("is Paris.") != exact_form("is Paris")
     assert exact_form("ﬁ") != exact_form("fi")  # NFC, not NFKC
+
+
+@pytest.mark.parametrize(
+    "text", [HOSTILE, "&lt;b&gt; &#65; <b>x</b>", "\\", '\\"', "a\\", "\x00\ufffe", "x" * 1_000_000, "]]>-->"]
+)
+def test_graphviz_reads_back_what_was_said(text: str, tmp_path: Path) -> None:
+    tree = tree_of([conversation([("hello", text)]), conversation([("hello", text), (text, "b")], 2)])
+    written = dot([tree], said=[[text[:100], 'R: "mean" \\N .5']])
+    program = shutil.which("dot")
+    if program is None:  # no Graphviz here: strings must at least end where they should
+        without = re.sub(r'"(?:[^"\\]|\\.)*"', "", written)
+        assert '"' not in without
+        return
+    done = subprocess.run([program, "-Tjson0"], input=written.encode(), capture_output=True, check=True)
+    assert done.stderr == b""
+    names = {one["name"]: one["label"] for one in json.loads(done.stdout)["objects"]}
+    shown = cut("S " + named(tree, 2), WIDTH).replace("&", "&amp;").replace("\\", "\\\\")
+    assert names["t0n2"] == f"{shown} ■ completed 1"
+    assert len(names) == 1 + len(tree)
+
+
+@pytest.mark.parametrize("text", [HOSTILE, "]]> & <a href='x'>", "\x00\ufffe\ud800", "\r\n\t"])
+def test_graphml_opened_by_networkx_gives_back_the_same_graph(text: str) -> None:
+    tree = tree_of([conversation([(text, text)]), conversation([(text, "b")], 2, outcome="breakdown")])
+    said = [[f"R: mean .5 {text}"]]
+    given, found = as_graph([tree], said=said), networkx.read_graphml(io.BytesIO(graphml([tree], said=said).encode()))
+    assert list(found.edges(data=True)) == list(given.edges(data=True))
+    assert list(found.nodes) == list(given.nodes)
+    for node, data in given.nodes(data=True):
+        for name, value in data.items():
+            wanted = xml_safe(value) if isinstance(value, str) else value
+            assert found.nodes[node][name] == wanted, name
+    assert found.nodes["t0n2"]["endings"] == "completed 1"
+
+
+def test_mermaid_has_the_score_and_its_measure_below_the_title_and_outcomes_by_name() -> None:
+    text = mermaid([_tree()], said=[["R: mean .5000 over 3 trials", '"] --> x']])
+    assert (
+        "merged by exact · 3 trials<br/>R: mean #46;5000" in text or "3 trials<br/>R: mean .5000 over 3 trials" in text
+    )
+    assert "<br/>#34;#93; --#62; x" in text
+    assert "■ breakdown 1" in text

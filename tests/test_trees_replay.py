@@ -72,7 +72,7 @@ async def test_the_same_seed_gives_the_same_conversation() -> None:
 async def test_the_recording_ends_where_nobody_said_this_and_says_what_was_said() -> None:
     session = await _open(RECORDED[:1])
     await session.say("list")
-    with pytest.raises(Unanswered, match=r"turn 2: recorded after this conversation \(1 trials\): 'more'") as caught:
+    with pytest.raises(Unanswered, match=r"turn 2: recorded after this conversation \(1 trial\): 'more'") as caught:
         await session.say("more, please")
     assert caught.value.reason == "diverged"
     assert (await session.say("more")).turn.answer.text == "two"
@@ -89,7 +89,7 @@ async def test_words_that_are_nearly_the_same_are_not_the_same() -> None:
 async def test_a_turn_that_was_never_answered_gets_no_answer_now() -> None:
     session = await _open(RECORDED[3:4])
     await session.say("list")
-    with pytest.raises(Unanswered, match="never answered in 1 of 1 trials") as caught:
+    with pytest.raises(Unanswered, match="never answered in 1 of 1 trial") as caught:
         await session.say("thanks")
     assert caught.value.reason == "not-recorded"
 

@@ -88,5 +88,13 @@ def test_the_command_prints_it_in_80_columns_and_in_json(run: Run) -> None:
     "measure", ["CVaR(R)", "%recovery", "persistence", "pooled(GF(RATINGS))", "of_pooled(GF(RATINGS))", "pooled(SWAN)"]
 )
 def test_what_is_of_many_conversations_has_no_value_on_a_branch(run: Run, measure: str) -> None:
-    with pytest.raises(InputError, match="is no measure of single conversations"):
+    with pytest.raises(InputError, match="is no measure of single conversations") as caught:
         trial_values(gathered([run]), parse(measure))
+    assert caught.value.advice is not None
+    assert f"harvest score RUN --measure '{parse(measure)}'" in caught.value.advice
+
+
+def test_where_the_worst_conversations_are_asked_for_the_measure_they_are_taken_of_is_proposed(run: Run) -> None:
+    with pytest.raises(InputError, match="is no measure of single conversations") as caught:
+        trial_values(gathered([run]), parse("CVaR(GF(RATINGS), beta=0.2, within=topics)"))
+    assert (caught.value.advice or "").startswith("take --score GF(RATINGS) here; ")

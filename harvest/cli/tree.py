@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from textwrap import wrap
@@ -18,6 +19,7 @@ from harvest.scorecard import gathered
 from harvest.terminal import shown
 from harvest.tree_figures import TreeFigures, tree_figures
 from harvest.tree_scores import tree_scores, trial_values
+from harvest.tree_words import legend, plates, sentences
 from recordings.conversation import Conversation
 from recordings.run_folder import Run, read
 from recordings.trees.builder import TreeBuilder
@@ -27,12 +29,13 @@ from recordings.trees.tree import ConversationTree
 from recordings.trees.wording import title
 from scoring.notation import parse
 from scoring.stochastic.transitions import IntervalName
+from topics.counting import counted
 from topics.errors import InputError, Place
 
 __all__ = ["command", "folded"]
 
 _LABELS = {"o": "bold green", "x": "bold yellow", "?": "bold magenta"}
-_FORMATS = ("terminal", "text", "json", "graphml", "dot", "mermaid")
+_FORMATS = ("terminal", "text", "json", "graphml", "dot", "mermaid", "svg")
 
 
 @click.command()
@@ -46,7 +49,11 @@ _FORMATS = ("terminal", "text", "json", "graphml", "dot", "mermaid")
 )
 @click.option("--level", type=float, default=0.95, show_default=True, help="Of the intervals.")
 @click.option("--score", "measure", metavar="MEASURE", help="Lay a score over it: R, GF(SET), SWAN, …")
-@click.option("--width", type=click.IntRange(40, 1000), help="Columns of terminal and text [the terminal's; text: 80].")
+@click.option("--width", type=click.IntRange(40, 1000), help="Columns [the terminal's; text: 80; svg: 120, 8 px each].")
+@click.option(
+    "--least", type=click.FloatRange(0, 1), metavar="P", help="svg: fold ways of fewer trials than this share."
+)
+@click.option("--most", type=click.IntRange(1, 1000), metavar="N", help="svg: branches of a turn; fold the rest [12].")
 def command(
     run: Path,
     system: str | None,
@@ -57,6 +64,8 @@ def command(
     level: float,
     measure: str | None,
     width: int | None,
+    least: float | None,
+    most: int | None,
 ) -> None:
     """Fold a run's repeated trials into conversation trees.
 
@@ -67,6 +76,8 @@ def command(
     With --score each branch shows the mean score of the trials that take it, and below the tree stands which turn
     settles how much of the score's variance.
     """
+    if form != "svg" and (least is not None or most is not None):
+        raise InputError("--least and --most fold a picture", allowed="--format svg")
     term = parse(measure) if measure is not None else None
     recorded = read(run)
     trees, left = folded(recorded, system=system, topic=topic, merge=merge)
@@ -80,10 +91,12 @@ def command(
     if form == "terminal":
         _print(figures, width)
     elif form == "text":
-        click.echo("\n\n".join(_text(one, width or 80) for one in figures))
+        click.echo(_text(figures, width or 80))
     elif form == "json":
         document = {"format": FORMAT, "run": str(run), "trees": [one.as_json() for one in figures]}
         click.echo(json.dumps(document, allow_nan=False))
+    elif form == "svg":
+        click.echo(_pictured(recorded, figures, 8.0 * (width or 120), least or 0.0, most or 12), nl=False)
     else:
         click.echo(_diagram(form, figures), nl=False)
 
@@ -109,21 +122,50 @@ def folded(
     groups: dict[tuple[str, str], list[Conversation]] = {}
     for one in chosen:
         groups.setdefault((one.key.system, "" if pools else one.key.topic), []).append(one)
-    counted = {id(one) for one in run.finished}
-    trees, left = [], []
+    finished = {id(one) for one in run.finished}
+    trees: list[ConversationTree] = []
+    left = _acts([one for one in chosen if id(one) in finished], merge)
     for (name, about), conversations in groups.items():
         builder = TreeBuilder(
             merging_named(merge, known.get(about)), protocol=str(run.header.hashes.get("protocol", ""))
         )
-        whole = [builder.add(one) for one in conversations if id(one) in counted or not one.valid]
+        whole = [builder.add(one) for one in conversations if id(one) in finished or not one.valid]
         if any(whole):
             trees.append(builder.tree())
         else:
-            left.append(f"{name}{f', {about}' if about else ''}: no whole trial in {len(whole)} attempts, so no tree")
+            left.append(f"{name}{f', {about}' if about else ''}: no whole trial ({_tried(conversations)}), so no tree")
     if not trees:
-        tried = f"{len(chosen)} attempts" if chosen else "nothing"
-        raise InputError(f"no whole trial to fold ({tried} recorded)", place=Place(str(run.path)))
+        raise InputError(
+            f"no whole trial to fold ({_tried(chosen)})",
+            place=Place(str(run.path)),
+            advice="`harvest show` says why they are invalid; `harvest run` with the same --out plays what is missing",
+        )
     return trees, left
+
+
+def _tried(conversations: Sequence[Conversation]) -> str:
+    """`3 attempts recorded: 2 invalid, 1 interrupted`."""
+    if not conversations:
+        return "nothing recorded"
+    broken_off = sum(one.outcome is None for one in conversations)
+    invalid = sum(one.outcome is not None and not one.valid for one in conversations)
+    kinds = [f"{count} {kind}" for count, kind in ((invalid, "invalid"), (broken_off, "interrupted")) if count]
+    return f"{counted(len(conversations), 'attempt')} recorded" + (f": {', '.join(kinds)}" if kinds else "")
+
+
+def _acts(conversations: Sequence[Conversation], merge: str) -> list[str]:
+    """Which user turns were merged by acts that users recorded, and which by rules, where there are both."""
+    sides = dict(part.partition("=")[::2] for part in "".join(merge.split()).split(","))
+    if merge != "act" and sides.get("user") != "act":
+        return []
+    recorded: Counter[str] = Counter()
+    ruled: Counter[str] = Counter()
+    for turn in (turn for one in conversations for turn in one.turns):
+        (recorded if turn.act else ruled)[f"U{turn.number}"] += 1
+    if not recorded or not ruled:
+        return []
+    listed = (", ".join(f"{turn} ({counts[turn]})" for turn in counts) for counts in (recorded, ruled))
+    return ["acts of user turns: {} as the simulated user recorded them, {} by rules".format(*listed)]
 
 
 def _check(run: Run, what: str, given: str | None, known: Sequence[str]) -> None:
@@ -137,46 +179,35 @@ def _outlined(one: TreeFigures, width: int) -> Iterator[OutlineLine]:
     return outline(one.tree, one.branches(), stops=one.stops(), notes=one.unseen(), width=width)
 
 
-def _legend(one: TreeFigures, width: int) -> list[str]:
-    """What the figures of a tree mean, and why its turns were put together."""
-    found = one.found
-    kind = "Wilson" if found.interval == "wilson" else "Jeffreys"
-    merges = [
-        f"{key.speaker} turns are one branch by {key.name} ({key.version}): {key.reason}" for key in one.tree.keys
-    ]
-    sentences = [
-        *(one.scores.sentences() if one.scores is not None else ()),
-        one.unseen_paths(),
-        f"U user, S system, ■ end; taken/came here, share and its {100 * found.level:g}% interval in percent ({kind})"
-        + (f"; then the mean {one.scores.measure} of those that have one" if one.scores is not None else ""),
-        *(["trials of different topics are pooled: the intervals take them for alike"] if _pooled(one.tree) else []),
-        *merges,
-    ]
-    return [line for sentence in sentences for line in wrap(sentence, width, subsequent_indent="  ")]
+def _wrapped(said: Sequence[str], width: int) -> list[str]:
+    return [line for sentence in said for line in wrap(sentence, width, subsequent_indent="  ")]
 
 
-def _pooled(tree: ConversationTree) -> bool:
-    return len(tree.scope.topics) > 1
-
-
-def _text(one: TreeFigures, width: int) -> str:
-    return "\n".join([*wrap(title(one.tree), width), *map(str, _outlined(one, width)), "", *_legend(one, width)])
+def _text(figures: Sequence[TreeFigures], width: int) -> str:
+    lines: list[str] = []
+    for one in figures:
+        lines += [*wrap(title(one.tree), width), *map(str, _outlined(one, width)), "", *_wrapped(sentences(one), width)]
+        # What holds for all trees stands once, below the last of them.
+        lines += [""] if len(figures) > 1 else []
+    return "\n".join([*lines, *_wrapped(legend(figures), width)])
 
 
 def _print(figures: Sequence[TreeFigures], width: int | None) -> None:
     console = Console(highlight=False, soft_wrap=True)
     columns = width or max(shutil.get_terminal_size().columns, 40)
-    for i, one in enumerate(figures):
-        if i:
-            console.print()
+    for one in figures:
         for line in wrap(title(one.tree), columns):
             console.print(Text(line, style="bold"))
         labelled = {key.speaker for key in one.tree.keys if key.name == "label"}
         for part in _outlined(one, columns):
             console.print(_styled(part, one.tree, labelled))
         console.print()
-        for line in _legend(one, columns):
+        for line in _wrapped(sentences(one), columns):
             console.print(Text(line, style="dim"))
+        if len(figures) > 1:
+            console.print()
+    for line in _wrapped(legend(figures), columns):
+        console.print(Text(line, style="dim"))
 
 
 def _styled(line: OutlineLine, tree: ConversationTree, labelled: set[str]) -> Text:
@@ -189,12 +220,21 @@ def _styled(line: OutlineLine, tree: ConversationTree, labelled: set[str]) -> Te
     return Text.assemble((line.rails, "dim"), (line.mark, mark), (line.words, words), line.figures)
 
 
+def _pictured(run: Run, figures: Sequence[TreeFigures], width: float, least: float, most: int) -> str:
+    from recordings.trees.picture import picture
+
+    protocol = run.header.protocol
+    name = str(protocol.get("name", "")) if isinstance(protocol, dict) else ""
+    drawn, said = plates(figures, name, least=least, most=most)
+    return picture(drawn, said, width=width)
+
+
 def _diagram(form: str, figures: Sequence[TreeFigures]) -> str:
     from recordings.trees.diagrams import dot, mermaid
     from recordings.trees.graph import graphml
 
-    trees = [one.tree for one in figures]
+    trees, said = [one.tree for one in figures], [sentences(one) for one in figures]
     if form == "graphml":
-        return graphml(trees, [one.columns() for one in figures])
+        return graphml(trees, [one.columns() for one in figures], said)
     captions: list[Any] = [one.captions() for one in figures]
-    return (dot if form == "dot" else mermaid)(trees, captions)
+    return (dot if form == "dot" else mermaid)(trees, captions, said=said)

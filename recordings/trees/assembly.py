@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
+from recordings.trees.fingerprints import Fingerprints
 from recordings.trees.preorder import canonical, depths, subtotals
 from recordings.trees.tree import ConversationTree, DeclaredKey, FoldedTrial, Scope, Symbol
 
@@ -20,7 +21,8 @@ class Raw:
     """A tree as it is made: node 0 is the root, parents stand before their branches, symbols in any order.
 
     parent, symbol: (N,) int32, -1 for the root. ends: (T,) int32. trials: () or T of them, in the order of `ends`.
-    endings: how many trials ended at a node with an outcome. fingerprints: of the texts at a node.
+    outcomes: kinds, in any order; endings: (2, E) int32, node and kind of each trial that has one.
+    marks: (M,) fingerprints of texts, of the nodes in marked (M,) int32, in any order and more than once.
     """
 
     merge: str
@@ -31,8 +33,10 @@ class Raw:
     trials: Sequence[FoldedTrial] = ()
     keys: tuple[DeclaredKey, ...] = ()
     scope: Scope = field(default_factory=Scope)
-    endings: Mapping[tuple[int, str], int] = field(default_factory=dict)
-    fingerprints: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    outcomes: Sequence[str] = ()
+    endings: npt.NDArray[np.int32] = field(default_factory=lambda: np.zeros((2, 0), dtype=np.int32))
+    marks: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    marked: npt.NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
 
 
 def assembled(raw: Raw) -> ConversationTree:
@@ -54,18 +58,15 @@ def assembled(raw: Raw) -> ConversationTree:
     back[place] = np.arange(nodes)
     parent = np.where(raw.parent >= 0, place[raw.parent], np.int32(-1))[back].astype(np.int32)
 
-    outcomes = tuple(sorted({outcome for _, outcome in raw.endings}))
-    column = {outcome: i for i, outcome in enumerate(outcomes)}
-    endings = np.zeros((nodes, len(outcomes)), dtype=np.int64)
-    for (node, outcome), count in raw.endings.items():
-        endings[place[node], column[outcome]] = count
-    fingerprints: tuple[tuple[int, ...], ...] = ()
-    if raw.fingerprints:
-        fingerprints = tuple(raw.fingerprints.get(node, ()) for node in back.tolist())
-
+    kinds = sorted((outcome, i) for i, outcome in enumerate(raw.outcomes))
+    column = np.empty(len(kinds), dtype=np.int64)
+    column[[i for _, i in kinds]] = np.arange(len(kinds))
+    at, kind = raw.endings
+    cells = place[at].astype(np.int64) * len(kinds) + column[kind]
+    endings = np.bincount(cells, minlength=nodes * len(kinds)).reshape(nodes, len(kinds))
     ends, trials = place[raw.ends], tuple(raw.trials)
     if trials:
-        by_name = sorted(range(len(trials)), key=trials.__getitem__)
+        by_name = sorted(range(len(trials)), key=lambda i: _name(trials[i]))
         ends, trials = ends[by_name], tuple(trials[i] for i in by_name)
         twice = next((one for one, two in pairwise(trials) if one == two), None)
         if twice is not None:
@@ -82,7 +83,12 @@ def assembled(raw: Raw) -> ConversationTree:
         trials=trials,
         keys=raw.keys,
         scope=raw.scope,
-        outcomes=outcomes,
+        outcomes=tuple(outcome for outcome, _ in kinds),
         endings=endings,
-        fingerprints=fingerprints,
+        fingerprints=Fingerprints.grouped(place[raw.marked], raw.marks, nodes),
     )
+
+
+def _name(trial: FoldedTrial) -> tuple[str, str, int, int]:
+    """What trials are ordered by; comparing these takes a fifth of the time of comparing the trials themselves."""
+    return trial.key.system, trial.key.topic, trial.key.trial, trial.attempt

@@ -9,7 +9,7 @@ leaf counts as one trial, so shares of visits say how many paths go on there and
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any
@@ -21,6 +21,7 @@ from recordings.json_text import parsed, read_bytes
 from recordings.trees.builder import TreeBuilder
 from recordings.trees.keys import MergeKey, merging
 from recordings.trees.tree import ConversationTree, FoldedTrial, Scope
+from recordings.trees.wording import cut, printable
 from topics.errors import InputError, Place
 from topics.links import links_in
 
@@ -66,14 +67,15 @@ def read_cast(path: str | PathLike[str], *, system: str = SYSTEM) -> Cast:
         raise InputError("not a list of topics", place=place, allowed='[{"number": 132, "turn": […]}, …]')
     trees: list[ConversationTree] = []
     conversations: list[Conversation] = []
-    seen: set[str] = set()
+    seen: dict[str, int] = {}
     for i, row in enumerate(value):
-        name, nodes = _topic(row, f"topic {i + 1}", place)
+        name, nodes = _topic(row, f"topic {i + 1} of the list", place)
         if name in seen:
-            raise InputError(f"topic {name} comes a second time", place=place)
-        seen.add(name)
+            both = f"topics {seen[name]} and {i + 1} of the list"
+            raise InputError(f"topic {_shown(name)} comes a second time: {both}", place=place)
+        seen[name] = i + 1
         builder = TreeBuilder(_NUMBERED)
-        for trial, path_nodes in enumerate(_paths(nodes, f"topic {name}", place), 1):
+        for trial, path_nodes in enumerate(_paths(nodes, f"topic {_shown(name)}", place), 1):
             conversation = _conversation(path_nodes, TrialKey(system, name, trial))
             conversations.append(conversation)
             turns = ((node.speaker, node.number, node.text) for node in path_nodes)
@@ -86,32 +88,45 @@ def _topic(value: object, where: str, place: Place) -> tuple[str, dict[str, _Nod
     if not isinstance(value, dict) or not isinstance(value.get("turn"), list):
         raise InputError(f"{where} has no list 'turn'", place=place)
     name = value.get("number")
-    if isinstance(name, bool) or not isinstance(name, (int, str)) or name == "":
-        raise InputError(f"{where} has no 'number'", place=place)
+    if isinstance(name, bool) or not isinstance(name, (int, str)) or not str(name).strip():
+        raise InputError(f"{where} has no 'number'", place=place, allowed="a whole number or a text")
+    name = str(name)
     nodes: dict[str, _Node] = {}
     for i, row in enumerate(value["turn"]):
-        node = _node(row, f"topic {name}, turn {i + 1}", place)
+        node = _node(row, f"topic {_shown(name)}, turn {i + 1}", place)
         if node.number in nodes:
-            raise InputError(f"topic {name}: node {node.number} comes a second time", place=place)
+            turns = f"turns {list(nodes).index(node.number) + 1} and {i + 1}"
+            what = f"node {_shown(node.number)} comes a second time"
+            raise InputError(f"topic {_shown(name)}: {what}: {turns}", place=place)
         nodes[node.number] = node
-    return str(name), nodes
+    return name, nodes
+
+
+def _shown(name: str) -> str:
+    """A name out of the file within a message: short, on one line, and nothing that steers a terminal."""
+    return cut(printable(name[:200]), 40) or repr(name)
 
 
 def _node(value: Any, where: str, place: Place) -> _Node:
     number, parent = (value.get("number"), value.get("parent")) if isinstance(value, dict) else (None, None)
-    if not isinstance(number, str) or not isinstance(parent, (str, type(None))):
+    if not isinstance(number, str) or not number.strip() or not isinstance(parent, (str, type(None))):
         allowed = 'text, such as {"number": "1-3", "parent": "1-1", …}; the root has no parent'
-        raise InputError(f"{where}: 'number' and 'parent' of a node", place=place, allowed=allowed)
+        wrong = "parent" if isinstance(number, str) and number.strip() else "number"
+        found = f"{wrong!r} is {_kind(value.get(wrong))}" if isinstance(value, dict) else f"it is {_kind(value)}"
+        raise InputError(
+            f"{where}: 'number' and 'parent' of a node are texts, and {found}", place=place, allowed=allowed
+        )
+    where = f"{where} ({_shown(number)})"
     if number == parent:
-        raise InputError(f"{where}: node {number} is its own parent", place=place)
+        raise InputError(f"{where}: node {_shown(number)} is its own parent", place=place)
     side = value.get("participant")
     if side not in ("User", "System"):
-        raise InputError(f"{where} ({number}): participant {side!r}", place=place, allowed="User, System")
+        raise InputError(f"{where}: participant {_shown(str(side))}", place=place, allowed="User, System")
     field = "utterance" if side == "User" else "response"
     text = value.get(field)
     if not isinstance(text, str):
         raise InputError(
-            f"{where} ({number}) has no text {field!r}",
+            f"{where} has no text {field!r}",
             place=place,
             advice="give the tree file (2022_evaluation_topics_tree_v1.0.json), not the flattened one",
         )
@@ -123,26 +138,47 @@ def _paths(nodes: dict[str, _Node], where: str, place: Place) -> Iterator[tuple[
     branches: dict[str | None, list[_Node]] = {}
     for node in nodes.values():
         if node.parent is not None and node.parent not in nodes:
-            raise InputError(f"{where}: node {node.number} hangs under {node.parent}, which is not there", place=place)
+            raise InputError(
+                f"{where}: node {_shown(node.number)} hangs under {_shown(node.parent)}, which is not there",
+                place=place,
+            )
         branches.setdefault(node.parent, []).append(node)
     roots = branches.get(None, [])
     if len(roots) != 1:
-        found = ", ".join(root.number for root in roots) or "none"
+        found = _listed(root.number for root in roots)
+        if not roots:
+            found = f"none: its {len(nodes)} nodes hang in a circle" if nodes else "none: it has no turns"
         raise InputError(f"{where} must have one node without a parent, and has: {found}", place=place)
-    reached = 0
+    reached: set[str] = set()
     open_paths: list[tuple[_Node, ...]] = [(roots[0],)]
     while open_paths:
         path = open_paths.pop()
-        reached += 1
         last = path[-1]
+        reached.add(last.number)
         if last.speaker == (path[-2].speaker if len(path) > 1 else "system"):
-            raise InputError(f"{where}: node {last.number} is a second {last.speaker} turn in a row", place=place)
+            raise InputError(
+                f"{where}: node {_shown(last.number)} is a second {last.speaker} turn in a row", place=place
+            )
         below = branches.get(last.number, [])
         if not below:
             yield path
         open_paths.extend((*path, node) for node in reversed(below))
-    if reached != len(nodes):
-        raise InputError(f"{where}: {len(nodes) - reached} nodes hang in a circle, apart from the root", place=place)
+    apart = [number for number in nodes if number not in reached]
+    if apart:
+        what = f"{len(apart)} nodes hang in a circle, apart from the root: {_listed(apart)}"
+        raise InputError(f"{where}: {what}", place=place)
+
+
+def _listed(numbers: Iterable[str]) -> str:
+    shown = [_shown(number) for number in numbers]
+    return ", ".join(shown[:8]) + (f", … ({len(shown)})" if len(shown) > 8 else "")
+
+
+_KINDS = {type(None): "not given", bool: "true or false", dict: "an object", list: "a list", str: "an empty text"}
+
+
+def _kind(value: object) -> str:
+    return _KINDS.get(type(value), "a number")
 
 
 def _conversation(path: tuple[_Node, ...], key: TrialKey) -> Conversation:

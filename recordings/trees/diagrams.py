@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from recordings.trees.graph import node_name
+from recordings.trees.outline import endings
 from recordings.trees.tree import ConversationTree
-from recordings.trees.wording import cut, named, title
+from recordings.trees.wording import cut, named, printable, title
 
 __all__ = ["dot", "mermaid"]
 
@@ -16,11 +17,18 @@ WIDTH = 48
 _SIDES = {"": "", "user": "U ", "system": "S "}
 
 
-def dot(trees: Sequence[ConversationTree], captions: Sequence[Sequence[str]] = (), *, width: int = WIDTH) -> str:
-    """A digraph. captions: for each tree (N,) texts that stand at the edges to its nodes; else visits/visits."""
+def dot(
+    trees: Sequence[ConversationTree],
+    captions: Sequence[Sequence[str]] = (),
+    *,
+    said: Sequence[Sequence[str]] = (),
+    width: int = WIDTH,
+) -> str:
+    """A digraph. captions: for each tree (N,) texts that stand at the edges to its nodes; else visits/visits. said: for
+    each tree sentences that stand below its title."""
     lines = ["digraph harvest {", '  node [shape=box, style=rounded, fontname="sans-serif"];']
     for i, tree in enumerate(trees):
-        lines += [f"  subgraph cluster_{i} {{", f"    label={_quoted(title(tree))};"]
+        lines += [f"  subgraph cluster_{i} {{", f"    label={_quoted(*_headed(tree, said, i))};"]
         for node in range(len(tree)):
             shape = ", shape=ellipse" if tree.speaker(node) == "user" else ""
             lines.append(f"    {node_name(i, node)} [label={_quoted(_label(tree, node, width))}{shape}];")
@@ -31,11 +39,17 @@ def dot(trees: Sequence[ConversationTree], captions: Sequence[Sequence[str]] = (
     return "\n".join([*lines, "}"]) + "\n"
 
 
-def mermaid(trees: Sequence[ConversationTree], captions: Sequence[Sequence[str]] = (), *, width: int = WIDTH) -> str:
-    """A flowchart. captions: as for `dot`. All but letters, digits and plain marks is written by its code (#34;)."""
+def mermaid(
+    trees: Sequence[ConversationTree],
+    captions: Sequence[Sequence[str]] = (),
+    *,
+    said: Sequence[Sequence[str]] = (),
+    width: int = WIDTH,
+) -> str:
+    """A flowchart. captions, said: as for `dot`. All but letters, digits and plain marks is written by code (#34;)."""
     lines = ["flowchart TD"]
     for i, tree in enumerate(trees):
-        lines.append(f'  subgraph t{i} ["{_coded(title(tree))}"]')
+        lines.append(f'  subgraph t{i} ["{"<br/>".join(map(_coded, _headed(tree, said, i)))}"]')
         for node in range(len(tree)):
             left, right = ("([", "])") if tree.speaker(node) == "user" else ("[", "]")
             lines.append(f'    {node_name(i, node)}{left}"{_coded(_label(tree, node, width))}"{right}')
@@ -47,17 +61,23 @@ def mermaid(trees: Sequence[ConversationTree], captions: Sequence[Sequence[str]]
 
 
 def _label(tree: ConversationTree, node: int, width: int) -> str:
-    stops = int(tree.stops[node])
-    return cut(_SIDES[tree.speaker(node)] + named(tree, node), width) + (f" ■{stops}" if stops else "")
+    ended = f" ■ {endings(tree, node)} {int(tree.stops[node])}" if tree.stops[node] else ""
+    return cut(_SIDES[tree.speaker(node)] + named(tree, node), width) + ended
+
+
+def _headed(tree: ConversationTree, said: Sequence[Sequence[str]], i: int) -> list[str]:
+    return [title(tree), *(map(printable, said[i]) if said else ())]
 
 
 def _caption(tree: ConversationTree, node: int, captions: Sequence[Sequence[str]], i: int) -> str:
     return captions[i][node] if captions else f"{tree.visits[node]}/{tree.visits[tree.parent[node]]}"
 
 
-def _quoted(text: str) -> str:
-    """A quoted string of DOT. A backslash is doubled: a single one would begin an escape (\\N, \\G, \\n)."""
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+def _quoted(*lines: str) -> str:
+    """A quoted string of DOT. A backslash is doubled: a single one would begin an escape (\\N, \\G, \\n). An ampersand
+    is written by its code: Graphviz reads entities in labels, and would take `&lt;` for `<`."""
+    coded = (line.replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;") for line in lines)
+    return '"' + "\\n".join(coded) + '"'
 
 
 _PLAIN = frozenset(" .,:/+-…■·–")

@@ -32,11 +32,14 @@ def node_name(tree: int, node: int) -> str:
     return f"t{tree}n{node}"
 
 
-def as_graph(trees: Sequence[ConversationTree], columns: Sequence[Columns] = ()) -> networkx.DiGraph:
+def as_graph(
+    trees: Sequence[ConversationTree], columns: Sequence[Columns] = (), said: Sequence[Sequence[str]] = ()
+) -> networkx.DiGraph:
     """One directed graph of all `trees`, edges from a turn to the turns that came next.
 
-    Nodes have `name`, `speaker`, `key`, `text`, `visits`, `stops`, `texts` and `merging`; edges have `visits` and
-    `probability`. columns: for each tree, figures that are added to its edges. Roots also have `title`.
+    Nodes have `name`, `speaker`, `key`, `text`, `visits`, `stops`, `endings` (such as `breakdown 17, completed 2`),
+    `texts` and `merging`; edges have `visits` and `probability`. columns: for each tree, figures that are added to its
+    edges. said: for each tree sentences. Roots also have `title`, and the sentences as `caption`.
     """
     import networkx
 
@@ -53,9 +56,12 @@ def as_graph(trees: Sequence[ConversationTree], columns: Sequence[Columns] = ())
                 text=symbol.text if symbol else "",
                 visits=int(tree.visits[node]),
                 stops=int(tree.stops[node]),
+                endings=", ".join(
+                    f"{kind} {count}" for kind, count in zip(tree.outcomes, tree.endings[node].tolist()) if count
+                ),
                 texts=int(tree.texts[node]),
                 merging=tree.merging(node),
-                **({} if node else {"title": title(tree)}),
+                **({} if node else {"title": title(tree), **({"caption": "; ".join(said[i])} if said else {})}),
             )
             if node:
                 parent = int(tree.parent[node])
@@ -77,11 +83,13 @@ def _known(value: object) -> bool:
     return value is not None and not (isinstance(value, float) and isnan(value))
 
 
-def graphml(trees: Sequence[ConversationTree], columns: Sequence[Columns] = ()) -> str:
+def graphml(
+    trees: Sequence[ConversationTree], columns: Sequence[Columns] = (), said: Sequence[Sequence[str]] = ()
+) -> str:
     """`as_graph` as GraphML. Characters that XML cannot hold are written by their code (<U+0007>)."""
     import networkx
 
-    graph = as_graph(trees, columns)
+    graph = as_graph(trees, columns, said)
     for _, attributes in graph.nodes(data=True):
         attributes.update({key: xml_safe(item) for key, item in attributes.items() if isinstance(item, str)})
     for _, _, attributes in graph.edges(data=True):

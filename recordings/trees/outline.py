@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from recordings.trees.tree import MOST_TEXTS, ConversationTree
 from recordings.trees.wording import cells, cut, named, title
 
-__all__ = ["OutlineLine", "outline", "outline_text"]
+__all__ = ["OutlineLine", "endings", "outline", "outline_text", "texts_note"]
 
 _NARROWEST = 14  # columns that are kept for what was said, however deep the line stands
 
@@ -63,7 +63,7 @@ def outline(
         if ended:
             figure = stops[node] if stops else str(ended)
             rails = _rails(rest, parts, last=not branches)[0]
-            yield _line(node, "stop", rails, "■ ", _endings(tree, node), figure, room, width)
+            yield _line(node, "stop", rails, "■ ", endings(tree, node), figure, room, width)
         if note:
             yield _line(node, "note", rest + ("│ " if branches else ""), "? ", note, "", room, width)
         for place, branch in reversed(list(enumerate(branches))):
@@ -91,12 +91,18 @@ def _line(
 
 
 def _texts(tree: ConversationTree, node: int) -> str:
-    """How many different texts were put together, where there are several."""
+    note = texts_note(tree, node)
+    return f" ({note})" if note else ""
+
+
+def texts_note(tree: ConversationTree, node: int) -> str:
+    """How many different texts were put together; "" for one."""
     count = int(tree.texts[node])
-    return f" ({count}{'+' if count == MOST_TEXTS else ''} texts)" if count > 1 else ""
+    return f"{count}{'+' if count == MOST_TEXTS else ''} texts" if count > 1 else ""
 
 
-def _endings(tree: ConversationTree, node: int) -> str:
+def endings(tree: ConversationTree, node: int) -> str:
+    """How the conversations that end at a node ended."""
     counts = [(kind, int(count)) for kind, count in zip(tree.outcomes, tree.endings[node]) if count]
     if len(counts) == 1 and counts[0][1] == int(tree.stops[node]):
         return counts[0][0]

@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from recordings.conversation import TrialKey
+from recordings.trees.fingerprints import MOST_TEXTS, Fingerprints
 from recordings.trees.preorder import depths, grouped, out_of_order, sizes
 
 __all__ = ["MOST_TEXTS", "SPEAKERS", "ConversationTree", "DeclaredKey", "FoldedTrial", "Ints", "Scope", "Symbol"]
@@ -28,8 +29,6 @@ __all__ = ["MOST_TEXTS", "SPEAKERS", "ConversationTree", "DeclaredKey", "FoldedT
 Ints = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 
 SPEAKERS = ("system", "user")
-MOST_TEXTS = 64
-"""Different texts of a node are counted up to here; the count 64 means 64 or more."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -123,13 +122,15 @@ class ConversationTree:
     scope: Scope = field(default_factory=Scope)
     outcomes: tuple[str, ...] = ()
     endings: npt.NDArray[np.int64] = field(default_factory=_no_endings)
-    fingerprints: tuple[tuple[int, ...], ...] = ()
+    fingerprints: Sequence[tuple[int, ...]] = ()
 
     def __post_init__(self) -> None:
         if not self.outcomes and not self.endings.size:
             object.__setattr__(self, "endings", np.zeros((len(self.parent), 0), dtype=np.int64))
         if not self.fingerprints:
             object.__setattr__(self, "fingerprints", ((),) * len(self.parent))
+        if not isinstance(self.fingerprints, Fingerprints):
+            object.__setattr__(self, "fingerprints", Fingerprints.of(self.fingerprints))
         fault = _fault(self)
         if fault:
             raise ValueError(f"not a conversation tree: {fault}")
@@ -240,10 +241,16 @@ class ConversationTree:
         """(N,) how many branches a node has."""
         return np.bincount(self.parent[1:], minlength=len(self))
 
+    @property
+    def marks(self) -> Fingerprints:
+        """`fingerprints` as it is kept, whatever it was given as."""
+        assert isinstance(self.fingerprints, Fingerprints)
+        return self.fingerprints
+
     @cached_property
     def texts(self) -> npt.NDArray[np.int32]:
         """(N,) how many different texts were put together at a node, 64 for 64 or more; 0 where none was given."""
-        return np.array([len(marks) for marks in self.fingerprints], dtype=np.int32)
+        return self.marks.counts
 
     def merging(self, node: int) -> str:
         """Why the turns at this node are one branch: the key, its reason, and how many texts it put together."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import unicodedata
+from math import isnan
 
+from recordings.trees.entity_names import entity_names
 from recordings.trees.tree import ConversationTree
 
-__all__ = ["cells", "cut", "named", "printable", "title", "xml_safe"]
+__all__ = ["cells", "cut", "named", "percent", "printable", "title", "what_was_folded", "xml_safe"]
 
 _LONGEST = 1000  # columns
 
@@ -14,18 +16,22 @@ _BIDI = {*"\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2
 
 
 def printable(text: str) -> str:
-    """`text` on one line: white space collapsed, control characters as pictures, direction marks and halves of
-    surrogate pairs by their code."""
+    """`text` on one line: white space collapsed, control characters as pictures; direction marks, halves of surrogate
+    pairs and what is no character by their code."""
     return "".join(_printable(character) for character in " ".join(text.split()))
 
 
 def _printable(character: str) -> str:
     code = ord(character)
-    if character in _BIDI or 0xD800 <= code <= 0xDFFF or 0x80 <= code < 0xA0:
+    if character in _BIDI or 0xD800 <= code <= 0xDFFF or 0x80 <= code < 0xA0 or _none(code):
         return f"<U+{code:04X}>"
     if code < 0x20:
         return chr(0x2400 + code)
     return "\u2421" if code == 0x7F else character
+
+
+def _none(code: int) -> bool:
+    return code & 0xFFFE == 0xFFFE or 0xFDD0 <= code <= 0xFDEF
 
 
 def xml_safe(text: str) -> str:
@@ -66,9 +72,8 @@ def cut(text: str, width: int) -> str:
 
 
 def named(tree: ConversationTree, node: int) -> str:
-    """What a node is called for people: what was said, where turns were merged by their words; else its key.
-
-    A key that is empty (no entity was named) is written `∅`.
+    """What a node is called for people: what was said, where turns were merged by their words; entities by their names;
+    else its key. A key that is empty (no entity was named) is written `∅`.
     """
     if node == 0:
         return "start"
@@ -76,6 +81,8 @@ def named(tree: ConversationTree, node: int) -> str:
     declared = next((key.name for key in tree.keys if key.speaker == symbol.speaker), tree.merge)
     if declared in ("exact", "number") and symbol.text:
         return _short(symbol.text)
+    if declared == "entities" and symbol.key and len(symbol.key) < _LONGEST**2:
+        return _short(entity_names(symbol.key, symbol.text))
     return _short(symbol.key) or "∅"
 
 
@@ -84,17 +91,32 @@ def _short(text: str) -> str:
     return cut(printable(text[: 4 * _LONGEST]), _LONGEST)
 
 
+def percent(share: float) -> str:
+    """Whole percents; never 0% or 100% for what happened, or failed to happen, at least once."""
+    if isnan(share):
+        return "n/a"
+    if 0 < share < 0.005:
+        return "<1%"
+    if 0.995 < share < 1:
+        return ">99%"
+    return f"{100 * share:.0f}%"
+
+
 def title(tree: ConversationTree) -> str:
     """What was folded: systems, topics, keys, how many trials, and what was left out."""
     scope = tree.scope
-    parts = [_listed(scope.systems), _listed(scope.topics), f"merged by {tree.merge}"]
-    parts.append(f"{tree.n} trial{'s' if tree.n != 1 else ''}")
+    return " · ".join(part for part in (_listed(scope.systems), _listed(scope.topics), *what_was_folded(tree)) if part)
+
+
+def what_was_folded(tree: ConversationTree) -> list[str]:
+    """By which key a tree was merged, of how many trials, and what was left out."""
+    parts = [f"merged by {tree.merge}", f"{tree.n} trial{'s' if tree.n != 1 else ''}"]
     left = [
-        f"{count} {kind}" for kind, count in (("invalid", scope.invalid), ("interrupted", scope.interrupted)) if count
+        f"{count} {kind}"
+        for kind, count in (("invalid", tree.scope.invalid), ("interrupted", tree.scope.interrupted))
+        if count
     ]
-    if left:
-        parts.append(f"left out: {', '.join(left)}")
-    return " · ".join(part for part in parts if part)
+    return [*parts, *([f"left out: {', '.join(left)}"] if left else [])]
 
 
 def _listed(names: tuple[str, ...]) -> str:

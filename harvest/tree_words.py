@@ -1,0 +1,98 @@
+"""What is said of trees beside their figures, each thing once: of one tree, and of all that are shown together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from harvest.tree_figures import TreeFigures
+from recordings.trees.picture import Plate
+from recordings.trees.tree import ConversationTree
+from recordings.trees.wording import printable, what_was_folded
+
+__all__ = ["legend", "plates", "sentences"]
+
+
+def sentences(one: TreeFigures) -> list[str]:
+    """What there is to say of one tree: of its score, and of conversations that no trial took."""
+    return [*(one.scores.sentences() if one.scores is not None else ()), one.unseen_paths()]
+
+
+def legend(figures: Sequence[TreeFigures]) -> list[str]:
+    """What the figures of trees mean, and why their turns were put together."""
+    said = [
+        f"U user, S system, ■ end; taken/came here, share and its {intervals(one)}"
+        + (f"; then the mean {one.scores.measure} of those that have one" if one.scores is not None else "")
+        for one in figures
+    ]
+    return list(dict.fromkeys([*said, *_shared(figures)]))
+
+
+def intervals(one: TreeFigures) -> str:
+    """Level, unit and kind of the intervals of a tree."""
+    kind = "Wilson" if one.found.interval == "wilson" else "Jeffreys"
+    return f"{100 * one.found.level:g}% interval in percent ({kind})"
+
+
+def _shared(figures: Sequence[TreeFigures]) -> list[str]:
+    pooled = any(len(one.tree.scope.topics) > 1 for one in figures)
+    return [
+        *(["trials of different topics are pooled: the intervals take them for alike"] if pooled else []),
+        *(
+            f"{key.speaker} turns are one branch by {key.name} ({key.version}): {key.reason}"
+            for one in figures
+            for key in one.tree.keys
+        ),
+    ]
+
+
+def plates(
+    figures: Sequence[TreeFigures], protocol: str = "", *, least: float = 0.0, most: int = 12
+) -> tuple[list[Plate], list[str]]:
+    """The trees as they are drawn, and the legend of the picture. protocol: its name, "" where there is none."""
+    drawn = [_plate(one, protocol, least, most) for one in figures]
+    said = [
+        f"On an edge: the share of those who came here, taken/came here, and below its {intervals(one)}; the intervals "
+        "take trials for independent."
+        for one in figures
+    ]
+    measures = dict.fromkeys(one.scores.measure for one in figures if one.scores is not None)
+    said += [f"In a box: the mean {measure} of the trials that come this way and have one." for measure in measures]
+    folded = any(plate.chosen.folded for plate in drawn)
+    if folded:
+        limits = [f"at most {most} branches of a turn are drawn, and 400 turns of a tree"]
+        limits += [f"ways that less than {100 * least:g}% of a tree's trials came are not"] if least else []
+        said.append(f"“+ … others” are folded: {'; '.join(limits)}.")
+    return drawn, list(dict.fromkeys([*said, *(f"{line[0].upper()}{line[1:]}." for line in _shared(figures))]))
+
+
+def _plate(one: TreeFigures, protocol: str, least: float, most: int) -> Plate:
+    tree = one.tree
+    notes = [f"mean {mean.strip()}" if mean.strip() else "" for mean in one.scores.means()] if one.scores else ()
+    return Plate(
+        tree,
+        _title(tree),
+        [_played(tree, protocol), *sentences(one)],
+        one.words(),
+        one.stop_words(),
+        one.unseen(),
+        notes,
+        least,
+        most,
+    )
+
+
+def _title(tree: ConversationTree) -> str:
+    parts = (_named(tree.scope.systems, 3), _named(tree.scope.topics, 3))
+    return " · ".join(part for part in parts if part) or "Trials of no named system"
+
+
+def _named(names: Sequence[str], most: int) -> str:
+    shown = ", ".join(map(printable, names[:most]))
+    return f"{shown}, … ({len(names)})" if len(names) > most else shown
+
+
+def _played(tree: ConversationTree, protocol: str) -> str:
+    hashes = ", ".join(one[:12] for one in tree.scope.protocols if one)
+    known = " ".join(part for part in (printable(protocol), f"({hashes})" if hashes else "") if part)
+    parts = [f"protocol {known}" if known else "imported, no protocol", *what_was_folded(tree)]
+    return " · ".join(parts)

@@ -1,0 +1,192 @@
+"""The nodes of a tree while trials are added to it: kept as arrays, so that many millions fit into memory.
+
+Turns are written down as they come and placed all at once when there are many of them: in Python, a node costs about
+250 bytes and a turn a look-up; here they cost 32 bytes and a place in a sort.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable
+from hashlib import blake2b
+
+import numpy as np
+import numpy.typing as npt
+
+from recordings.trees.assembly import Raw, assembled
+from recordings.trees.fingerprints import Fingerprints
+from recordings.trees.preorder import levels
+from recordings.trees.tree import ConversationTree, DeclaredKey, FoldedTrial, Scope, Symbol
+
+__all__ = ["Growth"]
+
+_WAITING = 1 << 22  # turns that are kept until they are placed
+_NONE = -1
+
+
+class Growth:
+    """A tree that grows. systems, topics, protocols, invalid, interrupted: of its scope, kept up to date by the caller.
+
+    A node's number is its place in the order in which nodes were made; the root is 0, parents come before branches.
+    """
+
+    def __init__(self, merge: str, keys: tuple[DeclaredKey, ...], waiting: int = _WAITING) -> None:
+        self.merge, self.keys = merge, keys
+        self.systems: set[str] = set()
+        self.topics: set[str] = set()
+        self.protocols: set[str] = set()
+        self.invalid = self.interrupted = 0
+        self.trials: list[FoldedTrial] = []
+        self._most = waiting
+        self._symbols: dict[tuple[str, str], int] = {}
+        self._texts: list[str] = []
+        self._outcomes: dict[str, int] = {}
+        # What waits: the symbol and the fingerprint of each turn, the number of turns and the outcome of each trial.
+        self._codes, self._prints = array("i"), array("q")
+        self._lengths, self._kinds = array("i"), array("i")
+        # What is placed.
+        self._parent, self._symbol = np.array([-1], dtype=np.int32), np.array([-1], dtype=np.int32)
+        self._known = np.zeros(0, dtype=np.int64)  # parent and symbol of nodes in one number, sorted,
+        self._numbers = np.zeros(0, dtype=np.int32)  # and the nodes that they belong to
+        self._fresh: list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]] = []
+        self._made = 1
+        self._marked, self._marks = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64)
+        self._ends: list[npt.NDArray[np.int32]] = []
+        self._endings = np.zeros((2, 0), dtype=np.int32)
+        self.folded = 0
+
+    def intern(self, speaker: str, key: str, text: str) -> int:
+        """The number of a symbol. Of several texts the least in code point order is kept, which no order changes."""
+        number = self._symbols.setdefault((speaker, key), len(self._texts))
+        if number == len(self._texts):
+            self._texts.append(key if text == key else text)  # once in memory where they are the same
+        elif text and (not self._texts[number] or text < self._texts[number]):
+            self._texts[number] = key if text == key else text
+        return number
+
+    def add(self, path: Iterable[tuple[str, str, str | None]], trial: FoldedTrial | None, outcome: str) -> None:
+        """Add a trial. Raises ValueError where some trials have names and some have none."""
+        if self.folded and (trial is not None) != bool(self.trials):
+            raise ValueError("either every trial of a tree has a name, or none has")
+        before = len(self._codes)
+        for speaker, key, text in path:
+            self._codes.append(self.intern(speaker, key, text or ""))
+            self._prints.append(_NONE if text is None else _fingerprint(text))
+        self._lengths.append(len(self._codes) - before)
+        self._kinds.append(self._outcomes.setdefault(outcome, len(self._outcomes)) if outcome else _NONE)
+        if trial is not None:
+            self.trials.append(trial)
+        self.folded += 1
+        if len(self._codes) + len(self._lengths) >= self._most:
+            self._place()
+
+    def graft(self, tree: ConversationTree) -> None:
+        """Add all trials of a tree that was merged by the same keys."""
+        self._place()
+        symbols = np.array([self.intern(one.speaker, one.key, one.text) for one in tree.symbols], dtype=np.int64)
+        place = np.zeros(len(tree), dtype=np.int32)
+        for level in levels(tree.depth):
+            place[level] = self._numbered(place[tree.parent[level]], symbols[tree.symbol[level]])
+        self._remember()
+        self._mark(place[tree.marks.nodes], tree.marks.marks)
+        nodes, columns = np.nonzero(tree.endings)
+        kinds = np.array([self._outcomes.setdefault(one, len(self._outcomes)) for one in tree.outcomes], dtype=np.int32)
+        ended = np.array([place[nodes], kinds[columns]], dtype=np.int32)
+        self._endings = np.concatenate((self._endings, np.repeat(ended, tree.endings[nodes, columns], axis=1)), axis=1)
+        self._ends.append(place[tree.ends])
+        self.trials.extend(tree.trials)
+        self.folded += tree.n
+        if self.trials and len(self.trials) != self.folded:
+            raise ValueError("either every trial of a tree has a name, or none has")
+
+    def tree(self, scope: Scope | None = None) -> ConversationTree:
+        """The tree so far. Raises ValueError where it has no trial, or one comes twice."""
+        if not self.folded:
+            left = f"{self.invalid} invalid and {self.interrupted} interrupted attempts were left out"
+            raise ValueError(f"a tree needs at least one whole trial; {left}")
+        self._place()
+        systems, topics, protocols = (tuple(sorted(one)) for one in (self.systems, self.topics, self.protocols))
+        return assembled(
+            Raw(
+                merge=self.merge,
+                symbols=[Symbol(*pair, text) for pair, text in zip(self._symbols, self._texts, strict=True)],
+                parent=self._parent,
+                symbol=self._symbol,
+                ends=np.concatenate(self._ends),
+                trials=self.trials,
+                keys=self.keys,
+                scope=scope or Scope(systems, topics, protocols, self.invalid, self.interrupted),
+                outcomes=tuple(self._outcomes),
+                endings=self._endings,
+                marks=self._marks,
+                marked=self._marked,
+            )
+        )
+
+    def _place(self) -> None:
+        """Give the turns that wait their nodes, the first turns of all trials first."""
+        if not self._lengths:
+            return
+        codes, prints = np.array(self._codes, dtype=np.int32), np.array(self._prints, dtype=np.int64)
+        lengths, kinds = np.array(self._lengths, dtype=np.int32), np.array(self._kinds, dtype=np.int32)
+        for waiting in (self._codes, self._prints, self._lengths, self._kinds):
+            del waiting[:]
+        starts = np.cumsum(lengths, dtype=np.int64) - lengths
+        at, nodes = np.zeros(len(lengths), dtype=np.int32), np.zeros(len(codes), dtype=np.int32)
+        rows = np.flatnonzero(lengths > 0)
+        turn = 0
+        while len(rows):
+            here = starts[rows] + turn
+            at[rows] = nodes[here] = self._numbered(at[rows], codes[here].astype(np.int64))
+            turn += 1
+            rows = rows[lengths[rows] > turn]
+        self._remember()
+        given = prints != _NONE
+        self._mark(nodes[given], prints[given])
+        known = kinds != _NONE
+        self._endings = np.concatenate((self._endings, np.array([at[known], kinds[known]])), axis=1)
+        self._ends.append(at)
+
+    def _numbered(self, parents: npt.NDArray[np.int32], symbols: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
+        """The nodes of these symbols below these parents; those that are not there are made. The parents of one call
+        must be parents of no other call before `_remember`."""
+        wanted, place = np.unique(parents.astype(np.int64) << 32 | symbols, return_inverse=True)
+        numbers = np.full(len(wanted), _NONE, dtype=np.int32)
+        if len(self._known):
+            near = np.minimum(np.searchsorted(self._known, wanted), len(self._known) - 1)
+            there = self._known[near] == wanted
+            numbers[there] = self._numbers[near[there]]
+        new = numbers == _NONE
+        count = int(new.sum())
+        if self._made + count > np.iinfo(np.int32).max:
+            raise ValueError("more nodes than a tree can hold (2³¹): merge by a coarser key")
+        numbers[new] = np.arange(self._made, self._made + count, dtype=np.int32)
+        self._made += count
+        self._fresh.append((wanted[new], numbers[new]))
+        return numbers[place]
+
+    def _remember(self) -> None:
+        """Take the nodes that were made among those that are known."""
+        made = [one for one in self._fresh if len(one[0])]
+        self._fresh = []
+        if not made:
+            return
+        fresh, numbers = (np.concatenate(part) for part in zip(*made, strict=True))
+        self._parent = np.concatenate((self._parent, (fresh >> 32).astype(np.int32)))
+        self._symbol = np.concatenate((self._symbol, (fresh & 0xFFFFFFFF).astype(np.int32)))
+        known, numbers = np.concatenate((self._known, fresh)), np.concatenate((self._numbers, numbers))
+        order = np.argsort(known, kind="stable")
+        self._known, self._numbers = known[order], numbers[order]
+
+    def _mark(self, nodes: npt.NDArray[np.int32], marks: npt.NDArray[np.int64]) -> None:
+        """Keep the fingerprints of texts at nodes, each once, and at most `MOST_TEXTS` of a node."""
+        if not len(nodes):
+            return
+        kept = Fingerprints.grouped(
+            np.concatenate((self._marked, nodes)), np.concatenate((self._marks, marks)), self._made
+        )
+        self._marked, self._marks = kept.nodes, kept.marks
+
+
+def _fingerprint(text: str) -> int:
+    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).digest(), "big")

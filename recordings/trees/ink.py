@@ -1,0 +1,45 @@
+"""The colours of a picture of trees, on light paper and on dark screens.
+
+Chosen so that text on its ground has a contrast of at least 4.5:1, and that green and orange, which tell useful from
+not useful, are told apart by people who see no red or green; the marks o and x say the same without any colour.
+"""
+
+from __future__ import annotations
+
+__all__ = ["STYLE", "painted"]
+
+# name: (fill, stroke) on light ground, on dark ground
+_PAINTS: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
+    "paper": (("#ffffff", ""), ("#0d1117", "")),
+    "ink": (("#1f2328", ""), ("#e6edf3", "")),
+    "dim": (("#59636e", ""), ("#9da7b1", "")),
+    "hair": (("none", "#d5dbe1"), ("none", "#30363d")),
+    "edge": (("none", "#b9c4cf"), ("none", "#465160")),
+    "unseen": (("none", "#7b8691"), ("none", "#8b949e")),
+    "user": (("#eaf2fe", "#3b6fb5"), ("#10233f", "#6ea8fe")),
+    "system": (("#f5f5f3", "#6b7078"), ("#1c2128", "#8b949e")),
+    "useful": (("#e4f4ea", "#1a7f4b"), ("#0d2a1b", "#4ac27d")),
+    "useless": (("#fdece2", "#b5471b"), ("#33190f", "#f0883e")),
+    "useful-mark": (("none", "#1a7f4b"), ("none", "#4ac27d")),
+    "useless-mark": (("none", "#b5471b"), ("none", "#f0883e")),
+    "end": (("#1f2328", ""), ("#e6edf3", "")),
+}
+_WIDTHS = {"hair": 1.0, "unseen": 1.5, "useful-mark": 2.0, "useless-mark": 2.0}
+
+
+def painted(name: str, width: float | None = None) -> str:
+    """Attributes of an element: its class, and how it is drawn where no style sheet is read. width: of its stroke."""
+    fill, stroke = _PAINTS[name][0]
+    found = f'class="{name}" fill="{fill}"'
+    if stroke:
+        found += f' stroke="{stroke}" stroke-width="{width if width is not None else _WIDTHS.get(name, 1.2):.3g}"'
+    return found + (' stroke-dasharray="3 3"' if name == "unseen" else "")
+
+
+def _rule(name: str) -> str:
+    fill, stroke = _PAINTS[name][1]
+    return f".harvest-tree .{name}{{fill:{fill}" + (f";stroke:{stroke}" if stroke else "") + "}"
+
+
+STYLE = "@media screen and (prefers-color-scheme:dark){" + "".join(map(_rule, _PAINTS)) + "}"
+"""The rules for dark screens; all of them hold within a picture only."""

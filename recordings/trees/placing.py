@@ -1,0 +1,95 @@
+"""Where the nodes of a tree stand in a picture: a column for each turn, a row for each way that a conversation took.
+
+What is not drawn is never silent: at its node stands how many branches there are more, and how often they were taken.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from recordings.trees.tree import ConversationTree
+
+__all__ = ["Folded", "Shown", "places", "shown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """Branches of a node that are not drawn. drawn: whether any other of its branches is."""
+
+    branches: int
+    visits: int
+    drawn: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What is drawn of a tree. branches: by node, those drawn, most visited first. folded: by node, where any is."""
+
+    nodes: tuple[int, ...]
+    branches: Mapping[int, tuple[int, ...]]
+    folded: Mapping[int, Folded]
+
+
+def shown(tree: ConversationTree, *, least: float = 0.0, most: int = 12, nodes: int = 400) -> Shown:
+    """What to draw of a tree: the root, and branches of drawn nodes, most visited first.
+
+    least: share of the tree's trials that must have come a way. most: branches of one node. nodes: in all. The rest is
+    folded at the node where it begins.
+    """
+    kept: dict[int, list[int]] = {}
+    drawn = 0
+    # By visits, then in the order of the tree; a branch is never visited more than the node it hangs on.
+    waiting = [(-int(tree.visits[0]), 0)]
+    while waiting and drawn < nodes:
+        _, node = heapq.heappop(waiting)
+        kept[node] = []
+        drawn += 1
+        if node:
+            kept[int(tree.parent[node])].append(node)
+        for branch in tree.children(node)[:most]:
+            if tree.visits[branch] >= least * tree.n:
+                heapq.heappush(waiting, (-int(tree.visits[branch]), branch))
+    folded = {}
+    for node, branches in kept.items():
+        branches.sort()  # the order of the tree: most visited first
+        more = int(tree.branches[node]) - len(branches)
+        if more:
+            beyond = int(tree.visits[node] - tree.stops[node]) - sum(int(tree.visits[one]) for one in branches)
+            folded[node] = Folded(more, beyond, bool(branches))
+    return Shown(tuple(sorted(kept)), {node: tuple(branches) for node, branches in kept.items()}, folded)
+
+
+def places(
+    chosen: Shown, own: Callable[[int], float], further: Callable[[int], Sequence[float]]
+) -> tuple[dict[int, float], dict[int, tuple[float, ...]], float]:
+    """Heights at which rows stand: the middle of each node, the middles of what else hangs on it, and the whole.
+
+    own: how high a node is. further: heights of the rows that stand below its branches (an end, what was folded).
+    A node stands in the middle of what hangs on it. One pass up and one down the drawn nodes.
+    """
+    heights: dict[int, float] = {}
+    for node in reversed(chosen.nodes):
+        below = sum(heights[one] for one in chosen.branches[node]) + sum(further(node))
+        heights[node] = max(own(node), below)
+    tops: dict[int, float] = {0: 0.0}
+    middles: dict[int, float] = {}
+    rows: dict[int, tuple[float, ...]] = {}
+    for node in chosen.nodes:
+        below = sum(heights[one] for one in chosen.branches[node]) + sum(further(node))
+        top = tops[node] + (heights[node] - below) / 2
+        for branch in chosen.branches[node]:
+            tops[branch] = top
+            top += heights[branch]
+        found = []
+        for height in further(node):
+            found.append(top + height / 2)
+            top += height
+        rows[node] = tuple(found)
+    for node in reversed(chosen.nodes):
+        hung = [*(middles[one] for one in chosen.branches[node]), *rows[node]]
+        middle = (hung[0] + hung[-1]) / 2 if hung else tops[node] + heights[node] / 2
+        half = own(node) / 2
+        middles[node] = min(max(middle, tops[node] + half), tops[node] + heights[node] - half)
+    return middles, rows, heights[0]
