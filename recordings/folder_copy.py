@@ -1,7 +1,8 @@
-"""Making a run folder out of others: it appears whole or not at all, and exhibits and judgments come along."""
+"""Making a run folder out of others: it appears whole or not at all, and exhibits, judgments and replies come along."""
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -15,6 +16,7 @@ from recordings.header import Header
 from recordings.json_text import document, line
 from recordings.judgments import put_layer, read_layer
 from recordings.run_folder import Run
+from topics.regular_file import read_regular
 
 __all__ = ["carry", "whole_folder", "write_run"]
 
@@ -47,7 +49,7 @@ def write_run(folder: Path, header: Header, rows: Iterable[dict[str, Any]]) -> N
 
 
 def carry(run: Run, building: Path) -> list[str]:
-    """Copy exhibits and judgments of a run into a folder; returns what is wrong with them, as sentences."""
+    """Copy exhibits, judgments and replies of models into a folder; returns what is wrong with them, as sentences."""
     faults: list[str] = []
     named = {
         address
@@ -73,4 +75,11 @@ def carry(run: Run, building: Path) -> list[str]:
     for file in sorted((run.path / "judgments").glob("*.jsonl")):
         layer = read_layer(file)
         put_layer(building, file.read_bytes(), layer.kind, layer.author)
+    for file in sorted((run.path / "extraction").glob("*/*.jsonl")):
+        data = read_regular(file)
+        digest = hashlib.blake2b(data, digest_size=8, person=b"harvest-replies").hexdigest()
+        copy = building / file.relative_to(run.path).with_name(f"merged-{digest}.jsonl")
+        if not copy.exists():
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            write_safely(copy, data)
     return faults

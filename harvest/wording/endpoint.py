@@ -66,9 +66,12 @@ class EndpointFailed(DriverError):
 class Endpoint:
     """One endpoint. `close` it when all is played."""
 
-    def __init__(self, name: str, options: EndpointOptions, surroundings: Surroundings) -> None:
-        """surroundings: where the key comes from, and what is to be redacted. Raises InputError where it is not set."""
-        self.name, self._options = name, options
+    def __init__(
+        self, name: str, options: EndpointOptions, surroundings: Surroundings, *, does: str = "words the user's turns"
+    ) -> None:
+        """surroundings: where the key comes from, and what is to be redacted. does: what it is there for, as messages
+        say it. Raises InputError where the key is not set."""
+        self.name, self._options, self._does = name, options, does
         wire = {key: getattr(options, key) for key in WireOptions.model_fields}
         self._driver = OpenAIDriver(
             ModelOptions(base_url=options.base_url, model=options.model, api_key_env=options.api_key_env, **wire),
@@ -76,6 +79,16 @@ class Endpoint:
         )
         self._limits = Limits(turn_timeout=options.timeout + 1, retries=options.retries, retry_wait=options.retry_wait)
         self._gate, self._places = Gate(0), asyncio.Semaphore(options.concurrency)
+
+    @property
+    def concurrency(self) -> int:
+        """Requests at the same time, at most."""
+        return self._options.concurrency
+
+    @property
+    def tries(self) -> int:
+        """How often one sample is asked for, at most: once, and the retries."""
+        return 1 + self._options.retries
 
     async def sample(self, prompt: Prompt) -> Sample:
         """One sample. Raises EndpointFailed."""
@@ -114,7 +127,7 @@ class Endpoint:
         return {name: value for name, value in fields.items() if value is not None or name in options.extra}
 
     def _failed(self, fault: DriverError) -> EndpointFailed:
-        detail = f"the endpoint {self.name!r}, which words the user's turns: {fault}"
+        detail = f"the endpoint {self.name!r}, which {self._does}: {fault}"
         exhibits = tuple(Exhibit(f"endpoint-{one.name}", one.media_type, one.data) for one in fault.exhibits)
         return EndpointFailed(ENDPOINT_FAILED, detail, exhibits=exhibits)
 

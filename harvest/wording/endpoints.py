@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import difflib
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -20,7 +22,7 @@ from topics.errors import InputError
 if TYPE_CHECKING:  # brings httpx, which an audit without endpoints does not need
     from harvest.wording.endpoint import Endpoint
 
-__all__ = ["Endpoints", "read_endpoints", "wording_exhibits"]
+__all__ = ["Endpoints", "endpoint_placed", "read_endpoints", "wording_exhibits"]
 
 _WORDED = "llm"
 """The simulator that takes its words from an endpoint, and the endpoint it takes where its options name none."""
@@ -47,12 +49,24 @@ class Endpoints:
     def check(self, protocol: Protocol) -> None:
         """Raises InputError where a simulated user of the protocol is worded by an endpoint that is not there."""
         for name, user in protocol.users.items():
-            for endpoint in _wanted({"simulator": user.simulator, **user.options}):
+            for endpoint, _ in _wanted({"simulator": user.simulator, **user.options}):
                 try:
                     self._named(endpoint)
                 except InputError as fault:
                     what = f"user {name!r} of protocol {protocol.name!r}: {fault.what}"
                     raise InputError(what, allowed=fault.allowed, advice=fault.advice) from None
+
+    def requests_at_most(self, protocol: Protocol, turns: int) -> dict[str, int]:
+        """Requests by endpoint that `turns` user turns of the protocol can take: every sample, and each as often as a
+        failure lets it be asked for again. Of several users the one that takes most counts, since one speaks at a time.
+        """
+        most: dict[str, int] = dict.fromkeys(self._endpoints, 0)
+        for user in protocol.users.values():
+            wanted: Counter[str] = Counter()
+            for name, samples in _wanted({"simulator": user.simulator, **user.options}):
+                wanted[name] += samples * self._named(name).tries
+            most = {name: max(n, wanted[name]) for name, n in most.items()}
+        return {name: n * turns for name, n in most.items()}
 
     def _named(self, name: str) -> Endpoint:
         if name not in self._endpoints:
@@ -83,23 +97,32 @@ def read_endpoints(
         return Endpoints({})
     from harvest.wording.endpoint import Endpoint, EndpointOptions
 
-    found: dict[str, Endpoint] = {}
-    for name, entry in entries.items():
-        loc = ("endpoints", name)
-        options = replace(document.part(loc), value=dict(entry)).validated(EndpointOptions)
-        try:
-            found[name] = Endpoint(name, options, surroundings)
-        except InputError as fault:
-            place = fault.place or document.place(loc)
-            raise InputError(fault.what, place=place, allowed=fault.allowed, advice=fault.advice) from None
-    return Endpoints(found)
+    def made(name: str) -> Endpoint:
+        options = replace(document.part(("endpoints", name)), value=dict(entries[name])).validated(EndpointOptions)
+        with endpoint_placed(document, name):
+            return Endpoint(name, options, surroundings)
+
+    return Endpoints({name: made(name) for name in entries})
 
 
-def _wanted(options: object) -> Iterator[str]:
-    """The endpoints that a user's options name, in whatever depth a worded user stands."""
+@contextmanager
+def endpoint_placed(document: Document, name: str) -> Iterator[None]:
+    """Gives an InputError that knows no place that of the endpoint."""
+    try:
+        yield
+    except InputError as fault:
+        place = fault.place or document.place(("endpoints", name))
+        raise InputError(fault.what, place=place, allowed=fault.allowed, advice=fault.advice) from None
+
+
+def _wanted(options: object) -> Iterator[tuple[str, int]]:
+    """The endpoints that a user's options name, in whatever depth a worded user stands, with its samples for a turn."""
     if isinstance(options, Mapping):
         if options.get("simulator") == _WORDED:
-            yield str(options.get("endpoint", _USUAL))
+            from simulators.llm.user import Options  # late: an audit without endpoints needs none of it
+
+            usual = Options.model_fields["samples"].default
+            yield str(options.get("endpoint", _USUAL)), int(options.get("samples", usual))
         for value in options.values():
             yield from _wanted(value)
     elif isinstance(options, (list, tuple)):

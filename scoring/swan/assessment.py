@@ -23,10 +23,11 @@ from scoring.swan.schema import Criterion, Schema
 from scoring.swan.wan import SessionMean, Swan, Wan, mean_per_session, pooled, swan, wan
 from scoring.words import passages
 from topics.attributes import AttributeSet
+from topics.counting import counted
 from topics.gold import GoldTable
 from topics.topic import Topic
 
-__all__ = ["Assessment", "Ground", "SystemSwan", "assess", "of_system"]
+__all__ = ["Assessment", "Ground", "SystemSwan", "assess", "nugget_notes", "of_system"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,9 @@ class Ground:
 class Assessment:
     """One conversation under one schema. items, scored: by criterion, nugget and turn levels only; `scored` in the
     order of reading. nuggets: of both sides. orphans: judgments of this conversation, on criteria of the schema, whose
-    span is no item here (made for other nuggets); they are in no score.
+    span is no item here (made for other nuggets); they are in no score. lacking: the nuggets that were asked for were
+    not extracted whole here, so nothing is scored and all is undefined. refused: nuggets that their extractor proposed
+    and that could not be taken.
     """
 
     key: TrialKey
@@ -64,6 +67,8 @@ class Assessment:
     items: Mapping[str, tuple[Item, ...]]
     scored: Mapping[str, tuple[Scored, ...]]
     orphans: int = 0
+    lacking: bool = False
+    refused: int = 0
 
     def wans(self, schema: Schema) -> dict[str, Wan]:
         """WAN^c by criterion, for those that one conversation can have: not those of sets of conversations."""
@@ -98,6 +103,9 @@ def assess(
     """
     judgments = judgments or Judgments()
     ground = ground or Ground()
+    if judgments.lacks(conversation.trial_id, conversation.attempt, passages(conversation)):
+        nothing: dict[str, tuple[()]] = {one.name: () for one in schema if one.level != "set"}
+        return Assessment(conversation.key, conversation.attempt, (), nothing, nothing, lacking=True)
     known = judgments.nuggets(conversation.trial_id, conversation.attempt, passages(conversation))
     sight = ground.sight(conversation, known, extractor)
     levels = {"nugget": nugget_items(conversation, sight.nuggets), "turn": turn_items(conversation, sight.nuggets)}
@@ -123,7 +131,25 @@ def assess(
         items[one.name] = tuple(item for item in items[one.name] if item not in absent)
         values[one.name] = {entry.item: entry.value for entry in scored[one.name]}
     orphans = len(opinions) - used
-    return Assessment(conversation.key, conversation.attempt, sight.nuggets, items, scored, orphans)
+    layer = judgments.layers.get((conversation.trial_id, conversation.attempt))
+    refused = layer.refused if layer else 0
+    return Assessment(conversation.key, conversation.attempt, sight.nuggets, items, scored, orphans, refused=refused)
+
+
+def nugget_notes(assessments: Iterable[Assessment], judgments: Judgments) -> tuple[str, ...]:
+    """Sentences about nuggets that were asked for by name: whose they are, where they lack, and what was refused."""
+    every, name = tuple(assessments), judgments.precedence.nuggets
+    lacking, refused = sum(one.lacking for one in every), sum(one.refused for one in every)
+    whose = sorted({f"{one.layer.author}/{one.layer.version}" for one in judgments.layers.values()})
+    found = (
+        (name and whose, f"SWAN and WAN are taken over the nuggets of {', '.join(whose)}."),
+        (
+            lacking,
+            f"{counted(lacking, 'conversation')} without a whole extraction by {name}, in no SWAN and no WAN.",
+        ),
+        (refused, f"{counted(refused, 'nugget')} of {name} could not be taken when its replies were read."),
+    )
+    return tuple(note for applies, note in found if applies)
 
 
 def _scores(

@@ -4,27 +4,34 @@ Layers are never merged. A *precedence* is declared, for example `human,rule`: t
 may be used, in that order. Within an entry the newest layer wins; of layers made at the same time, the one whose
 author, version and file name come last. So the order in which layers are read changes nothing. A kind that is not named
 is not used: a model's scores enter only where somebody wrote `model`.
+
+Nuggets are another matter: those that one extractor found are taken all together or not at all. The rules' are taken
+unless a precedence names others, and a model's only then.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from recordings.errors import RunError
 from recordings.judgments import KINDS, Judgment, Layer, Target
+from scoring.swan.extraction import RULES
 from scoring.swan.item import Source
 from scoring.swan.nugget import Candidate, Nugget, placed
 from scoring.swan.schema import Schema
 from scoring.words import Passage
 from topics.errors import InputError, Place
+from topics.identity import content_hash
 
-__all__ = ["NUGGET", "Judgments", "Opinion", "Precedence"]
+__all__ = ["EXTRACTION", "NUGGET", "Judgments", "Opinion", "Precedence", "words_hash"]
 
 NUGGET = "nugget"
 """The criterion of a judgment that says: here is a nugget, of this type."""
+EXTRACTION = "extraction"
+"""The criterion of a judgment that says: this layer holds all nuggets of this conversation, even if they are none."""
 
 Key = tuple[Target, str]
 SetKey = tuple[str, str, str]
@@ -32,9 +39,14 @@ SetKey = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Precedence:
-    """Whose judgments are used, the first entry before the second: kinds, or kind and author."""
+    """Whose judgments are used, the first entry before the second: kinds, or kind and author.
+
+    nuggets: whose nuggets are scored, by the author of a layer or `author/version`; `rules`: those that the rules find
+    now. "": those of the newest layer of a kind that is used, a model's excepted, or else the rules'.
+    """
 
     entries: tuple[tuple[str, str], ...] = (("human", ""), ("rule", ""))
+    nuggets: str = ""
 
     @staticmethod
     def parse(text: str) -> Precedence:
@@ -74,10 +86,14 @@ class Opinion:
 
 @dataclass(frozen=True, slots=True)
 class NuggetLayer:
-    """The layer whose nuggets are used in one conversation, and what it says there."""
+    """The layer whose nuggets are used in one conversation, and what it says there. refused: nuggets that its extractor
+    proposed and that could not be taken. said: `words_hash` of the conversation it was made of, "" if not known.
+    """
 
     layer: Layer
     found: list[tuple[Target, Judgment, Place]]
+    refused: int = 0
+    said: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +103,9 @@ class Judgments:
     opinions: by (trial, attempt), then by target and criterion. sets: by (system, topic, criterion). layers: by
     (trial, attempt), the one layer whose nuggets are used there. refused: judgments on criteria of the schema by a
     source that the schema does not let score them (a model, or a rule it does not name), which are left out. unknown:
-    names of criteria, sorted, that judgments are on and the schema has not. Scores of the schema's own rules are not
-    read from layers: the rules are asked anew, with today's settings and gold.
+    names of criteria, sorted, that judgments are on and the schema has not. unplaced: judgments that are not about what
+    their criterion scores: a turn or its words, or a system on a topic. Scores of the schema's own rules are not read
+    from layers: the rules are asked anew, with today's settings and gold.
     """
 
     precedence: Precedence = field(default_factory=Precedence)
@@ -97,31 +114,29 @@ class Judgments:
     layers: Mapping[tuple[str, int], NuggetLayer] = field(default_factory=dict)
     refused: int = 0
     unknown: tuple[str, ...] = ()
+    unplaced: int = 0
 
     @staticmethod
     def of(layers: Iterable[Layer], schema: Schema, precedence: Precedence | None = None) -> Judgments:
         """Judgments on criteria the schema does not have are passed over, and named.
 
-        Raises RunError, with file and line, for a score that is no number from 0 to 1 and not null.
+        Raises RunError, with file and line, for a score that is no number from 0 to 1 and not null, and InputError
+        where the precedence names nuggets of which there is no layer.
         """
         chosen = precedence or Precedence()
+        layers = tuple(layers)
         criteria = {one.name: one for one in schema}
         opinions: dict[tuple[str, int], dict[Key, Opinion]] = {}
         sets: dict[SetKey, Opinion] = {}
-        nuggets: dict[tuple[str, int], NuggetLayer] = {}
-        refused, unknown = 0, set[str]()
+        nuggets = _nuggets(layers, chosen)
+        refused, unplaced, unknown = 0, 0, set[str]()
         for rank, layer in _ranked(layers, chosen):
             by = Source(layer.kind, layer.author, layer.version)
             for judgment, place in _placed(layer):
                 target = Target.of(judgment)
-                if judgment.criterion == NUGGET and target is not None:
-                    where = (target.trial, target.attempt)
-                    if where not in nuggets or nuggets[where].layer is not layer:
-                        nuggets[where] = NuggetLayer(layer, [])
-                    nuggets[where].found.append((target, judgment, place))
                 criterion = criteria.get(judgment.criterion)
                 if criterion is None:
-                    if judgment.criterion not in (NUGGET, "gold"):
+                    if judgment.criterion not in (NUGGET, EXTRACTION, "gold"):
                         unknown.add(judgment.criterion)
                     continue
                 if layer.kind == "rule" and layer.author in map(str, criterion.rules):
@@ -138,7 +153,18 @@ class Judgments:
                     case {"system": str(system), "topic": str(topic)} if criterion.level == "set":
                         about = (system, topic, judgment.criterion)
                         sets[about] = _opinion(value, by, sets.get(about), rank)
-        return Judgments(chosen, opinions, sets, nuggets, refused, tuple(sorted(unknown)))
+                    case _:
+                        unplaced += target is None or criterion.level == "set"
+        return Judgments(chosen, opinions, sets, nuggets, refused, tuple(sorted(unknown)), unplaced)
+
+    def lacks(self, trial: str, attempt: int, exchanged: Iterable[Passage]) -> bool:
+        """Whether the precedence names nuggets, and no layer has them for these words: then nothing of the conversation
+        can be scored, since the nuggets of another extractor would be something else under the same name.
+        """
+        if self.precedence.nuggets in ("", *_BY_RULES):
+            return False
+        known = self.layers.get((trial, attempt))
+        return known is None or known.said not in ("", words_hash(exchanged))
 
     def nuggets(self, trial: str, attempt: int, exchanged: Iterable[Passage]) -> tuple[Nugget, ...] | None:
         """The nuggets of types F and O a layer gives for a conversation; None where no layer does.
@@ -172,6 +198,90 @@ class Judgments:
         for (turn, speaker, version), group in groups.items():
             found += _all_placed(sides[turn, speaker], group, version)
         return tuple(sorted(found, key=lambda one: (one.turn, one.speaker == "system", one.start, one.end)))
+
+
+_BY_RULES = (RULES, RULES.partition("/")[0])
+
+
+def _nuggets(layers: Sequence[Layer], precedence: Precedence) -> dict[tuple[str, int], NuggetLayer]:
+    """The layer whose nuggets are used, by conversation: of several the newest that says anything of it."""
+    name = precedence.nuggets
+    if name in _BY_RULES:
+        return {}
+    if name:
+        chosen = [one for one in layers if one.kind != "gold" and name in (one.author, f"{one.author}/{one.version}")]
+        own = [layer for _, layer in _ranked(chosen, Precedence(tuple((kind, "") for kind in KINDS)))]
+    else:
+        own = [layer for _, layer in _ranked(layers, precedence) if layer.kind != "model"]
+    found: dict[tuple[str, int], NuggetLayer] = {}
+    for layer in own:
+        for judgment, place in _placed(layer):
+            where = _extracted(judgment)
+            if where is None:
+                continue
+            if where not in found or found[where].layer is not layer:
+                found[where] = NuggetLayer(layer, [])
+            target = Target.of(judgment)
+            if target is not None:
+                found[where].found.append((target, judgment, place))
+            else:
+                found[where] = replace(found[where], refused=_refused(judgment), said=_said(judgment))
+    if name:
+        _refuse_unclear(name, layers, own)
+    return found
+
+
+def _extracted(judgment: Judgment) -> tuple[str, int] | None:
+    """The conversation that the judgment gives a nugget of, or says that it was extracted whole."""
+    match judgment:
+        case Judgment(about={"trial": str(trial), "attempt": int(attempt), **rest}):
+            if judgment.criterion == NUGGET and Target.of(judgment) is not None:
+                return trial, attempt
+            if judgment.criterion == EXTRACTION and not rest:
+                return trial, attempt
+    return None
+
+
+def _refused(judgment: Judgment) -> int:
+    match judgment.value:
+        case {"refused": dict(refused)}:
+            return sum(count for count in refused.values() if isinstance(count, int))
+    return 0
+
+
+def _said(judgment: Judgment) -> str:
+    match judgment.value:
+        case {"said": str(said)}:
+            return said
+    return ""
+
+
+def words_hash(exchanged: Iterable[Passage]) -> str:
+    """Of everything that was said in a conversation: a page that is read again may give other words."""
+    return content_hash("harvest-words", [[one.speaker, one.text] for one in exchanged], size=8)
+
+
+def _refuse_unclear(name: str, layers: Iterable[Layer], chosen: Iterable[Layer]) -> None:
+    """Raises InputError where a name stands for no nuggets, or for those of several versions."""
+    versions, every = _versions(chosen), _versions(layers)
+    if len(versions) == 1:
+        return
+    if versions:
+        raise InputError(f"{name!r} found nuggets in several versions", allowed=", ".join(sorted(versions)))
+    raise InputError(
+        f"there is no layer with nuggets of {name!r}",
+        allowed=", ".join(sorted(every | {_BY_RULES[1]})),
+        advice="harvest annotate RUN --extract FILE makes one with a model",
+    )
+
+
+def _versions(layers: Iterable[Layer]) -> set[str]:
+    """Author and version of the layers that hold nuggets."""
+    return {
+        f"{one.author}/{one.version}"
+        for one in layers
+        if any(_extracted(judgment) is not None for judgment in one.judgments)
+    }
 
 
 def _all_placed(passage: Passage, group: list[tuple[Candidate, Place]], version: str) -> tuple[Nugget, ...]:

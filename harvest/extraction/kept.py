@@ -1,0 +1,118 @@
+"""The replies of a model in a run's `extraction/` folder: what was asked and answered once is never asked again.
+
+`extraction/<model>-<version>/000001.jsonl`, …: each command that asks writes a file of its own, one reply a line, on
+disk before the next passage is asked for. A line that a killed command left half-written stays the last of its file and
+counts as not asked. Nothing is ever changed. Nuggets are read from these replies anew; what is scored is the layer.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from recordings.errors import RunError, StoreError
+from recordings.event_lines import check_format
+from recordings.evidence import fsync_folder
+from recordings.journal import Journal
+from recordings.json_text import line, read_lines
+from recordings.lock import Lock
+from recordings.redaction import Redactor
+from simulators.outside import Sample
+from topics.errors import Place
+
+__all__ = ["FORMAT", "KeptReplies"]
+
+FORMAT = "harvest-extraction/1"
+
+_NUMBER = re.compile(r"(\d{6,})\.jsonl")
+
+
+class KeptReplies:
+    """The replies of one extractor in one run; `async with` it. Replies are by the key of what was asked and the number
+    of the sample, from 0.
+    """
+
+    def __init__(self, run: Path, author: str, version: str, redactor: Redactor) -> None:
+        """Raises RunError, with file and line, for a file that is not ours, and where another process is asking;
+        StoreError where the folder cannot be written.
+        """
+        slug = re.sub(r"[^a-z0-9]+", "-", author.lower()).strip("-")[:40] or "unknown"
+        self._folder = run / "extraction" / f"{slug}-{version}"
+        self._author, self._version, self._redactor = author, version, redactor
+        self._journal: Journal | None = None
+        self._kept: dict[tuple[str, int], Sample] = {}
+        for part in (run / "extraction", self._folder):
+            if os.path.lexists(part) and not part.is_dir():
+                raise RunError("this is not a folder, so no replies can be in it", place=Place(str(part)))
+            try:
+                part.mkdir(exist_ok=True)
+                fsync_folder(part.parent)
+            except OSError as fault:
+                raise StoreError(part, fault) from fault
+        self._lock = Lock(self._folder)
+        try:
+            for file in sorted(self._folder.glob("*.jsonl")):
+                self._read(file)
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def get(self, key: str, number: int) -> Sample | None:
+        return self._kept.get((key, number))
+
+    async def keep(self, key: str, number: int, sample: Sample, about: Mapping[str, Any]) -> Sample:
+        """Make a reply safe on disk, without secrets, and return it as it is kept. about: for people, where it was
+        asked first. Raises StoreError.
+        """
+        sample = Sample(self._redactor.text(sample.text), sample.finish)
+        journal = self._journal or self._opened()
+        row = {"key": key, "sample": number, **about, "finish": sample.finish, "text": sample.text}
+        journal.write(line(row))
+        await journal.sync()
+        self._kept[key, number] = sample
+        return sample
+
+    async def __aenter__(self) -> KeptReplies:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if self._journal is not None:
+                await self._journal.close()
+        finally:
+            self._lock.release()
+
+    def _opened(self) -> Journal:
+        numbers = [int(found[1]) for file in self._folder.iterdir() if (found := _NUMBER.fullmatch(file.name))]
+        path = self._folder / f"{max(numbers, default=0) + 1:06d}.jsonl"
+        try:
+            self._journal = Journal.create(path)
+        except OSError as fault:
+            raise StoreError(path, fault) from fault
+        self._journal.write(line({"format": FORMAT, "author": self._author, "version": self._version}))
+        return self._journal
+
+    def _read(self, file: Path) -> None:
+        rows, _ = read_lines(file)
+        for i, (place, row) in enumerate(rows):
+            if i == 0:
+                check_format(row.get("format"), FORMAT, place)
+                if (row.get("author"), row.get("version")) != (self._author, self._version):
+                    raise RunError(
+                        f"these are replies of {row.get('author')}/{row.get('version')}, and stand where those of "
+                        f"{self._author}/{self._version} should",
+                        place=place,
+                        advice="move the file away",
+                    )
+                continue
+            match row:
+                case {"key": str(key), "sample": int(number), "text": str(text), "finish": str(finish)}:
+                    self._kept.setdefault((key, number), Sample(text, finish))
+                case _:
+                    raise RunError("a reply holds 'key', 'sample', 'finish' and 'text'", place=place)

@@ -1,0 +1,161 @@
+"""Reading what a model replied: strictly, so that nothing becomes a nugget that was not said.
+
+A reply is readable or it is not; in one that is, each nugget is taken or refused. Nothing is mended.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from scoring.swan.acts import ACTS
+from scoring.swan.nugget import Candidate
+from scoring.words import Passage
+from simulators.outside import Sample
+
+__all__ = ["NUGGET_FAULTS", "REPLY_FAULTS", "RULE", "Reading", "read_reply"]
+
+RULE = "model"
+"""What stands as the rule of a nugget that a model found."""
+
+_MOST = 1000
+"""Nuggets of one passage."""
+
+REPLY_FAULTS = MappingProxyType(
+    {
+        "cut": "The endpoint says that it cut the reply off, or filtered it.",
+        "not-json": "It is anything but one JSON value: words or a code fence around it, a key twice, nothing at all.",
+        "wrong-shape": 'It is JSON, and not `{"nuggets": […]}` with that key alone.',
+        "too-many": f"It holds more than {_MOST:,} nuggets.",
+    }
+)
+"""What makes a whole reply unreadable, by name."""
+
+NUGGET_FAULTS = MappingProxyType(
+    {
+        "no-nugget": "It is not an object with the texts `quote` and `type`, and for an act `act`, or has another key.",
+        "type": "Its type is neither F nor O: entities (E) are found by their URLs.",
+        "act": "Type O without one of the acts above, or type F with an act.",
+        "not-said": "The quotation does not stand in the passage, character by character and in whole words.",
+        "overlap": "Every place where the quotation stands is taken by nuggets before it.",
+    }
+)
+"""What makes a nugget of a readable reply be refused, by name."""
+
+_CUT = ("length", "max_tokens", "content_filter")
+_KEYS = frozenset({"quote", "type", "act"})
+_LETTER = "[0-9A-Za-z\u00c0-\u024f\u0370-\u058f\u1e00-\u1fff]"
+"""Of writings that set words apart: a quotation that begins or ends inside such a word is none."""
+
+
+def _nothing() -> Mapping[str, int]:
+    return MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What came of a reply. fault: one of `REPLY_FAULTS`, or "" where it could be read. refused: how many of its
+    nuggets, by `NUGGET_FAULTS`.
+    """
+
+    found: tuple[Candidate, ...] = ()
+    refused: Mapping[str, int] = field(default_factory=_nothing)
+    fault: str = ""
+
+
+def read_reply(sample: Sample, passage: Passage) -> Reading:
+    """The nuggets that a reply names in `passage`, in the order of the text, none over another.
+
+    A quotation is looked for after the one before it, so that of words said twice the second quotation is the second
+    saying; where it stands only further up, it is taken there.
+    """
+    if sample.finish.lower() in _CUT:
+        return Reading(fault="cut")
+    try:
+        value = json.loads(sample.text, object_pairs_hook=_once, parse_constant=_no_number)
+    except (ValueError, RecursionError):
+        return Reading(fault="not-json")
+    match value:
+        case {"nuggets": list(items)} if len(value) == 1:
+            if len(items) > _MOST:
+                return Reading(fault="too-many")
+        case _:
+            return Reading(fault="wrong-shape")
+    spans, refused = _Spans(passage.text), Counter[str]()
+    found = []
+    for item in items:
+        one = _candidate(item, spans)
+        if isinstance(one, str):
+            refused[one] += 1
+        else:
+            found.append(one)
+    return Reading(tuple(sorted(found, key=lambda one: one.start)), MappingProxyType(dict(sorted(refused.items()))))
+
+
+def _candidate(item: Any, spans: _Spans) -> Candidate | str:
+    """The nugget, or the name of its fault."""
+    if not isinstance(item, dict) or not item.keys() <= _KEYS:
+        return "no-nugget"
+    quote, kind, act = item.get("quote"), item.get("type"), item.get("act")
+    if not isinstance(quote, str) or not quote.strip() or not isinstance(kind, str):
+        return "no-nugget"
+    if kind not in ("F", "O"):
+        return "type"
+    if (kind == "F" and act not in (None, "")) or (kind == "O" and act not in ACTS):
+        return "act"
+    words = quote.strip()
+    where = spans.take(words)
+    if isinstance(where, str):
+        return where
+    return Candidate(*where, "F" if kind == "F" else "O", RULE, str(act or ""), text=words)
+
+
+class _Spans:
+    """The places of a text that are taken so far."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._taken: list[tuple[int, int]] = []  # sorted, none over another
+        self._after = 0
+
+    def take(self, words: str) -> tuple[int, int] | str:
+        """The span of `words` that is now taken, or the name of the fault."""
+        before = f"(?<!{_LETTER})" if re.match(_LETTER, words[0]) else ""
+        after = f"(?!{_LETTER})" if re.match(_LETTER, words[-1]) else ""
+        expression = re.compile(f"{before}{re.escape(words)}{after}")
+        span = self._free(expression, self._after) or self._free(expression, 0)
+        if span is None:
+            return "overlap" if expression.search(self._text) else "not-said"
+        self._taken.insert(bisect_left(self._taken, span), span)
+        self._after = span[1]
+        return span
+
+    def _free(self, expression: re.Pattern[str], position: int) -> tuple[int, int] | None:
+        while found := expression.search(self._text, position):
+            over = self._over(*found.span())
+            if over is None:
+                return found.span()
+            position = over[1]
+        return None
+
+    def _over(self, start: int, end: int) -> tuple[int, int] | None:
+        """The last taken place that the span lies over, if any."""
+        last = bisect_left(self._taken, (end, 0)) - 1
+        return self._taken[last] if last >= 0 and self._taken[last][1] > start else None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key stands twice")
+    return found
+
+
+def _no_number(name: str) -> float:
+    raise ValueError(f"{name} is no number in JSON")
