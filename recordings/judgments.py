@@ -11,7 +11,7 @@ import hashlib
 import math
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -45,6 +45,7 @@ __all__ = [
 ]
 
 FORMAT = "harvest-judgments/1"
+_NAMED = re.compile(r".*-([0-9a-f]{16})\.jsonl")
 KINDS = ("gold", "human", "rule", "model")
 
 
@@ -135,9 +136,8 @@ def write_layer(run: str | PathLike[str], layer: Layer, redactor: Redactor | Non
 def put_layer(run: Path, data: bytes, kind: str, author: str) -> Path:
     """Keep the bytes of a layer under the name that belongs to them."""
     slug = re.sub(r"[^a-z0-9]+", "-", author.lower()).strip("-")[:40] or "unknown"
-    digest = hashlib.blake2b(data, digest_size=8, person=b"harvest-layer").hexdigest()
     _folder(run)
-    path = run / "judgments" / f"{kind}-{slug}-{digest}.jsonl"
+    path = run / "judgments" / f"{kind}-{slug}-{_digest(data)}.jsonl"
     if not path.exists():
         try:
             path.parent.mkdir(exist_ok=True)
@@ -174,8 +174,14 @@ def _folder(run: Path) -> Path:
     return folder
 
 
+def _digest(data: bytes) -> str:
+    return hashlib.blake2b(data, digest_size=8, person=b"harvest-layer").hexdigest()
+
+
 def read_layer(path: Path) -> Layer:
-    """One layer. Unlike a file of events it was written whole, so a torn last line is an error here."""
+    """One layer. Unlike a file of events it was written whole, so a torn last line is an error here; so is content
+    that is not what the name says, since a line that is gone would be missed by nobody.
+    """
     rows, torn = read_lines(path)
     if torn:
         raise RunError(torn.partition(": ")[2], place=Place(str(path), len(rows) + 1))
@@ -185,19 +191,65 @@ def read_layer(path: Path) -> Layer:
     check_format(opening.get("format"), FORMAT, place)
     if opening.get("layer") not in KINDS:
         raise RunError(f"{opening.get('layer')!r} is not a kind of layer", place=place, allowed=", ".join(KINDS))
-    names = {key: str(opening.get(key) or "") for key in ("author", "version", "source", "made_at")}
-    return Layer(
-        str(opening["layer"]), **names, judgments=tuple(_judgment(row, at) for at, row in rows[1:]), path=str(path)
-    )
+    names: dict[str, str] = {}
+    for key in ("author", "version", "source", "made_at"):
+        said = opening.get(key)
+        if not isinstance(said, (str, type(None))):
+            raise RunError(f"{key!r} is no text", place=place, allowed="text")
+        names[key] = said or ""
+    judgments = tuple(_judgment(row, at) for at, row in rows[1:])
+    _refuse_twice(judgments, path)
+    _refuse_changed(path)
+    return Layer(str(opening["layer"]), **names, judgments=judgments, path=str(path))
 
 
 def _judgment(row: Mapping[str, Any], place: Place) -> Judgment:
-    about, criterion = row.get("about"), row.get("criterion")
-    if not isinstance(about, dict) or not isinstance(criterion, str) or "value" not in row:
+    about, criterion, note = row.get("about"), row.get("criterion"), row.get("note")
+    if not isinstance(about, dict) or not isinstance(criterion, str) or not criterion or "value" not in row:
         raise RunError("a judgment holds 'about' (an object), 'criterion' (text) and 'value'", place=place)
     if not all(isinstance(item, (str, int)) and not isinstance(item, bool) for item in about.values()):
         raise RunError("'about' holds something that is neither text nor a whole number", place=place)
-    return Judgment(about, criterion, row["value"], str(row.get("note") or ""))
+    if not isinstance(note, (str, type(None))):
+        raise RunError("'note' is no text", place=place, allowed="text")
+    # What is about no turn, for a slip in one of these, would be in no score and be missed by nobody.
+    for key, (allowed, is_right) in _ABOUT.items():
+        if key in about and not is_right(about[key]):
+            raise RunError(f"{key!r} in 'about' is {str(about[key])[:40]!r}", place=place, allowed=allowed)
+    if ("start" in about) != ("end" in about) or ("start" in about and about["start"] > about["end"]):
+        raise RunError("a span in 'about' is no span", place=place, allowed="'start' and 'end', the end not before it")
+    return Judgment(about, criterion, row["value"], note or "")
+
+
+_ABOUT: Mapping[str, tuple[str, Callable[[object], bool]]] = {
+    "trial": ("text: the trial's identity", lambda value: isinstance(value, str)),
+    "attempt": ("a whole number from 1", lambda value: isinstance(value, int) and value >= 1),
+    "turn": ("a whole number from 1", lambda value: isinstance(value, int) and value >= 1),
+    "speaker": ("system or user", lambda value: value in ("system", "user")),
+    "start": ("a whole number from 0", lambda value: isinstance(value, int) and value >= 0),
+    "end": ("a whole number from 0", lambda value: isinstance(value, int) and value >= 0),
+    "system": ("text", lambda value: isinstance(value, str)),
+}
+
+
+def _refuse_twice(judgments: Iterable[Judgment], path: Path) -> None:
+    """One layer is one opinion: of two values for one thing, one would be lost."""
+    seen: dict[tuple[object, ...], int] = {}
+    for number, judgment in enumerate(judgments, 2):
+        first = seen.setdefault((judgment.criterion, frozenset(judgment.about.items())), number)
+        if first != number:
+            raise RunError(
+                f"the same is judged in line {first}, by {judgment.criterion}", place=Place(str(path), number)
+            )
+
+
+def _refuse_changed(path: Path) -> None:
+    named = _NAMED.fullmatch(path.name)
+    if named and _digest(path.read_bytes()) != named[1]:
+        raise RunError(
+            "this layer was changed after it was written: its content is not what its name says",
+            place=Place(str(path)),
+            advice="restore it; or, if the change is meant, rename it so that its name ends in no such number",
+        )
 
 
 def gold_judgments(

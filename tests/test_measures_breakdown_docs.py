@@ -29,23 +29,22 @@ def test_every_example_prints_what_the_page_shows() -> None:
     assert result.failed == 0
 
 
-@pytest.mark.parametrize(
-    ("command", "file", "first"),
-    [
-        (breakdown_command.command, DATA / "dbdc3_en", "accuracy"),
-        (helpdesk_command.command, DATA / "stc3" / "stc3_test_gold_counts.json", "NMD(A)"),
-    ],
-)
-def test_the_tables_on_the_page_are_what_the_command_prints_without_its_intervals(command, file, first) -> None:  # type: ignore[no-untyped-def]
-    done = CliRunner().invoke(command, ["eval", str(file), "--replications", "100"], env={"COLUMNS": "122"})
-    assert done.exit_code == 0, done.output
-    printed = [
-        line.split() for line in done.output.splitlines() if line.strip().startswith(("predictor", "baseline: "))
-    ]
-    printed = [words for words in printed if words[0] == "predictor" or words[-1].startswith("0.")]
-    block = re.search(rf"```\n(predictor +{re.escape(first)}.*?)```", TEXT, re.DOTALL)
-    assert block is not None
-    assert [line.split() for line in block[1].splitlines()] == printed
+def test_every_table_on_the_page_is_what_the_command_above_it_prints(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(PAGE.parent.parent)
+    shown = re.findall(r"```console\n\$ harvest (breakdown|helpdesk) (.*?)\n(.*?)```", TEXT, re.DOTALL)
+    assert [group for group, _, _ in shown] == ["breakdown", "helpdesk"]
+    for group, arguments, printed in shown:
+        command = {"breakdown": breakdown_command, "helpdesk": helpdesk_command}[group].command
+        done = CliRunner().invoke(command, arguments.split(), env={"COLUMNS": "80"})
+        assert done.exit_code == 0, done.output
+        assert [line.rstrip() for line in done.output.splitlines()] == printed.splitlines()
+
+
+def test_no_table_of_figures_stands_on_the_page_without_its_command() -> None:
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```$", TEXT, re.DOTALL | re.MULTILINE)
+    figures_in = [text for _, text in blocks if re.search(r"\d\.\d{4}(?!\d)", text)]
+    assert len(figures_in) >= 4
+    assert [text for text in figures_in if not text.startswith(("$ harvest ", ">>> "))] == []
 
 
 def test_every_measure_and_baseline_is_on_the_page() -> None:

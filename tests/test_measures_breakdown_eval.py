@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -92,7 +93,13 @@ def test_the_table_for_people_names_baselines_measures_and_which_way_is_good() -
 def test_all_prints_every_measure_and_each_system_apart() -> None:
     done = harvest("breakdown", "eval", YI, DEV / "IRIS_100.json", "--all", "--replications", "200")
     assert done.returncode == 0
-    for words in ("dialogues of YI_100", "dialogues of IRIS_100", "MSE(O+T,X)", "n/a (n=0)", "rate(B)"):
+    for words in (
+        "dialogues of YI_100",
+        "dialogues of IRIS_100",
+        "MSE(O+T,X)",
+        "n/a                           0",
+        "rate(B)",
+    ):
         assert words in done.stdout
 
 
@@ -199,6 +206,32 @@ def test_a_bad_file_ends_with_2_one_message_and_no_traceback(tmp_path: Path) -> 
         assert "a.json:1:1: neither annotations nor predictions" in done.stderr
         assert "Traceback" not in done.stderr
         assert done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("group", "option"), [("breakdown", "--level"), ("helpdesk", "--level"), ("helpdesk", "--alpha")]
+)
+def test_nan_is_no_level_and_no_weight(group: str, option: str) -> None:
+    done = harvest(group, "eval", STC3 if group == "helpdesk" else YI, option, "nan")
+    assert (done.returncode, "'nan' is no number" in done.stderr) == (2, True)
+
+
+def test_the_table_fits_80_columns_has_an_n_for_every_value_and_the_interval_of_every_other_table() -> None:
+    arguments = ["helpdesk", "eval", str(STC3), "--all", "--replications", "200"]
+    done = subprocess.run(
+        [sys.executable, "-m", "harvest", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "COLUMNS": "80"},
+    )
+    lines = [line.rstrip() for line in done.stdout.splitlines()]
+    assert max(map(len, lines)) <= 80
+    figures = [line for line in lines if line.startswith("   baseline: ")]
+    assert len(figures) == 2 * 2 * 17
+    form = re.compile(r"   baseline: \w+ +(\d\.\d{4} \[\d?\.\d{4}, \d?\.\d{4}\]) +390")
+    assert [line for line in figures if not form.fullmatch(line)] == []
+    assert any("resampled: dialogues" in line for line in lines)
 
 
 def uniform_submission() -> list[dict[str, Any]]:

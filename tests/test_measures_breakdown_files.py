@@ -118,6 +118,19 @@ def test_lines_may_hold_annotations_and_predictions_together_and_the_label_is_th
         ({"b__jsonl": GUESS}, "no annotated turn in"),
         ({"a__jsonl": "\n"}, "a.jsonl: the file holds no line"),
         ({"a__json": "[" * 100_000}, "a.json:1: not valid JSON"),
+        ({"a__json": "9" * 5000}, "a.json:1: not valid JSON: a number of thousands of digits"),
+        (
+            {"a__json": LINE + "\n" + LINE},
+            "a.json:2:1: not valid JSON: Extra data\n  do: give a file of one JSON value a line",
+        ),
+        (
+            {"a__jsonl": LINE.replace("counts", "count") + "\n" + LINE},
+            "a.jsonl:1:1: neither annotations nor predictions",
+        ),
+        (
+            {"a__jsonl": json.dumps({**json.loads(LINE), "probabilites": [1, 0, 0]})},
+            "unknown key 'probabilites': did you mean 'probabilities'?",
+        ),
         ({"a__json": "[" * 900 + "]" * 900}, "a.json:1:2: neither annotations nor predictions"),
         (
             {"a__json": COMPACT, "b__json": LABELS.replace(', "prob-X": 0.25', "")},
@@ -133,6 +146,13 @@ def test_a_bad_breakdown_file_is_told_by_file_line_and_column(tmp_path: Path, fi
     with pytest.raises(InputError) as caught:
         breakdown(tmp_path, **files)
     assert said in str(caught.value).replace(f"{tmp_path}/", "")
+
+
+def test_a_file_of_a_gigabyte_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    with (tmp_path / "a.jsonl").open("wb") as file:
+        file.truncate(2**30)
+    with pytest.raises(InputError, match="larger than 256 MiB"):
+        read_breakdown_files([tmp_path / "a.jsonl"])
 
 
 def test_files_that_are_not_there_not_text_or_empty_folders_are_told(tmp_path: Path) -> None:
@@ -184,6 +204,13 @@ def test_a_part_that_only_some_dialogues_of_a_submission_have_is_missed(tmp_path
         helpdesk(tmp_path, gold__json=gold, mine__json=json.dumps(estimates))
 
 
+def test_what_is_predicted_for_a_question_that_nobody_answered_is_left_out_and_said(tmp_path: Path) -> None:
+    more = ESTIMATE.replace('"quality": {', '"quality": {"B": {"2": 1}, ')
+    material = helpdesk(tmp_path, gold__json=GOLD, mine__json=more)
+    assert material.notes == ("'mine': predictions for the question 'B', which nobody answered, are left out",)
+    assert list(material.submissions[0].estimates["d"].quality or ()) == ["A"]
+
+
 @pytest.mark.parametrize(
     ("gold", "estimate", "said"),
     [
@@ -215,6 +242,14 @@ def test_a_part_that_only_some_dialogues_of_a_submission_have_is_missed(tmp_path
         (GOLD, "[" + ESTIMATE[1:-1] + "," + ESTIMATE[1:], "mine.json:3:108: dialogue 'd' is predicted twice"),
         (GOLD, "[" + ESTIMATE[1:-1] + ', {"id": "e"}]', "mine.json:3:102: neither annotations nor predictions"),
         (ESTIMATE, ESTIMATE, "two submissions|no annotated dialogue"),
+        (GOLD.replace('"A": [', '"nugget": ['), ESTIMATE, "gold.json:4:13: 'nugget' cannot be the name of a question"),
+        (GOLD.replace('"A": [', '"A)\\u001b[31m": ['), ESTIMATE, "cannot be the name of a question"),
+        (GOLD.replace('"A": [', '"": ['), ESTIMATE, "gold.json:4:13: '' cannot be the name of a question"),
+        (
+            OFFICIAL.replace('{"A": 2}', '{"a b": 2}'),
+            ESTIMATE,
+            "gold.json:2:52: 'a b' cannot be the name of a question",
+        ),
     ],
 )
 def test_a_bad_helpdesk_file_is_told_by_file_line_and_column(

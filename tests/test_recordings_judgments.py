@@ -112,6 +112,9 @@ def test_gold_of_several_runs_and_only_of_the_topics_asked_for(tmp_path: Path) -
     assert len(read_gold_layers([one, two])) == 2
 
 
+HEAD = b'{"format": "harvest-judgments/1", "layer": "human", "author": "anna"}\n'
+
+
 @pytest.mark.parametrize(
     ("data", "line", "message"),
     [
@@ -125,6 +128,18 @@ def test_gold_of_several_runs_and_only_of_the_topics_asked_for(tmp_path: Path) -
             "neither text nor a whole number",
         ),
         (b'{"format": "harvest-judgments/1", "layer": "rule"}\n{"about"', 2, "the last line is torn"),
+        (b'{"format": "harvest-judgments/1", "layer": "rule", "author": ["x"]}\n', 1, "'author' is no text"),
+        (HEAD + b'{"about": {}, "criterion": "c", "value": 1} x\n', 2, "not valid JSON: Extra data"),
+        (HEAD + b'{"about": {}, "criterion": "c", "value": NaN}\n', 2, "NaN is not a number in JSON"),
+        (HEAD + b'{"about": {"trial": "a"}, "criterion": "", "value": 1}\n', 2, "a judgment holds"),
+        (HEAD + b'{"about": {"trial": 7}, "criterion": "c", "value": 1}\n', 2, "'trial' in 'about' is '7'"),
+        (HEAD + b'{"about": {"turn": "1"}, "criterion": "c", "value": 1}\n', 2, "'turn' in 'about' is '1'"),
+        (HEAD + b'{"about": {"turn": 0}, "criterion": "c", "value": 1}\n', 2, "'turn' in 'about' is '0'"),
+        (HEAD + b'{"about": {"speaker": "me"}, "criterion": "c", "value": 1}\n', 2, "'speaker' in 'about' is 'me'"),
+        (HEAD + b'{"about": {"start": 3}, "criterion": "c", "value": 1}\n', 2, "a span in 'about' is no span"),
+        (HEAD + b'{"about": {"start": 3, "end": 2}, "criterion": "c", "value": 1}\n', 2, "a span in 'about'"),
+        (HEAD + b'{"about": {}, "criterion": "c", "value": 1, "note": 7}\n', 2, "'note' is no text"),
+        (HEAD + 2 * b'{"about": {"turn": 1}, "criterion": "c", "value": 1}\n', 3, "the same is judged in line 2, by c"),
     ],
 )
 def test_a_damaged_layer_is_named_with_its_line(tmp_path: Path, data: bytes, line: int, message: str) -> None:
@@ -134,3 +149,36 @@ def test_a_damaged_layer_is_named_with_its_line(tmp_path: Path, data: bytes, lin
     with pytest.raises(RunError, match=message) as caught:
         read_layers(tmp_path)
     assert str(caught.value).startswith(f"{path}:{line}")
+
+
+@pytest.mark.parametrize("change", ["a line is gone", "a value is another", "a line is added"])
+def test_a_layer_that_was_changed_by_hand_is_refused_and_one_of_another_name_is_taken(
+    tmp_path: Path, change: str
+) -> None:
+    path = write_layer(tmp_path, LAYER)
+    lines = path.read_bytes().splitlines(keepends=True)
+    more = b'{"about":{"topic":"M002","entity":"e"},"criterion":"gold","value":{"grade":1}}\n'
+    changed = {
+        "a line is gone": lines[:2],
+        "a value is another": [lines[0], lines[1].replace(b"0.75", b"0.25"), *lines[2:]],
+        "a line is added": [*lines, more],
+    }[change]
+    assert changed != lines
+    path.write_bytes(b"".join(changed))
+    with pytest.raises(RunError, match="changed after it was written") as caught:
+        read_layers(tmp_path)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert "restore it" in str(caught.value)
+    path.rename(path.with_name("human-anna-mended.jsonl"))
+    assert len(read_layers(tmp_path)) == 1
+
+
+def test_a_layer_that_links_to_itself_is_told_and_a_copy_of_a_layer_changes_nothing(tmp_path: Path) -> None:
+    path = write_layer(tmp_path, LAYER)
+    copy = path.with_name("copy of a layer.jsonl")
+    copy.write_bytes(path.read_bytes())
+    assert read_layers(tmp_path) == (LAYER, LAYER)
+    loop = path.with_name("loop.jsonl")
+    loop.symlink_to(loop)
+    with pytest.raises(RunError, match="cannot be read"):
+        read_layers(tmp_path)

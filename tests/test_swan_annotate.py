@@ -12,12 +12,13 @@ from pathlib import Path
 import pytest
 
 from harvest.cli.main import main
-from recordings.judgments import read_layers
+from recordings.judgments import Judgment, Layer, read_layers, write_layer
 from recordings.run_folder import read
 from scoring.swan.assessment import assess, of_system
 from scoring.swan.judged import NUGGET, Judgments
 from scoring.swan.schema import load_schema
 
+PAGE = Path(__file__).parent.parent / "docs" / "swan.md"
 SAMPLE = Path(__file__).parent.parent / "recordings" / "samples" / "run-1"
 Annotate = Callable[..., tuple[int, str]]
 
@@ -45,9 +46,9 @@ def annotate(run: Path, capfd: pytest.CaptureFixture[str]) -> Annotate:
 def filled(path: Path, values: Callable[[int, dict[str, str]], str]) -> None:
     """Fill in the column `value` of a sheet."""
     if path.suffix == ".csv":
-        with path.open(newline="", encoding="utf-8") as file:
+        with path.open(newline="", encoding="utf-8-sig") as file:
             rows = list(csv.DictReader(file))
-        with path.open("w", newline="", encoding="utf-8") as file:
+        with path.open("w", newline="", encoding="utf-8-sig") as file:
             writer = csv.DictWriter(file, list(rows[0]))
             writer.writeheader()
             writer.writerows({**row, "value": values(i, row)} for i, row in enumerate(rows))
@@ -112,8 +113,8 @@ def test_rows_without_a_value_are_left_out(tmp_path: Path, annotate: Annotate) -
 def test_the_whole_sheet_shows_nobodys_scores(tmp_path: Path, annotate: Annotate) -> None:
     annotate()
     sheet = tmp_path / "sheet.csv"
-    assert annotate("--export", str(sheet))[0] == 0
-    with sheet.open(newline="", encoding="utf-8") as file:
+    assert annotate("--export", str(sheet), "--criterion", "all")[0] == 0
+    with sheet.open(newline="", encoding="utf-8-sig") as file:
         rows = list(csv.DictReader(file))
     assert {row["criterion"] for row in rows} == {one.name for one in load_schema()}
     assert not any(row["value"] for row in rows)
@@ -171,7 +172,7 @@ def test_a_bad_line_of_json_is_refused_with_line_and_column(tmp_path: Path, anno
     annotate("--export", str(sheet), "--criterion", "Fluency")
     filled(sheet, lambda i, _: "7" if i == 1 else "")
     _, told = annotate("--import", str(sheet), "--author", "anna")
-    column = sheet.read_text(encoding="utf-8").split("\n")[1].index('"value"') + 1
+    column = sheet.read_text(encoding="utf-8").split("\n")[1].index('"value":"7"') + len('"value":') + 1
     assert f"{sheet}:2:{column}: value: '7' is no score" in told
     sheet.write_text('{"criterion": \n', encoding="utf-8")
     assert f"{sheet}:1:" in annotate("--import", str(sheet), "--author", "anna")[1]
@@ -184,6 +185,9 @@ def test_a_bad_line_of_json_is_refused_with_line_and_column(tmp_path: Path, anno
         (("--import", "x.csv", "--author", "a", "--export", "y.csv"), "both given"),
         (("--author", "a"), "go with --import"),
         (("--force",), "go with --export"),
+        (("--sample", "3"), "go with --export"),
+        (("--export", "y.csv", "--seed", "3"), "goes with --sample"),
+        (("--export", "y.csv", "--criterion", "Recoverability", "--schema", "nothing.yaml"), "no such file"),
         (("--import", "not-there.csv", "--author", "a"), "no such file"),
         (("--export", "sheet.xlsx"), "'.xlsx' is no ending of a sheet"),
         (("--schema", "mine"), "no schema called 'mine'"),
@@ -200,4 +204,133 @@ def test_a_sheet_that_is_there_is_not_written_over_unasked(tmp_path: Path, annot
     sheet.write_text("mine")
     code, told = annotate("--export", str(sheet))
     assert (code, "--force" in told, sheet.read_text()) == (2, True, "mine")
-    assert annotate("--export", str(sheet), "--force")[0] == 0
+    assert annotate("--export", str(sheet), "--force", "--criterion", "Fluency")[0] == 0
+
+
+def human(run: Path) -> list[tuple[str, str, int]]:
+    """Author, version and number of judgments of each human layer."""
+    return [(one.author, one.version, len(one.judgments)) for one in read_layers(run) if one.kind == "human"]
+
+
+def test_without_a_criterion_it_lists_them_with_their_rows_and_writes_nothing(
+    tmp_path: Path, annotate: Annotate
+) -> None:
+    code, told = annotate("--export", str(tmp_path / "sheet.csv"))
+    assert code == 2
+    assert re.search(r"^  Correctness +nugget +2 rows$", told, re.MULTILINE)
+    assert re.search(r"^  Adaptability +set +1 rows$", told, re.MULTILINE)
+    assert re.search(r"^  all +50 rows$", told, re.MULTILINE)
+    assert "--criterion NAME for each criterion wanted, or --criterion all" in told
+    assert not list(tmp_path.glob("sheet*"))
+
+
+def test_a_sample_takes_so_many_rows_of_each_criterion_and_says_of_how_many(tmp_path: Path, annotate: Annotate) -> None:
+    sheets = [tmp_path / f"{i}.csv" for i in range(3)]
+    asked = ("--criterion", "Fluency", "--criterion", "Coherence", "--sample", "2", "--seed")
+    told = [annotate("--export", str(sheet), *asked, seed)[1] for sheet, seed in zip(sheets, "449", strict=True)]
+    assert f"4 rows of 6, drawn with seed 4, written to {sheets[0]}" in told[0]
+    assert sheets[0].read_bytes() == sheets[1].read_bytes()
+
+
+def test_nothing_to_score_is_said_and_no_empty_sheet_is_written(run: Path, tmp_path: Path, annotate: Annotate) -> None:
+    for file in run.glob("trials*"):
+        file.write_bytes(b"")
+    code, told = annotate("--export", str(tmp_path / "s.csv"), "--criterion", "Fluency")
+    assert (code, "there is nothing to score by Fluency" in told) == (2, True)
+    assert not (tmp_path / "s.csv").exists()
+
+
+def test_the_same_sheet_twice_is_one_layer_also_under_another_name(
+    run: Path, tmp_path: Path, annotate: Annotate
+) -> None:
+    sheet, copy = tmp_path / "sheet.csv", tmp_path / "sheet (1).csv"
+    annotate("--export", str(sheet), "--criterion", "Fluency")
+    filled(sheet, lambda i, _: "0.5")
+    shutil.copy(sheet, copy)
+    assert "(3 new)" in annotate("--import", str(sheet), "--author", "anna")[1]
+    for again in (sheet, copy):
+        code, told = annotate("--import", str(again), "--author", "anna")
+        assert (code, "nothing new: anna gave all 3 scores before" in told) == (0, True)
+    assert human(run) == [("anna", "", 3)]
+
+
+def test_a_sheet_that_changes_a_score_is_a_new_layer_the_old_one_stays_and_the_newest_counts(
+    run: Path, tmp_path: Path, annotate: Annotate
+) -> None:
+    sheet = tmp_path / "sheet.csv"
+    annotate("--export", str(sheet), "--criterion", "Fluency")
+    filled(sheet, lambda i, _: "" if i == 2 else "0.5")
+    annotate("--import", str(sheet), "--author", "anna")
+    before = {file.name: file.read_bytes() for file in (run / "judgments").iterdir()}
+    filled(sheet, lambda i, _: "1" if i == 0 else "0.5")
+    told = annotate("--import", str(sheet), "--author", "anna")[1]
+    assert "3 scores of anna written to" in told
+    assert "(1 new, 1 changed, 1 as before)" in told
+    assert human(run) == [("anna", "", 2), ("anna", "", 3)]
+    assert all((run / "judgments" / name).read_bytes() == data for name, data in before.items())
+    schema, recorded = load_schema(), read(run)
+    judgments = Judgments.of(read_layers(run), schema)
+    scored = [one for each in recorded.finished for one in assess(each, schema, judgments).scored["Fluency"]]
+    assert [one.value for one in scored] == [1.0, 0.5, 0.5]
+    filled(sheet, lambda i, _: "0" if i == 1 else "")
+    told = annotate("--import", str(sheet), "--author", "anna")[1]
+    assert "2 rows have no value and say nothing" in told
+    judgments = Judgments.of(read_layers(run), schema)
+    scored = [one for each in recorded.finished for one in assess(each, schema, judgments).scored["Fluency"]]
+    assert [one.value for one in scored] == [1.0, 0.0, 0.5]  # what a sheet does not say stays as it was
+
+
+def test_another_guideline_or_another_person_is_a_layer_of_its_own_and_a_note_that_changes_too(
+    run: Path, tmp_path: Path, annotate: Annotate
+) -> None:
+    sheet = tmp_path / "sheet.csv"
+    annotate("--export", str(sheet), "--criterion", "Fluency")
+    filled(sheet, lambda i, _: "0.5")
+    for who in (("anna", "1"), ("anna", "2"), ("ben", "1"), ("anna", "1")):
+        annotate("--import", str(sheet), "--author", who[0], "--version", who[1])
+    assert human(run) == [("anna", "1", 3), ("anna", "2", 3), ("ben", "1", 3)]
+    sheet.write_text(sheet.read_text("utf-8-sig").replace(",0.5,,", ",0.5,hm,", 1), "utf-8")
+    assert "1 with another note" in annotate("--import", str(sheet), "--author", "ben", "--version", "1")[1]
+
+
+def test_agreement_is_told_after_an_import_with_its_n(tmp_path: Path, annotate: Annotate) -> None:
+    sheet = tmp_path / "sheet.csv"
+    annotate("--export", str(sheet), "--criterion", "Fluency", "--criterion", "Correctness")
+    said = {"anna": ["1", "0", "1", "0.5", "0.5"], "ben": ["1", "0", "0", "n/a", "n/a"]}
+    filled(sheet, lambda i, _: said["anna"][i])
+    assert "agreement of" not in annotate("--import", str(sheet), "--author", "anna")[1]
+    filled(sheet, lambda i, _: said["ben"][i])
+    told = annotate("--import", str(sheet), "--author", "ben")[1]
+    shown = re.search(r"^```\n(agreement of .*?)^```", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    assert shown is not None
+    assert shown[1] in told
+    # Fluency: 1 1, 0 0, 1 0. Within: 2/6 · 1; between: 18/30; alpha = 1 - (1/3) / (3/5)
+    assert re.search(r"^  Fluency +equal 67% \(n=3\)  alpha 0\.44 \(n=3\)$", told, re.MULTILINE), told
+    assert re.search(r"^  Correctness +equal 0% \(n=2\)  alpha n/a \(n=0\)$", told, re.MULTILINE), told
+
+
+@pytest.mark.parametrize(
+    ("about", "criterion", "said"),
+    [
+        ({}, "Fluency", "1 judgments are in no score: they are not about what their criterion scores"),
+        ({"trial": TRIAL, "attempt": 1}, "Fluency", "they are not about what their criterion scores"),
+        ({"system": "B", "topic": "M002"}, "Fluency", "they are not about what their criterion scores"),
+        ({"trial": TRIAL, "attempt": 1, "turn": 1}, "Adaptability", "they are not about what their criterion scores"),
+        (
+            {"trial": "ffff", "attempt": 1, "turn": 1},
+            "Fluency",
+            "they are about conversations that are not scored here",
+        ),
+        ({"trial": TRIAL, "attempt": 1, "turn": 1, "speaker": "user"}, "Fluency", "no nugget or turn here"),
+        ({"trial": TRIAL, "attempt": 1, "turn": 1}, "Beauty", "Judgments on Beauty are in no score"),
+    ],
+)
+def test_no_judgment_is_lost_in_silence_when_the_run_is_scored(
+    run: Path, capfd: pytest.CaptureFixture[str], about: dict[str, str | int], criterion: str, said: str
+) -> None:
+    write_layer(run, Layer("human", "anna", judgments=(Judgment(about, criterion, 0.5),)))
+    with pytest.raises(SystemExit) as ended:
+        main(["score", str(run), "--measure", "SWAN"])
+    told = capfd.readouterr()
+    assert not ended.value.code
+    assert said in " ".join((told.out + told.err).split())

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from harvest.annotation_sheet import COLUMNS
+from harvest.sheet_file import LARGEST, LONGEST_CELL
 from scoring.swan.acts import ACTS
 from scoring.swan.rules.registry import RULES, parse_rule
 from scoring.swan.schema import SAMPLINGS, Criterion, load_schema
@@ -51,3 +53,13 @@ def test_every_rule_stands_there_with_its_limits(name: str) -> None:
 )
 def test_every_key_of_a_criterion_is_named(key: str) -> None:
     assert f"`{key}`" in TEXT
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_every_column_of_a_sheet_is_named(name: str) -> None:
+    assert f"`{name}`" in TEXT
+
+
+def test_the_sheet_sizes_on_the_page_are_those_of_the_program() -> None:
+    assert f"up to {LARGEST // 2**20} MiB" in TEXT
+    assert f"after {LONGEST_CELL:,} characters" in TEXT

@@ -77,6 +77,22 @@ def test_a_rule_is_read_back_from_what_it_prints(name: str) -> None:
         ("scorers: [human]", "scorers: [human]\n    weigth: 2", "9:5", "did you mean 'weight'"),
         ("scorers: [human]", "scorers: [human]\n    weight: -1", "9:13", "weight"),
         ("scorers: [human]", "scorers: []", "8:14", "who scores it"),
+        ("scorers: [human]", "scorers: [human]\n    weight: .nan", "9:13", "must be a number"),
+        ("scorers: [human]", "scorers: [human]\n    weight: .inf", "9:13", "must be a number"),
+        ("scorers: [human]", "scorers: [human]\n    weighting: &a uniform", "9:16", "anchor &a is not allowed"),
+        ("scorers: [human]", "scorers: [human]\n    <<: {weight: 2}", "9:5", "merge key"),
+        ("scorers: [human]", "scorers: [human, human]", "8:22", "'human' stands twice"),
+        (
+            "scorers: [human]",
+            "scorers: [human]\n    weighting: " + "last_turn*" * 20 + "last_turn",
+            "9:16",
+            "weighting",
+        ),
+        ("name: Correctness", 'name: "Corr\\nectness"', "5:11", "named on one line"),
+        ("name: Correctness", 'name: "Corr\\e[31m"', "5:11", "named on one line"),
+        ("name: Correctness", "name: Correct(ness)", "5:11", "named on one line"),
+        ("name: Correctness", "name: Nugget", "5:11", "means something else"),
+        ("name: Correctness", "name: all", "5:11", "means something else"),
         ("number: 3", "number: three", "4:13", "a whole number"),
         ("harvest-schema/1", "harvest-schema/2", "1:9", "format"),
     ],
@@ -95,6 +111,24 @@ def test_two_criteria_of_one_name_are_refused(tmp_path: Path) -> None:
     again = ONE[ONE.index("  - number") :].replace("number: 3", "number: 4").replace("Correctness", "correctness")
     with pytest.raises(InputError, match="criterion 1 of the file has the same"):
         load_schema(written(tmp_path, ONE + again))
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("", "the file is empty"),
+        ("- 1\n", "must be a mapping"),
+        (ONE[: ONE.index("criteria")], "missing key 'criteria'"),
+        (ONE[: ONE.index("criteria")] + "criteria: []\n", "one criterion or more"),
+        (ONE[: ONE.index("criteria")] + "criteria:\n", "must be a list"),
+        (ONE + "---\n" + ONE, "a second document"),
+        (ONE.replace("format: harvest-schema/1\n", ""), "missing key 'format'"),
+        ("[" * 5000, "nested deeper"),
+    ],
+)
+def test_a_file_that_is_no_schema_is_refused(tmp_path: Path, text: str, what: str) -> None:
+    with pytest.raises(InputError, match=what):
+        load_schema(written(tmp_path, text))
 
 
 def test_a_schema_that_does_not_exist_is_told_apart_from_a_file() -> None:

@@ -1,6 +1,7 @@
 """A CSV file with the place of every cell, so that a fault in it can be pointed at.
 
-Commas between cells, quotation marks around cells that hold commas, quotation marks (doubled) or line ends; UTF-8.
+Commas between cells (or another separator), quotation marks around cells that hold separators, quotation marks
+(doubled) or line ends.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ from topics.text_file import place_in
 
 __all__ = ["Cell", "csv_line", "csv_rows"]
 
-_PLAIN = re.compile(r"[^,\r\n]*")
-_QUOTED = re.compile(r'[ \t]*"([^"]*(?:""[^"]*)*)"[ \t]*')
-_OPENING = re.compile(r'[ \t]*"')
+_PLAIN = {separator: re.compile(rf"[^{separator}\r\n]*") for separator in ",;\t"}
+_BLANK = {",": r"[ \t]*", ";": r"[ \t]*", "\t": " *"}  # white space that may stand around a quoted cell
+_QUOTED = {separator: re.compile(rf'{blank}"([^"]*(?:""[^"]*)*)"{blank}') for separator, blank in _BLANK.items()}
+_OPENING = {separator: re.compile(rf'{blank}"') for separator, blank in _BLANK.items()}
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _NEEDS_QUOTES = re.compile(r'[,"\r\n]|^\s|\s$')
 
@@ -30,36 +32,40 @@ class Cell:
     column: int
 
 
-def csv_rows(text: str, path: str) -> Iterator[tuple[Cell, ...]]:
-    """The rows of a CSV text, without empty lines. Raises InputError for quotation marks that do not pair."""
+def csv_rows(text: str, path: str, separator: str = ",") -> Iterator[tuple[Cell, ...]]:
+    """The rows of a CSV text, without empty lines. separator: a comma, a semicolon or a tab.
+
+    Raises InputError for quotation marks that do not pair.
+    """
+    unquoted, quotes, opening, ends = _PLAIN[separator], _QUOTED[separator], _OPENING[separator], f"{separator}\r\n"
     position, line, line_start = 0, 1, 0
     row: list[Cell] = []
     while position < len(text) or row:
         start, start_line, column = position, line, position - line_start + 1
-        quoted = _QUOTED.match(text, position)
+        quoted = quotes.match(text, position)
         if quoted:
             value = quoted[1].replace('""', '"')
             position = quoted.end()
             for end in _LINE_END.finditer(quoted[0]):
                 line, line_start = line + 1, start + end.end()
-            if position < len(text) and text[position] not in ",\r\n":
+            if position < len(text) and text[position] not in ends:
                 raise InputError(
                     "text after a closing quotation mark",
                     place=place_in(text, path, position),
                     advice='write a quotation mark inside a quoted cell twice: ""',
                 )
-        elif _OPENING.match(text, position):
+        elif opening.match(text, position):
             raise InputError(
                 "a quotation mark that is never closed",
                 place=Place(path, line, column),
                 advice="close it, or remove it",
             )
         else:
-            plain = _PLAIN.match(text, position)
+            plain = unquoted.match(text, position)
             assert plain is not None
             value, position = plain[0], plain.end()
         row.append(Cell(value.strip(), start_line, column))
-        if text.startswith(",", position):
+        if text.startswith(separator, position):
             position += 1
             continue
         if len(row) > 1 or row[0].text:

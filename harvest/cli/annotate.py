@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
+import asyncio
+import math
+import signal
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 import click
+from rich.console import Console
+from rich.progress import Progress
 
-from harvest.annotation_sheet import Assessed, read_sheet, sheet_rows, write_sheet
+from harvest.annotation_sheet import Assessed, counts, sampled, sheet_rows, write_sheet
+from harvest.annotators import added, agreements, standing
+from harvest.extraction.layer import nugget_judgments
+from harvest.filled_sheet import read_sheet
+from harvest.sheet_file import Row, sheet_ending
+from harvest.terminal import shown
 from recordings.judgments import Judgment, Layer, Target, keep_layer, read_gold_layers, read_layers, write_layer
 from recordings.provenance import stamp, utc_now
+from recordings.redaction import Redactor
 from recordings.run_folder import Run, read
 from scoring.settings import Settings
 from scoring.swan.assessment import Ground, assess
 from scoring.swan.extraction import RULES
 from scoring.swan.judged import NUGGET, Judgments, Precedence
-from scoring.swan.schema import Criterion, Schema, load_schema
+from scoring.swan.schema import Schema, load_schema
+from topics.counting import counted
 from topics.errors import InputError, Place
+from topics.identity import generator
 
 __all__ = ["command"]
 
@@ -28,46 +43,119 @@ __all__ = ["command"]
 @click.option(
     "--export", "sheet", type=click.Path(path_type=Path), metavar="FILE", help="Write a .csv or .jsonl sheet."
 )
-@click.option("--criterion", "names", multiple=True, metavar="NAME", help="With --export: only these; may be repeated.")
+@click.option(
+    "--criterion", "names", multiple=True, metavar="NAME", help="With --export: what to ask; may be repeated, or `all`."
+)
+@click.option(
+    "--sample",
+    type=click.IntRange(1),
+    metavar="N",
+    help="With --export: N rows of each criterion, by chance, every topic with its share.",
+)
+@click.option("--seed", type=click.IntRange(0), help="With --sample: the same seed draws the same rows [0].")
 @click.option("--force", is_flag=True, help="With --export: write over a file that is there.")
 @click.option(
     "--import", "filled", type=click.Path(path_type=Path), metavar="FILE", help="Take a filled-in sheet back."
 )
 @click.option("--author", metavar="NAME", help="With --import: who scored.")
 @click.option("--version", default="", metavar="TEXT", help="With --import: version of the guideline followed.")
+@click.option(
+    "--extract", "model", type=click.Path(path_type=Path), metavar="FILE", help="Let a model extract nuggets."
+)
+@click.option("--endpoint", metavar="NAME", help="With --extract: which of the file's endpoints [nuggets].")
+@click.option("--topic", "only", multiple=True, metavar="ID", help="With --extract: only this; may be repeated.")
+@click.option("--concurrency", type=click.IntRange(1, 1000), help="With --extract: requests at the same time [8].")
+@click.option(
+    "--tries", type=click.IntRange(1, 20), metavar="N", help="With --extract: replies to a passage, if unreadable [2]."
+)
+@click.option("--nuggets", metavar="NAME", help="With --export, --import: whose nuggets are scored [rules].")
 def command(
     run: Path,
     schema: str,
     sheet: Path | None,
     names: tuple[str, ...],
+    sample: int | None,
+    seed: int | None,
     force: bool,
     filled: Path | None,
     author: str | None,
     version: str,
-) -> None:
+    model: Path | None,
+    endpoint: str | None,
+    only: tuple[str, ...],
+    concurrency: int | None,
+    tries: int | None,
+    nuggets: str | None,
+) -> int:
     """Extract nuggets, score them by rule, and exchange sheets with people.
 
-    Without --export and --import, RUN gets the nuggets of every finished conversation and all scores that rules can
-    give, as layers of judgments. Layers are added, never changed: what people scored stays as it is.
+    Without --export, --import and --extract, RUN gets the nuggets of every finished conversation and all scores that
+    rules can give, as layers of judgments. Layers are added, never changed: what people scored stays as it is.
     """
+    if model is not None and (sheet is not None or filled is not None):
+        raise InputError("--extract was given with --export or --import", advice="do one after the other")
+    if model is None and (endpoint or only or concurrency or tries):
+        raise InputError("--endpoint, --topic, --concurrency and --tries go with --extract")
+    if nuggets is not None and sheet is None and filled is None:
+        raise InputError("--nuggets goes with --export and --import")
     if sheet is not None and filled is not None:
         raise InputError("--export and --import were both given", advice="do one after the other")
     if (author is not None or version) and filled is None:
         raise InputError("--author and --version go with --import")
-    if (names or force) and sheet is None:
-        raise InputError("--criterion and --force go with --export")
+    if (names or force or sample is not None) and sheet is None:
+        raise InputError("--criterion, --sample and --force go with --export")
+    if seed is not None and sample is None:
+        raise InputError("--seed goes with --sample")
     if filled is not None and not (author or "").strip():
         raise InputError("nobody says whose scores these are", advice="give --author NAME")
     criteria = load_schema(schema)
     recorded = read(run)
     for sentence in recorded.damage:
         click.echo(f"damage: {sentence}", err=True)
+    if model is not None:
+        return _extract(run, recorded, model, endpoint, only, concurrency, tries or 2)
     if sheet is not None:
-        _export(run, recorded, criteria, sheet, names, force)
+        _export(run, recorded, criteria, sheet, names, sample, seed or 0, force, nuggets or "")
     elif filled is not None:
-        _import(run, recorded, criteria, filled, str(author).strip(), version)
+        _import(run, recorded, criteria, filled, str(author).strip(), version, nuggets or "")
     else:
         _annotate(run, recorded, criteria)
+    return 0
+
+
+def _extract(
+    run: Path,
+    recorded: Run,
+    file: Path,
+    name: str | None,
+    only: tuple[str, ...],
+    concurrency: int | None,
+    tries: int,
+) -> int:
+    """Nuggets by a model, as a layer; 3 where a conversation is not whole."""
+    from harvest.extraction.endpoint_file import read_extraction_endpoint  # brings httpx
+    from harvest.extraction.extracting import account, extract
+
+    topics = {one.key.topic for one in recorded.finished}
+    for topic in only:
+        if topic not in topics:
+            what = f"no finished conversation here is on the topic {topic!r}"
+            raise InputError(what, allowed=", ".join(sorted(topics)))
+    chosen = [one for one in recorded.finished if not only or one.key.topic in only]
+    secrets: set[str] = set()
+    endpoint = read_extraction_endpoint(file, name, secrets, concurrency=concurrency)
+    with Progress(console=Console(stderr=True), transient=True) as shown:
+
+        def watch(total: int) -> Callable[[], None]:
+            task = shown.add_task("passages", total=total)
+            return lambda: shown.advance(task)
+
+        # A scheduler stops us with SIGTERM: what was answered is on disk.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        done = asyncio.run(extract(run, chosen, endpoint, secrets, tries=tries, watch=watch))
+    for sentence in account(done):
+        click.echo(sentence, err=True)
+    return 0 if done.whole else 3
 
 
 def _annotate(run: Path, recorded: Run, schema: Schema) -> None:
@@ -79,21 +167,12 @@ def _annotate(run: Path, recorded: Run, schema: Schema) -> None:
         place = f"written to judgments/{path.name}" if path else "nothing new to write"
         click.echo(f"{layer.author}: {_counted(layer)}, {place}", err=True)
     unscored = [one.name for one in schema if not one.rules]
-    click.echo(f"{len(assessed)} conversations. No rule scores: {', '.join(unscored) or 'none'}", err=True)
+    click.echo(f"{counted(len(assessed), 'conversation')}. No rule scores: {', '.join(unscored) or 'none'}", err=True)
 
 
 def _nuggets(assessed: Iterable[Assessed], now: str) -> Layer:
-    """The nuggets of types F and O of both sides; entities are found anew by their URLs."""
-    found = []
-    for one in assessed:
-        for nugget in one.assessment.nuggets:
-            if nugget.type == "E":
-                continue
-            turn, speaker, start, end = nugget.span
-            target = Target(one.conversation.trial_id, one.conversation.attempt, turn, speaker, start, end)
-            value = {"type": nugget.type, "act": nugget.act} if nugget.act else {"type": nugget.type}
-            more = {"rule": nugget.rule, "version": nugget.version, "position": nugget.position, "text": nugget.text}
-            found.append(Judgment(target.about(), NUGGET, {**value, **more}))
+    """The nuggets of types F and O of both sides."""
+    found = [row for one in assessed for row in nugget_judgments(one.conversation, one.assessment.nuggets)]
     name, _, version = RULES.partition("/")
     return Layer("rule", name, version, "harvest annotate", now, tuple(found))
 
@@ -128,36 +207,106 @@ def _counted(layer: Layer) -> str:
         for judgment in layer.judgments:
             if isinstance(judgment.value, dict):
                 types[str(judgment.value["type"])] += 1
-        return f"{len(layer.judgments)} nuggets ({types['F']} of type F, {types['O']} of type O)"
+        return f"{counted(len(layer.judgments), 'nugget')} ({types['F']} of type F, {types['O']} of type O)"
     criteria = ", ".join(sorted({judgment.criterion for judgment in layer.judgments}))
     return f"{len(layer.judgments)} scores{f' for {criteria}' if criteria else ''}"
 
 
-def _export(run: Path, recorded: Run, schema: Schema, sheet: Path, names: Sequence[str], force: bool) -> None:
+def _export(
+    run: Path,
+    recorded: Run,
+    schema: Schema,
+    sheet: Path,
+    names: tuple[str, ...],
+    sample: int | None,
+    seed: int,
+    force: bool,
+    nuggets: str,
+) -> None:
+    sheet_ending(sheet)
     if sheet.exists() and not force:
         raise InputError(
             "there is such a file already", place=Place(str(sheet)), advice="take another name, or --force"
         )
-    chosen: list[Criterion] = [schema[name] for name in names] or [one for one in schema if one.may_score("human")]
+    assessed = _assessed(run, recorded, schema, nuggets=nuggets)
+    there = counts(assessed, (one for one in schema if one.may_score("human")))
+    if not names:
+        _list_criteria(schema, there)
+        raise InputError(
+            "nobody says what the sheet should ask",
+            allowed="--criterion NAME for each criterion wanted, or --criterion all",
+            advice="begin with one criterion; --sample N takes a part of its rows",
+        )
+    everything = [name.casefold() for name in names] == ["all"]
+    chosen = [schema[name] for name in there] if everything else [schema[name] for name in names]
     barred = [one.name for one in chosen if not one.may_score("human")]
     if barred:
         raise InputError(f"{', '.join(barred)}: not for people to score in the schema {schema.name!r}")
-    count = write_sheet(sheet_rows(_assessed(run, recorded, schema), chosen), sheet)
-    click.echo(f"{count} rows written to {sheet}: fill in 'value' (0 to 1, or n/a), then --import it", err=True)
+    chosen = list(dict.fromkeys(chosen))
+    total = sum(there[one.name] for one in chosen)
+    if not total:
+        raise InputError(f"there is nothing to score by {', '.join(one.name for one in chosen)} in this run")
+    rows: Iterator[Row] = chain.from_iterable(
+        sheet_rows(assessed, one)
+        if sample is None
+        else sampled(sheet_rows(assessed, one), sample, generator(seed, "sheet", one.name))
+        for one in chosen
+    )
+    count = write_sheet(rows, sheet)
+    part = f" of {total}, drawn with seed {seed}," if count < total else ""
+    click.echo(f"{count} rows{part} written to {sheet}: fill in 'value' (0 to 1, or n/a), then --import it", err=True)
 
 
-def _import(run: Path, recorded: Run, schema: Schema, filled: Path, author: str, version: str) -> None:
-    judgments = read_sheet(filled, _assessed(run, recorded, schema), schema)
-    path = write_layer(run, Layer("human", author, version, filled.name, stamp(utc_now()), judgments))
-    click.echo(f"{len(judgments)} scores of {author} written to {path}", err=True)
+def _list_criteria(schema: Schema, there: Mapping[str, int]) -> None:
+    wide = max(map(len, there), default=0)
+    for name, count in there.items():
+        click.echo(f"  {name:<{wide}}  {schema[name].level:<6}  {count:>7} rows", err=True)
+    click.echo(f"  {'all':<{wide}}  {'':<6}  {sum(there.values()):>7} rows", err=True)
 
 
-def _assessed(run: Path, recorded: Run, schema: Schema, *, kept: bool = True) -> list[Assessed]:
+def _import(run: Path, recorded: Run, schema: Schema, filled: Path, author: str, version: str, nuggets: str) -> None:
+    sheet = read_sheet(filled, _assessed(run, recorded, schema, nuggets=nuggets), schema)
+    cleaner = Redactor()  # a note is compared as it would be kept
+    judgments = tuple(replace(one, note=str(cleaner.value(one.note))) for one in sheet.judgments)
+    people = [layer for layer in read_layers(run) if layer.kind == "human"]
+    mine = standing(layer for layer in people if (layer.author, layer.version) == (author, version))
+    news = added(judgments, mine)
+    if news.anything:
+        layer = Layer("human", author, version, filled.name, stamp(utc_now()), judgments)
+        path = write_layer(run, layer)
+        people.append(layer)
+        told = {"new": news.new, "changed": news.changed, "with another note": news.noted, "as before": news.same}
+        parts = ", ".join(f"{count} {what}" for what, count in told.items() if count)
+        click.echo(f"{len(judgments)} scores of {author} written to {path} ({parts})", err=True)
+    else:
+        click.echo(f"nothing new: {author} gave all {len(judgments)} scores before, and they stand", err=True)
+    if sheet.empty:
+        lost = f", {sheet.notes} of them with a note, which is not kept" if sheet.notes else ""
+        click.echo(f"{sheet.empty} rows have no value and say nothing{lost}", err=True)
+    _tell_agreement(people, [one.criterion for one in judgments])
+
+
+def _tell_agreement(people: Sequence[Layer], criteria: Iterable[str]) -> None:
+    names, found = agreements(people, criteria)
+    if not found:
+        return
+    people_named = ", ".join(shown(name, line=True) for name in names)
+    click.echo(f"agreement of {people_named}, where two or more of them judged the same thing:", err=True)
+    wide = max(map(len, found))
+    for name, one in found.items():
+        alpha = "n/a" if math.isnan(one.alpha) else f"{one.alpha:.2f}"
+        click.echo(
+            f"  {name:<{wide}}  equal {100 * one.equal:.0f}% (n={one.things})  alpha {alpha} (n={one.scored})", err=True
+        )
+    click.echo("  alpha: Krippendorff's of the scores; 1 is full agreement, 0 chance, n/a without any spread", err=True)
+
+
+def _assessed(run: Path, recorded: Run, schema: Schema, *, kept: bool = True, nuggets: str = "") -> list[Assessed]:
     """The finished conversations. kept: with the nuggets of the layers there are; otherwise extracted anew."""
     topics = recorded.header.topic_set()
     gold = read_gold_layers([run], topics)
     # Scores that people gave must not keep a rule from saying what it sees, nor change what a sheet lists.
-    only_rules = Precedence((("rule", ""),))
+    only_rules = Precedence((("rule", ""),), nuggets)
     judgments = Judgments.of(read_layers(run), schema, only_rules) if kept else Judgments(only_rules)
     if kept:
         judgments = Judgments(only_rules, layers=judgments.layers)

@@ -10,10 +10,13 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
-from harvest.predictor_figures import predictor_tables
+from harvest.cli.resampling import resampling_options
+from harvest.figures import interval_notes
+from harvest.predictor_figures import predictor_table
 from scoring.annotations.breakdown_files import Counts, read_breakdown_files
 from scoring.annotations.breakdown_scores import BASELINES, breakdown_rows
 from scoring.table import FORMAT
+from topics.counting import counted
 from topics.errors import InputError
 
 __all__ = ["command"]
@@ -49,11 +52,7 @@ def command() -> None:
     show_default=True,
     help="Without --train: a prior knows every other dialogue, or every other system.",
 )
-@click.option("--level", type=click.FloatRange(0.5, 0.9999), default=0.95, show_default=True, help="Of the intervals.")
-@click.option(
-    "--replications", type=click.IntRange(100, 10**6), default=2000, show_default=True, help="Of the bootstrap."
-)
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of bootstrap and annotator halves.")
+@resampling_options(seed="Of bootstrap and annotator halves.")
 @click.option("--all", "every", is_flag=True, help="Print every measure, and each system's dialogues apart.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 def evaluate(
@@ -108,15 +107,14 @@ def evaluate(
     measures = list(dict.fromkeys(row.measure for row in rows)) if every else _FIRST
     for scope in dict.fromkeys(row.topic_type for row in rows) if every else (None,):
         here = [row for row in rows if row.topic_type == scope]
-        for table in predictor_tables(
-            here, measures, width=people.width, title=f"dialogues of {scope}" if scope else ""
-        ):
-            people.print(table)
+        people.print(predictor_table(here, measures, title=f"dialogues of {scope}" if scope else ""))
     turns, dialogues = len(material.gold), len({turn.dialogue for turn in material.gold})
     people.print(
-        f"[dim]{turns} turns of {dialogues} dialogues. Accuracy, P, R and F1: 1 is good; JSD (bits) and MSE: 0 is good."
-        f" Intervals ({level:.0%}) resample dialogues.[/]"
+        f"[dim]{counted(turns, 'turn')} of {counted(dialogues, 'dialogue')}. Accuracy, P, R and F1: 1 is good; "
+        "JSD (bits) and MSE: 0 is good. n: turns; of P labels given, of R gold labels, of F1 turns with either.[/]"
     )
+    for line in interval_notes([row for row in rows if row.measure in measures]):
+        people.print(line)
     if not every:
         people.print("[dim]Other groupings, precision, recall and each system apart: --all, or --json[/]")
     present = {row.system for row in rows}

@@ -14,6 +14,8 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from harvest.cli.resampling import NumberRange, resampling_options
+from harvest.figures import interval_notes, shown_with_interval
 from harvest.terminal import shown
 from scoring.notation import parse
 from scoring.rankings.groups import Scale, named_files, read_groups
@@ -26,7 +28,7 @@ from topics.identity import generator
 
 __all__ = ["command"]
 
-_NAME_WIDTH, _CELL_WIDTH = 30, 24
+_NAME_WIDTH, _CELL_WIDTH = 26, 28
 _ORDER = ("ERR", "iRBU", "GFR", "GF")
 _GAIN = re.compile(r"L([0-9]{1,3})=([0-9]{1,9}(?:\.[0-9]{1,9})?|\.[0-9]{1,9})")
 _SPREAD = ("--membership", "--gold", "--run", "--ordinal", "--nominal")
@@ -73,10 +75,8 @@ def _gains(context: click.Context, parameter: click.Parameter, value: str | None
 @click.option("--cutoff", type=click.IntRange(1), metavar="N", help="Documents of a list that count [all].")
 @click.option("--ordinal", multiple=True, metavar="SET…", help="Sets whose groups have an order.")
 @click.option("--nominal", multiple=True, metavar="SET…", help="Sets whose groups have none.")
-@click.option("--persistence", type=click.FloatRange(0, 1, min_open=True), default=0.99, help="p of iRBU [0.99].")
-@click.option("--level", type=click.FloatRange(0.5, 0.9999), default=0.95, help="Of the intervals [0.95].")
-@click.option("--replications", type=click.IntRange(100, 10**6), default=2000, help="Bootstrap replications [2000].")
-@click.option("--seed", type=click.IntRange(0), default=0, help="Of the bootstrap [0].")
+@click.option("--persistence", type=NumberRange(0, 1, min_open=True), default=0.99, help="p of iRBU [0.99].")
+@resampling_options()
 @click.option("--all", "every", is_flag=True, help="Print every topic too.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 def command(
@@ -137,10 +137,8 @@ def _print(console: Console, scores: ListScores, *, every: bool) -> None:
             console.print(Text(title, style="bold"))
             console.print(_table(here, systems[start : start + a_table]))
         console.print(f"[dim]n: {counted}[/]")
-    made = next((row for row in rows if row.interval), None)
-    if made is not None and made.level is not None:
-        how = f"[low, high]: {100 * made.level:g}% {made.interval}, resampled: {made.resampled}"
-        console.print(Text(how, style="dim"))
+    for line in interval_notes([row for row in rows if row.topic is None]):
+        console.print(line)
     gains = ", ".join(f"L{grade}={gain:g}" for grade, gain in scores.settings.gains.items())
     console.print(f"[dim]gains: {gains}; all measures from 0 to 1, 1 is good[/]")
     for note in scores.notes:
@@ -169,13 +167,6 @@ def _table(rows: Sequence[ScoreRow], systems: Sequence[str]) -> Table:
         line = [Text(measure)]
         for system in systems:
             row = cells.get((measure, system))
-            line += [Text(_value(row) if row else ""), Text(str(row.n) if row else "")]
+            line += [Text(shown_with_interval(row) if row else ""), Text(str(row.n) if row else "")]
         table.add_row(*line)
     return table
-
-
-def _value(row: ScoreRow) -> str:
-    value = "n/a" if row.value != row.value else f"{row.value:.4f}"
-    if row.low != row.low:
-        return value
-    return value + f" [{row.low:.3f}, {row.high:.3f}]".replace("[0.", "[.").replace(", 0.", ", .")

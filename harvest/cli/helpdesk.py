@@ -9,10 +9,13 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
-from harvest.predictor_figures import predictor_tables
+from harvest.cli.resampling import NumberRange, resampling_options
+from harvest.figures import interval_notes
+from harvest.predictor_figures import predictor_table
 from scoring.annotations.helpdesk_files import read_helpdesk_files
 from scoring.annotations.helpdesk_scores import helpdesk_rows
 from scoring.table import FORMAT
+from topics.counting import counted
 
 __all__ = ["command"]
 
@@ -28,13 +31,9 @@ def command() -> None:
 @command.command("eval")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
 @click.option(
-    "--alpha", type=click.FloatRange(0, 1), default=0.5, show_default=True, help="Weight of the customer's blocks."
+    "--alpha", type=NumberRange(0, 1), default=0.5, show_default=True, help="Weight of the customer's blocks."
 )
-@click.option("--level", type=click.FloatRange(0.5, 0.9999), default=0.95, show_default=True, help="Of the intervals.")
-@click.option(
-    "--replications", type=click.IntRange(100, 10**6), default=2000, show_default=True, help="Of the bootstrap."
-)
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the bootstrap.")
+@resampling_options()
 @click.option("--all", "every", is_flag=True, help="Print every measure, with -log2 of the means.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 def evaluate(
@@ -74,11 +73,9 @@ def evaluate(
             for name in measures
             if name.startswith(_LAST) or (name.startswith(_FIRST) and not name.startswith("-log2"))
         ]
-    for table in predictor_tables(rows, measures, width=people.width):
-        people.print(table)
-    people.print(
-        f"[dim]{len(material.gold)} dialogues. Means of divergences: 0 is good. Intervals ({level:.0%}) resample"
-        f" dialogues.[/]"
-    )
+    people.print(predictor_table(rows, measures))
+    people.print(f"[dim]{counted(len(material.gold), 'dialogue')}. Means of divergences: 0 is good. n: dialogues.[/]")
+    for line in interval_notes([row for row in rows if row.measure in measures]):
+        people.print(line)
     for note in notes:
         people.print(f"note: {escape(note)}")

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal
 
@@ -31,6 +32,7 @@ _KINDS = (
     '{"dialogues": […]}, {"dialogue-id": …, "turns": […]} with "annotations" or "labels", '
     'or lines {"dialogue": …, "turn": …} with "counts" or "probabilities"'
 )
+_OURS = ("dialogue", "turn", "system", "counts", "probabilities", "label")
 _TOLERANCE = 1e-6 * (1 + 1e-6)  # as scoring.divergences has it
 
 
@@ -183,6 +185,10 @@ def _take_official(value: JsonValue, file: Path, name: str, collected: _Collecte
 
 
 def _take_line(value: JsonValue, name: str, collected: _Collected) -> None:
+    for key in value.keys():  # noqa: SIM118  no mapping
+        close = [] if key in _OURS else get_close_matches(key, _OURS, n=1)
+        if close and not value.has(close[0]):
+            raise value[key].error(f"unknown key {key!r}: did you mean {close[0]!r}?", allowed=", ".join(_OURS))
     dialogue, turn = value["dialogue"].text(), value["turn"].index()
     if value.has("counts"):
         system = value["system"].text() if value.has("system") else ""

@@ -191,10 +191,14 @@ def _rows(
     units = list(dict.fromkeys(here))
     place = {unit: number for number, unit in enumerate(units)}
     rows = np.array([place[dialogue] for dialogue in here], dtype=np.int64)
-    for figure in found:
-        above = np.bincount(rows, weights=figure.above, minlength=len(units))[:, None]
-        below = np.bincount(rows, weights=figure.below, minlength=len(units))[:, None]
-        interval = _told(resampler.ratio(units, above, below))
+    if not found:
+        return
+    above, below = (
+        np.stack([np.bincount(rows, weights=side, minlength=len(units)) for side in sides], axis=1)
+        for sides in ([figure.above for figure in found], [figure.below for figure in found])
+    )
+    intervals = resampler.ratios(units, above[:, None], below[:, None])
+    for column, (figure, interval) in enumerate(zip(found, map(_told, intervals), strict=True)):
         yield ScoreRow(
             measure=figure.measure,
             system=name,
@@ -203,7 +207,7 @@ def _rows(
             trial=None,
             value=figure.value,
             n=figure.n,
-            topics=int((below > 0).sum()),
+            topics=int((below[:, column] > 0).sum()),
             low=interval.low,
             high=interval.high,
             level=None if math.isnan(interval.low) else level,

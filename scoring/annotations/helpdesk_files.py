@@ -12,6 +12,7 @@ A `*.jsonl` file holds the same objects, one a line. A turn of these files is a 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -107,6 +108,10 @@ def read_helpdesk_files(paths: Sequence[Path]) -> HelpdeskMaterial:
     for name, claims in collected.claims.items():
         submission, extra = _submission(name, claims, collected.gold)
         submissions.append(submission)
+        answered = {question for dialogue in collected.gold.values() for question in dialogue.quality}
+        asked = [key for claim in claims if submission.quality for key in claim["quality"].keys()]  # noqa: SIM118
+        for question in dict.fromkeys(key for key in asked if key not in answered):
+            notes.append(f"{name!r}: predictions for the question {question!r}, which nobody answered, are left out")
         if extra:
             notes.append(f"{name!r}: {extra} dialogues that nobody annotated are left out")
     return HelpdeskMaterial(tuple(collected.gold.values()), tuple(submissions), tuple(notes))
@@ -142,8 +147,18 @@ def _compact(value: JsonValue, types: Mapping[str, tuple[str, ...]], levels: tup
     quality: dict[str, Row] = {}
     if value.has("quality"):
         asked = value["quality"]
-        quality = {key: _counted(asked[key], levels) for key in asked.keys()}  # noqa: SIM118
+        quality = {_question(asked, key): _counted(asked[key], levels) for key in asked.keys()}  # noqa: SIM118
     return AnnotatedDialogue(value["id"].text(), sides, nuggets, quality, types, levels)
+
+
+def _question(value: JsonValue, name: str) -> str:
+    """The name of a question, which stands in the names of its figures: NMD(A)."""
+    if not name or not name.isprintable() or re.search(r"[(),=\s]", name) or name == "nugget":
+        raise value.error(
+            f"{name[:40]!r} cannot be the name of a question",
+            allowed="a word without ( ) , = or white space, and not 'nugget'",
+        )
+    return name
 
 
 def _counted(value: JsonValue, names: tuple[str, ...]) -> Row:
@@ -175,7 +190,7 @@ def _official(value: JsonValue) -> AnnotatedDialogue:
             level = str(entry.value)
             if level not in LEVELS:
                 raise entry.error(f"{level} is no level", allowed=", ".join(LEVELS))
-            quality.setdefault(question, [0] * len(LEVELS))[LEVELS.index(level)] += 1
+            quality.setdefault(_question(entry, question), [0] * len(LEVELS))[LEVELS.index(level)] += 1
     nuggets = tuple(_shared(value["annotations"], block) for block in blocks)
     levels = {question: _shared(value["annotations"], counts) for question, counts in quality.items()}
     return AnnotatedDialogue(value["id"].text(), sides, nuggets, levels, types, LEVELS)

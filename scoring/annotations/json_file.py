@@ -12,12 +12,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from json import JSONDecoder
 from os import PathLike, fspath
+from pathlib import Path
 
 from recordings.json_text import read_bytes
 from topics.errors import InputError, Place
 from topics.text_file import decoded, place_in
 
-__all__ = ["JsonValue", "read_json", "read_json_text"]
+__all__ = ["LARGEST", "JsonValue", "read_json", "read_json_text"]
+
+LARGEST = 256 * 2**20
+"""Bytes. A file takes some ten times as much memory while it is read."""
 
 _Loc = tuple[str | int, ...]
 _SPACE = " \t\r\n"
@@ -44,16 +48,25 @@ class JsonValue:
     def path(self) -> str:
         return self._source.path
 
-    def error(self, what: str, *, allowed: str | None = None, advice: str | None = None) -> InputError:
-        """A fault of this value, ready to raise, with its place in the file."""
+    @property
+    def line(self) -> int:
+        """The line of the file on which the text begins that this value is in."""
+        return self._source.line
+
+    @property
+    def place(self) -> Place:
+        """Where it stands in the file. The text is walked for it, so ask only where it is to be told."""
         source, at = self._source, 0
         for loc, key, start in _walk(source.text):
             if loc == self.loc and not key:
                 at = start
                 break
         place = place_in(source.text, source.path, at)
-        here = Place(source.path, place.line + source.line - 1, place.column)
-        return InputError(what, place=here, allowed=allowed, advice=advice)
+        return Place(source.path, place.line + source.line - 1, place.column)
+
+    def error(self, what: str, *, allowed: str | None = None, advice: str | None = None) -> InputError:
+        """A fault of this value, ready to raise, with its place in the file."""
+        return InputError(what, place=self.place, allowed=allowed, advice=advice)
 
     def has(self, key: str) -> bool:
         return isinstance(self.value, dict) and key in self.value
@@ -103,21 +116,36 @@ class JsonValue:
         return found
 
 
-def read_json(path: str | PathLike[str]) -> list[JsonValue]:
+def read_json(path: str | PathLike[str]) -> Iterator[JsonValue]:
     """The values in the file: one for each line of `*.jsonl` that is not empty, else one. Raises InputError."""
     name = fspath(path)
-    return read_json_text(decoded(read_bytes(path), name, "JSON"), name)
+    data = _bytes(path)
+    yield from read_json_text(decoded(data, name, "JSON"), name)
 
 
-def read_json_text(text: str, path: str) -> list[JsonValue]:
+def _bytes(path: str | PathLike[str]) -> bytes:
+    size = Path(path).stat().st_size if Path(path).is_file() else 0
+    if size > LARGEST:
+        raise InputError(
+            f"larger than {LARGEST // 2**20} MiB", place=Place.of(path), advice="give it in several files, by dialogue"
+        )
+    return read_bytes(path)
+
+
+def read_json_text(text: str, path: str) -> Iterator[JsonValue]:
     """As `read_json`, of text that is already there; `path` says whether it has one value a line."""
-    if not path.endswith(".jsonl"):
-        return [_parsed(_Source(path, text, 1))]
-    lines = text.split("\n")  # not splitlines: U+2028 may stand inside a JSON string
-    found = [_parsed(_Source(path, line, number)) for number, line in enumerate(lines, 1) if line.strip()]
-    if not found:
+    if not path.lower().endswith(".jsonl"):
+        yield _parsed(_Source(path, text, 1))
+        return
+    empty, start, number = True, 0, 0
+    while start < len(text):
+        end = text.find("\n", start)  # not splitlines: U+2028 may stand inside a JSON string
+        line, start, number = text[start : end if end >= 0 else None], end + 1 if end >= 0 else len(text), number + 1
+        if line.strip():
+            empty = False
+            yield _parsed(_Source(path, line, number))
+    if empty:
         raise InputError("the file holds no line", place=Place(path))
-    return found
 
 
 def _parsed(source: _Source) -> JsonValue:
@@ -125,11 +153,22 @@ def _parsed(source: _Source) -> JsonValue:
         value = json.loads(source.text, object_pairs_hook=_object)
     except json.JSONDecodeError as fault:
         place = Place(source.path, source.line + fault.lineno - 1, fault.colno)
-        raise InputError(f"not valid JSON: {fault.msg}", place=place) from None
+        lines = fault.msg == "Extra data" and not source.path.lower().endswith(".jsonl")
+        raise InputError(
+            f"not valid JSON: {fault.msg}",
+            place=place,
+            advice="give a file of one JSON value a line a name that ends in .jsonl" if lines else None,
+        ) from None
     except _RepeatedKeyError:
         raise _repeated(source) from None
-    except (ValueError, RecursionError) as fault:
-        raise InputError(f"not valid JSON: {fault}", place=Place(source.path, source.line)) from None
+    except ValueError:  # Python reads no whole number of more digits than it could write
+        raise InputError(
+            "not valid JSON: a number of thousands of digits", place=Place(source.path, source.line)
+        ) from None
+    except RecursionError:
+        raise InputError(
+            "not valid JSON: lists or objects inside one another without end", place=Place(source.path, source.line)
+        ) from None
     return JsonValue(value, (), source)
 
 

@@ -8,6 +8,7 @@ looks at, the sampling it needs, who or what may score it, and its weights.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import resources
@@ -27,8 +28,10 @@ from topics.text_file import decoded
 __all__ = ["FORMAT", "SAMPLINGS", "Criterion", "Schema", "load_schema", "read_schema", "shipped_schemas"]
 
 FORMAT = "harvest-schema/1"
+_STEERING = re.compile(r"[(),=*]")
 Level = Literal["nugget", "turn", "set"]
 JUDGES = ("human", "model")
+_RESERVED = ("all", "extraction", "gold", "nugget")  # `--criterion all`; what judgments that are no scores are called
 
 SAMPLINGS: Mapping[str, str] = MappingProxyType(
     {
@@ -110,7 +113,7 @@ class _CriterionFile(StrictModel):
     sampling: str = "any"
     scorers: tuple[str, ...]
     weight: float = Field(default=1.0, ge=0, le=1e6)
-    weighting: str = "uniform"
+    weighting: str = Field(default="uniform", max_length=200)
 
 
 class _SchemaFile(StrictModel):
@@ -131,11 +134,23 @@ def read_schema(document: Document) -> Schema:
             first = seen.setdefault((key, value), i)
             if first != i:
                 raise document.error(("criteria", i, key), f"{key}: criterion {first + 1} of the file has the same")
-        if one.name != one.name.strip() or one.name.isdecimal():
-            raise document.error(("criteria", i, "name"), "name: a name that is a number, or has white space around it")
+        _check_name(document, ("criteria", i, "name"), one.name)
     return Schema(
         file.name, tuple(_criterion(document, ("criteria", i), one) for i, one in enumerate(file.criteria)), file.about
     )
+
+
+def _check_name(document: Document, loc: Loc, name: str) -> None:
+    if name != name.strip() or name.isdecimal():
+        raise document.error(loc, "name: a name that is a number, or has white space around it")
+    if name.casefold() in _RESERVED:
+        raise document.error(loc, f"name: {name!r} means something else in judgments", advice="take another name")
+    if not name.isprintable() or _STEERING.search(name):
+        raise document.error(
+            loc,
+            "name: a criterion is named on one line, and as in WAN(Correctness)",
+            allowed="letters and other characters, but no line end and none of ( ) , = *",
+        )
 
 
 def _criterion(document: Document, loc: Loc, one: _CriterionFile) -> Criterion:
@@ -147,7 +162,9 @@ def _criterion(document: Document, loc: Loc, one: _CriterionFile) -> Criterion:
             allowed="nuggets: F, O or both",
         )
     if one.sampling not in SAMPLINGS:
-        raise document.error((*loc, "sampling"), f"sampling: {one.sampling!r} is none", allowed=", ".join(SAMPLINGS))
+        raise document.error(
+            (*loc, "sampling"), f"sampling: {one.sampling!r} is not known", allowed=", ".join(SAMPLINGS)
+        )
     try:
         weighting = parse_weighting(one.weighting)
     except ValueError as fault:
@@ -158,6 +175,8 @@ def _criterion(document: Document, loc: Loc, one: _CriterionFile) -> Criterion:
         raise document.error((*loc, "scorers"), "scorers: who scores it?", allowed=f"{', '.join(JUDGES)}, or a rule")
     judges, rules = [], []
     for i, scorer in enumerate(one.scorers):
+        if scorer in one.scorers[:i]:
+            raise document.error((*loc, "scorers", i), f"scorers: {scorer!r} stands twice", advice="keep one of them")
         if scorer in JUDGES:
             judges.append(scorer)
             continue

