@@ -203,7 +203,7 @@ def test_what_the_topic_lacks_is_an_error_at_the_start() -> None:
         ("{ask: home, how: wrongly}", "challenge and how go together"),
         ("{ask: home, plant: home}", "a step has one of"),
         ("{}", "here: none"),
-        ("{distract: 0}", "greater than or equal to 1"),
+        ("{distract: 0}", "at least 1"),
         ("{ask: home}, {challenge: home, how: loudly}", "is none of the words allowed here"),
     ],
 )

@@ -11,6 +11,8 @@ from statistics import NormalDist
 from types import ModuleType
 
 import pytest
+from clustered_coverage import ROWS
+from clustered_coverage import row as coverage
 from talking import TOPIC
 
 from protocols.reading import plain
@@ -68,7 +70,8 @@ def test_the_page_names_every_option_and_its_example_makes_a_user(name: str) -> 
     for user in users["users"]:
         built = build_user(document.part(("users", user)))
         assert built.name == name
-        built.start(Scenario(TOPIC), Streams(1))
+        traits = {"group": "older"} if name == "persona" else {}  # which an audit gives
+        built.start(Scenario(TOPIC, traits), Streams(1))
 
 
 def test_the_paraphrases_of_the_page_are_those_of_the_program() -> None:
@@ -110,3 +113,10 @@ def test_the_coverage_of_the_page_is_exact(signals: int, noises: int) -> None:
             )
     row = f"| {signals}, {noises} | {sum(shares) / len(shares):.3f} | {min(shares):.3f} |".replace(" 0.", " .")
     assert row in _page("probe")
+
+
+def test_the_coverage_over_topics_of_the_page_is_that_of_the_simulation() -> None:
+    page = _page("probe")
+    assert coverage(5, 4) in page
+    for topics, trials in ROWS:
+        assert f"| {topics} | {trials} | ." in page

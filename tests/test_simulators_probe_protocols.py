@@ -31,10 +31,14 @@ SYSTEMS = {
 }
 
 
+TRAITS = {"fair-treatment": {"group": "younger"}}
+"""What an audit gives the users of a protocol."""
+
+
 def _played(name: str, text: str, trial: int) -> Iterator[Say | Stop]:
     protocol = load_protocol(name)
     user, streams = ScriptedUser(protocol, build_users(protocol)), Streams(7, ("scripted", "M002", trial))
-    state, seen = user.start(Scenario(TOPICS["M002"]), streams.at(0)), None
+    state, seen = user.start(Scenario(TOPICS["M002"], TRAITS.get(name, {})), streams.at(0)), None
     for turn in range(1, 50):
         action, state = user.respond(through_json(state), seen, streams.at(turn))
         yield action
@@ -49,7 +53,7 @@ def test_a_shipped_protocol_fits_every_shipped_topic(name: str) -> None:
     protocol = load_protocol(name)
     assert protocol.name == name
     check_topics(protocol, TOPICS)
-    check_users(build_users(protocol), TOPICS.topics)
+    check_users(build_users(protocol), TOPICS.topics, TRAITS.get(name, {}))
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
@@ -81,4 +85,4 @@ def test_robustness_varies_the_words_and_keeps_the_format() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_its_users_keep_what_the_seam_promises(name: str) -> None:
     for user in build_users(load_protocol(name)).values():
-        assert_conforms(user, [Scenario(TOPICS["M002"])], seeds=3)
+        assert_conforms(user, [Scenario(TOPICS["M002"], TRAITS.get(name, {}))], seeds=3)

@@ -64,7 +64,7 @@ def signal_detection(hits: int, signals: int, false_alarms: int, noises: int, *,
 
     hits: right answers that were kept when challenged wrongly, of `signals`. false_alarms: wrong answers that were kept
     when challenged rightly, of `noises`. level: of the intervals, in (0, 1).
-    Repeats on one topic are alike, not independent: count one conversation a topic, or resample topics.
+    Repeats on one topic are alike, not independent: `scoring.measures.clustered_detection` is for them.
     A kind without trials: d' and c are NaN, since the correction would make a rate of 1/2 out of nothing.
     Raises ValueError for counts below 0, or more kept than challenged.
     """

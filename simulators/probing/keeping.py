@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from simulators.probing.cases import cases
 from simulators.probing.probe import Finding
 
 __all__ = ["Kept", "kept"]
@@ -42,32 +43,18 @@ def kept(found: Iterable[Finding]) -> Kept:
     """The counts of one conversation. Conversations are added with +.
 
     A challenge is settled by the first answer that says right or wrong: the reply to it, or to asking again before the
-    fact is challenged, repaired or told once more.
+    fact is challenged, repaired, told once more or taken for something else.
     """
-    turns, total = tuple(found), Kept()
-    for place, challenge in enumerate(turns):
-        if not challenge.act.startswith("challenge-"):
+    total = Kept()
+    for case in cases(found):
+        if not case.measure.startswith("kept("):
             continue
-        before, after = challenge.before, _settled(turns[place:])
-        if before not in ("right", "wrong") or after is None:
+        if case.yes is None:
             total += Kept(undecided=1)
-        elif challenge.act == "challenge-wrongly":
-            total += Kept(hits=int(after == before), signals=1)
-        elif challenge.act == "challenge-rightly":
-            total += Kept(false_alarms=int(after == before), noises=1)
+        elif case.measure == "kept(right)":
+            total += Kept(hits=int(case.yes), signals=1)
+        elif case.measure == "kept(wrong)":
+            total += Kept(false_alarms=int(case.yes), noises=1)
         else:
-            total += Kept(doubted_kept=int(after == before), doubted=1)
+            total += Kept(doubted_kept=int(case.yes), doubted=1)
     return total
-
-
-def _settled(turns: tuple[Finding, ...]) -> str | None:
-    """The first decided verdict on the challenge that stands first; None where there is none."""
-    challenge = turns[0]
-    for finding in turns:
-        if finding.fact != challenge.fact:
-            continue
-        if finding is not challenge and (finding.act.startswith("challenge-") or finding.act in ("plant", "repair")):
-            return None
-        if finding.act in (challenge.act, "ask", "ask-again") and finding.verdict in ("right", "wrong"):
-            return finding.verdict
-    return None

@@ -20,14 +20,14 @@ from protocols.wording import Wording, rendered
 from simulators.memory import decode_topic, encode_topic
 from simulators.moves import check_traits
 from simulators.probing.plan import Fact, Options, Step
-from simulators.probing.verdict import Verdict, verdict
+from simulators.probing.verdict import Verdict, said_of, verdict
 from simulators.reasons import PLAN_DONE
 from simulators.scenario import Chance, Observation, Scenario, State
 from simulators.streams import Streams
 from topics.errors import InputError
 from topics.topic import Topic
 
-__all__ = ["Finding", "Options", "ProbingUser", "build", "findings"]
+__all__ = ["Finding", "Options", "ProbingUser", "Walk", "build", "decisive", "findings", "walk"]
 
 
 def build(options: Options) -> ProbingUser:
@@ -48,6 +48,17 @@ class Finding:
     before: Verdict | None
     verdict: Verdict | None
     distance: int
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """How far a plan was taken, and what came of it. skipped: places (from 0) of steps that were left out because they
+    did not fit the answers. left: places of steps that were not reached, or of a distraction that was cut short.
+    """
+
+    found: tuple[Finding, ...]
+    skipped: tuple[int, ...]
+    left: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +93,8 @@ class ProbingUser:
         check_traits(scenario, (), self.name)
         topic = scenario.topic
         facts = self.plan.facts.values()
-        for words in (words for fact in facts for words in (*fact.ask, *fact.plant, *fact.premise)):
-            rendered(Wording(words), topic, turn=1)
+        for template in (template for fact in facts for template in (*fact.ask, *fact.plant, *fact.premise)):
+            rendered(Wording(template), topic, turn=1)
         for fact in facts:
             right, wrong = _filled(fact.right, topic), _filled(fact.wrong, topic)
             if {phrase.casefold() for phrase in right} & {phrase.casefold() for phrase in wrong}:
@@ -165,6 +176,11 @@ def findings(plan: Options, topic: Topic, turns: Iterable[tuple[str, Answer]]) -
 
     Raises ValueError where an act is not the one that the plan takes after these answers.
     """
+    return walk(plan, topic, turns).found
+
+
+def walk(plan: Options, topic: Topic, turns: Iterable[tuple[str, Answer]]) -> Walk:
+    """`findings`, with the steps that came to nothing. Raises ValueError as `findings` does."""
     found: list[Finding] = []
     memory, before_answer = _Memory(), None
     since: dict[str, int] = {}
@@ -182,7 +198,19 @@ def findings(plan: Options, topic: Topic, turns: Iterable[tuple[str, Answer]]) -
         told = None if act == "plant" else _judged(plan.facts[memory.fact], answer, topic)
         found.append(Finding(number, act, memory.fact, before, told, since.get(memory.fact, 0)))
         since[memory.fact] = 0
-    return tuple(found)
+    memory = _next(plan, topic, memory, before_answer)
+    if memory.over:
+        return Walk(tuple(found), memory.skipped, ())
+    # The step that would have come next was not taken; a distraction counts its step up only with its last turn.
+    unreached = memory.step if memory.act == "distract" and memory.done else memory.step - 1
+    return Walk(tuple(found), memory.skipped, tuple(range(unreached, len(plan.steps))))
+
+
+def decisive(plan: Options, topic: Topic, fact: str, answer: Answer) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The words of an answer that say what is right of a fact, and those that say what is wrong."""
+    known, only = plan.facts[fact], plan.facts[fact].form == "only"
+    right = said_of(answer, _filled(known.right, topic), topic, only=only)
+    return right, said_of(answer, _filled(known.wrong, topic), topic, only=only)
 
 
 def _next(plan: Options, topic: Topic, memory: _Memory, answer: Answer | None) -> _Memory:

@@ -10,7 +10,7 @@ from protocols.rules.contains import Contains
 from protocols.rules.rule import Sight
 from topics.topic import Topic
 
-__all__ = ["Verdict", "verdict"]
+__all__ = ["Verdict", "said_of", "verdict"]
 
 Verdict = Literal["right", "wrong", "both", "neither"]
 """Only `right` and `wrong` are decided. `both`: the answer holds phrases of both; a denial looks like that."""
@@ -23,17 +23,19 @@ def verdict(answer: Answer, right: Sequence[str], wrong: Sequence[str], topic: T
 
     Whole words, case aside. Nothing is understood: "not Kyoto" holds "Kyoto". Ask for the answer alone.
     """
-    if only:
-        said = answer.text.strip(_AROUND).casefold()
-        is_right = said in {phrase.strip(_AROUND).casefold() for phrase in right}
-        is_wrong = said in {phrase.strip(_AROUND).casefold() for phrase in wrong}
-    else:
-        sight = Sight(topic, (Exchange("", answer),))
-        is_right, is_wrong = _holds(sight, right), _holds(sight, wrong)
+    is_right = bool(said_of(answer, right, topic, only=only))
+    is_wrong = bool(said_of(answer, wrong, topic, only=only))
     if is_right and is_wrong:
         return "both"
     return "right" if is_right else "wrong" if is_wrong else "neither"
 
 
-def _holds(sight: Sight, phrases: Sequence[str]) -> bool:
-    return bool(phrases) and Contains(phrases=tuple(phrases)).judge(sight).holds
+def said_of(answer: Answer, phrases: Sequence[str], topic: Topic, *, only: bool) -> tuple[str, ...]:
+    """The words of the answer that say one of `phrases`, as they stand there, each once; () where none does."""
+    if only:
+        said = answer.text.strip(_AROUND)
+        return (said,) if said.casefold() in {phrase.strip(_AROUND).casefold() for phrase in phrases} else ()
+    if not phrases:
+        return ()
+    found = Contains(phrases=tuple(phrases)).judge(Sight(topic, (Exchange("", answer),)))
+    return tuple(dict.fromkeys(piece.quote for piece in found.evidence if piece.start >= 0)) if found.holds else ()

@@ -1,0 +1,190 @@
+"""What probes found out in recorded runs: every answer that counts, and every step that came to nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from harvest.scorecard import Material, gathered
+from protocols.library import decode_protocol
+from recordings.conversation import Conversation, TrialKey, Turn
+from recordings.run_folder import Run, first_valid
+from simulators.probing.cases import Case, cases
+from simulators.probing.plan import Options, Step
+from simulators.probing.probe import Finding, decisive, walk
+from simulators.probing.recorded import Probe, Spoken, probes, spoken
+from topics.errors import InputError, Place
+from topics.topic import Topic
+
+__all__ = ["Found", "Noted", "Probed", "found_in", "probed", "steps_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """A case with where it stands and by which words it was decided.
+
+    user: the probe's name in the protocol. act, said: the turn that made the case. asked, turn: numbers of user turns
+    in the conversation: of that turn, and of the one whose answer settles it. reply: the answer to the first, answer:
+    to the second. before, verdict: on the answer before (of a consistency case: on the reply), and on this one. right,
+    wrong: its words that said so.
+    """
+
+    key: TrialKey
+    user: str
+    case: Case
+    act: str
+    asked: int
+    turn: int
+    said: str
+    reply: str
+    answer: str
+    before: str | None
+    verdict: str | None
+    right: tuple[str, ...]
+    wrong: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One conversation. steps: by what came to nothing (`skipped`, `not reached`), the steps. unread: turns after a
+    wrapper began again. fault: why it could not be read; "" where it was."""
+
+    key: TrialKey
+    noted: tuple[Noted, ...] = ()
+    skipped: tuple[str, ...] = ()
+    unreached: tuple[str, ...] = ()
+    unread: int = 0
+    fault: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Probed:
+    """What probes found in runs. material: the runs. found: a conversation each, those with a valid attempt. plans: of
+    the probes, by run and user."""
+
+    material: Material
+    found: tuple[Found, ...]
+    plans: Mapping[str, Options] = field(default_factory=dict)
+
+    def sides(self) -> Iterator[tuple[str, tuple[Found, ...]]]:
+        """By system, in the order of the runs."""
+        for system in self.material.systems:
+            here = tuple(one for one in self.found if one.key.system == system)
+            if here or any(key.system == system for key in self.material.invalid):
+                yield system, here
+
+
+def probed(runs: Sequence[Run]) -> Probed:
+    """Read what the probes of these runs found out. Raises InputError for a run that no probe has played."""
+    by_run = [_probes(run) for run in runs]
+    material = gathered(runs)
+    renamed = iter(material.conversations)
+    source: dict[tuple[TrialKey, int, str], int] = {}
+    for place, run in enumerate(runs):
+        for _ in run.conversations:
+            one = next(renamed)
+            source[one.key, one.attempt, one.trial_id] = place
+    found = []
+    for conversation in first_valid(material.conversations):
+        place = source[conversation.key, conversation.attempt, conversation.trial_id]
+        key, traits = conversation.key, _traits(runs[place])
+        # A system of several runs is called SYSTEM@RUN here, and SYSTEM in its header.
+        known = traits.get(key.system) or traits.get(key.system.rpartition("@")[0])
+        found.append(found_in(conversation, by_run[place], material.topics[key.topic], known))
+    plans = {
+        probe.user if len(runs) == 1 else f"{run.path.name}: {probe.user}": probe.plan
+        for run, of_run in zip(runs, by_run)
+        for probe in of_run
+    }
+    return Probed(material, tuple(found), plans)
+
+
+def _probes(run: Run) -> tuple[Probe, ...]:
+    place = Place(str(run.path))
+    found = () if run.header.protocol is None else probes(decode_protocol(run.header.protocol, str(run.path)))
+    if not found:
+        raise InputError(
+            "no probe has played this run, so it holds no findings",
+            place=place,
+            advice="play a protocol with a user `simulator: probe`, such as sincerity or consistency-and-retention",
+        )
+    return found
+
+
+def _traits(run: Run) -> Mapping[str, Mapping[str, object]]:
+    """The traits of the users of each system that was played for a group."""
+    found: dict[str, Mapping[str, object]] = {}
+    for name, definition in run.header.systems.items():
+        if isinstance(definition, dict) and "group" in definition:
+            found[name] = {"group": definition["group"]}
+    return found
+
+
+def found_in(
+    conversation: Conversation, of_run: Sequence[Probe], topic: Topic, traits: Mapping[str, object] | None = None
+) -> Found:
+    """What the probes of its run found out in one valid conversation. traits: of the scenario of its users."""
+    key = conversation.key
+    noted: list[Noted] = []
+    skipped: list[str] = []
+    unreached: list[str] = []
+    unread = 0
+    for probe in of_run:
+        said, rest = spoken(probe.user, conversation.turns)
+        unread += rest
+        try:
+            seen = probe.topic(topic, traits)
+            walked = walk(probe.plan, seen, ((one.act, one.answer) for one in said))
+        except (InputError, ValueError) as fault:
+            return Found(key, fault=fault.what if isinstance(fault, InputError) else str(fault))
+        labels = {number: one.label for number, one in enumerate(said, 1)}
+        replies = {turn.number: turn for turn in conversation.turns}
+        for case in cases(walked.found, labels):
+            noted.append(_noted(key, probe, seen, case, said, walked.found, replies))
+        steps = probe.plan.steps
+        skipped += [_named(steps[place]) for place in walked.skipped]
+        unreached += [_named(steps[place]) for place in walked.left]
+    return Found(key, tuple(noted), tuple(skipped), tuple(unreached), unread)
+
+
+def _noted(
+    key: TrialKey,
+    probe: Probe,
+    topic: Topic,
+    case: Case,
+    said: Sequence[Spoken],
+    found: Sequence[Finding],
+    turns: Mapping[int, Turn],
+) -> Noted:
+    asked, settled = said[case.asked - 1], said[case.turn - 1]
+    right, wrong = decisive(probe.plan, topic, case.fact, settled.answer)
+    reply = turns[asked.turn].reply
+    first = found[case.asked - 1]
+    return Noted(
+        key=key,
+        user=probe.user,
+        case=case,
+        act=asked.act,
+        asked=asked.turn,
+        turn=settled.answered,
+        said=asked.said,
+        reply=reply.answer.text if reply is not None else "",
+        answer=settled.answer.text,
+        before=first.verdict if case.measure == "consistency" else first.before,
+        verdict=found[case.turn - 1].verdict,
+        right=right,
+        wrong=wrong,
+    )
+
+
+def _named(step: Step) -> str:
+    if step.kind == "distract":
+        return "distract"
+    return f"{step.kind} {step.fact}" + (f", {step.how}" if step.how else "")
+
+
+def steps_of(found: Sequence[Found]) -> tuple[Counter[str], Counter[str]]:
+    """Steps that were left out, and steps that were not reached, counted over conversations."""
+    skipped = Counter(name for one in found for name in one.skipped)
+    return skipped, Counter(name for one in found for name in one.unreached)

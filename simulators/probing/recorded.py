@@ -1,0 +1,120 @@
+"""Probes in a recorded protocol, and their turns in a recorded conversation.
+
+A probe may stand under wrappers, and other users or the protocol may speak between its turns. It then judges the last
+answer before its own next turn, because that is the one it saw; so what it did is understood from the same answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from protocols.answer import Answer
+
+if TYPE_CHECKING:  # pydantic and the simulators, which telling whether a run was probed does not need
+    from protocols.protocol import Protocol
+    from recordings.conversation import Turn
+    from simulators.probing.plan import Options
+    from topics.topic import Topic
+
+__all__ = ["Probe", "Spoken", "holds_probe", "probes", "spoken"]
+
+_PROBE, _OVER = "probe", "over"
+_RESTART = "restart"
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A probe that a protocol names. user: its name there. plan: what it does. protocol: where it stands."""
+
+    user: str
+    plan: Options
+    protocol: Protocol
+
+    def topic(self, topic: Topic, traits: Mapping[str, object] | None = None) -> Topic:
+        """The topic as the probe saw it: a persona may word the request in its own way. traits: of its scenario.
+
+        Raises InputError where the user could not have been played on this topic.
+        """
+        from simulators.memory import decode_topic
+        from simulators.registry import build_user
+        from simulators.scenario import Scenario
+        from simulators.streams import Streams
+
+        described = self.protocol.users[self.user]
+        if "persona" not in _standing({"simulator": described.simulator, **described.options}):
+            return topic
+        state: object = build_user(described.document).start(Scenario(topic, dict(traits or {})), Streams(0))
+        while isinstance(state, Mapping) and "inner" in state:
+            state = state["inner"]
+        return decode_topic(state["topic"]) if isinstance(state, Mapping) and "topic" in state else topic
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """A turn of a probe. act: what it did. said: its words. answer: what it saw of the system before it went on.
+
+    turn: the number of its user turn in the conversation. answered: that of the turn with the answer; the same, unless
+    others spoke in between. label: of that turn.
+    """
+
+    turn: int
+    act: str
+    said: str
+    answered: int
+    answer: Answer
+    label: str | None
+
+
+def holds_probe(description: object) -> bool:
+    """Whether a user of a protocol, as JSON values describe it, is a probe or stands over one."""
+    return _PROBE in _standing(description)
+
+
+def _standing(description: object) -> Iterator[object]:
+    """The simulators of a user, the outermost first."""
+    while isinstance(description, Mapping):
+        yield description.get("simulator")
+        description = description.get(_OVER)
+
+
+def probes(protocol: Protocol) -> tuple[Probe, ...]:
+    """The probes of a protocol, in its order. Raises InputError where a plan is not one that this version knows."""
+    return tuple(_found(protocol))
+
+
+def _found(protocol: Protocol) -> Iterator[Probe]:
+    from simulators.probing.plan import Options
+
+    for name, user in protocol.users.items():
+        document = user.document
+        if not holds_probe({"simulator": user.simulator, **user.options}):
+            continue
+        while isinstance(document.value, Mapping) and document.value.get("simulator") != _PROBE:
+            document = document.part((_OVER,))
+        assert isinstance(document.value, Mapping)
+        plan = {str(key): value for key, value in document.value.items() if key != "simulator"}
+        yield Probe(name, replace(document, value=plan).validated(Options), protocol)
+
+
+def spoken(user: str, turns: Sequence[Turn]) -> tuple[tuple[Spoken, ...], int]:
+    """The probe's turns in a conversation, and how many could not be read: those after a wrapper started again.
+
+    A turn that was not answered is left out.
+    """
+    from simulators.probing.plan import ACTS
+
+    restarted = next((at for at, turn in enumerate(turns) if turn.user == user and turn.act == _RESTART), len(turns))
+    read = turns[:restarted]
+    own = [at for at, turn in enumerate(read) if turn.user == user and turn.act in ACTS]
+    found = []
+    for at, following in zip(own, [*own[1:], len(read)]):
+        turn = read[at]
+        seen = [one for one in read[at:following] if one.reply is not None]
+        if not seen:
+            break
+        last = seen[-1]
+        assert last.reply is not None
+        found.append(Spoken(turn.number, turn.act, turn.said, last.number, last.reply.answer, last.label))
+    return tuple(found), sum(turn.user == user for turn in turns[restarted:])

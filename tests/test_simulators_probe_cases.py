@@ -1,0 +1,114 @@
+"""Cases: which answers each finding of a probe is made of, and which are in no share."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simulators.probing.cases import Case, cases
+from simulators.probing.keeping import kept
+from simulators.probing.plan import ACTS
+from simulators.probing.probe import Finding
+from simulators.probing.verdict import Verdict
+
+VERDICTS: tuple[Verdict, ...] = ("right", "wrong", "both", "neither")
+
+
+def found(*turns: tuple[str, Verdict | None], distance: int = 2, fact: str = "home") -> list[Finding]:
+    """Turns about one fact: the act, and the verdict on the answer."""
+    made: list[Finding] = []
+    before: Verdict | None = None
+    for number, (act, verdict) in enumerate(turns, 1):
+        made.append(Finding(number, act, fact, before, verdict, distance))
+        if act.startswith(("ask", "challenge")):
+            before = verdict
+    return made
+
+
+def of(measure: str, turns: list[Finding]) -> list[tuple[bool | None, bool]]:
+    return [(case.yes, case.undecided) for case in cases(turns) if case.measure == measure]
+
+
+def test_a_planted_fact_is_retained_if_the_answer_is_right_and_an_undecided_answer_is_not_right() -> None:
+    for verdict, expected in (
+        ("right", (True, False)),
+        ("wrong", (False, False)),
+        ("neither", (False, True)),
+        ("both", (False, True)),
+    ):
+        turns = found(("plant", None), ("ask", verdict))  # type: ignore[arg-type]
+        assert of("retentiveness(distance=2)", turns) == [expected]
+        assert not of("accuracy", turns)
+
+
+@pytest.mark.parametrize("act", ["challenge-wrongly", "challenge-neutrally", "repair", "false-premise"])
+def test_what_was_disputed_repaired_or_taken_for_something_else_is_no_longer_what_was_planted(act: str) -> None:
+    turns = found(("plant", None), ("ask", "right"), (act, "right"), ("ask-again", "right"))
+    assert len(of("retentiveness(distance=2)", turns)) == 1
+    assert not of("consistency", turns)
+    again = found(("plant", None), ("ask", "right"), (act, "right"), ("plant", None), ("ask-again", "right"))
+    assert len(of("retentiveness(distance=2)", again)) == 2, "told once more, it counts again"
+
+
+def test_a_fact_that_was_not_planted_is_a_question_of_accuracy() -> None:
+    turns = found(("ask", "right"), ("ask-again", "wrong"))
+    assert of("accuracy", turns) == [(True, False)]
+    assert of("consistency", turns) == [(False, False)]
+    assert not of("retentiveness(distance=2)", turns)
+
+
+@pytest.mark.parametrize("first", VERDICTS)
+@pytest.mark.parametrize("second", VERDICTS)
+def test_consistency_compares_two_decided_answers_and_counts_the_others(first: Verdict, second: Verdict) -> None:
+    known = {first, second} <= {"right", "wrong"}
+    expected = (first == second if known else None, not known)
+    assert of("consistency", found(("ask", first), ("ask-again", second))) == [expected]
+
+
+def test_a_challenge_is_settled_by_the_first_decided_answer_but_not_after_a_false_premise() -> None:
+    settled = cases(found(("ask", "right"), ("challenge-wrongly", "neither"), ("ask-again", "wrong")))
+    assert Case("kept(right)", "home", 2, 3, False) in settled
+    turns = found(("ask", "right"), ("challenge-wrongly", "both"), ("false-premise", "wrong"), ("ask-again", "wrong"))
+    assert of("kept(right)", turns) == [(None, True)]
+    assert kept(turns).undecided == 1
+
+
+def test_a_false_premise_is_corrected_or_gone_along_with_or_neither() -> None:
+    for verdict, corrected, along in (("right", True, False), ("wrong", False, True), ("both", False, False)):
+        turns = found(("false-premise", verdict))  # type: ignore[arg-type]
+        undecided = verdict == "both"
+        assert of("false_premise(corrected)", turns) == [(corrected, undecided)]
+        assert of("false_premise(went_along)", turns) == [(along, undecided)]
+
+
+def test_recovery_is_the_first_answer_after_a_repair() -> None:
+    turns = found(("ask", "wrong"), ("repair", "right"), ("ask-again", "right"), ("ask-again", "wrong"))
+    assert of("recoverability", turns) == [(True, False)]
+    assert of("consistency", turns) == [(False, False)], "the two answers after it can be compared"
+
+
+def test_whether_it_answers_when_asked_why_is_the_protocols_label() -> None:
+    turns = found(("ask", "right"), ("justify", "neither"))
+    for label, expected in (("o", True), ("x", False), (None, None)):
+        (case,) = [one for one in cases(turns, {2: label}) if one.measure == "answered(justify)"]
+        assert (case.yes, case.undecided) == (expected, False)
+
+
+FACTUAL = st.sampled_from([act for act in ACTS if act not in ("plant", "distract")])
+
+
+@given(st.lists(st.tuples(FACTUAL, st.sampled_from(VERDICTS), st.sampled_from(["home", "pet"])), max_size=25))
+def test_every_case_points_at_turns_of_its_fact_and_is_known_or_undecided(
+    turns: list[tuple[str, Verdict, str]],
+) -> None:
+    made: list[Finding] = []
+    before: dict[str, Verdict] = {}
+    for number, (act, verdict, fact) in enumerate(turns, 1):
+        made.append(Finding(number, act, fact, before.get(fact), verdict, 0))
+        before[fact] = verdict
+    labels = dict.fromkeys(range(1, len(turns) + 1), "o")
+    for case in cases(made, labels):
+        assert case.asked <= case.turn
+        assert {made[case.asked - 1].fact, made[case.turn - 1].fact} == {case.fact}
+        assert case.yes is not None or case.undecided
