@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from harvest.audit import System
 from harvest.delivery import deliver, unforeseen
 from harvest.drivers.driver import Denied, Driver, DriverError, Exhibit, Opening, Reply, Session, Unanswered
+from harvest.groups import traits_of
 from harvest.limits import Gate
 from harvest.plan import Work
 from harvest.wording.endpoints import wording_exhibits
@@ -130,7 +131,7 @@ class Player:
         # Named without the system: every system meets a user that draws the same numbers.
         rng = Streams(self.seed, (self.user.name, work.key.topic, work.key.trial))
         with unforeseen("user-fault"):
-            memory = self.user.start(Scenario(work.topic), rng.at(0))
+            memory = self.user.start(Scenario(work.topic, traits_of(work.group)), rng.at(0))
         action, memory, wording = await self._decided(memory, None, rng.at(1), self.words)
         while isinstance(action, Say):
             session = await lease.session()

@@ -19,13 +19,14 @@ from pydantic import Field
 
 from harvest.drivers.driver import Driver, Surroundings
 from harvest.drivers.registry import build_driver, driver_module
+from harvest.groups import check_groups, grouped_name
 from harvest.limits import Limits
 from harvest.threshold import Threshold
 from harvest.wording.endpoints import Endpoints, read_endpoints
 from protocols.library import check_topics, load_protocol
 from protocols.protocol import Protocol
 from recordings.header import Header, make_header
-from simulators.registry import build_users, check_users, files_of
+from simulators.registry import build_users, files_of
 from simulators.user import User
 from topics.document import Document, Loc, StrictModel, read_document
 from topics.errors import InputError, Place
@@ -87,6 +88,7 @@ class AuditFile(StrictModel):
     trials: Annotated[int, Field(ge=1, le=1_000_000)]
     seed: Annotated[int, Field(ge=0)] = 1
     systems: Annotated[tuple[SystemEntry, ...], Field(min_length=1)]
+    groups: Annotated[tuple[Name, ...], Field(min_length=1)] | None = None
     endpoints: dict[Name, dict[str, Any]] = Field(default_factory=dict)
     evidence: bool = True
     max_invalid: Share = 0.1
@@ -98,7 +100,9 @@ class AuditFile(StrictModel):
 class System:
     """A system under audit. session: `fresh` for each conversation, or `continued` through all topics of a trial.
 
-    options: as written in the audit, never with a secret in it. loc: where it stands in the audit file.
+    options: as written in the audit, never with a secret in it. loc: where it stands in the audit file. group: of the
+    users that it meets here, "" where the audit names none; `of`: the system that is then asked, which all its groups
+    share with its limits and its driver.
     """
 
     name: str
@@ -107,16 +111,29 @@ class System:
     session: Literal["fresh", "continued"]
     limits: Limits
     loc: Loc
+    group: str = ""
+    of: str = ""
+
+    @property
+    def asked(self) -> str:
+        """The name of the system that is asked: its own, but for that of a group."""
+        return self.of or self.name
+
+    def met_by(self, group: str) -> System:
+        """The system as it meets users of `group`: in the recording a system of its own."""
+        return replace(self, name=grouped_name(self.name, group), group=group, of=self.name)
 
     def definition(self) -> dict[str, Any]:
         """What makes it this system: a change of it is a change of the thing under audit. Limits are not."""
-        return {"name": self.name, "driver": self.driver, "options": self.options, "session": self.session}
+        own = {"name": self.name, "driver": self.driver, "options": self.options, "session": self.session}
+        return {**own, "system": self.of, "group": self.group} if self.group else own
 
 
 @dataclass(frozen=True, slots=True)
 class Audit:
     """An audit with every name in it resolved. drivers: by system name, built when the audit was loaded, not opened.
-    users: the simulated users of the protocol, by name. endpoints: the models that word their turns.
+    users: the simulated users of the protocol, by name. endpoints: the models that word their turns. groups: of users,
+    each of which meets every system.
     """
 
     document: Document
@@ -137,6 +154,12 @@ class Audit:
     drivers: dict[str, Driver] = field(default_factory=dict)
     users: dict[str, User] = field(default_factory=dict)
     endpoints: Endpoints = field(default_factory=lambda: Endpoints({}))
+    groups: tuple[str, ...] = ()
+
+    @property
+    def played(self) -> tuple[System, ...]:
+        """The systems as the recording knows them: where the audit names groups, each system once for each."""
+        return tuple(system.met_by(group) for system in self.systems for group in self.groups) or self.systems
 
     @property
     def folder(self) -> Path:
@@ -148,14 +171,20 @@ class Audit:
             audit=self.as_json(),
             protocol=self.protocol,
             topics=self.topics,
-            systems={system.name: system.definition() for system in self.systems},
+            systems={system.name: system.definition() for system in self.played},
             seed=self.seed,
             folder=self.folder,
         )
 
     def build(self, system: System) -> Driver:
         """A driver for `system`. Raises InputError, with its place, for bad options or a missing secret."""
-        surroundings = Surroundings(system.name, self.folder, topics=self.topics, secrets=self.secrets)
+        surroundings = Surroundings(
+            system.name,
+            self.folder,
+            topics=self.topics,
+            secrets=self.secrets,
+            recorded_as=tuple(system.met_by(group).name for group in self.groups),
+        )
         with placed(self.document, (*system.loc, "driver")):
             driver_module(system.driver)
         options_loc = (*system.loc, "options")
@@ -171,6 +200,7 @@ class Audit:
             "seed": self.seed,
             "topics": self.topics.name,
             "protocol": self.protocol.name,
+            **({"groups": list(self.groups)} if self.groups else {}),
             "gold": self.gold_source,
             "scoring": self.scoring,
             **({"user_files": files} if (files := files_of(self.protocol)) else {}),
@@ -214,7 +244,7 @@ def load_audit(
     with placed(document, ("protocol",)):
         check_topics(protocol, topics)
         users = build_users(protocol)
-        check_users(users, topics.topics)
+    check_groups(document, file.groups or (), protocol, users, topics.topics)
     audit = Audit(
         document=document,
         name=file.name,
@@ -231,6 +261,7 @@ def load_audit(
         scoring=file.scoring.model_dump(exclude_none=True),
         thresholds=file.thresholds,
         users=users,
+        groups=file.groups or (),
     )
     surroundings = Surroundings("", audit.folder, topics=topics, secrets=audit.secrets)
     audit = replace(audit, endpoints=read_endpoints(document, file.endpoints, surroundings))

@@ -1,28 +1,34 @@
-"""What is still to be played: the audit's trials less those that are recorded, in sessions."""
+"""What is still to be played: the audit's trials less those that are recorded, in sessions, and in which order.
+
+Where users of several groups meet a system, a trial is played for all groups before the next, in an order of its own
+for each, so that neither the time nor the place in the queue goes with a group.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from harvest.audit import Audit, System
 from protocols.answer import Exchange
 from recordings.conversation import Conversation, TrialKey
 from recordings.header import trial_identity
+from topics.identity import derived_seed
 from topics.topic import Topic
 
-__all__ = ["Plan", "Sitting", "Work", "make_plan"]
+__all__ = ["Plan", "Sitting", "Work", "make_plan", "queued"]
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A trial to be played; attempt: the number its next attempt will have in the recording."""
+    """A trial to be played; attempt: the number its next attempt will have in the recording. group: of its user."""
 
     key: TrialKey
     topic: Topic
     trial_id: str
     attempt: int = 1
+    group: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +37,14 @@ class Sitting:
 
     history: what the session has already heard (from the recording, when a run goes on), and place: how many
     conversations that was. Only a driver with editable history can take it up; any other starts a new session.
+    block: the trial, and the place of its topic where sessions are fresh; the sittings of a block, one for each group,
+    are matched.
     """
 
     works: tuple[Work, ...]
     history: tuple[Exchange, ...] = ()
     place: int = 0
+    block: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +75,13 @@ def make_plan(audit: Audit, recorded: Iterable[Conversation] = ()) -> Plan:
 
     sittings: dict[str, tuple[Sitting, ...]] = {}
     most_turns = most_requests = done = 0
-    for system in audit.systems:
+    for system in audit.played:
         made: list[Sitting] = []
         for trial in range(1, audit.trials + 1):
             works: list[Work] = []
             history: list[Exchange] = []
             place = 0
-            for topic in audit.topics.topics:
+            for number, topic in enumerate(audit.topics.topics):
                 key = TrialKey(system.name, topic.id, trial)
                 if key in finished:
                     done += 1
@@ -84,14 +93,28 @@ def make_plan(audit: Audit, recorded: Iterable[Conversation] = ()) -> Plan:
                 most_turns += turns
                 most_requests += turns * (1 + system.limits.retries) * system.limits.attempts
                 if system.session == "fresh":
-                    made.append(Sitting((works.pop(),)))
+                    made.append(Sitting((works.pop(),), block=(trial, number)))
             if works:
-                made.append(Sitting(tuple(works), tuple(history), place))
+                made.append(Sitting(tuple(works), tuple(history), place, (trial, 0)))
         sittings[system.name] = tuple(made)
-    planned = len(audit.systems) * len(audit.topics.topics) * audit.trials
+    planned = len(audit.played) * len(audit.topics.topics) * audit.trials
     return Plan(sittings, planned, done, most_turns, most_requests)
 
 
 def _work(audit: Audit, system: System, topic: Topic, key: TrialKey, attempts: int) -> Work:
     identity = trial_identity(audit.protocol, topic, system.definition(), key.trial)
-    return Work(key, topic, identity, attempts + 1)
+    return Work(key, topic, identity, attempts + 1, system.group)
+
+
+def queued(plan: Plan, systems: Sequence[System], seed: int) -> list[Sitting]:
+    """The sittings of `systems`, which are one system as its groups meet it: block by block, the groups of a block in
+    an order drawn for it. What is left to play has the same order, whatever was played before."""
+    sittings = [sitting for system in systems for sitting in plan.sittings.get(system.name, ())]
+    if len(systems) < 2:
+        return sittings
+
+    def place(sitting: Sitting) -> tuple[tuple[int, int], int]:
+        system = sitting.works[0].key.system
+        return sitting.block, derived_seed(seed, system, *sitting.block, "order of groups")
+
+    return sorted(sittings, key=place)

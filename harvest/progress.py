@@ -14,6 +14,7 @@ from harvest.audit import System
 from harvest.plan import Plan, Work
 from harvest.terminal import shown
 from recordings.conversation import INVALID, Outcome
+from topics.counting import counted
 
 __all__ = ["Display"]
 
@@ -91,7 +92,8 @@ class Display:
                 f"{system}: " + ", ".join(f"{kind} {counts[kind]}" for kind in ("o", "x", "invalid") if counts[kind])
                 for system, counts in self.labels.items()
             )
-            self._console.print(f"{self._done} of {self._total} trials ({seen})", markup=False, soft_wrap=True)
+            done = f"{self._done} of {counted(self._total, 'trial')}"
+            self._console.print(f"{done} ({seen})", markup=False, soft_wrap=True)
 
     def _shown(self, system: str) -> None:
         counts = self.labels[system]

@@ -2,6 +2,9 @@
 
 The runner knows users, drivers and the store by their seams only, and nothing about scores. An invalid trial is
 tried again as a new attempt in a new session, at the end of the queue: a system that fails now may recover.
+
+A system that meets several groups of users is one system: its groups share its driver, its queue, its pace, its
+sessions at a time, and the count after which it is left alone.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from harvest.attempt import Lease, Played, Player
 from harvest.audit import System
 from harvest.drivers.driver import Driver, Opening
 from harvest.limits import Gate
-from harvest.plan import Plan, Sitting, Work
+from harvest.plan import Plan, Sitting, Work, queued
 from protocols.answer import Exchange
 from recordings.conversation import Outcome, TrialKey
 from topics.identity import derived_seed
@@ -33,7 +36,9 @@ class Watcher(Seam):
 
     def attempt_ended(self, work: Work, outcome: Outcome, labels: tuple[str, ...], *, again: bool) -> None: ...
 
-    def system_left(self, system: str, reason: str, unplayed: int) -> None: ...
+    def system_left(self, system: str, reason: str, unplayed: int) -> None:
+        """system: the one that was asked, whatever groups it met."""
+        ...
 
 
 async def _closed(driver: Driver) -> None:
@@ -43,7 +48,9 @@ async def _closed(driver: Driver) -> None:
 
 @dataclass(slots=True)
 class _Desk:
-    """Where one system's sittings wait. left: why the system is not asked any more in this command, or ""."""
+    """Where the sittings of one system, with all its groups, wait. left: why it is not asked any more in this command,
+    or "".
+    """
 
     system: System
     driver: Driver
@@ -56,7 +63,9 @@ class _Desk:
 
 @dataclass(frozen=True, slots=True)
 class Runner:
-    """player: plays attempts into the store. drivers: by system name; closed when `play` ends."""
+    """player: plays attempts into the store. systems: as the recording knows them. drivers: by the name of the system
+    that is asked; closed when `play` ends.
+    """
 
     player: Player
     systems: tuple[System, ...]
@@ -66,11 +75,13 @@ class Runner:
     async def play(self, plan: Plan) -> None:
         """Play every sitting of the plan. Raises StoreError if a turn cannot be made safe."""
         async with AsyncExitStack() as stack, asyncio.TaskGroup() as group:
-            for system in self.systems:
-                driver = self.drivers[system.name]
+            for asked in dict.fromkeys(system.asked for system in self.systems):
+                systems = [system for system in self.systems if system.asked == asked]
+                driver, limits = self.drivers[asked], systems[0].limits
                 stack.push_async_callback(_closed, driver)
-                desk = _Desk(system, driver, Gate(system.limits.spacing), deque(plan.sittings.get(system.name, ())))
-                for _ in range(min(system.limits.concurrency, len(desk.queue))):
+                queue = deque(queued(plan, systems, self.player.seed))
+                desk = _Desk(systems[0], driver, Gate(limits.spacing), queue)
+                for _ in range(min(limits.concurrency, len(desk.queue))):
                     group.create_task(self._work_through(desk))
 
     async def _work_through(self, desk: _Desk) -> None:
@@ -79,7 +90,7 @@ class Runner:
             if desk.left and desk.queue:
                 unplayed = sum(len(sitting.works) for sitting in desk.queue)
                 desk.queue.clear()
-                self.watcher.system_left(desk.system.name, desk.left, unplayed)
+                self.watcher.system_left(desk.system.asked, desk.left, unplayed)
 
     async def _sit(self, desk: _Desk, sitting: Sitting) -> list[Sitting]:
         """Play one sitting in one session; returns what is left of it after an invalid attempt."""

@@ -11,6 +11,8 @@ from typing import Any, Literal
 import click
 from rich.console import Console
 
+from harvest.cli.findings import command as findings_command
+from harvest.cli.groups import command as groups_command
 from harvest.fitted_users import STOP_MODELS, Answers, fit_user, foresight
 from harvest.simulation_figures import FORMAT, check_json, check_tables, fit_tables, foresight_json
 from recordings.acts.dialogue import Dialogue
@@ -19,6 +21,7 @@ from recordings.acts.reading import read_dialogues
 from recordings.json_text import parsed, read_bytes
 from scoring.simulation.act_model import Smoothing
 from scoring.simulation.realism import realism
+from topics.counting import counted
 from topics.errors import InputError, Place
 
 __all__ = ["command"]
@@ -27,6 +30,10 @@ __all__ = ["command"]
 @click.group()
 def command() -> None:
     """Fit simulated users to recordings, and check them."""
+
+
+command.add_command(findings_command)
+command.add_command(groups_command)
 
 
 @command.command("fit")
@@ -84,9 +91,12 @@ def fit_command(
 ) -> None:
     """Fit a Markov user to what users did.
 
-    RUN is a run folder: acts are the states of its user turns. FILE is a harvest-acts/1 file, the IARD file, or search
-    sessions as in Sim4IA. The fitted user is written as a harvest-user/1 file; its words are for you to add.
+    RUN is the folder of a run: an act is what a simulated user did with a turn, else the protocol's state. FILE is a
+    harvest-acts/1 file (.jsonl), the IARD file as its authors publish it, or search sessions as in Sim4IA. The fitted
+    user is written as a harvest-user/1 file; its words are for you to add.
     """
+    if out is not None and out.exists():
+        raise _taken(out)  # before the work, not after it
     people = Console(stderr=as_json, highlight=False)
     dialogues = _read(data, intents, people)
     found = fit_user(
@@ -109,11 +119,7 @@ def fit_command(
         seed=seed,
     )
     if out is not None:
-        try:
-            with out.open("x", encoding="utf-8") as file:
-                file.write(found.text())
-        except FileExistsError:
-            raise InputError("there is a file already", place=Place(str(out)), advice="give another name") from None
+        _write_new(out, found.text())
     if as_json:
         document: dict[str, Any] = {
             "format": FORMAT,
@@ -127,8 +133,9 @@ def fit_command(
             people.print(table)
     source = found.source
     people.print(
-        f"[dim]{source.dialogues} dialogues of {source.users} users, {source.decisions} decisions, {source.censored} "
-        f"cut off. Intervals: Jeffreys, each share alone; bits and perplexity: on users the model was not fitted on.[/]"
+        f"[dim]{counted(source.dialogues, 'dialogue')} of {counted(source.users, 'user')}, "
+        f"{counted(source.decisions, 'decision')}, {source.censored} cut off. "
+        "Intervals: Jeffreys, each share alone; bits and perplexity: on users the model was not fitted on.[/]"
     )
     if out is not None:
         acts = ", ".join(found.options.acts)
@@ -186,6 +193,28 @@ def check_command(
         "[dim]all: every dialogue; matched: half of the real ones (fewer, if fewer were simulated) against as many "
         "simulated ones, median; floor: against as many real ones. Within: the matched median is at most the upper end "
         "of 95% of floors.[/]"
+    )
+
+
+def _write_new(out: Path, text: str) -> None:
+    try:
+        with out.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise _taken(out) from None
+    except OSError as fault:
+        raise InputError(
+            f"the file cannot be written: {fault.strerror}",
+            place=Place(str(out)),
+            advice="name a file in a folder that is there and can be written to",
+        ) from None
+
+
+def _taken(out: Path) -> InputError:
+    return InputError(
+        "there is a file already, and it was left as it is: somebody may have added words to it",
+        place=Place(str(out)),
+        advice="give --out another name, or remove the file first",
     )
 
 

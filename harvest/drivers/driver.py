@@ -151,7 +151,7 @@ class Surroundings:
     system: its name in the audit. folder: where the audit file stands; relative paths start there.
     topics: the audit's topics (an embedded system may know them).
     environment: where secrets come from, and the only place. secrets: every secret that was read, for the
-    writer to redact.
+    writer to redact. recorded_as: the names its conversations have in the recording, where it meets groups of users.
     """
 
     system: str
@@ -159,6 +159,7 @@ class Surroundings:
     topics: TopicSet | None = None
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
     secrets: set[str] = field(default_factory=set)
+    recorded_as: tuple[str, ...] = ()
 
     def secret(self, variable: str) -> str:
         """The value of an environment variable, registered for redaction.

@@ -41,6 +41,7 @@ class Options(StrictModel):
     first: Row | None = None
     then: dict[Behaviour, Row] | None = None
     told: dict[Behaviour, Row] | None = None
+    cued: dict[str, Row] | None = None
     entities: int | None = None
     wrong: float | None = None
     repeats: float | None = None

@@ -11,6 +11,7 @@ from pydantic import Field
 from harvest.drivers.driver import Capabilities, Driver, Opening, Reply, Surroundings, Unanswered
 from harvest.drivers.received import excerpt
 from recordings.conversation import Conversation, TrialKey, Turn
+from topics.counting import counted
 from topics.document import StrictModel
 from topics.errors import HarvestError, InputError
 
@@ -63,7 +64,8 @@ class _Session:
         """The recorded reply. Raises Unanswered (`diverged`) where the user says something else than then."""
         number = self._next + 1
         if self._next >= len(self._turns):
-            raise Unanswered("diverged", f"the recording has {len(self._turns)} turns; turn {number} was never asked")
+            held = counted(len(self._turns), "turn")
+            raise Unanswered("diverged", f"the recording has {held}; turn {number} was never asked")
         turn = self._turns[self._next]
         if turn.said != text:
             at = next((i for i, (a, b) in enumerate(zip(turn.said, text)) if a != b), min(len(turn.said), len(text)))
@@ -97,24 +99,31 @@ def build(options: Options, surroundings: Surroundings) -> Driver:
     except HarvestError as fault:
         raise InputError(f"run: {fault}") from None
     recorded = {conversation.key: conversation for conversation in run.finished}
-    name = options.system or surroundings.system
+    names = (options.system,) if options.system else surroundings.recorded_as or (surroundings.system,)
     systems = sorted({key.system for key in recorded})
-    if name not in systems:
+    for name in names:
+        if name in systems:
+            continue
         raise InputError(
             f"run {options.run} has no whole conversation of a system {name!r}",
             allowed=", ".join(systems) or "none: the run holds no whole conversation",
             advice="name the recorded system with the option `system`",
         )
-    known = {key.topic for key in recorded if key.system == name}
+    known = {key.topic for key in recorded if key.system in names}
     for topic in options.topics.values():
         if topic not in known:
             raise InputError(f"run {options.run} has no topic {topic!r}", allowed=", ".join(sorted(known)))
     if options.play == "trials":
         return ReplayDriver(options, recorded)
+    if len(names) > 1:
+        raise InputError(
+            f"play: branches are those of one system, and there are {len(names)}: one for each group of users",
+            advice="name one with the option `system`, or play trials",
+        )
     from harvest.drivers.replay_tree import BranchingReplay  # late: brings numpy
 
     by_topic: dict[str, list[Conversation]] = {}
     for key in sorted(recorded):
-        if key.system == name:
+        if key.system == names[0]:
             by_topic.setdefault(key.topic, []).append(recorded[key])
     return BranchingReplay(by_topic, options.topics, options.run)

@@ -18,6 +18,7 @@ from recordings.conversation import Conversation
 from recordings.trees.builder import TreeBuilder
 from recordings.trees.keys import EXACT, exact_form
 from recordings.trees.tree import ConversationTree
+from topics.counting import counted
 from topics.identity import generator
 
 if TYPE_CHECKING:
@@ -76,8 +77,8 @@ class _Session:
         trial = int(trials[self._rng.integers(len(trials))])
         end = int(tree.ends[trial])
         if end == asked:
-            ended = f"{tree.stops[asked]} of {len(trials)}"
-            raise Unanswered("not-recorded", f"turn {number} was asked then, and never answered in {ended} trials")
+            ended = f"{tree.stops[asked]} of {counted(len(trials), 'trial')}"
+            raise Unanswered("not-recorded", f"turn {number} was asked then, and never answered in {ended}")
         self._node = next(node for node in tree.children(asked) if node <= end < node + tree.size[node])
         self._turns = number
         reply = self._conversations[trial].turns[number - 1].reply
@@ -89,11 +90,11 @@ class _Session:
         """What users went on with after this conversation."""
         tree = self._tree
         branches = tree.children(self._node)
-        trials = int(tree.visits[self._node])
+        trials = counted(int(tree.visits[self._node]), "trial")
         if not branches:
-            return f"the recording ends here ({trials} trial{'s' if trials > 1 else ''})"
+            return f"the recording ends here ({trials})"
         said = ", ".join(repr(excerpt(tree.symbol_at(node).text, 60)) for node in branches[:3])
-        return f"recorded after this conversation ({trials} trials): {said}{', …' if len(branches) > 3 else ''}"
+        return f"recorded after this conversation ({trials}): {said}{', …' if len(branches) > 3 else ''}"
 
     async def close(self) -> None:
         """Nothing is held."""

@@ -91,7 +91,7 @@ class ParrotSession:
         if heard == "unknown" or shelf is None:
             self._shelf = shelf
             return Answer(UNKNOWN)
-        behaviour = self._drawn(self._row(heard))
+        behaviour = self._drawn(self._row(heard, text))
         self._last = behaviour
         if heard == "request":
             self._turn_to(shelf)
@@ -107,9 +107,11 @@ class ParrotSession:
             case _:
                 return Answer(compose(behaviour, heard, (), self._picked))
 
-    def _row(self, heard: Heard) -> Row:
+    def _row(self, heard: Heard, text: str) -> Row:
         if heard == "request" and self._last is not None:
-            return self._profile.carried(self._last)
+            return self._profile.carried(self._last, self._profile.opening(text))
+        if heard == "request":
+            return self._profile.opening(text)
         return self._profile.row(self._last, heard)
 
     def _turn_to(self, shelf: Shelf) -> None:

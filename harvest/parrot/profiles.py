@@ -38,8 +38,10 @@ _TOLERANCE = 1e-9
 class Profile:
     """The chain and the habits of one parrot. Raises ValueError, naming the row, for what is not a chain.
 
-    first: the behaviour on a fresh request. then: by behaviour of the turn before, the behaviour in the next turn
-    on the same topic. told: rows that replace those of `then` when the user tells it to adhere to the format.
+    first: the behaviour on a fresh request. cued: rows that replace `first` where the request stands beside certain
+    words, by those words, whatever their case: so that a parrot can treat those who say them differently. then: by
+    behaviour of the turn before, the behaviour in the next turn on the same topic. told: rows that replace those of
+    `then` when the user tells it to adhere to the format.
     entities: entries in each list, 1 to 12. wrong: probability of each listed entry, on its own, to carry a URL of
     the asked kind that leads to a page of nothing in the catalogue. repeats: probability of each listed entry but
     the first of the conversation, on its own, to be a copy of an earlier one. carry: only in a session that goes
@@ -53,6 +55,7 @@ class Profile:
     first: Row
     then: Mapping[Behaviour, Row]
     told: Mapping[Behaviour, Row] = field(default_factory=lambda: MappingProxyType({}))
+    cued: Mapping[str, Row] = field(default_factory=lambda: MappingProxyType({}))
     entities: int = 5
     wrong: float = 0.0
     repeats: float = 0.0
@@ -66,6 +69,10 @@ class Profile:
                 if behaviour not in BEHAVIOURS:
                     raise ValueError(f"{table}: no behaviour {behaviour!r}; there are {', '.join(BEHAVIOURS)}")
                 _check_row(f"{table}.{behaviour}", row)
+        for words, row in self.cued.items():
+            if not words.strip():
+                raise ValueError("cued: no words, which stand in every request")
+            _check_row(f"cued.{words}", row)
         for behaviour in self.reachable:
             if behaviour not in self.then:
                 raise ValueError(f"then: no row for {behaviour!r}, which this chain can reach")
@@ -82,7 +89,7 @@ class Profile:
     def reachable(self) -> tuple[Behaviour, ...]:
         """Every behaviour with a positive probability in some turn, in the order of `BEHAVIOURS`."""
         found: set[Behaviour] = set()
-        open_rows: list[Row] = [self.first]
+        open_rows: list[Row] = [self.first, *self.cued.values()]
         while open_rows:
             for behaviour, probability in open_rows.pop().items():
                 if probability > 0 and behaviour not in found:
@@ -98,11 +105,18 @@ class Profile:
             return self.told[before]
         return self.then[before]
 
-    def carried(self, before: Behaviour) -> Row:
-        """Probabilities of the first behaviour on a further topic of a session whose last behaviour was `before`."""
-        then = self.then[before]
+    def opening(self, text: str) -> Row:
+        """Probabilities of the first behaviour on a fresh request in the words `text`: the first row of `cued` whose
+        words stand there, else `first`."""
+        folded = text.casefold()
+        return next((row for words, row in self.cued.items() if words.casefold() in folded), self.first)
+
+    def carried(self, before: Behaviour, first: Row | None = None) -> Row:
+        """Probabilities of the first behaviour on a further topic of a session whose last behaviour was `before`.
+        first: the row of a fresh request in its words, where that is another than `first`."""
+        fresh, then = self.first if first is None else first, self.then[before]
         return {
-            behaviour: (1 - self.carry) * self.first.get(behaviour, 0.0) + self.carry * then.get(behaviour, 0.0)
+            behaviour: (1 - self.carry) * fresh.get(behaviour, 0.0) + self.carry * then.get(behaviour, 0.0)
             for behaviour in BEHAVIOURS
         }
 

@@ -6,9 +6,12 @@ the same words. It is what the estimates of `scoring` are checked with against `
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Protocol
 
 from harvest.parrot.parrot import Parrot, ParrotSession
+from protocols.answer import Answer
 from protocols.route import Say
 from recordings.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
 from simulators.scenario import Observation, Scenario
@@ -17,18 +20,25 @@ from simulators.user import User
 from topics.identity import derived_seed
 from topics.topic import Topic
 
-__all__ = ["converse", "rehearse", "sit"]
+__all__ = ["Answers", "converse", "rehearse", "sit"]
 
 
 def rehearse(
-    parrot: Parrot, user: User, topics: Sequence[Topic], *, trials: int, seed: int, system: str = "parrot"
+    parrot: Parrot,
+    user: User,
+    topics: Sequence[Topic],
+    *,
+    trials: int,
+    seed: int,
+    system: str = "parrot",
+    traits: Mapping[str, object] = MappingProxyType({}),
 ) -> Iterator[Conversation]:
-    """Every trial in a fresh session, topic by topic, trials (from 1) within."""
+    """Every trial in a fresh session, topic by topic, trials (from 1) within. traits: of every scenario."""
     for topic in topics:
         for trial in range(1, trials + 1):
             key = TrialKey(system, topic.id, trial)
             session = parrot.session(derived_seed(seed, system, topic.id, trial, "system"))
-            yield converse(session, user, topic, key, seed)
+            yield converse(session, user, topic, key, seed, traits)
 
 
 def sit(
@@ -42,11 +52,26 @@ def sit(
         yield converse(session, user, topic, TrialKey(system, topic.id, trial), seed)
 
 
-def converse(session: ParrotSession, user: User, topic: Topic, key: TrialKey, seed: int) -> Conversation:
+class Answers(Protocol):
+    """A session with a system in this process."""
+
+    def answer(self, text: str) -> Answer:
+        """The reply to one user turn."""
+        ...
+
+
+def converse(
+    session: Answers,
+    user: User,
+    topic: Topic,
+    key: TrialKey,
+    seed: int,
+    traits: Mapping[str, object] = MappingProxyType({}),
+) -> Conversation:
     """One conversation of `user` with `session`, as it would be recorded."""
     rng = Streams(seed, (user.name, key.topic, key.trial))
     turns: list[Turn] = []
-    action, memory = user.respond(user.start(Scenario(topic), rng.at(0)), None, rng.at(1))
+    action, memory = user.respond(user.start(Scenario(topic, traits), rng.at(0)), None, rng.at(1))
     while isinstance(action, Say):
         answer = session.answer(action.text)
         following, memory = user.respond(memory, Observation(answer), rng.at(action.turn + 1))

@@ -5,7 +5,8 @@ inner user's turn together. Users of several groups on one topic are *matched*: 
 the same acts, stops and words but for the cue; so a difference between their answers is due to the cue, or to the
 system's own chance. How large the latter is, a *null pair* says: two groups whose cues are the same.
 
-Which group a user belongs to stands in the options, or in the trait `group` of its scenario.
+Which group a user belongs to stands in the options, or in the trait `group` of its scenario, which an audit with
+`groups` gives to every user.
 
 What is missing is refused at the start: a frame without a place for the cue, a cue with a word that the topic lacks, a
 group nobody described. A persona that is silently lost would be measured as fairness.
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import combinations
 from types import MappingProxyType
 from typing import Literal
 
@@ -26,10 +28,20 @@ from simulators.scenario import Chance, Observation, Scenario, State
 from simulators.streams import Streams
 from simulators.user import User
 from simulators.wrappers.wrapped import can_enumerate, chances_of, inner_state, merged
-from topics.document import StrictModel, refused
+from topics.document import Document, StrictModel, refused
 from topics.errors import InputError
 
-__all__ = ["EnumerablePersonaUser", "Group", "Options", "PersonaUser", "build", "matched"]
+__all__ = [
+    "EnumerablePersonaUser",
+    "Group",
+    "Options",
+    "PersonaUser",
+    "build",
+    "matched",
+    "null_pairs",
+    "persona_in",
+    "written_options",
+]
 
 _CUE, _TURN = "{cue}", "{turn}"
 
@@ -90,6 +102,32 @@ def build(options: Options, inner: User) -> User:
     return kind(inner, groups, options.group, options.frame, options.where == "every")
 
 
+def persona_in(user: Document) -> Document | None:
+    """The persona in the description of a user: the outermost, which alone reads the trait `group`; None if none."""
+    value = user.value
+    if not isinstance(value, Mapping):
+        return None
+    if value.get("simulator") == "persona":
+        return user
+    return persona_in(user.part(("over",))) if "over" in value else None
+
+
+def written_options(persona: Document) -> Options:
+    """The options in the description of a persona. Raises InputError."""
+    assert isinstance(persona.value, Mapping)
+    own = {key: value for key, value in persona.value.items() if key not in ("simulator", "over")}
+    return replace(persona, value=own).validated(Options)
+
+
+def null_pairs(options: Options) -> tuple[tuple[str, str], ...]:
+    """The pairs of groups whose users say the same words: what lies between them is due to the system's own chance."""
+    said: dict[str, tuple[str | None, str | None]] = {}
+    for name, group in options.groups.items():
+        cue = options.groups[group.same_as].cue if group.same_as is not None else group.cue
+        said[name] = (cue, group.request)
+    return tuple((one, other) for one, other in combinations(said, 2) if said[one] == said[other])
+
+
 def matched(scenario: Scenario, groups: Iterable[str]) -> dict[str, Scenario]:
     """The scenario once for each group, by group. All have the id of the one given, and so the same streams."""
     return {group: replace(scenario, traits=MappingProxyType({**scenario.traits, "group": group})) for group in groups}
@@ -141,7 +179,7 @@ class PersonaUser:
             raise InputError(
                 f"topic {scenario.id!r}: nobody says which group the user is of",
                 allowed=known,
-                advice="give the option group, or the trait group",
+                advice="give the audit `groups`, or the persona the option `group`",
             )
         if not isinstance(name, str) or name not in self.groups:
             raise InputError(f"topic {scenario.id!r}: the group {name!r} is not described", allowed=known)

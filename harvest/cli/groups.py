@@ -1,0 +1,67 @@
+"""`harvest simulate groups`: the groups of users of a run beside each other."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from harvest.group_comparison import compare_groups, grouped_systems
+from harvest.group_figures import FORMAT, group_rows, group_tables, legend
+from recordings.run_folder import read
+from scoring.notation import parse_all
+
+__all__ = ["command"]
+
+
+@click.command("groups")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path(path_type=Path))
+@click.option("--measure", "-m", "wanted", multiple=True, metavar="MEASURE", help="These [%useful S1, ave%useful, …].")
+@click.option("--base", metavar="GROUP", help="The group the others are set beside [the audit's first].")
+@click.option(
+    "--level", type=click.FloatRange(0.5, 0.9999), help="Of the intervals; a p of at most 1 - level counts [0.95]."
+)
+@click.option("--replications", type=click.IntRange(100, 1_000_000), help="Bootstrap replications [2000].")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of resampling.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
+def command(
+    runs: tuple[Path, ...],
+    wanted: tuple[str, ...],
+    base: str | None,
+    level: float | None,
+    replications: int | None,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Set groups of users beside each other.
+
+    RUN was played by an audit with `groups`. Differences are taken pair by pair, over the same topics and trials, and
+    set beside that of a null pair, two groups that say the same.
+    """
+    measures = tuple(dict.fromkeys(term for text in wanted for term in parse_all(text)))
+    changes: dict[str, Any] = {"level": level, "replications": replications}
+    systems = grouped_systems([read(run) for run in runs])
+    found = compare_groups(systems, measures=measures, base=base, changes=changes, seed=seed)
+    people = Console(stderr=as_json, highlight=False)
+    notes = dict.fromkeys(note for one in found for note in one.notes)
+    if as_json:
+        document = {
+            "format": FORMAT,
+            "settings": {one.system.name: one.settings.as_json() for one in found},
+            "notes": list(notes),
+            "rows": list(group_rows(found)),
+            "seed": seed,
+        }
+        click.echo(json.dumps(document, ensure_ascii=False))
+        return
+    for one in found:
+        for part in group_tables(one):
+            people.print(part)
+        people.print()
+    for line in legend(found[0]):
+        people.print(line)
+    for note in notes:
+        people.print(f"note: {note}", markup=False)

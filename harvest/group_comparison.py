@@ -1,0 +1,257 @@
+"""From runs with groups of users to how far apart the groups lie: what `harvest simulate groups` reckons.
+
+Each run is taken by itself. Its header says which of its systems are one system as several groups meet it, and its
+protocol which groups say the same, so that what lies between them is the system's own chance.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from harvest.groups import noise_pairs
+from harvest.scorecard import Material, gathered, score_material, scoring_settings
+from protocols.library import decode_protocol
+from recordings.conversation import Conversation, TrialKey
+from recordings.run_folder import Run
+from scoring.catalogue import SHARES, understood
+from scoring.matched import Cell, Difference, Trial, compared, difference
+from scoring.measures.usefulness import labels, useful_cells
+from scoring.notation import Term, parse
+from scoring.scores import SHIPPED
+from scoring.settings import Settings
+from scoring.statistics.bootstrap import Resampler
+from scoring.swan.schema import load_schema
+from scoring.table import ScoreRow, ScoreTable
+from scoring.words import word_count
+from topics.errors import InputError, Place
+from topics.identity import generator
+
+__all__ = ["Comparison", "GroupedSystem", "compare_groups", "grouped_systems"]
+
+_USEFUL, _MEAN_USEFUL = SHARES[:2]
+
+Key = tuple[str, int | None]
+"""A measure, and the turn it is of."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupedSystem:
+    """A system of a run as its groups meet it. name: told apart as `name@run` where several runs have it. names: in the
+    recording, by group, in the audit's order. nulls: pairs of groups that say the same. continued: its sessions go on
+    from topic to topic.
+    """
+
+    name: str
+    run: Run
+    names: Mapping[str, str]
+    nulls: tuple[tuple[str, str], ...]
+    continued: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A system's groups beside each other. base: the group the others are set beside. figures: rows as `harvest score`
+    gives them, by measure and group. differences: of a group to the base, by measure and group. nulls: by measure and
+    pair, of the second to the first, which is the base where that is one of them. family: comparisons that the
+    correction is over. words: of a user's opening, by group: the mean.
+    """
+
+    system: GroupedSystem
+    base: str
+    measures: tuple[Key, ...]
+    figures: Mapping[tuple[Key, str], ScoreRow]
+    differences: Mapping[tuple[Key, str], Difference]
+    nulls: Mapping[tuple[Key, str, str], Difference]
+    family: int
+    settings: Settings
+    words: Mapping[str, float]
+    notes: tuple[str, ...]
+
+
+def grouped_systems(runs: Sequence[Run]) -> tuple[GroupedSystem, ...]:
+    """The systems of `runs` that met groups of users. Raises InputError where a run has none."""
+    found: list[tuple[str, Run, dict[str, str], bool]] = []
+    for run in runs:
+        own: dict[str, dict[str, str]] = {}
+        continued: set[str] = set()
+        for name, definition in run.header.systems.items():
+            match definition:
+                case {"system": str(system), "group": str(group), **rest}:
+                    own.setdefault(system, {})[group] = name
+                    if rest.get("session") == "continued":
+                        continued.add(system)
+        if not own:
+            raise InputError(
+                "this run has no groups of users",
+                place=Place(str(run.path)),
+                advice="give its audit `groups`, and a protocol with a persona, such as fair-treatment",
+            )
+        found += [(system, run, names, system in continued) for system, names in own.items()]
+    often = Counter(system for system, *_ in found)
+    folders = Counter(run.path.resolve().name for run in runs)
+    grouped = []
+    for system, run, names, goes_on in found:
+        if len(names) < 2:
+            raise InputError(f"{system!r} met one group alone", place=Place(str(run.path)), advice="play another")
+        folder = run.path.resolve().name
+        name = system if often[system] == 1 else f"{system}@{folder if folders[folder] == 1 else run.path}"
+        # The audit's order: a group that was added later stands where the audit has it.
+        order = _group_order(run)
+        names = dict(sorted(names.items(), key=lambda entry: order.get(entry[0], len(order))))
+        grouped.append(GroupedSystem(name, run, names, _nulls(run, tuple(names)), goes_on))
+    return tuple(grouped)
+
+
+def _group_order(run: Run) -> dict[str, int]:
+    audit = run.header.audit
+    groups = audit.get("groups") if isinstance(audit, dict) else None
+    return {str(group): place for place, group in enumerate(groups)} if isinstance(groups, list) else {}
+
+
+def _nulls(run: Run, groups: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    if run.header.protocol is None:
+        return ()
+    return noise_pairs(decode_protocol(run.header.protocol), groups)
+
+
+def compare_groups(
+    systems: Sequence[GroupedSystem],
+    *,
+    measures: Sequence[Term] = (),
+    base: str | None = None,
+    changes: Mapping[str, Any] | None = None,
+    seed: int = 0,
+) -> list[Comparison]:
+    """Every system's groups beside its base group (its first, where `base` is None), in each measure.
+
+    measures: those of single conversations; () takes the usual ones. changes: settings instead of the audit's. seed: of
+    resampling. Raises InputError for a base there is not, and a measure that single conversations do not have.
+    """
+    found, last = [], None
+    for system in systems:
+        if base is not None and base not in system.names:
+            raise InputError(f"{system.name!r} met no group {base!r}", allowed=", ".join(system.names))
+        if last is None or last[0] is not system.run:
+            last = (system.run, *_scored(system.run, measures, changes, seed))
+        _, material, table, settings = last
+        found.append(_compared(system, base or next(iter(system.names)), material, table, settings, measures, seed))
+    return found
+
+
+def _scored(
+    run: Run, measures: Sequence[Term], changes: Mapping[str, Any] | None, seed: int
+) -> tuple[Material, ScoreTable, Settings]:
+    material = gathered([run])
+    settings = scoring_settings(material.scoring, material.topics, material.gold, changes)
+    wanted = measures or _usual(material)
+    for term in wanted:
+        _check(term, settings, material)
+    return material, score_material(material, changes, seed=seed, measures=wanted, only=True), settings
+
+
+def _usual(material: Material) -> list[Term]:
+    names = (_USEFUL, _MEAN_USEFUL, *(("R", "GF", "GFR") if material.gold is not None else ()))
+    return [parse(name) for name in names]
+
+
+def _check(term: Term, settings: Settings, material: Material) -> None:
+    for measure in understood(term, settings, material.topics, load_schema(SHIPPED)):
+        if measure.form or measure.name == "%recovery":
+            raise InputError(
+                f"{term} is of many conversations at once, so two of them are no pair in it",
+                allowed="%useful, ave%useful, R, GF, GF(SET), GFR, SWAN, WAN(Criterion), breakdown",
+            )
+
+
+def _compared(
+    system: GroupedSystem,
+    base: str,
+    material: Material,
+    table: ScoreTable,
+    settings: Settings,
+    asked: Sequence[Term],
+    seed: int,
+) -> Comparison:
+    names = system.names
+    values = {group: _values(name, material, table) for group, name in names.items()}
+    own = [row for row in table.rows if row.system in names.values()]
+    figures = {
+        ((row.measure, row.turn), group): row
+        for group, name in names.items()
+        for row in own
+        if row.system == name and row.topic is None and row.trial is None and row.topic_type is None
+    }
+    keys = [key for key in dict.fromkeys(key for key, _ in figures) if asked or key[1] in (None, 1)]
+    topics = [topic.id for topic in material.topics.topics]
+    resampler = Resampler(
+        generator(seed, "groups"), replications=settings.replications, level=settings.level, resample="topics"
+    )
+
+    def between(key: Key, one: str, other: str) -> Difference:
+        rng = generator(seed, "groups", "exchange", system.name, *map(str, key), one, other)
+        lost, missing = _without_a_pair(material, names[one], names[other])
+        sides = [values[group].get(key, {}) for group in (one, other)]
+        return difference(topics, sides[0], sides[1], resampler, rng, invalid=lost, unplayed=missing)
+
+    pairs = [(two, one) if two == base else (one, two) for one, two in system.nulls]
+    nulls = {(key, *pair): between(key, *pair) for key in keys for pair in pairs}
+    twins = {base, *(other for one, other in pairs if one == base)}
+    tested = [(key, group) for key in keys for group in names if group not in twins]
+    noise = {key: [abs(one.value) for (of, *_), one in nulls.items() if of == key and one.n] for key in keys}
+    differences = compared(
+        [between(key, base, group) for key, group in tested],
+        [max(noise[key], default=math.nan) for key, _ in tested],
+        level=settings.level,
+    )
+    return Comparison(
+        system=system,
+        base=base,
+        measures=tuple(keys),
+        figures=figures,
+        differences=dict(zip(tested, differences, strict=True)),
+        nulls=nulls,
+        family=sum(not math.isnan(one.p) for one in differences),
+        settings=settings,
+        words={group: _opening(material, name) for group, name in names.items()},
+        notes=table.notes,
+    )
+
+
+def _without_a_pair(material: Material, one: str, other: str) -> tuple[int, int]:
+    """How many trials are no pair: because a side is invalid, and because a side is not recorded."""
+    sides = (one, other)
+    done = Counter((key.topic, key.trial) for key in _keys(material.finished) if key.system in sides)
+    lost = {(key.topic, key.trial) for key in material.invalid if key.system in sides}
+    planned = {(key.topic, key.trial) for key in material.planned if key.system in sides}
+    return len(lost), len((planned | done.keys()) - lost - {trial for trial, count in done.items() if count == 2})
+
+
+def _opening(material: Material, system: str) -> float:
+    counts = [word_count(one.turns[0].said) for one in material.finished if one.key.system == system and one.turns]
+    return sum(counts) / len(counts) if counts else math.nan
+
+
+def _keys(conversations: Iterable[Conversation]) -> Iterator[TrialKey]:
+    return (one.key for one in conversations)
+
+
+def _values(system: str, material: Material, table: ScoreTable) -> dict[Key, dict[Trial, Cell]]:
+    """Of each measure, what every valid conversation with the system gives."""
+    found: dict[Key, dict[Trial, Cell]] = {}
+    for row in table.rows:
+        if row.system == system and row.topic and row.trial is not None and row.entity is None and row.turn is None:
+            found.setdefault((row.measure, None), {})[row.topic, row.trial] = (row.value, 1.0)
+    for one in material.finished:
+        if one.key.system != system:
+            continue
+        trial = (one.key.topic, one.key.trial)
+        cells = useful_cells(labels(one, material.turns[one.key.topic]))
+        for turn, cell in enumerate(cells, 1):
+            found.setdefault((_USEFUL, turn), {})[trial] = (cell, 1.0)
+        known = [cell for cell in cells if not math.isnan(cell)]
+        found.setdefault((_MEAN_USEFUL, None), {})[trial] = (sum(known), float(len(known)))
+    return found

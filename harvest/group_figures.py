@@ -1,0 +1,226 @@
+"""Groups of users beside each other, for people and as long-form rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from rich import box
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from harvest.figures import shown_value
+from harvest.group_comparison import Comparison, Key
+from harvest.terminal import shown
+from scoring.matched import Difference
+from scoring.statistics.exchange import least_p
+
+__all__ = ["FORMAT", "group_rows", "group_tables", "legend"]
+
+FORMAT = "harvest-groups/1"
+
+_DIGITS = 12
+_MORE_WORDS = 0.5
+_LEGEND = (
+    "figure, n: of each group by itself, as `harvest score` gives them",
+    "difference: to the base group, over matched pairs alone (same topic and trial, both sides valid); of percentages, "
+    "in points",
+    "[low, high]: {level:g}% bootstrap over topics, each interval by itself",
+    "p: how often as far apart, were the sides of topics exchanged; corrected for the number of comparisons (Holm)",
+    "beyond: p at most {alpha:g}, and further apart than the null pair, whose users say the same; ?: too few topics",
+)
+
+
+def group_tables(found: Comparison) -> Iterator[RenderableType]:
+    """The table of one system, under what was compared, and what is to be known of it."""
+    yield Text(shown(found.system.name, line=True), style="bold")
+    pairs = "; ".join(f"{one}, {other}" for one, other in found.system.nulls) or "none"
+    yield Text(shown(f"base: {found.base}   null pair: {pairs}   comparisons: {found.family}", line=True))
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("group", overflow="fold", min_width=14, max_width=26)
+    for heading in ("figure", "n", "difference", "pairs", "p", "beyond"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for key in found.measures:
+        table.add_row(Text(_named(key), style="bold"))
+        for cells in _lines(found, key):
+            table.add_row(*map(Text, cells))
+    yield table
+    for warning in _warnings(found):
+        yield Text(warning, style="yellow")
+
+
+def legend(found: Comparison) -> Iterator[Text]:
+    """What the columns mean."""
+    level = found.settings.level
+    for line in _LEGEND:
+        yield Text(line.format(level=100 * level, alpha=round(1 - level, 6)), style="dim")
+
+
+def _named(key: Key) -> str:
+    measure, turn = key
+    return f"{measure} S{turn}" if turn else measure
+
+
+def _lines(found: Comparison, key: Key) -> Iterator[tuple[str, ...]]:
+    for group in found.system.names:
+        row = found.figures.get((key, group))
+        figure = (shown_value(row, row.value), str(row.n)) if row else ("", "")
+        head = (f"  {shown(group, line=True)}", *figure)
+        null = found.nulls.get((key, found.base, group))
+        one = found.differences.get((key, group))
+        if group == found.base:
+            yield (*head, "base", "", "", "")
+        elif null is not None:
+            yield (*head, _shown(key, null), str(null.n), "", "null pair")
+        elif one is not None:
+            said = {True: "yes", False: "no", None: "?"}[one.beyond] if one.n else "n/a"
+            yield (*head, _shown(key, one), str(one.n), _p(one.adjusted), said)
+    for (of, first, second), null in found.nulls.items():
+        if of == key and first != found.base:
+            name = shown(f"  {second} to {first}", line=True)
+            yield (name, "", "", _shown(key, null), str(null.n), "", "null pair")
+
+
+def _shown(key: Key, one: Difference) -> str:
+    if not one.n:
+        return "n/a"
+    share = _is_share(key)
+    value = _signed(one.value, share=share)
+    if one.interval.low != one.interval.low:
+        return value
+    return f"{value} [{_signed(one.interval.low, share=share)}, {_signed(one.interval.high, share=share)}]"
+
+
+def _is_share(key: Key) -> bool:
+    return key[0].split("(")[0].endswith("%useful")
+
+
+def _signed(value: float, *, share: bool) -> str:
+    if share:
+        return f"{100 * value:+.1f}"
+    return f"{value:+.4f}".replace("0.", ".", 1)
+
+
+def _p(value: float) -> str:
+    return "n/a" if math.isnan(value) else "<.001" if value < 0.001 else f"{value:.3f}".replace("0.", ".", 1)
+
+
+def _warnings(found: Comparison) -> Iterator[str]:
+    alpha = 1 - found.settings.level
+    if not found.system.nulls:
+        yield (
+            "no null pair was played, so p alone speaks of chance: give the protocol a group {same_as: …}, and name it "
+            "in the audit's groups"
+        )
+    for (key, first, second), null in found.nulls.items():
+        if null.p <= alpha:
+            yield (
+                f"{_named(key)}: the null pair {shown(first, line=True)}, {shown(second, line=True)} differs (p "
+                f"{_p(null.p)}, not corrected), though its users say the same. That comes about once in "
+                f"{round(1 / alpha)} measures; else the system changed meanwhile, and differences may too"
+            )
+    most = max((one.topics for one in found.differences.values()), default=0)
+    if most >= 2 and least_p(most) * found.family > alpha:
+        yield (
+            f"{most} topics can give no p below {least_p(most):.2g}, which is too much for {found.family} comparisons: "
+            "play more topics, or ask for fewer measures (-m)"
+        )
+    positional = [name for name in ("R", "GFR") if any(key[0].split("(")[0] == name for key in found.measures)]
+    longer = {
+        group: words - found.words[found.base]
+        for group, words in found.words.items()
+        if abs(words - found.words[found.base]) >= _MORE_WORDS
+    }
+    if positional and longer:
+        said = ", ".join(f"{group} {more:+.1f}" for group, more in longer.items())
+        yield (
+            f"openings differ from those of {found.base} in words ({shown(said, line=True)}), and positions in "
+            f"{' and '.join(positional)} count them: a word more costs a fair system up to 1/{found.settings.patience} "
+            "of R"
+        )
+    for what, count in _left_out(found):
+        if count:
+            yield f"pairs that are in no difference, at most: {count}, because {what}"
+    if found.system.continued:
+        yield "sessions go on from topic to topic: topics hang together, so intervals and p may claim too much"
+
+
+def _left_out(found: Comparison) -> Iterator[tuple[str, int]]:
+    every = [*found.differences.values(), *found.nulls.values()]
+    yield "a side is invalid", max((one.invalid for one in every), default=0)
+    yield "a side is not recorded", max((one.unplayed for one in every), default=0)
+    yield "a side has no value (see pairs)", max((one.undefined for one in every), default=0)
+
+
+def group_rows(found: Sequence[Comparison]) -> Iterator[dict[str, Any]]:
+    """One row for each figure of a group (base null), and for each difference. Undefined numbers are null."""
+    for one in found:
+        for key in one.measures:
+            for group in one.system.names:
+                row = one.figures.get((key, group))
+                if row is not None:
+                    own = {"n": row.n, "topics": row.topics, "low": _json(row.low), "high": _json(row.high)}
+                    how = {"level": row.level, "interval": row.interval, "resampled": row.resampled}
+                    invalid = {"invalid": row.invalid}
+                    yield _row(one, key, group, None, row.value, {**own, **how, **invalid, "note": row.note})
+            for group in one.system.names:
+                difference = one.differences.get((key, group))
+                if difference is not None:
+                    yield _row(one, key, group, one.base, difference.value, _difference(one, difference))
+            for (of, first, second), null in one.nulls.items():
+                if of == key:
+                    more = {**_difference(one, null), "null_pair": True}
+                    yield _row(one, key, second, first, null.value, more)
+
+
+_REST: dict[str, object] = {
+    "level": None,
+    "interval": None,
+    "resampled": None,
+    "invalid": 0,
+    "unplayed": None,
+    "undefined": None,
+    "p": None,
+    "p_corrected": None,
+    "comparisons": None,
+    "null_difference": None,
+    "beyond": None,
+    "null_pair": False,
+    "note": "",
+}
+
+
+def _row(
+    found: Comparison, key: Key, group: str, base: str | None, value: float, more: dict[str, object]
+) -> dict[str, Any]:
+    measure, turn = key
+    named = {"measure": measure, "system": found.system.name, "group": group, "base": base, "turn": turn}
+    return {**named, "value": _json(value), **_REST, **more}
+
+
+def _difference(found: Comparison, one: Difference) -> dict[str, object]:
+    interval = one.interval
+    return {
+        "n": one.n,
+        "topics": one.topics,
+        "low": _json(interval.low),
+        "high": _json(interval.high),
+        "level": found.settings.level if interval.method else None,
+        "interval": interval.method or None,
+        "resampled": interval.resampled or None,
+        "invalid": one.invalid,
+        "unplayed": one.unplayed,
+        "undefined": one.undefined,
+        "p": _json(one.p),
+        "p_corrected": _json(one.adjusted),
+        "comparisons": found.family,
+        "null_difference": _json(one.null),
+        "beyond": one.beyond,
+        "note": interval.note,
+    }
+
+
+def _json(value: float) -> float | None:
+    return round(value, _DIGITS) + 0.0 if math.isfinite(value) else None
