@@ -11,26 +11,31 @@ from scoring.catalogue import understood
 from scoring.notation import Term, parse
 from scoring.scores import SHIPPED
 from scoring.settings import Settings
-from scoring.swan.schema import load_schema
+from scoring.statistics.tails import trials_needed
+from scoring.swan.schema import Schema, load_schema
 from scoring.table import ScoreTable
 from topics.document import Loc
 from topics.errors import InputError
+from topics.topic import TopicSet
 
 __all__ = ["bounded", "check_bounds", "missed"]
 
 
 def check_bounds(audit: Audit) -> None:
     """Raises InputError, with its place, for a bound that no figure of the audit could ever meet or miss."""
+    if not audit.thresholds:
+        return
+    schema = load_schema(SHIPPED)
     for i, threshold in enumerate(audit.thresholds):
-        _check(threshold, audit, ("thresholds", i))
+        _check(threshold, audit, schema, ("thresholds", i))
 
 
-def _check(threshold: Threshold, audit: Audit, loc: Loc) -> None:
-    document, topics, systems = audit.document, audit.topics, [system.name for system in audit.systems]
+def _check(threshold: Threshold, audit: Audit, schema: Schema, loc: Loc) -> None:
+    document, topics, systems = audit.document, audit.topics, [system.name for system in audit.played]
     if (threshold.at_least is None) == (threshold.at_most is None):
         raise document.error(loc, "a threshold has exactly one bound", allowed="at_least, at_most")
     try:
-        understood(parse(threshold.measure), Settings(), topics, load_schema(SHIPPED))
+        measures = understood(parse(threshold.measure), Settings(), topics, schema)
     except InputError as fault:
         raise document.error(
             (*loc, "measure"), f"measure: {fault.what}", allowed=fault.allowed, advice=fault.advice
@@ -39,11 +44,24 @@ def _check(threshold: Threshold, audit: Audit, loc: Loc) -> None:
         raise document.error(loc, "%useful is of a turn", advice="add turn: 1, or bound ave%useful")
     if threshold.measure != "%useful" and threshold.turn is not None:
         raise document.error((*loc, "turn"), f"{threshold.measure} is of no single turn", advice="remove it")
+    for measure in measures:
+        needed = trials_needed(measure.number) if measure.within else 0
+        if audit.trials < needed:
+            # Refused now: once the trials are played, the run could not be scored.
+            raise document.error(
+                (*loc, "measure"),
+                f"{threshold.measure} needs {needed} trials of each topic, and the audit plays {audit.trials}",
+                allowed=f"at least {needed} trials (10 divided by {measure.number:g})",
+                advice=f"play {needed} trials, or leave out within=topics: then all topics and trials count together",
+            )
+    least, most = min(one.range[0] for one in measures), max(one.range[1] for one in measures)
     for key in ("at_least", "at_most"):
         bound = getattr(threshold, key)
-        if bound is not None and not 0 <= bound <= 1:
+        if bound is not None and not least <= bound <= most:
             raise document.error(
-                (*loc, key), f"{bound:g} is no value of {threshold.measure}", allowed="0 to 1 (80% is 0.8)"
+                (*loc, key),
+                f"{bound:g} is no value of {threshold.measure}",
+                allowed=f"{least:g} to {most:g} (80% is 0.8)",
             )
     if threshold.system is not None and threshold.system not in systems:
         raise document.error((*loc, "system"), f"no system is called {threshold.system!r}", allowed=", ".join(systems))
@@ -59,14 +77,24 @@ def bounded(thresholds: Sequence[Threshold]) -> list[Term]:
     return [parse(threshold.measure) for threshold in thresholds]
 
 
-def missed(thresholds: Sequence[Threshold], table: ScoreTable) -> list[str]:
-    """A sentence for each bound that is not kept; a figure that is undefined or absent keeps no bound."""
+def missed(
+    thresholds: Sequence[Threshold], table: ScoreTable, topics: TopicSet, schema: Schema | None = None
+) -> list[str]:
+    """A sentence for each bound that is not kept; a figure that is undefined or absent keeps no bound.
+
+    schema: by which SWAN was taken, the shipped one by default.
+    """
     misses = []
     for bound in thresholds:
+        # The table names a measure in full: of `CVaR(R)` it holds `CVaR(R, beta=0.25)`.
+        asked = parse(bound.measure)
+        schema = schema or load_schema(SHIPPED)
+        made = understood(asked, Settings(), topics, schema)
+        full = next(one.name for one in made if one.term.name == asked.name)
         rows = [
             row
             for row in table.rows
-            if row.measure == str(parse(bound.measure))
+            if row.measure == full
             and (bound.system is None or row.system == bound.system)
             and (row.topic_type, row.turn) == (bound.topic_type, bound.turn)
             and row.topic is None

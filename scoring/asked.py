@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from recordings.conversation import Conversation
 from scoring.catalogue import CHAINS, SHARES, Measure
 from scoring.conversations import Figure, figures
 from scoring.settings import Settings
-from scoring.swan.assessment import Assessment, Ground, assess
+from scoring.swan.assessment import Assessment, Ground, assess, nugget_notes
 from scoring.swan.judged import Judgments
 from scoring.swan.schema import Schema
+from scoring.swan.wan import Swan
 from scoring.swan.weighting import Weighting
 from topics.attributes import AttributeSet
 from topics.gold import GoldTable
@@ -34,23 +35,40 @@ class Judged:
 
 @dataclass(slots=True)
 class Asked:
-    """The measures asked for. assessments: of every conversation seen so far, where one of them is a SWAN or a WAN."""
+    """The measures asked for. assessments: of every conversation seen so far, where one of them is a SWAN or a WAN.
+
+    judged: called only where SWAN or WAN is asked for. covered: by system, the criteria that enter any SWAN of a
+    conversation seen so far. seen: trial and attempt of those that were assessed. planned: trials of each topic that
+    the run is to have; 0: as many as there are.
+    """
 
     measures: Sequence[Measure]
     gold: GoldTable | None
     attributes: Mapping[str, AttributeSet]
     settings: Settings
-    judged: Judged
+    judged: Callable[[], Judged]
     assessments: list[Assessment] = field(default_factory=list)
+    covered: dict[str, set[str]] = field(default_factory=dict)
+    seen: set[tuple[str, int]] = field(default_factory=set)
+    planned: int = 0
 
     def notes(self) -> tuple[str, ...]:
         """Sentences about judgments that are in no score."""
         if not any(measure.base.name in ("SWAN", "WAN") for measure in self.measures):
             return ()
-        schema, judgments = self.judged.schema, self.judged.judgments
+        schema, judgments = self.judged().schema, self.judged().judgments
         orphans = sum(one.orphans for one in self.assessments)
         unknown = ", ".join(judgments.unknown)
+        elsewhere = sum(len(one) for where, one in judgments.opinions.items() if where not in self.seen)
         found = (
+            (
+                judgments.unplaced,
+                f"{judgments.unplaced} judgments are in no score: they are not about what their criterion scores.",
+            ),
+            (
+                elsewhere,
+                f"{elsewhere} judgments are in no score: they are about conversations that are not scored here.",
+            ),
             (unknown, f"Judgments on {unknown} are in no score: the schema {schema.name!r} has no such criterion."),
             (
                 judgments.refused,
@@ -58,20 +76,18 @@ class Asked:
             ),
             (orphans, f"{orphans} judgments are in no score: they are about words that are no nugget or turn here."),
         )
-        return (*self._coverage(), *(note for applies, note in found if applies))
+        notes = nugget_notes(self.assessments, judgments)
+        return (*self._coverage(), *notes, *(note for applies, note in found if applies))
 
     def _coverage(self) -> tuple[str, ...]:
         """Which criteria the SWAN of each system covers; two over different ones do not compare."""
         if not any(measure.base.name == "SWAN" for measure in self.measures):
             return ()
-        covered: dict[str, set[str]] = {}
-        for one in self.assessments:
-            covered.setdefault(one.key.system, set()).update(one.swan(self.judged.schema).covered)
         said = []
-        for system, names in covered.items():
-            listed = ", ".join(one.name for one in self.judged.schema if one.name in names)
+        for system, names in self.covered.items():
+            listed = ", ".join(one.name for one in self.judged().schema if one.name in names)
             said.append(f"SWAN of {system} covers {listed or 'nothing: no criterion is scored'}.")
-        if len({frozenset(names) for names in covered.values()}) > 1:
+        if len({frozenset(names) for names in self.covered.values()}) > 1:
             said.append("SWANs over different criteria do not compare: give the criteria by --schema, or take WANs.")
         return tuple(said)
 
@@ -88,11 +104,19 @@ class Asked:
                 continue
             have.add(name)
             if measure.base.name in ("SWAN", "WAN"):
+                judged = self.judged()
                 if assessment is None:
                     ground = Ground(topic, self.gold, self.attributes, self.settings)
-                    assessment = assess(conversation, self.judged.schema, self.judged.judgments, ground)
+                    assessment = assess(conversation, judged.schema, judged.judgments, ground)
                     self.assessments.append(assessment)
-                found.append(_of_nuggets(measure, assessment, self.judged.schema))
+                    self.seen.add((conversation.trial_id, conversation.attempt))
+                chosen = weighted(judged.schema, measure.weighting)
+                if measure.base.name == "WAN":
+                    found.append(_wan(measure, assessment, chosen))
+                else:
+                    of_all = assessment.swan(chosen)
+                    self.covered.setdefault(conversation.key.system, set()).update(of_all.covered)
+                    found.append(_swan(name, assessment, of_all))
             elif measure.base.name == "breakdown":
                 kind = conversation.outcome.kind if conversation.outcome else ""
                 found.append(Figure(name, float(kind == BREAKDOWN), 1))
@@ -115,15 +139,14 @@ def weighted(schema: Schema, weighting: Weighting | None) -> Schema:
     return replace(schema, criteria=tuple(criteria))
 
 
-def _of_nuggets(measure: Measure, assessment: Assessment, schema: Schema) -> Figure:
-    chosen = weighted(schema, measure.weighting)
-    name = str(measure.base)
-    if measure.base.name == "WAN":
-        criterion = chosen[measure.criterion.replace("_", " ")].name
-        one = assessment.wans(chosen)[criterion]
-        by = ", ".join(map(str, assessment.sources[criterion]))
-        return Figure(name, one.value, one.n, note=f"scored by {by}" if by else "nobody scored it")
-    found = assessment.swan(chosen)
+def _wan(measure: Measure, assessment: Assessment, schema: Schema) -> Figure:
+    criterion = schema[measure.criterion.replace("_", " ")].name
+    one = assessment.wans(schema)[criterion]
+    by = ", ".join(map(str, assessment.sources[criterion]))
+    return Figure(str(measure.base), one.value, one.n, note=f"scored by {by}" if by else "nobody scored it")
+
+
+def _swan(name: str, assessment: Assessment, found: Swan) -> Figure:
     said = "; ".join(
         f"{criterion} by {', '.join(map(str, assessment.sources[criterion]))}" for criterion in found.covered
     )

@@ -55,6 +55,20 @@ _OWN: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 _READINGS = ("pooled", "of_pooled")
+_EXAMPLES: Mapping[str, str] = MappingProxyType(
+    {
+        "WAN": "WAN(Correctness)",
+        "GF": "GF, or GF(SET) of one attribute set",
+        "GF_cum": "GF_cum, or GF_cum(SET) of one attribute set",
+        "transition": "transition(x, o)",
+        "Q": "Q(R, beta=0.25)",
+        "CVaR": "CVaR(R, beta=0.25)",
+        "min": "min(R)",
+        "P": "P(R, below=0.1)",
+        "pooled": "pooled(SWAN)",
+        "of_pooled": "of_pooled(GF(SET))",
+    }
+)
 _KNOWN = (*_OWN, *SHARES, *CHAINS, *FORMS, *_READINGS)
 _SETTING = {"L": "patience", "by": "ordinal"}
 
@@ -80,6 +94,11 @@ class Measure:
     @property
     def name(self) -> str:
         return str(self.term)
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """The least and the largest value there can be. A difference of two shares can be below 0."""
+        return (-1.0, 1.0) if self.form == "persistence" else (0.0, 1.0)
 
     @property
     def criterion(self) -> str:
@@ -190,7 +209,11 @@ def _nuggets(term: Term, settings: Settings, schema: Schema) -> Measure:
             known = ", ".join(one.name.replace(" ", "_") for one in schema)
             raise InputError(f"{term}: {fault.what}", allowed=known) from None
         if criterion.level == "set":
-            raise InputError(f"{term}: {criterion.name} is scored once for all conversations of a topic, not in each")
+            raise InputError(
+                f"{term}: {criterion.name} is scored once for all conversations of a topic, not in each",
+                allowed=", ".join(one.name.replace(" ", "_") for one in schema if one.level != "set"),
+                advice="it enters pooled(SWAN)",
+            )
         term = Term("WAN", (Term(criterion.name.replace(" ", "_")),), term.parameters)
     weights = term.get("weights")
     if weights is None:
@@ -241,7 +264,11 @@ def _arguments(term: Term, least: int, most: int | None = None) -> None:
     if not least <= len(term.arguments) <= most:
         wanted = {0: "nothing", 1: "one thing"}.get(most, f"{most} things")
         wanted = f"nothing, or {wanted}" if least < most else wanted
-        raise InputError(f"{term}: {term.name} is taken of {wanted}, and {len(term.arguments)} stand there")
+        stand = {0: "nothing stands", 1: "1 stands"}.get(len(term.arguments), f"{len(term.arguments)} stand")
+        raise InputError(
+            f"{term}: {term.name} is taken of {wanted}, and {stand} there",
+            advice=f"write {_EXAMPLES.get(term.name, term.name)}",
+        )
 
 
 def _only(term: Term, allowed: tuple[str, ...]) -> None:

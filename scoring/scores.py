@@ -68,10 +68,14 @@ def score(
     by_topic = _turns(turns, found, topics)
     resampler = Resampler(rng, replications=settings.replications, level=settings.level, resample=settings.resample)
 
-    judged = judged or _by_rules()
-    each = (one for term in measures for one in understood(term, settings, topics, judged.schema))
+    def by() -> Judged:
+        return judged or _by_rules()
+
+    each = (one for term in measures for one in understood(term, settings, topics, by().schema))
     wanted = {one.name: one for one in each}
-    asked = Asked(tuple(wanted.values()), gold, topics.attributes, settings, judged)
+    asked = Asked(
+        tuple(wanted.values()), gold, topics.attributes, settings, by, planned=len({key.trial for key in planned})
+    )
     seed = int(rng.integers(2**63))
 
     table: list[ScoreRow] = []
@@ -109,6 +113,7 @@ def score(
 
 @cache
 def _by_rules() -> Judged:
+    """Called only where a measure was asked for: to read the schema that is shipped takes a while."""
     return Judged(load_schema(SHIPPED), Judgments())
 
 

@@ -88,6 +88,11 @@ RECOVERIES: dict[str, tuple[World, World, float]] = {
     "first turn fails .3, recovers .98, topics alike": (_alike(0.3), _alike(0.98), 0.98),
     "first turn fails .3, recovers .02, topics alike": (_alike(0.3), _alike(0.02), 0.02),
     "first turn fails .05, recovers .9, topics alike": (_alike(0.05), _alike(0.9), 0.9),
+    "first turn fails by topic ~ Beta(.05,.95), recovers ~ Beta(.5,.5)": (
+        _by_topic(0.05, 0.95),
+        _by_topic(0.5, 0.5),
+        0.5,
+    ),
 }
 
 

@@ -13,22 +13,23 @@ LARGEST = 16 * 1024 * 1024
 """Bytes. Whatever is larger is no file of ours, and would take the memory of the machine."""
 
 
-def read_text(path: str | PathLike[str], kind: str) -> str:
+def read_text(path: str | PathLike[str], kind: str, *, largest: int = LARGEST) -> str:
     """The text of the file at `path`, without a byte order mark; kind names what it should be (`YAML text`).
 
-    Raises InputError, with line and column, where it is not there, no regular file, too large, binary or not UTF-8.
+    largest: in bytes. Raises InputError, with line and column, where it is not there, no regular file, larger than
+    that, binary or not UTF-8.
     """
     place = Place.of(path)
     try:
-        data = read_regular(path, LARGEST + 1)
+        data = read_regular(path, largest + 1)
     except FileNotFoundError:
         raise InputError("no such file", place=place, advice=missing_advice(path)) from None
     except OSError as fault:
         raise InputError(f"cannot be read: {fault.strerror}", place=place) from None
     except ValueError as fault:  # a NUL in the path itself
         raise InputError(f"this is no path: {fault}") from None
-    if len(data) > LARGEST:
-        raise InputError(f"larger than {LARGEST // 2**20} MiB: not a file of ours", place=place)
+    if len(data) > largest:
+        raise InputError(f"larger than {largest // 2**20} MiB: not {kind}", place=place)
     return decoded(data, place.path, kind)
 
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from recordings.conversation import Conversation
 from scoring.catalogue import Measure
 from scoring.forms.part import form_row, parts
-from scoring.measures.usefulness import labels
+from scoring.measures.usefulness import Share, labels
 from scoring.statistics.bootstrap import no_interval
 from scoring.stochastic.chain import ABSENT, chain, codes
 from scoring.stochastic.persistence import persistence
@@ -30,16 +30,16 @@ def chain_rows(measure: Measure, scores: SystemScores, conversations: Sequence[C
         if measure.form == "persistence":
             found = persistence(here, names, level=scores.settings.level)
             after_x, after_o = found.after_x, found.after_o
+            test = f"it goes on failing: p={found.test.more:.3g}" if found.test.n else "there is nothing to compare"
             note = (
-                f"fails next: {after_x.value:.3f} after x (n={after_x.n}), "
-                f"{after_o.value:.3f} after o (n={after_o.n}); "
-                f"within topic and turn, it goes on failing: p={found.test.more:.3g}"
+                f"fails next: {_shown(after_x)} after x (n={after_x.n}), {_shown(after_o)} after o (n={after_o.n}); "
+                f"within topic and turn, {test}"
             )
             value, n = after_x.value - after_o.value, after_x.n + after_o.n
             yield form_row(scores, part, measure.name, value, n, no_interval(), topics=topics, note=note)
             continue
-        each = chain(here, names, invalid=lost, level=scores.settings.level)
-        share = next(one.share for one in each if (one.source, one.target) == measure.transition)
+        (edge,) = chain(here, names, invalid=lost, level=scores.settings.level, only=measure.transition)
+        share = edge.share
         yield form_row(
             scores,
             part,
@@ -52,6 +52,10 @@ def chain_rows(measure: Measure, scores: SystemScores, conversations: Sequence[C
             worst=share.worst,
             best=share.best,
         )
+
+
+def _shown(share: Share) -> str:
+    return f"{share.value:.3f}" if share.n else "n/a"
 
 
 def _labels(scores: SystemScores, conversations: Sequence[Conversation]) -> npt.NDArray[np.int8]:

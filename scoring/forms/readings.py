@@ -85,12 +85,12 @@ def _reading(measure: Measure, asked: Asked, topic: Topic, conversations: Sequen
 
 def swan_rows(measure: Measure, asked: Asked, scores: SystemScores, resampler: Resampler) -> Iterator[ScoreRow]:
     """SWAN or WAN over all nuggets of all conversations together ([SWAN] Eq. 2 as printed)."""
-    schema = weighted(asked.judged.schema, measure.weighting)
+    schema = weighted(asked.judged().schema, measure.weighting)
     own = [one for one in asked.assessments if one.key.system == scores.system]
     for part in parts(scores.topics, each=True):
         names = [scores.topics[row].id for row in part.rows]
         here = [one for one in own if one.key.topic in set(names)]
-        found = of_system(scores.system, here, schema, asked.judged.judgments).pooled
+        found = of_system(scores.system, here, schema, asked.judged().judgments).pooled
         if measure.base.name == "SWAN":
             value, n, interval = found.value, found.n, no_interval("the interval is that of SWAN")
             note = f"over {', '.join(found.covered)}" if found.covered else "no criterion is scored"

@@ -29,11 +29,11 @@ def form_rows(
     seed: int,
 ) -> Iterator[ScoreRow]:
     """Rows of one system. conversations: its valid ones. seed: of the tails' bootstrap; the order of measures changes
-    nothing. Raises InputError where a worst case within topics was asked of too few trials.
+    nothing. Raises InputError where a worst case within topics is asked of a run that was to have too few trials.
     """
     for measure in asked.measures:
         if measure.form in ("Q", "CVaR", "min"):
-            yield from tail_rows(measure, scores, asked.settings.level, asked.settings.replications, seed)
+            yield from tail_rows(measure, scores, seed, asked.planned)
         elif measure.form in CHAINS:
             yield from chain_rows(measure, scores, conversations)
         elif measure.form == "P":

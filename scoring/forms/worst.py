@@ -6,28 +6,33 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
+import numpy.typing as npt
 
 from scoring.catalogue import Measure
 from scoring.forms.part import form_row, parts
 from scoring.statistics.bootstrap import no_interval
-from scoring.statistics.tails import pooled_tail, within_topics
+from scoring.statistics.tails import Tail, pooled_tail, trials_needed, within_topics
 from scoring.stochastic.failures import rate_below, rate_of
 from scoring.summaries import SystemScores
 from scoring.table import ScoreRow
+from topics.errors import InputError
 from topics.identity import generator
 
 __all__ = ["rate_rows", "tail_rows"]
 
+Floats = npt.NDArray[np.float64]
 
-def tail_rows(measure: Measure, scores: SystemScores, level: float, replications: int, seed: int) -> Iterator[ScoreRow]:
-    cells = scores.values(str(measure.base))
+
+def tail_rows(measure: Measure, scores: SystemScores, seed: int, planned: int) -> Iterator[ScoreRow]:
+    """planned: trials of each topic that the run is to have; as many as there are, where nobody said."""
+    cells, settings = scores.values(str(measure.base)), scores.settings
     for part in parts(scores.topics):
         names, values = [scores.topics[row].id for row in part.rows], cells[list(part.rows)]
         if measure.within:
-            known = [place for place, row in enumerate(values) if not np.isnan(row).all()]
-            tail = within_topics([names[place] for place in known], values[known], _beta(measure))
+            tail = _within(names, values, _beta(measure), planned)
         else:
             rng = generator(seed, "forms", measure.name, part.topic_type or "")
+            level, replications = settings.level, settings.replications
             tail = pooled_tail(names, values, _beta(measure), rng, level=level, replications=replications)
         value, interval = {
             "Q": (tail.quantile, tail.quantile_interval),
@@ -51,7 +56,8 @@ def rate_rows(measure: Measure, scores: SystemScores, level: float) -> Iterator[
             rate = rate_below(names, values, measure.number, level=level, invalid=lost)
         note = rate.share.interval.note
         if not math.isnan(rate.highest):
-            said = f"never seen; with {level:.0%} confidence at most {rate.highest:.3f} over {rate.units} topics"
+            units = f"{rate.units} {'topic' if len(rows) > 1 else 'trial'}{'s' * (rate.units != 1)}"
+            said = f"never seen; with {level:.0%} confidence at most {rate.highest:.3f} over {units}"
             note = "; ".join(filter(None, (note, said)))
         share = rate.share
         yield form_row(
@@ -61,12 +67,26 @@ def rate_rows(measure: Measure, scores: SystemScores, level: float) -> Iterator[
             share.value,
             share.n,
             share.interval,
-            topics=share.topics,
+            topics=min(share.topics, len(rows)),  # within one topic the units are its trials
             note=note,
             invalid=int(lost.sum()),
             worst=share.worst,
             best=share.best,
         )
+
+
+def _within(names: list[str], values: Floats, beta: float, planned: int) -> Tail:
+    """Refused where the run never was to have enough trials. Where it has lost some, or has not played them yet, there
+    is no value, so that its other figures can be had.
+    """
+    known = [place for place, row in enumerate(values) if not np.isnan(row).all()]
+    try:
+        return within_topics([names[place] for place in known], values[known], beta)
+    except InputError as few:
+        if max(values.shape[1], planned) < trials_needed(beta):
+            raise
+        none = no_interval("; ".join(filter(None, (few.what, few.advice))))
+        return Tail(beta, math.nan, math.nan, math.nan, none, none, 0, len(known), 0)
 
 
 def _beta(measure: Measure) -> float:

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from os import PathLike
 
 from topics.errors import InputError, Place
-from topics.regular_file import missing_advice, read_regular
-from topics.text_file import decoded
+from topics.text_file import read_text
 
 __all__ = ["LARGEST", "ColumnFile", "shown"]
 
@@ -35,18 +34,7 @@ class ColumnFile:
     @classmethod
     def read(cls, path: str | PathLike[str], kind: str) -> ColumnFile:
         """The file at `path`. Raises InputError where it is not there, no regular file, too large or not UTF-8."""
-        place = Place.of(path)
-        try:
-            data = read_regular(path, LARGEST + 1)
-        except FileNotFoundError:
-            raise InputError("no such file", place=place, advice=missing_advice(path)) from None
-        except OSError as fault:
-            raise InputError(f"cannot be read: {fault.strerror}", place=place) from None
-        except ValueError as fault:  # a NUL in the path itself
-            raise InputError(f"this is no path: {fault}") from None
-        if len(data) > LARGEST:
-            raise InputError(f"larger than {LARGEST // 2**20} MiB: not {kind}", place=place)
-        return cls(place.path, decoded(data, place.path, kind), kind)
+        return cls(Place.of(path).path, read_text(path, kind, largest=LARGEST), kind)
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
         """(line number from 1, its cells) for every line that holds anything."""

@@ -14,10 +14,10 @@ The opening has a row of its own (START), then every act alike: STOP is no choic
     additive        the first row that was seen speaks alone: (n(act) + w) / (n + w · V), with V the possible outcomes
 
 A row that was never seen says what the rows after it say, and one with the same counts as the next says nothing beside
-it: it is the same evidence, and would be counted twice. Probabilities sum to 1. These are the probabilities of
-`simulators.act_table`, reckoned apart from it (a test holds the two together), but for one case: with answers and order
-2, an answer that is not known. Here such a decision falls back on the row over all answers; a row of its own would
-foresee every end of a log in which only last answers are missing.
+it: it is the same evidence, and would be counted twice. Probabilities sum to 1. A decision after an answer that is not
+known falls back on the rows over all answers; a row of its own would foresee every end of a log in which only last
+answers are missing. These are the probabilities of `simulators.act_table`, reckoned apart from it (a test holds the two
+together).
 
 Source: I. H. Witten, T. C. Bell, IEEE Trans. Information Theory 37(4), 1991 (method C), in the interpolated form.
 """
@@ -114,7 +114,7 @@ class ActModel:
 
 
 def contexts(decision: Decision, order: int, given: bool) -> tuple[Context, ...]:
-    """The rows a decision belongs to, from the most special to the most general."""
+    """The rows a decision is looked up in, from the most special to the most general."""
     lasts = [decision.before[-k:] for k in range(min(order, len(decision.before)), 0, -1)]
     if decision.opening and not lasts:
         lasts = [(START,)]
@@ -128,6 +128,12 @@ def contexts(decision: Decision, order: int, given: bool) -> tuple[Context, ...]
     return tuple(found)
 
 
+def _counted_in(decision: Decision, order: int, given: bool) -> tuple[Context, ...]:
+    """The rows a decision is counted in: those it is looked up in, and those it would be without its answer, which are
+    over all answers."""
+    return tuple(dict.fromkeys((*contexts(decision, order, given), *contexts(decision, order, given=False))))
+
+
 def count_acts(
     decisions: Iterable[Decision], acts: Sequence[str], order: int, given: bool
 ) -> dict[Context, npt.NDArray[np.int64]]:
@@ -137,7 +143,7 @@ def count_acts(
     for decision in decisions:
         if decision.act not in place:
             raise ValueError(f"an act that is not among those of the model: {decision.act!r}")
-        counted.update((context, decision.act) for context in contexts(decision, order, given))
+        counted.update((context, decision.act) for context in _counted_in(decision, order, given))
     found: dict[Context, npt.NDArray[np.int64]] = {}
     for (context, act), n in counted.items():
         found.setdefault(context, np.zeros(len(place), dtype=np.int64))[place[act]] = n

@@ -37,7 +37,8 @@ Floats = npt.NDArray[np.float64]
 _Draw = Callable[[np.random.Generator, int], Floats]
 """Draws so many rows of weights."""
 
-_KEPT = 64 * 2**20  # bytes of weights kept for the next call, and of weights drawn at a time
+_AT_ONCE = 64 * 2**20  # bytes of weights drawn at a time
+_KEPT = 128 * 2**20  # bytes of weights kept for the next call: counts below 256, a byte each
 _MOST = 512 * 2**20  # bytes of replicates: more is a slip in the settings
 _SAME = 1e-12  # topics that differ by less gave the same value
 
@@ -77,7 +78,7 @@ class Resampler:
     ) -> None:
         self._seed = int(rng.integers(2**63))
         self._replications, self._level, self._resample = replications, level, resample
-        self._kept: dict[tuple[object, ...], Floats] = {}
+        self._kept: dict[tuple[object, ...], npt.NDArray[np.uint8]] = {}
 
     def means(self, topics: Sequence[str], values: npt.ArrayLike) -> list[Interval]:
         """An interval for each measure's mean over topics of the topic's mean over its trials.
@@ -110,26 +111,40 @@ class Resampler:
         return found
 
     def ratio(self, topics: Sequence[str], above: npt.ArrayLike, below: npt.ArrayLike) -> Interval:
-        """An interval for a ratio of sums over topics and trials, such as recoveries over first-turn failures.
+        """`ratios` of one column: above, below are (topics, trials)."""
+        top, bottom = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
+        return self.ratios(topics, top[..., None], bottom[..., None])[0]
 
-        topics: (topics,) names. above, below: (topics, trials), NaN where a trial gave no value; below >= 0. Only
-        topics with anything below the line are units: the others say nothing of the ratio.
+    def ratios(self, topics: Sequence[str], above: npt.ArrayLike, below: npt.ArrayLike) -> list[Interval]:
+        """An interval for each ratio of sums over topics and trials, such as recoveries over first-turn failures.
+
+        topics: (topics,) names. above, below: (topics, trials, columns), NaN where a trial gave no value; below >= 0.
+        Only topics with anything below the line are units of a column: the others say nothing of its ratio. Columns
+        with the same units are read off the same draws.
         """
         top, bottom = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
         seen = ~(np.isnan(top) | np.isnan(bottom))
         top, bottom = np.where(seen, top, 0.0), np.where(seen, bottom, 0.0)
-        rows = bottom.sum(axis=1) > 0
-        names = [name for name, row in zip(topics, rows, strict=True) if row]
-        if len(names) < 2:
-            return no_interval("one topic: nothing to resample" if names else "no value")
-        both = np.stack([top[rows], bottom[rows]], axis=-1)
-        each = both.sum(axis=1)
-        if np.ptp(each[:, 0] / each[:, 1]) <= _SAME:
-            return no_interval("every topic has the same value")
-        sums = self._replicates(names, seen[rows], both, each)
-        usable = sums[:, 1] > 0  # trials drawn anew may all be without a first-turn failure
-        low, high = np.quantile(sums[usable, 0] / sums[usable, 1], self._ends(len(names)))
-        return self._interval(low, high)
+        found: list[Interval] = [no_interval("no value")] * top.shape[2]
+        for present, columns in _alike(seen & (bottom.sum(axis=1) > 0)[:, None, :]):
+            rows = np.asarray(present.any(axis=1))
+            names = [name for name, row in zip(topics, rows, strict=True) if row]
+            if len(names) < 2:
+                for column in columns if names else ():
+                    found[column] = no_interval("one topic: nothing to resample")
+                continue
+            both = np.concatenate([top[rows][:, :, columns], bottom[rows][:, :, columns]], axis=2)
+            each = both.sum(axis=1)
+            sums = self._replicates(names, present[rows], both, each)
+            half = len(columns)
+            for place, column in enumerate(columns):
+                if np.ptp(each[:, place] / each[:, half + place]) <= _SAME:
+                    found[column] = no_interval("every topic has the same value")
+                    continue
+                usable = sums[:, half + place] > 0  # trials drawn anew may all be without a first-turn failure
+                drawn = sums[usable, place] / sums[usable, half + place]
+                found[column] = self._interval(*np.quantile(drawn, self._ends(len(names))))
+        return found
 
     def _replicates(self, names: Sequence[str], seen: npt.NDArray[np.bool_], cells: Floats, each: Floats) -> Floats:
         """(B, measures) means over the topics drawn. cells: (topics, trials, measures); each: its sum over trials."""
@@ -157,28 +172,35 @@ class Resampler:
         return drawn.reshape(size, -1).astype(np.float64)
 
     def _products(self, key: tuple[object, ...], topics: int, values: Floats, draw: _Draw) -> Floats:
-        """(B, measures): drawn weights times values (topics or cells, measures), over `topics`. Never more than `_KEPT`
-        bytes of weights at a time; those that fit as a whole are kept for the next call."""
+        """(B, measures): drawn weights times values (topics or cells, measures), over `topics`. Never more than
+        `_AT_ONCE` bytes of weights at a time; they are kept for the next call where they fit into a byte each."""
         wanted = self._replications * values.shape[1] * values.itemsize
         if wanted > _MOST:
             raise InputError(
                 f"{self._replications} replications of {values.shape[1]} measures take over {_MOST >> 20} MiB",
                 advice="ask for fewer replications",
             )
-        if key in self._kept:
-            return _product(self._kept[key], values) / topics
+        found = np.empty((self._replications, values.shape[1]))
+        size = max(1, _AT_ONCE // (values.shape[0] * values.itemsize))
+        parts = [slice(start, start + size) for start in range(0, self._replications, size)]
+        kept = self._kept.get(key)
+        if kept is not None:
+            for part in parts:
+                found[part] = _product(kept[part].astype(np.float64), values)
+            return found / topics
         rng = generator(self._seed, "bootstrap", self._resample, repr(key))
-        size = max(1, _KEPT // (values.shape[0] * values.itemsize))
-        if size >= self._replications:
-            drawn = draw(rng, self._replications)
-            if sum(kept.nbytes for kept in self._kept.values()) + drawn.nbytes > _KEPT:
+        keep = self._replications * values.shape[0] <= _KEPT
+        drawn = np.empty((self._replications, values.shape[0]) if keep else (0, 0), dtype=np.uint8)
+        for part in parts:
+            weights = draw(rng, len(found[part]))
+            found[part] = _product(weights, values)
+            keep = keep and weights.max(initial=0) <= np.iinfo(drawn.dtype).max
+            if keep:
+                drawn[part] = weights
+        if keep:
+            if sum(one.nbytes for one in self._kept.values()) + drawn.nbytes > _KEPT:
                 self._kept.clear()
             self._kept[key] = drawn
-            return _product(drawn, values) / topics
-        found = np.empty((self._replications, values.shape[1]))
-        for start in range(0, self._replications, size):
-            part = found[start : start + size]
-            part[:] = _product(draw(rng, len(part)), values)
         return found / topics
 
     def _ends(self, n: int) -> list[float]:

@@ -138,12 +138,14 @@ def within_topics(topics: Sequence[str], values: npt.ArrayLike, beta: float) -> 
         worst = int(short[np.argmin(counts[short])])
         has = int(counts[worst])
         others = f" ({short.size} topics have too few)" if short.size > 1 else ""
+        # All of the trials is no worst case but the mean, for which any number of trials will do.
+        otherwise = f"take a larger share than {beta:g}" if beta < 1 else "ask for the plain mean of the measure"
         raise InputError(
             f"the worst {beta:g} of each topic's trials cannot be told from so few: topic {topics[worst]!r} has "
             f"{has} trial{'s' if has != 1 else ''} with a score{others}",
             allowed=f"at least {needed} trials with a score of each topic (10 divided by {beta:g})",
-            advice=f"play {needed - has} more, take a larger share than {beta:g}, or ask for the worst case over all "
-            "topics and trials together",
+            advice=f"play {needed - has} more, {otherwise}, or ask for the worst case over all topics and trials "
+            "together",
         )
     none = no_interval("no interval covers the worst case within topics")
     each = np.array([[lower_quantile(row, beta), cvar(row, beta), np.nanmin(row)] for row in cells])
@@ -251,8 +253,20 @@ def _cells(topics: Sequence[str], values: npt.ArrayLike) -> Floats:
 
 def _check(beta: float, level: float, replications: int) -> None:
     if not 0 < beta <= 1:
-        raise InputError(f"{beta} is no share of the worst", allowed="a number above 0 and up to 1, for example 0.25")
+        raise InputError(
+            f"{beta:g} is no share of the worst",
+            allowed="a number above 0 and up to 1",
+            advice="take 0.25 for the worst quarter; a percentage is divided by 100",
+        )
     if not 0.5 <= level <= 0.9999:
-        raise InputError(f"{level} is no level of confidence", allowed="a number from 0.5 to 0.9999, for example 0.95")
+        raise InputError(
+            f"{level:g} is no level of confidence",
+            allowed="a number from 0.5 to 0.9999",
+            advice="take 0.95, as most do; a percentage is divided by 100",
+        )
     if not 100 <= replications <= 1_000_000:
-        raise InputError(f"{replications} is no number of replications", allowed="a whole number, 100 to 1000000")
+        raise InputError(
+            f"{replications} is no number of replications",
+            allowed="a whole number, 100 to 1000000",
+            advice="take 2000: fewer make the ends of intervals unsteady",
+        )

@@ -76,12 +76,14 @@ def chain(
     invalid: npt.ArrayLike | None = None,
     level: float = 0.95,
     step: int | None = None,
+    only: tuple[str, ...] | None = None,
     resampler: Resampler | None = None,
 ) -> tuple[Transition, ...]:
     """Every transition of `TRANSITIONS`, with its interval.
 
     labels: (topics, trials, turns) codes, `ABSENT` where a trial gave none. topics: names. invalid: (topics, trials)
     bool, trials that never became valid, for the bounds `worst` and `best`. step: only transitions to this turn.
+    only: source and target of the one transition that is wanted.
     Within one topic the trials are the units. A source that was never left: NaN, n = 0.
     """
     grid = _grid(labels, topics)
@@ -93,6 +95,8 @@ def chain(
     played = (grid != ABSENT).any(axis=2)
     found = []
     for source, target in TRANSITIONS:
+        if only not in (None, (source, target)):
+            continue
         counted = [at for at in asked if (at == 1) == (source == "start")]
         above, below = np.zeros(grid.shape[:2]), np.zeros(grid.shape[:2])
         for at in counted:
