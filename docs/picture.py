@@ -10,7 +10,7 @@ from pathlib import Path
 from rich.console import Console
 
 from harvest.figures import figures
-from harvest.grid import LEGEND, grids
+from harvest.grid import grids, legend
 from harvest.scorecard import gathered, score_material
 from recordings.run_folder import read
 
@@ -22,7 +22,7 @@ def picture(run: Path) -> str:
     console = Console(record=True, width=80, file=io.StringIO(), force_terminal=True)
     # One topic type is enough to see what a grid is; the demo prints all three.
     console.print(grids(material, table.rows, width=80)[len(material.systems) - 1])
-    console.print(f"[dim]{LEGEND}[/]")
+    console.print(f"[dim]{legend(material)}[/]")
     for figure in figures(table.rows, material.systems, width=80):
         console.print(figure)
     # Without the web font: a picture in a repository must not call anybody.

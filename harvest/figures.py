@@ -11,8 +11,9 @@ from rich.text import Text
 
 from harvest.terminal import shown
 from scoring.table import ScoreRow
+from topics.counting import counted
 
-__all__ = ["figures", "is_share", "shown_value"]
+__all__ = ["figures", "interval_notes", "is_share", "shown_value", "shown_with_interval"]
 
 _NAME_WIDTH, _CELL_WIDTH, _VALUE_WIDTH = 22, 28, 22
 _MEANINGS = {
@@ -54,12 +55,17 @@ def figures(
         overall = [row for row in overall if row.measure not in variants]
     overall.sort(key=_rank)
     scored = {row.system for row in overall}
+    silent = [] if asked else _silent(overall)
+    overall = [row for row in overall if row.turn not in silent]
     systems = [system for system in systems if system in scored]
     a_table = max(1, (width - _NAME_WIDTH) // _CELL_WIDTH)
     for start in range(0, len(systems), a_table):
         yield _table(overall, systems[start : start + a_table])
     yield Text(_legend(overall), style="dim")
-    yield from _intervals(overall)
+    if silent:
+        named = f"S{silent[0]}" if len(silent) == 1 else f"S{silent[0]} to S{silent[-1]}"
+        yield Text(f"{named}: nobody was asked so many turns", style="dim")
+    yield from interval_notes(overall)
     yield from _invalid(overall)
     if asked:
         for row in overall:
@@ -67,7 +73,15 @@ def figures(
             if said:
                 yield Text(f"{row.measure}, {shown(row.system, line=True)}: {said}", style="dim")
     if variants and not every:
-        yield Text(f"{len(variants)} variants are not shown (by=NMD, GF_cum): score --all, or --json", style="dim")
+        hidden = counted(len(variants), "variant")
+        yield Text(f"not shown: {hidden} (by=NMD, GF_cum); score --all, or --json", style="dim")
+
+
+def _silent(rows: Sequence[ScoreRow]) -> list[int]:
+    """The turns after the last that anybody was asked, of which there is nothing to show."""
+    turns = {row.turn for row in rows if row.turn is not None}
+    last = max((row.turn for row in rows if row.turn is not None and row.n), default=1)
+    return sorted(turn for turn in turns if turn > last)
 
 
 def _legend(rows: Sequence[ScoreRow]) -> str:
@@ -112,12 +126,13 @@ def _table(rows: Sequence[ScoreRow], systems: Sequence[str]) -> Table:
         line = [Text(f"{measure} S{turn}" if turn else measure)]
         for system in systems:
             row = cells.get((measure, turn, system))
-            line += [Text(_shown(row) if row else ""), Text(str(row.n) if row else "")]
+            line += [Text(shown_with_interval(row) if row else ""), Text(str(row.n) if row else "")]
         table.add_row(*line)
     return table
 
 
-def _shown(row: ScoreRow) -> str:
+def shown_with_interval(row: ScoreRow) -> str:
+    """A value and its interval, `0.5000 [.4321, .5678]`, in the one form that every table has."""
     value = shown_value(row, row.value)
     if row.low != row.low:
         return value
@@ -126,7 +141,7 @@ def _shown(row: ScoreRow) -> str:
     return f"{value} [{row.low:.4f}, {row.high:.4f}]".replace("[0.", "[.").replace(", 0.", ", .")
 
 
-def _intervals(rows: Sequence[ScoreRow]) -> Iterator[Text]:
+def interval_notes(rows: Sequence[ScoreRow]) -> Iterator[Text]:
     """How the intervals were made: a figure is not understood without what was resampled for it."""
     made: dict[tuple[str, str, float], dict[str, None]] = {}
     for row in rows:

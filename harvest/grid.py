@@ -1,11 +1,14 @@
 """The o/x/- grid, in the layout of Figures 2 to 4 of the GFRC paper: a row a topic, two columns a two-turn trial.
 
-`o` useful, `x` not useful, `-` no such turn (the conversation ended before it), `?` an answer nobody labelled, `!` no
-valid attempt, blank not played. Under it, as in the paper, %useful, ave%useful and %recovery of each column.
+`o` useful, `x` not useful, `-` no such turn (the conversation broke down before it), `·` not asked (it had ended well
+before), `?` an answer nobody labelled, `!` no valid attempt, blank not played. Under it, as in the paper, %useful,
+ave%useful and %recovery of each column. What is wider than the terminal goes on in a further table: trials first, then
+the turns of one trial. Turns that nobody was asked in any conversation have no column.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
@@ -21,12 +24,20 @@ from scoring.measures.usefulness import labels
 from scoring.table import ScoreRow
 from topics.topic import Topic
 
-__all__ = ["LEGEND", "grids"]
+__all__ = ["grids", "legend"]
 
-LEGEND = "A1: trial 1 of A   o useful   x not useful   - no such turn   ! no valid attempt"
+_MEANING = {
+    "o": "useful",
+    "x": "not useful",
+    "-": "no such turn",
+    "·": "not asked",
+    "?": "not labelled",
+    "!": "no valid attempt",
+}
 _LONGEST = 12  # characters of a system's name over its columns
 _CELL = 4  # characters of a turn's column: a blank and up to three digits of a percentage
-_STYLES = {"o": "green", "x": "yellow", "-": "dim", "?": "magenta", "!": "bold red", " ": ""}
+_LONGEST_ID = 24  # characters of a topic's id in one line; a longer one is folded
+_STYLES = {"o": "green", "x": "yellow", "-": "dim", "·": "dim", "?": "magenta", "!": "bold red", " ": ""}
 
 Column = tuple[str, int]
 """A system and the number of a trial."""
@@ -40,12 +51,17 @@ def grids(material: Material, rows: Sequence[ScoreRow], *, width: int) -> list[R
     topics = material.topics.topics
     turns = max(material.turns.values(), default=1)
     cells = _cells(material, turns)
+    turns = _asked(cells, turns)
     place = {system: i for i, system in enumerate(material.systems)}
     columns = sorted({(key.system, key.trial) for key in cells}, key=lambda column: (place[column[0]], column[1]))
-    name_width = max([12, *(len(topic.id) for topic in topics)])
+    name_width = min(_LONGEST_ID, max([12, *(len(topic.id) for topic in topics)]))
     several = {system for system, trial in columns if trial > 1}
-    headings = {column: _heading(column, several, max(_LONGEST, _CELL * turns)) for column in columns}
-    column_width = max([_CELL * turns, *(len(heading) for heading in headings.values())]) + 1
+    fitting = max(1, (width - name_width - 3) // _CELL)
+    of_one = math.ceil(turns / math.ceil(turns / fitting))  # turns of about as many in each table
+    stretches = [range(first, min(first + of_one, turns + 1)) for first in range(1, turns + 1, of_one)]
+    headings = {column: _heading(column, several, max(_LONGEST, _CELL * len(stretches[0]))) for column in columns}
+    widths = (len(line) for heading in headings.values() for line in heading.splitlines())
+    column_width = max([_CELL * len(stretches[0]), *widths]) + 1
     blocks = _blocks(columns, max(1, (width - name_width - 2) // column_width))
     summaries = {(row.measure, row.system, row.topic_type, row.trial, row.turn): row.value for row in rows}
     tables: list[RenderableType] = []
@@ -53,8 +69,17 @@ def grids(material: Material, rows: Sequence[ScoreRow], *, width: int) -> list[R
         members = list(group)
         for block in blocks:
             shown = {column: headings[column] for column in block}
-            tables.append(_table(type_name, members, shown, cells, summaries, turns))
+            for stretch in stretches:
+                tables.append(_table(type_name, members, shown, cells, summaries, stretch, last=turns))
     return tables
+
+
+def legend(material: Material) -> str:
+    """What the marks in the grids of `material` say, those that stand there and the two that always may."""
+    cells = _cells(material, max(material.turns.values(), default=1))
+    last = _asked(cells, max(material.turns.values(), default=1))
+    seen = {"o", "x"}.union(*(text[:last] for text in cells.values()))
+    return "   ".join(("A1: trial 1 of A", *(f"{mark} {said}" for mark, said in _MEANING.items() if mark in seen)))
 
 
 def _blocks(columns: Sequence[Column], most: int) -> list[Sequence[Column]]:
@@ -78,14 +103,27 @@ def _cells(material: Material, turns: int) -> Mapping[TrialKey, str]:
     return cells
 
 
+def _asked(cells: Mapping[TrialKey, str], turns: int) -> int:
+    """The last turn that anybody was asked, or should have been; at least 1."""
+    return max((i + 1 for i in range(turns) for text in cells.values() if text[i] not in "·!"), default=1)
+
+
 def _heading(column: Column, several: set[str], longest: int) -> str:
     """`B2` for the second trial of B, as in the paper; the bare name where there is only one trial. The end of a long
-    name is kept, because that is where versions and dates stand."""
+    name is kept, because that is where versions and dates stand; a long one with a group of users takes two lines."""
     system, trial = column
     number = "" if system not in several else f"/{trial}" if system[-1].isdigit() else str(trial)
-    room = longest - len(number)
     name = shown(system, line=True)
-    return (name if len(name) <= room else f"…{name[-room + 1 :]}") + number
+    parts = [name]
+    if len(name) + len(number) > longest and name.endswith("]") and " [" in name:
+        of, _, group = name.rpartition(" [")
+        parts = [of, f"[{group}"]
+    rooms = [longest] * (len(parts) - 1) + [longest - len(number)]
+    return "\n".join(_end(part, room) for part, room in zip(parts, rooms, strict=True)) + number
+
+
+def _end(name: str, room: int) -> str:
+    return name if len(name) <= room else f"…{name[-room + 1 :]}"
 
 
 def _table(
@@ -94,29 +132,36 @@ def _table(
     columns: Mapping[Column, str],
     cells: Mapping[TrialKey, str],
     summaries: Mapping[tuple[str, str, str | None, int | None, int | None], float],
-    turns: int,
+    turns: range,
+    *,
+    last: int,
 ) -> Table:
+    """Of these turns; what is of a whole trial stands under its last turn."""
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
-    table.add_column(Text(type_name), no_wrap=True)
+    table.add_column(Text(type_name), overflow="fold", max_width=_LONGEST_ID)
+    tallest = max(heading.count("\n") for heading in columns.values())
     for heading in columns.values():
-        turn_names = "".join(f"{f'S{turn}':>{_CELL}}" for turn in range(1, turns + 1))
-        table.add_column(Text(f"{heading}\n{turn_names}"), no_wrap=True, justify="right")
+        turn_names = "".join(f"{f'S{turn}':>{_CELL}}" for turn in turns)
+        above = "\n" * (tallest - heading.count("\n"))
+        table.add_column(Text(f"{above}{heading}\n{turn_names}"), no_wrap=True, justify="right")
     for topic in topics:
-        texts = [cells.get(TrialKey(system, topic.id, trial), " " * turns) for system, trial in columns]
-        table.add_row(Text(shown(topic.id, line=True)), *(_coloured(text) for text in texts))
+        texts = [cells.get(TrialKey(system, topic.id, trial), " " * last) for system, trial in columns]
+        cut = slice(turns.start - 1, turns.stop - 1)
+        table.add_row(Text(shown(topic.id, line=True)), *(_coloured(text[cut]) for text in texts))
     table.add_section()
 
     def percents(measure: str, *, by_turn: bool) -> list[Text]:
         found = []
         for system, trial in columns:
-            wanted = range(1, turns + 1) if by_turn else (None,)
+            wanted = turns if by_turn else (None,)
             values = [summaries.get((measure, system, type_name, trial, turn), float("nan")) for turn in wanted]
             found.append(Text("".join(f"{_percent(value):>{_CELL}}" for value in values)))
         return found
 
     table.add_row(Text("%useful"), *percents("%useful", by_turn=True))
-    table.add_row(Text("ave%useful"), *percents("ave%useful", by_turn=False))
-    table.add_row(Text("%recovery"), *percents("%recovery", by_turn=False))
+    if last in turns:
+        table.add_row(Text("ave%useful"), *percents("ave%useful", by_turn=False))
+        table.add_row(Text("%recovery"), *percents("%recovery", by_turn=False))
     return table
 
 

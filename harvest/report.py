@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from harvest.figures import figures
-from harvest.grid import LEGEND, grids
+from harvest.grid import grids, legend
 from harvest.scorecard import Material
 from harvest.terminal import shown
 from recordings.conversation import INVALID
@@ -38,7 +38,7 @@ def print_scored(
         if not asked:
             for grid in grids(material, table.rows, width=console.width):
                 console.print(grid)
-            console.print(f"[dim]{LEGEND}[/]")
+            console.print(f"[dim]{legend(material)}[/]")
         for figure in figures(table.rows, material.systems, width=console.width, every=every, asked=asked):
             console.print(figure)
         console.print()

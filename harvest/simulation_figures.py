@@ -16,6 +16,7 @@ from scoring.simulation.lengths import Survival
 from scoring.simulation.likelihood import HeldOut
 from scoring.simulation.realism import BEHAVIOUR, FORESIGHT, SCORES, Realism
 from simulators.fitted import UserFile
+from topics.counting import counted
 
 __all__ = ["FORMAT", "check_json", "check_tables", "fit_tables", "foresight_json"]
 
@@ -23,6 +24,7 @@ FORMAT = "harvest-simulation/1"
 
 _DIGITS = 12
 _MOST_TURNS = 12
+_LONGEST_ACT = 14  # characters that have room beside the figures on 80 columns
 
 
 def fit_tables(file: UserFile, foresight: Mapping[str, HeldOut]) -> Iterator[Table]:
@@ -31,9 +33,9 @@ def fit_tables(file: UserFile, foresight: Mapping[str, HeldOut]) -> Iterator[Tab
     for row in file.rows:
         shares = sorted(row.next.items(), key=lambda entry: -entry[1].k)
         for place, (act, share) in enumerate((act, share) for act, share in shares if share.k):
-            head = (_text(" ".join(row.after)), _text(row.answer), str(row.n)) if place == 0 else ("", "", "")
+            head = (_acts(*row.after), _text(row.answer), str(row.n)) if place == 0 else ("", "", "")
             interval = f"[{share.low:.3f}, {share.high:.3f}]"
-            table.add_row(*head, _text(act), f"{share.k / row.n:.3f}", interval, f"{share.p:.3f}")
+            table.add_row(*head, _acts(act), f"{share.k / row.n:.3f}", interval, f"{share.p:.3f}")
     yield table
     if file.stopping:
         table = _table("stop model", "parameters (standard error)", "AIC", "chances")
@@ -49,14 +51,14 @@ def fit_tables(file: UserFile, foresight: Mapping[str, HeldOut]) -> Iterator[Tab
 
 def check_tables(found: Realism) -> Iterator[Table | Text]:
     """Behaviour with its floor, survival, foresight; then, apart, what the simulated user is worth as a tester."""
-    table = _table("behaviour", "all", "matched", "floor", "95% of floors", "range", "verdict")
+    table = _table("behaviour", "all", "matched", "floor", "95% of floors", "verdict")
     for name, measured in found.behaviour.items():
         _add(table, name, measured.value, measured.floor)
     yield table
     yield _survival(found.survivals)
     yield _foresight(found.foresight, "real users, foreseen by")
     if found.scores and found.score_floor:
-        table = _table("scores", "all", "matched", "floor", "95% of floors", "range", "verdict")
+        table = _table("scores", "all", "matched", "floor", "95% of floors", "verdict")
         _add(table, SCORES, found.scores.distance, found.score_floor)
         yield table
         scores = found.scores
@@ -167,17 +169,16 @@ def _add(table: Table, name: str, value: float, floor: Floor) -> None:
         _plain(floor.matched.median),
         _plain(known.median),
         f"[{_plain(known.low, 3)}, {_plain(known.high, 3)}]",
-        f"[{_plain(known.least, 3)}, {_plain(known.most, 3)}]",
         floor.verdict,
     )
 
 
 def _survival(curves: Sequence[Survival]) -> Table:
     last = min(_MOST_TURNS, max(len(curve.share) for curve in curves) - 1)
-    table = _table("still there after", *(str(turn) for turn in range(1, last + 1)))
-    for side, curve in zip(("real", "simulated"), curves):
-        shares = [float(curve.share[turn]) if turn < len(curve.share) else _after(curve) for turn in range(1, last + 1)]
-        table.add_row(side, *("n/a" if math.isnan(share) else f"{share:.2f}" for share in shares))
+    table = _table("still there after", "real", "simulated")
+    for turn in range(1, last + 1):
+        shares = [float(curve.share[turn]) if turn < len(curve.share) else _after(curve) for curve in curves]
+        table.add_row(counted(turn, "turn"), *("n/a" if math.isnan(share) else f"{share:.2f}" for share in shares))
     return table
 
 
@@ -199,15 +200,22 @@ def _foresight(models: Mapping[str, HeldOut], heading: str) -> Table:
 
 def _table(first: str, *others: str) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column(first)
+    # Names are folded over several lines where they do not fit; figures never are, and nothing is cut.
+    table.add_column(first, overflow="fold")
     for heading in others:
         words = heading in ("then", "answer", "verdict", "parameters (standard error)")
-        table.add_column(heading, justify="left" if words else "right", no_wrap=not words)
+        table.add_column(heading, justify="left" if words else "right", no_wrap=not words, overflow="fold")
     return table
 
 
 def _text(words: str) -> Text:
     return Text(shown(words, line=True))
+
+
+def _acts(*acts: str) -> Text:
+    """Acts on one line; a long one that is made of several is cut where they meet, so that it can be read."""
+    names = (shown(act, line=True) for act in acts)
+    return Text(" ".join(name if len(name) <= _LONGEST_ACT else name.replace("+", "+\n") for name in names))
 
 
 def _plain(value: float, digits: int = 4) -> str:

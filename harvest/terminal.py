@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import re
 import unicodedata
+from typing import TextIO
 
-__all__ = ["shown"]
+__all__ = ["shown", "terminal_width", "wrapped"]
 
 _KEPT = "\n\t"
 _BIDI = {*"\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"}
@@ -27,3 +30,40 @@ def _picture(character: str) -> str:
     if code < 0x20:
         return chr(0x2400 + code)
     return "\u2421" if code == 0x7F else f"<U+{code:04X}>"
+
+
+def wrapped(text: str, width: int | None) -> str:
+    """`text` with its lines broken between words, none wider than `width` columns; None: as it is.
+
+    Line breaks and indentation stay. A word that is wider than a line, an address for example, is left whole for the
+    terminal to fold, so that it can be copied. Letters of two columns (漢字) count as two.
+    """
+    if width is None:
+        return text
+    return "\n".join(folded for line in text.split("\n") for folded in _folded(line, width))
+
+
+def _folded(line: str, width: int) -> list[str]:
+    from rich.cells import cell_len  # late: most commands print nothing of the kind
+
+    if cell_len(line := line.expandtabs()) <= width:
+        return [line]
+    indent = re.match(r"\s*", line)[0]  # type: ignore[index]  # it always matches
+    if len(indent) > width // 2:
+        indent = ""
+    found: list[str] = []
+    for gap, word in re.findall(r"(\s*)(\S+)", line):
+        longer = found[-1] + gap + word if found else indent + word
+        if found and cell_len(longer) > width:
+            found.append(indent + word)
+        else:
+            found[-1:] = [longer]
+    return found
+
+
+def terminal_width(stream: TextIO) -> int | None:
+    """Columns of the terminal behind a stream; None where there is none, or it does not say."""
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or None
+    except OSError:
+        return None

@@ -16,7 +16,7 @@ from harvest.audit import Audit, System, load_audit
 from harvest.cli.run import first_of
 from harvest.plan import Plan, Sitting, Work
 from harvest.runner import Runner
-from harvest.terminal import shown
+from harvest.terminal import shown, terminal_width, wrapped
 from harvest.wording.keyboard import STOP, Keyboard
 from recordings.continuation import refuse_differences
 from recordings.conversation import Outcome, TrialKey
@@ -145,8 +145,9 @@ def _show_last(recorded: Run, system: System, topic: Topic) -> None:
         _tell(f"\n{shown(exchange.answer.text)}")
 
 
-def _tell(line: str) -> None:
-    click.echo(line, err=True)
+def _tell(text: str) -> None:
+    """Shows a text to the person; on a terminal its lines are broken between words."""
+    click.echo(wrapped(text, terminal_width(sys.stderr)), err=True)
 
 
 def _named(folder: Path) -> str:

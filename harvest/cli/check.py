@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
 from harvest.audit import Audit, System, load_audit, placed
 from harvest.bounds import check_bounds
-from harvest.plan import make_plan
+from harvest.groups import noise_pairs
+from harvest.plan import Plan, make_plan
 from harvest.scorecard import scoring_settings
 from harvest.terminal import shown
 from recordings.continuation import refuse_differences
 from recordings.conversation import Conversation
 from recordings.run_folder import is_run, read
+from topics.counting import counted
 
 __all__ = ["command"]
 
@@ -43,9 +47,11 @@ def command(audit: str, out: Path | None, as_json: bool) -> None:
         refuse_differences(run.header, resolved.header(), out)
         recorded = run.conversations
     plan = make_plan(resolved, recorded)
-    systems = [
+    systems: list[dict[str, Any]] = [
         {
             "name": system.name,
+            "system": system.asked,
+            "group": system.group or None,
             "driver": system.driver,
             "address": _address(resolved, system),
             "session": system.session,
@@ -53,38 +59,71 @@ def command(audit: str, out: Path | None, as_json: bool) -> None:
             "spacing": system.limits.spacing,
             "trials": sum(len(sitting.works) for sitting in plan.sittings[system.name]),
         }
-        for system in resolved.systems
+        for system in resolved.played
     ]
-    document = {
+    document: dict[str, Any] = {
         "format": "harvest-plan/1",
         "audit": resolved.name,
         "protocol": resolved.protocol.name,
         "topics": len(resolved.topics.topics),
         "trials_each": resolved.trials,
         "systems": systems,
+        "groups": list(resolved.groups),
+        "null_pairs": [list(pair) for pair in noise_pairs(resolved.protocol, resolved.groups)],
         "trials_planned": plan.planned,
         "trials_recorded": plan.recorded,
         "trials_to_play": plan.to_play,
         "turns_at_most": plan.most_turns,
         "requests_at_most": plan.most_requests,
+        "endpoint_requests_at_most": resolved.endpoints.requests_at_most(resolved.protocol, _turns(resolved, plan)),
         "gold": len(resolved.gold) if resolved.gold is not None else 0,
     }
     if as_json:
         click.echo(json.dumps(document, indent=2))
         return
     click.echo(f"{resolved.name}: {resolved.protocol.name} over {resolved.topics.name}, nothing was sent")
-    click.echo(f"  topics: {len(resolved.topics.topics)}, trials of each: {resolved.trials}, systems: {len(systems)}")
-    for system in systems:
-        where = f" ({shown(str(system['address']), line=True)})" if system["address"] else ""
-        pace = f", a turn every {system['spacing']:g} s" if system["spacing"] else ""
+    groups = f", groups of users: {len(resolved.groups)}" if resolved.groups else ""
+    click.echo(
+        f"  topics: {len(resolved.topics.topics)}, trials of each: {resolved.trials}, "
+        f"systems: {len(resolved.systems)}{groups}"
+    )
+    for name in dict.fromkeys(system["system"] for system in systems):
+        own = [system for system in systems if system["system"] == name]
+        first = own[0]
+        where = f" ({shown(str(first['address']), line=True)})" if first["address"] else ""
+        pace = f", a turn every {first['spacing']:g} s" if first["spacing"] else ""
+        trials = counted(sum(system["trials"] for system in own), "trial")
         click.echo(
-            f"  {system['name']}: {system['driver']}{where}, {system['session']} sessions, "
-            f"{system['concurrency']} at a time{pace}, {system['trials']} trials to play"
+            f"  {name}: {first['driver']}{where}, {first['session']} sessions, "
+            f"{first['concurrency']} at a time{pace}, {trials} to play"
         )
+        if resolved.groups:
+            click.echo("    of " + ", ".join(f"{system['group']}: {system['trials']}" for system in own))
+    if resolved.groups:
+        click.echo(f"  null pairs: {_pairs(document['null_pairs'])}")
     click.echo(f"  trials: {plan.planned} planned, {plan.recorded} recorded, {plan.to_play} to play")
     click.echo(f"  user turns: {plan.most_turns} at most; requests: {plan.most_requests} at most, retries included")
-    gold = f"{document['gold']} judged entities" if document["gold"] else "none: only usefulness will be scored"
+    for name, most in document["endpoint_requests_at_most"].items():
+        click.echo(f"  requests to the endpoint {name!r}: {most} at most, samples refused and retries included")
+    judged = len(resolved.gold or ())
+    gold = counted(judged, "judged entity") if judged else "none: only usefulness will be scored"
     click.echo(f"  gold: {gold}")
+
+
+def _turns(audit: Audit, plan: Plan) -> int:
+    """User turns that a user can be asked for at most, in every attempt of every trial."""
+    return sum(
+        audit.protocol.most_turns(work.topic) * system.limits.attempts
+        for system in audit.played
+        for sitting in plan.sittings[system.name]
+        for work in sitting.works
+    )
+
+
+def _pairs(pairs: Sequence[Sequence[str]]) -> str:
+    if not pairs:
+        return "none: nothing will say how far apart groups are by the system's own chance"
+    return ", ".join(f"{one} and {other} say the same" for one, other in pairs)
 
 
 def _address(audit: Audit, system: System) -> str | None:
@@ -92,7 +131,7 @@ def _address(audit: Audit, system: System) -> str | None:
     if system.driver == "browser":
         from harvest.drivers.browser import BrowserDriver  # late: brings the browser's library
 
-        driver = audit.drivers[system.name]
+        driver = audit.drivers[system.asked]
         assert isinstance(driver, BrowserDriver)
         return driver.url  # which may stand in a site file
     if "argv" in system.options:

@@ -15,6 +15,7 @@ from pathlib import Path
 import click
 
 from harvest.installation import DISTRIBUTION, foreign_owners, owners_by_package
+from topics.counting import counted
 
 __all__ = ["command"]
 
@@ -162,4 +163,5 @@ def _audit(name: str) -> Finding:
         audit = load_audit(name)
     except InputError as fault:
         return Finding("audit", "fault", str(fault))
-    return Finding("audit", "ok", f"{audit.name}: {len(audit.systems)} systems, {len(audit.topics.topics)} topics")
+    systems, topics = counted(len(audit.systems), "system"), counted(len(audit.topics.topics), "topic")
+    return Finding("audit", "ok", f"{audit.name}: {systems}, {topics}")

@@ -10,6 +10,7 @@ from recordings.judgments import read_gold_layers
 from recordings.messages import write_messages
 from recordings.run_folder import read
 from recordings.transcript_export import write_transcript
+from topics.counting import counted
 from topics.errors import InputError, Place
 
 __all__ = ["command"]
@@ -41,4 +42,4 @@ def command(run: Path, form: str, out: Path, force: bool, system: str | None, ev
         write_messages(chosen, out)
     for sentence in recorded.damage:
         click.echo(f"damage: {sentence}", err=True)
-    click.echo(f"{len(chosen)} conversations written to {out}", err=True)
+    click.echo(f"{counted(len(chosen), 'conversation')} written to {out}", err=True)

@@ -12,6 +12,7 @@ from recordings.imports import import_header, record
 from recordings.judgments import keep_gold, read_gold_layers
 from recordings.messages import read_messages
 from recordings.transcript import Transcript, read_transcript
+from topics.counting import counted
 from topics.errors import InputError, Place
 from topics.gold import GoldEntry, GoldTable
 from topics.library import load_gold, load_topics
@@ -79,8 +80,9 @@ def command(
     if gold is not None:
         keep_gold(out, load_gold(gold, topic_set), source=gold)
     known = f", {imported.known} stood there already" if imported.known else ""
-    entities = len(read_gold_layers([out], topic_set))
-    click.echo(f"{imported.written} conversations written to {out}{known}; {entities} judged entities", err=True)
+    written = counted(imported.written, "conversation")
+    entities = counted(len(read_gold_layers([out], topic_set)), "judged entity")
+    click.echo(f"{written} written to {out}{known}; {entities}", err=True)
 
 
 def _refuse_two_trees(files: tuple[Path, ...]) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from recordings.merge import merge
+from topics.counting import counted
 
 __all__ = ["command"]
 
@@ -22,4 +23,4 @@ def command(runs: tuple[Path, ...], out: Path) -> None:
     merged = merge(runs, out)
     for sentence in (*merged.conflicts, *merged.damage):
         click.echo(f"note: {sentence}", err=True)
-    click.echo(f"{merged.attempts} attempts at {merged.trials} trials in {merged.path}", err=True)
+    click.echo(f"{counted(merged.attempts, 'attempt')} at {counted(merged.trials, 'trial')} in {merged.path}", err=True)

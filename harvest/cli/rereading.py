@@ -21,6 +21,7 @@ from recordings.conversation import INVALID, Conversation, Outcome
 from recordings.header import Header
 from recordings.revision import Revision, check_target, write_revision
 from recordings.run_folder import Run, read
+from topics.counting import counted
 from topics.errors import InputError
 from topics.topic import TopicSet
 
@@ -90,7 +91,7 @@ def command(run: Path, system: str | None, out: Path | None, as_json: bool) -> N
     for sentence in damage:
         click.echo(shown(f"damage: {sentence}", line=True), err=True)
     if out is not None:
-        click.echo(f"{told['changed']} answers mended in {out}; {run} is as it was", err=True)
+        click.echo(f"{counted(told['changed'], 'answer')} mended in {out}; {run} is as it was", err=True)
 
 
 def _revised(run: Run, answers: Sequence[Reread]) -> Iterator[_Revised]:
@@ -205,7 +206,7 @@ def _diff(was: str, now: str) -> Iterator[str]:
         cut = row if len(row) <= _LONGEST_LINE else f"{row[:_LONGEST_LINE]}… ({len(row)} characters)"
         yield shown(f"  {cut[0]} {cut[1:]}", line=True)
     if len(rows) > _LONGEST_DIFF:
-        yield f"  … and {len(rows) - _LONGEST_DIFF} more lines; --json has both texts"
+        yield f"  … and {counted(len(rows) - _LONGEST_DIFF, 'more line')}; --json has both texts"
 
 
 def _summary(
@@ -219,16 +220,16 @@ def _summary(
         yield shown(f"{_name(failed.conversation, failed.turn)}: {what}", line=True)
     without = Counter(one.conversation.key.system for one in answers if not one.source)
     for system, count in without.items():
-        yield shown(f"{system}: no page was kept of {count} answers", line=True)
+        yield shown(f"{system}: no page was kept of {counted(count, 'answer')}", line=True)
     same = told["read"] - told["changed"]
-    yield f"{told['read']} answers read again: {told['changed']} changed, {same} the same"
+    yield f"{counted(told['read'], 'answer')} read again: {told['changed']} changed, {same} the same"
     if told["unreadable"]:
-        yield f"{told['unreadable']} answers could not be read again and are left as they were"
+        yield f"could not be read again, left as recorded: {counted(told['unreadable'], 'answer')}"
     if told["labels_changed"]:
         yield f"{told['labels_changed']} labels changed"
     away = sum(one.outcome is not None and one.outcome.kind == INVALID for one in revised)
     if away:
-        yield f"{away} conversations are no valid playing of the protocol any more; they are to be played again"
+        yield f"to be played again, no valid playing of the protocol any more: {counted(away, 'conversation')}"
 
 
 def _document(

@@ -25,6 +25,7 @@ from recordings.judgments import keep_gold
 from recordings.run_folder import is_run, read
 from recordings.store import RunWriter
 from simulators.scripted import ScriptedUser
+from topics.counting import counted
 from topics.errors import HarvestError
 
 __all__ = ["command", "first_of"]
@@ -86,13 +87,14 @@ def command(
     plan = make_plan(resolved, run.conversations)
     if plan.to_play:
         # Where a system was left alone, or nothing of it ever worked, trying again alone would come to the same.
-        stuck = left | ({system.name for system in resolved.systems} - {one.key.system for one in run.finished})
+        working = {one.key.system for one in run.finished}
+        stuck = {one.name for one in resolved.played if one.asked in left or one.name not in working}
         helps = any(sittings for name, sittings in plan.sittings.items() if name not in stuck)
         advice = "the same command tries them again" + ("" if helps else ", once the cause is mended")
-        people.print(f"[red]{plan.to_play} of {plan.planned} trials have no valid attempt[/]; {advice}")
+        people.print(f"[red]no valid attempt: {plan.to_play} of {counted(plan.planned, 'trial')}[/]; {advice}")
         if plan.to_play > resolved.max_invalid * plan.planned:
             return 3
-    misses = missed(resolved.thresholds, table)
+    misses = missed(resolved.thresholds, table, material.topics)
     for miss in misses:
         people.print(f"[red]threshold missed:[/] {escape(miss)}")
     return 1 if misses else 0
@@ -101,14 +103,16 @@ def command(
 def _introduce(console: Console, audit: Audit) -> None:
     """What is going to be played, for somebody who has not read the audit."""
     console.print(
-        f"[bold]{audit.name}[/]: protocol {audit.protocol.name}, {len(audit.topics.topics)} topics of "
-        f"{audit.topics.name}, {audit.trials} trials"
+        f"[bold]{audit.name}[/]: protocol {audit.protocol.name}, {counted(len(audit.topics.topics), 'topic')} of "
+        f"{audit.topics.name}, {counted(audit.trials, 'trial')}"
     )
     if audit.about:
         console.print(escape(audit.about.strip()))
     for system in audit.systems:
         options = ", ".join(f"{key} {value}" for key, value in system.options.items() if isinstance(value, str | int))
         console.print(escape(f"  {system.name}: {system.driver}" + (f" ({options})" if options else "")))
+    if audit.groups:
+        console.print(escape(f"  each meets users of {len(audit.groups)} groups: {', '.join(audit.groups)}"))
 
 
 def _play(audit: Audit, folder: Path, worker: str, console: Console) -> tuple[Path | None, set[str]]:
@@ -124,7 +128,7 @@ def _play(audit: Audit, folder: Path, worker: str, console: Console) -> tuple[Pa
             refuse_differences(recorded.header, header, folder)
             plan = make_plan(audit, recorded.conversations)
             if not plan.to_play and extended(recorded.header, header, "") is recorded.header:
-                console.print(f"all {plan.planned} trials are recorded; nothing to play")
+                console.print(f"recorded: {plan.planned} of {counted(plan.planned, 'trial')}; nothing to play")
                 _keep_gold(audit, folder)
                 return None, set()
         async with RunWriter.open(folder, header, secrets=audit.secrets, worker=worker) as writer:
@@ -134,7 +138,7 @@ def _play(audit: Audit, folder: Path, worker: str, console: Console) -> tuple[Pa
             _keep_gold(audit, folder)
             plan = make_plan(audit, recorded.conversations)
             if plan.recorded:
-                console.print(f"{plan.recorded} of {plan.planned} trials are recorded; {plan.to_play} to play")
+                console.print(f"recorded: {plan.recorded} of {counted(plan.planned, 'trial')}; {plan.to_play} to play")
             player = Player(
                 writer,
                 ScriptedUser(audit.protocol, audit.users),
@@ -142,9 +146,9 @@ def _play(audit: Audit, folder: Path, worker: str, console: Console) -> tuple[Pa
                 keep_evidence=audit.evidence,
                 words=audit.endpoints,
             )
-            with Display(console, audit.systems, plan) as display:
+            with Display(console, audit.played, plan) as display:
                 async with audit.endpoints:
-                    await Runner(player, audit.systems, audit.drivers, display).play(plan)
+                    await Runner(player, audit.played, audit.drivers, display).play(plan)
             return folder / f"trials-{writer.worker}.jsonl", display.left
 
     # A scheduler stops us with SIGTERM: the turn in flight is given up, everything before it is on disk.

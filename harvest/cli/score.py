@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,7 @@ def _pairs(context: click.Context, parameter: click.Parameter, values: tuple[str
 @click.option(
     "--judges", metavar="KINDS", help="Whose judgments count for SWAN, the first before the next [human,rule]."
 )
+@click.option("--nuggets", metavar="NAME", help="Whose nuggets SWAN scores, by the name of a layer [the rules'].")
 @click.option("--patience", type=click.IntRange(1), metavar="L", help="L: words a user reads at most [1250].")
 @click.option("--gain", multiple=True, callback=_pairs, metavar="L1=0.5", help="Gain of a grade; may be repeated.")
 @click.option("--alpha", type=click.FloatRange(0, 1), help="Weight of R in GFR(C) [0.5].")
@@ -73,6 +75,7 @@ def command(
     wanted: tuple[str, ...],
     schema: str | None,
     judges: str | None,
+    nuggets: str | None,
     gain: dict[str, float],
     weight: dict[str, float],
     seed: int,
@@ -90,6 +93,8 @@ def command(
     measures = tuple(dict.fromkeys(term for text in wanted for term in parse_all(text)))
     if not measures and (schema or judges):
         raise InputError("--schema and --judges are for SWAN", advice="ask for it: --measure SWAN")
+    if not measures and nuggets:
+        raise InputError("--nuggets is for SWAN", advice="ask for it: --measure SWAN")
     if keep and len(runs) > 1:
         raise InputError("--keep writes into one run, and several were given", advice="score them one by one")
     material = gathered([read(run) for run in runs])
@@ -104,7 +109,7 @@ def command(
         measures=(*measures, *bounded(bounds)),
         only=bool(measures),
         schema=load_schema(schema) if schema else None,
-        judges=Precedence.parse(judges) if judges else None,
+        judges=replace(Precedence.parse(judges) if judges else Precedence(), nuggets=nuggets or ""),
     )
     paths = [write_scores(runs[0], table, seed)] if keep else []
     people = Console(stderr=as_json, highlight=False)
@@ -112,7 +117,7 @@ def command(
         click.echo(json.dumps(scores_document(table, seed), ensure_ascii=False))
     else:
         print_scored(people, material, table, paths, every=every, asked=bool(measures))
-    misses = missed(bounds, table)
+    misses = missed(bounds, table, material.topics, load_schema(schema) if schema else None)
     for miss in misses:
         people.print(f"[red]threshold missed:[/] {escape(miss)}")
     return 1 if misses else 0
