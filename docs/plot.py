@@ -3,8 +3,9 @@
     from plot import Line, Plot, drawn
     text = drawn(Plot("Survival", "turn", "still there", (Line("p = .25", ((1, 1.0), (2, 0.75))),), y=(0, 1)))
 
-Several plots stand side by side. Numbers are written with one decimal of a pixel, so that rounding in the last place of
-a floating-point number changes nothing.
+Several plots stand side by side. Colours are those of the reader's theme, light or dark, and of print: an <img> follows
+`prefers-color-scheme` too. Lines differ in their dashes as well as in colour. Numbers are written with one decimal of a
+pixel, so that rounding in the last place of a floating-point number changes nothing.
 """
 
 from __future__ import annotations
@@ -16,8 +17,19 @@ from xml.sax.saxutils import escape
 
 __all__ = ["Line", "Plot", "drawn"]
 
-_COLOURS = ("#1b6ca8", "#c8553d", "#4a7c59", "#7d5ba6", "#b8860b", "#333333")
+_LIGHT = ("#1b6ca8", "#c8553d", "#4a7c59", "#7d5ba6", "#9a7009", "#333333")
+_DARK = ("#6db3e8", "#f0886f", "#86c79a", "#bd9ee0", "#e3bd4c", "#d8d8d8")
 _DASHES = ("", "7 3", "2 3", "9 3 2 3", "4 4", "1 2")
+_STYLE = "".join(
+    (
+        ".paper{fill:#ffffff}text{fill:#1a1a1a}.axis{stroke:#333333}.grid{stroke:#dddddd}.line{fill:none;stroke-width:2}",
+        *(f".c{place}{{stroke:{colour}}}" for place, colour in enumerate(_LIGHT)),
+        "@media screen and (prefers-color-scheme:dark){",
+        ".paper{fill:#0d1117}text{fill:#e6e6e6}.axis{stroke:#9a9a9a}.grid{stroke:#30363d}",
+        *(f".c{place}{{stroke:{colour}}}" for place, colour in enumerate(_DARK)),
+        "}",
+    )
+)
 _WIDTH, _HEIGHT, _LEFT, _TOP, _BOTTOM, _ROW = 300, 210, 58, 34, 44, 19
 
 
@@ -46,14 +58,16 @@ class Plot:
 
 def drawn(*plots: Plot) -> str:
     """The plots side by side, as the text of an SVG file. Raises ValueError where there is nothing to draw."""
-    if not plots or any(not plot.lines or len(plot.lines) > len(_COLOURS) for plot in plots):
-        raise ValueError(f"a plot has 1 to {len(_COLOURS)} lines")
+    if not plots or any(not plot.lines or len(plot.lines) > len(_LIGHT) for plot in plots):
+        raise ValueError(f"a plot has 1 to {len(_LIGHT)} lines")
     rows = max(len(plot.lines) for plot in plots)
     wide, high = len(plots) * (_LEFT + _WIDTH + 22), _TOP + _HEIGHT + _BOTTOM + rows * _ROW + 8
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" font-family="sans-serif" font-size="12">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide}" height="{high}" viewBox="0 0 {wide} {high}" '
+        'font-family="sans-serif" font-size="12">',
         f"<title>{escape('; '.join(plot.title for plot in plots))}</title>",
-        f'<rect width="{wide}" height="{high}" fill="#ffffff"/>',
+        f"<style>{_STYLE}</style>",
+        f'<rect class="paper" width="{wide}" height="{high}"/>',
     ]
     for place, plot in enumerate(plots):
         parts += _panel(plot, place * (_LEFT + _WIDTH + 22) + _LEFT)
@@ -77,13 +91,13 @@ def _panel(plot: Plot, left: float) -> list[str]:
     parts = [f'<text x="{middle:.1f}" y="20" text-anchor="middle" font-weight="bold">{escape(plot.title)}</text>']
     for tick in x_ticks:
         x = across(tick)
-        parts.append(f'<line x1="{x:.1f}" y1="{floor}" x2="{x:.1f}" y2="{floor + 4}" stroke="#333333"/>')
+        parts.append(f'<line x1="{x:.1f}" y1="{floor}" x2="{x:.1f}" y2="{floor + 4}" class="axis"/>')
         parts.append(f'<text x="{x:.1f}" y="{floor + 17}" text-anchor="middle">{tick:g}</text>')
     for tick in y_ticks:
         y = down(tick)
-        parts.append(f'<line x1="{left}" y1="{y:.1f}" x2="{left + _WIDTH}" y2="{y:.1f}" stroke="#dddddd"/>')
+        parts.append(f'<line x1="{left}" y1="{y:.1f}" x2="{left + _WIDTH}" y2="{y:.1f}" class="grid"/>')
         parts.append(f'<text x="{left - 6}" y="{y + 4:.1f}" text-anchor="end">{tick:g}</text>')
-    parts.append(f'<rect x="{left}" y="{_TOP}" width="{_WIDTH}" height="{_HEIGHT}" fill="none" stroke="#333333"/>')
+    parts.append(f'<rect x="{left}" y="{_TOP}" width="{_WIDTH}" height="{_HEIGHT}" fill="none" class="axis"/>')
     parts.append(f'<text x="{middle:.1f}" y="{floor + 34}" text-anchor="middle">{escape(plot.x_label)}</text>')
     turned = f"{left - 42:.1f} {_TOP + _HEIGHT / 2:.1f}"
     parts.append(
@@ -91,7 +105,7 @@ def _panel(plot: Plot, left: float) -> list[str]:
         f"{escape(plot.y_label)}</text>"
     )
     for place, line in enumerate(plot.lines):
-        style = f'fill="none" stroke="{_COLOURS[place]}" stroke-width="2"'
+        style = f'class="line c{place}"'
         style += f' stroke-dasharray="{_DASHES[place]}"' if _DASHES[place] else ""
         for piece in _pieces(line):
             inside = [(min(max(x, x_low), x_high), min(max(y, y_low), y_high)) for x, y in piece]

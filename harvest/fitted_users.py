@@ -130,7 +130,8 @@ def fitted_options(
         raise InputError(
             f"the stop model {stop!r} cannot be fitted to these dialogues",
             allowed=", ".join(["table", *(one for one, found in fits.items() if found.found)]),
-            advice="two-alpha needs labelled answers; every model needs users who left and users who stayed",
+            advice="every model needs users who left and users who stayed, two-alpha both after useful answers and "
+            "after useless ones",
         )
     return options.model_copy(update={"stop": fitted(fits[stop])})
 
@@ -159,16 +160,13 @@ def foresight(
 def _table(
     dialogues: Sequence[Dialogue], acts: tuple[str, ...], order: int, answers: Answers, smoothing: Smoothing
 ) -> ActTable:
-    """The counted acts. At order 1 a decision after an answer nothing is known of counts for whatever the answer was.
+    """The counted acts. A decision after an answer nothing is known of counts for whatever the answer was.
 
-    In a row of its own it could give ends away: often only the last turn of a recording is without an answer. At order
-    2 it keeps its row, since the table has none of two acts over all answers.
+    In a row of its own it could give ends away: often only the last turn of a recording is without an answer.
     """
     counted = fit(
         sequences_of(dialogues, answers), order=order, smoothing=smoothing.method, weight=smoothing.weight, acts=acts
     )
-    if order == 2:
-        return counted
     counts = {(after, ANY if answer == UNKNOWN else answer): row for (after, answer), row in counted.counts.items()}
     return replace(counted, counts=counts)
 

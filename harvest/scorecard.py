@@ -24,12 +24,17 @@ from scoring.settings import Settings
 from scoring.swan.judged import Judgments, Precedence
 from scoring.swan.schema import Schema, load_schema
 from scoring.table import ScoreTable
+from simulators.probing.recorded import holds_probe
 from topics.errors import InputError, Place
 from topics.gold import GoldTable
 from topics.identity import generator
 from topics.topic import TopicSet
 
 __all__ = ["Material", "gathered", "score_material", "scores_document", "scoring_settings", "write_scores"]
+
+
+PROBED = "A probe took the user's side: `harvest simulate findings RUN` says what it found out."
+"""The note on figures that do not hold what the run was played for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +44,7 @@ class Material:
     systems: names in the order of the runs' audits. conversations: every attempt. turns: user turns the protocol can
     take at most, by topic. planned: the trials that were to be played. gold: None where nothing is judged.
     scoring: the settings of the first run's audit. thresholds: of its audit, where there is but one run. layers: what
-    people, rules and models judged.
+    people, rules and models judged. probed: a probe took the user's side in one of the runs.
     """
 
     topics: TopicSet
@@ -52,6 +57,7 @@ class Material:
     thresholds: tuple[Mapping[str, Any], ...]
     damage: tuple[str, ...]
     layers: tuple[Layer, ...] = ()
+    probed: bool = False
 
     @property
     def finished(self) -> tuple[Conversation, ...]:
@@ -85,7 +91,11 @@ def gathered(runs: Sequence[Run]) -> Material:
         topics=topics,
         systems=tuple(dict.fromkeys(names[system] for run, names in named for system in _systems(run))),
         conversations=tuple(
-            replace(one, key=replace(one.key, system=names[one.key.system]))
+            replace(
+                one,
+                key=replace(one.key, system=names[one.key.system]),
+                trial_id=_own_trial(one.trial_id, run, runs),
+            )
             for run, names in named
             for one in run.conversations
         ),
@@ -95,8 +105,38 @@ def gathered(runs: Sequence[Run]) -> Material:
         scoring=audit.get("scoring") or {},
         thresholds=tuple(audit.get("thresholds") or ()) if len(runs) == 1 else (),
         damage=tuple(sentence for run in runs for sentence in run.damage),
-        layers=tuple(layer for run in runs for layer in read_layers(run.path)),
+        layers=tuple(_own_layer(layer, run, names, runs) for run, names in named for layer in read_layers(run.path)),
+        probed=any(_holds_probe(run) for run in runs),
     )
+
+
+def _own_trial(trial: str, run: Run, runs: Sequence[Run]) -> str:
+    """The identity of a trial among several runs: audits of one assistant at two dates play the same trials, and what
+    was judged in one recording says nothing of the other.
+    """
+    return trial if len(runs) == 1 else f"{trial}@{run.path.resolve()}"
+
+
+def _own_layer(layer: Layer, run: Run, names: Mapping[str, str], runs: Sequence[Run]) -> Layer:
+    """The layer with the names that its run's trials and systems go by."""
+    if len(runs) == 1 or layer.kind == "gold":
+        return layer
+
+    def about(value: Mapping[str, str | int]) -> dict[str, str | int]:
+        own = dict(value)
+        if "trial" in own:
+            own["trial"] = _own_trial(str(own["trial"]), run, runs)
+        if "system" in own:
+            own["system"] = names.get(str(own["system"]), own["system"])
+        return own
+
+    return replace(layer, judgments=tuple(replace(one, about=about(one.about)) for one in layer.judgments))
+
+
+def _holds_probe(run: Run) -> bool:
+    protocol = run.header.protocol
+    users = protocol.get("users") if isinstance(protocol, dict) else None
+    return isinstance(users, dict) and any(holds_probe(user) for user in users.values())
 
 
 def _audit(run: Run) -> Mapping[str, Any]:
@@ -209,7 +249,7 @@ def score_material(
         chosen = schema or load_schema(SHIPPED)
         _refuse_unknown(judges, material.layers)
         judged = Judged(chosen, Judgments.of(material.layers, chosen, judges))
-    return score(
+    table = score(
         material.finished,
         material.topics,
         truth,
@@ -222,6 +262,7 @@ def score_material(
         only=only,
         judged=judged,
     )
+    return replace(table, notes=(*table.notes, PROBED)) if material.probed else table
 
 
 def _refuse_unknown(judges: Precedence | None, layers: Sequence[Layer]) -> None:

@@ -18,12 +18,15 @@ from typing import Any
 from recordings.errors import RunError
 from recordings.header import Header, plain, topic_value
 from recordings.json_text import Json
+from topics.counting import counted
 from topics.errors import Place
 from topics.topic import TopicSet
 
 __all__ = ["added", "differences", "extended", "refuse_differences", "united_hashes", "united_topics"]
 
-_LONGEST_DIFF = 40
+_LONGEST_DIFF = 12
+_LONGEST_LINE = 120
+_MOST_DIFFS = 3  # of topics, systems, …: whoever changed forty topics need not read forty diffs
 
 
 def differences(old: Header, new: Header) -> list[str]:
@@ -35,23 +38,35 @@ def differences(old: Header, new: Header) -> list[str]:
     lines: list[str] = []
     if old.seed != new.seed:
         lines.append(f"the seed was {old.seed} and is now {new.seed}")
-    before, after = _without_words(old.protocol), _without_words(new.protocol)
-    if before != after:
-        lines += _diff("the protocol", before, after)
+    lines += _protocols(_without_words(old.protocol), _without_words(new.protocol))
     if old.topics != new.topics:
-        recorded, now = _by_id(old), _by_id(new)
-        for topic in recorded:
-            if topic in now and recorded[topic] != now[topic]:
-                lines += _diff(f"topic {topic}", recorded[topic], now[topic])
-    for system, definition in old.systems.items():
-        if system in new.systems and definition != new.systems[system]:
-            lines += _diff(f"system {system}", definition, new.systems[system])
+        lines += _diffs("topic", _by_id(old), _by_id(new))
+    lines += _diffs("system", old.systems, new.systems)
     # Another model, or other content in a file that a simulated user is made of, is another user.
     for key, what in (("endpoints", "endpoint"), ("user_files", "the content of the file of user")):
-        today = _part(new, key)
-        for name, definition in _part(old, key).items():
-            if name in today and definition != today[name]:
-                lines += _diff(f"{what} {name}", definition, today[name])
+        lines += _diffs(what, _part(old, key), _part(new, key))
+    return lines
+
+
+def _protocols(old: Json, new: Json) -> list[str]:
+    """How they differ; where they are not even of one name, the names say it, and a diff would not."""
+    if old == new:
+        return []
+    names = [one.get("name") if isinstance(one, dict) else None for one in (old, new)]
+    if names[0] == names[1]:
+        return _diff("the protocol", old, new)
+    before, after = (f"the protocol {name!r}" if name else "no protocol (a person spoke)" for name in names)
+    return [f"it was recorded with {before}, and now there is {after}"]
+
+
+def _diffs(what: str, old: Mapping[str, Json], new: Mapping[str, Json]) -> list[str]:
+    """Diffs of the first few that both have and that differ, and the names of the others."""
+    changed = [name for name, value in old.items() if name in new and value != new[name]]
+    lines = [line for name in changed[:_MOST_DIFFS] for line in _diff(f"{what} {name}", old[name], new[name])]
+    others = changed[_MOST_DIFFS:]
+    if others:
+        named = ", ".join(others[:10]) + (", …" if len(others) > 10 else "")
+        lines.append(f"and {len(others)} more ({what} {named})")
     return lines
 
 
@@ -76,10 +91,14 @@ def _diff(what: str, old: Json, new: Json) -> list[str]:
         json.dumps(value, indent=1, ensure_ascii=False, sort_keys=True).splitlines() for value in (old, new)
     )
     found = list(difflib.unified_diff(before, after, "recorded", "now", lineterm="", n=1))
-    lines = [f"{what} has changed:", *(f"  {line[:200]}" for line in found[:_LONGEST_DIFF])]
+    lines = [f"{what} has changed:", *(f"  {_short(line)}" for line in found[:_LONGEST_DIFF])]
     if len(found) > _LONGEST_DIFF:
-        lines.append(f"  … and {len(found) - _LONGEST_DIFF} more lines")
+        lines.append(f"  … and {counted(len(found) - _LONGEST_DIFF, 'more line')}")
     return lines
+
+
+def _short(line: str) -> str:
+    return line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}…"
 
 
 def refuse_differences(recorded: Header, now: Header, run: str | PathLike[str]) -> None:

@@ -7,6 +7,11 @@ The context of an act is the last `order` acts (`start` before the first) and th
 too seldom to tell, a shorter one speaks in its place, in this order:
 
     (a2 a1, answer)  →  (a1, answer)  →  (a1)  →  anything but the opening  →  all alike
+    (a2 a1)  →  (a1)  →  anything but the opening  →  all alike      where nothing is known of the answer
+
+(a1) stands for (a1, `*`): whatever the answer was. The second act back goes first, because the last answer tells more
+of what follows; without an answer there is nothing that would tell more, so it stays. Each context holds all that was
+counted in the ones before it, so what is mixed is nested.
 
 Witten–Bell (Witten and Bell 1991, IEEE Trans. Information Theory 37, 1085–1094, method C, interpolated; Chen and
 Goodman 1999, Computer Speech & Language 13, section 2.4): n(h) acts were seen after h, T(h) different ones;
@@ -125,7 +130,7 @@ class ActTable:
                 raise ValueError(f"after {_shown(context)}: counts of acts of the table are needed, at least 0")
             if _opens(context) and row.get(STOP):
                 raise ValueError("nobody stops before the first turn")
-            for level in _shorter(context, self.order):
+            for level in _counted_in(context):
                 levels.setdefault(level, Counter()).update(row)
         object.__setattr__(self, "_levels", levels)
 
@@ -136,7 +141,7 @@ class ActTable:
         """
         context = _context(after, answer, self.order)
         possible = self.acts if _opens(context) else (*self.acts, STOP)
-        levels = [self._levels.get(level, Counter()) for level in _shorter(context, self.order)]
+        levels = [self._levels.get(level, Counter()) for level in _shorter(context)]
         # A context that was seen just as often as the shorter one, with the same acts, says nothing beside it.
         levels = [counted for counted, shorter in zip(levels, [*levels[1:], None]) if counted != shorter]
         found = dict.fromkeys(possible, 1 / len(possible))
@@ -206,7 +211,8 @@ class GivenRows:
     """Probabilities that somebody wrote down, where there is nothing to count.
 
     rows: by context; each sums to 1 (within 1e-6) over acts and `stop`. A context without a row is answered by a
-    shorter one; (`start`, `*`) must be there, and for every act (act, `*`) or all answers it can get.
+    shorter one: more acts go before fewer, and of as many the row that names the answer before the one for all answers.
+    (`start`, `*`) must be there, and for every act (act, `*`) or all answers it can get.
     """
 
     acts: tuple[str, ...]
@@ -232,7 +238,10 @@ class GivenRows:
                 raise ValueError(f"no row says what follows {act!r} after every answer (o, x and -)")
 
     def _found(self, context: Context) -> Mapping[str, float] | None:
-        return next((self.rows[level] for level in _shorter(context, self.order) if level in self.rows), None)
+        after, answer = context
+        lasts = (after,) if _opens(context) else tuple(after[start:] for start in range(len(after) + 1))
+        levels = ((last, said) for last in lasts for said in (answer, ANY))
+        return next((self.rows[level] for level in levels if level in self.rows), None)
 
     def row(self, after: Sequence[str], answer: str = UNKNOWN) -> dict[str, float]:
         """Probability of each act and of `stop` after the acts `after` (oldest first; empty: the opening), sum 1."""
@@ -252,14 +261,25 @@ def _opens(context: Context) -> bool:
     return context[0] == (START,)
 
 
-def _shorter(context: Context, order: int) -> Iterator[Context]:
+def _shorter(context: Context) -> Iterator[Context]:
     """The context and those that speak in its place, each once. The opening is like nothing else."""
     after, answer = context
     if _opens(context):
         levels: tuple[Context, ...] = ((after, answer), (after, ANY))
+    elif answer in (UNKNOWN, ANY):
+        levels = ((after, answer), (after, ANY), (after[-1:], ANY), ((), ANY))
     else:
         levels = ((after, answer), (after[-1:], answer), (after[-1:], ANY), ((), ANY))
     yield from dict.fromkeys(levels)
+
+
+def _counted_in(context: Context) -> Iterator[Context]:
+    """Every context that holds what was counted in this one, each once."""
+    after, answer = context
+    if _opens(context):
+        return _shorter(context)
+    levels: tuple[Context, ...] = tuple((last, said) for last in (after, after[-1:]) for said in (answer, ANY))
+    return iter(dict.fromkeys((*levels, ((), ANY))))
 
 
 def _check_acts(acts: Sequence[str]) -> None:

@@ -37,7 +37,7 @@ from protocols.rules.refusal import Refusal
 from protocols.rules.rule import Sight
 from simulators.memory import decode_topic, encode_topic
 from simulators.moves import Move, Plan, check_traits, drawn, enumerated, opened
-from simulators.phrasing import Phrasebook, Template, Variants, Words, filled, phrasebook
+from simulators.phrasing import ItemWords, Phrasebook, Template, Variants, filled, phrasebook
 from simulators.questions import Question, clarifying_question, content_words
 from simulators.reasons import FRUSTRATED, GOAL_REACHED, PATIENCE
 from simulators.scenario import Chance, Observation, Scenario, State
@@ -75,7 +75,7 @@ class Options(StrictModel):
     initiative: Probability = Field(default=0.5, description="probability of saying a constraint unasked")
     cooperativeness: Probability = Field(default=1.0, description="probability of answering a question of the system")
     patience: int = Field(default=3, ge=0, le=1000, description="turns in a row without an answer that are put up with")
-    words: Words = Field(default={}, description="by act: ways to say it")
+    words: ItemWords = Field(default={}, description="by act: ways to say it")
     stop: StopOption | None = Field(default=Hazard(), description="stop model; null: leaves only by goal and patience")
 
 

@@ -28,7 +28,7 @@ from pydantic import Field
 from protocols.route import Say, Stop
 from simulators.memory import encode_topic
 from simulators.moves import Move, Plan, check_traits, drawn, enumerated, opened
-from simulators.phrasing import Phrasebook, Template, Words, filled, phrasebook
+from simulators.phrasing import ItemWords, Phrasebook, Template, filled, phrasebook
 from simulators.questions import clarifying_question, content_words, share_of_words
 from simulators.reasons import FRUSTRATED, PATIENCE, SATISFIED
 from simulators.scenario import Chance, Observation, Scenario, State
@@ -56,6 +56,9 @@ ACTS = tuple(WORDS)
 """`ask` opens; `confirm`, `correct`, `deny`, `tell` and `dismiss` answer a question; `redirect` and `insist` follow an
 answer that is beside the facet."""
 
+ABOUT_THE_FACET = ("confirm", "correct", "tell", "redirect")
+"""The acts whose words may say `item`, the facet; the others keep it to themselves."""
+
 Probability = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -72,7 +75,7 @@ class Options(StrictModel):
     overlap: float = Field(
         default=0.5, gt=0, le=1, description="share of the facet's words a text must have to speak of it"
     )
-    words: Words = Field(default={}, description="by act: ways to say it")
+    words: ItemWords = Field(default={}, description="by act: ways to say it")
     stop: StopOption | None = Field(default=Hazard(), description="stop model; null: leaves only by the rules above")
 
 
@@ -100,7 +103,7 @@ class ClarificationUser:
                 f"topic {topic.id!r} has no facet for the clarification user, or one without words",
                 advice="give the option facet, for example facet: '{{ topic.fields.facet }}'",
             )
-        self.phrasebook.check(topic, dict.fromkeys(ACTS, (facet,)))
+        self.phrasebook.check(topic, dict.fromkeys(ABOUT_THE_FACET, (facet,)))
         return {
             "topic": encode_topic(topic),
             "turn": 0,

@@ -2,7 +2,8 @@
 
 The table is given in the options (`rows`), or was fitted to recordings (`counts`, see `simulators.act_table.fit`).
 Leaving is one of its columns, so the length of a conversation comes from the table too; with a stop model in the
-options the column is put aside and that model decides.
+options the column is put aside and that model decides. Where leaving is all that a row holds, there is nothing left
+that such a user would say: it leaves there with the reason `left`, whatever the stop model.
 """
 
 from __future__ import annotations
@@ -57,6 +58,9 @@ WORDS: Mapping[str, tuple[str, ...]] = {
 }
 
 
+_TABLES = "rows: [{after: [ACT], answer: o, next: {ACT: 0.6, stop: 0.4}}, …], or counts of the same form"
+
+
 class Row(StrictModel):
     """Probabilities of the next act."""
 
@@ -76,8 +80,10 @@ class Count(StrictModel):
 class Options(StrictModel):
     """rows or counts, or neither for the illustrative table."""
 
-    acts: tuple[str, ...] = Field(default=(), description="the acts; not given: those of the rows or counts")
-    order: Literal[1, 2] = Field(default=1, description="how many acts back the table looks")
+    acts: tuple[str, ...] = Field(
+        default=(), description="the acts of the rows or counts; not given: those that stand there"
+    )
+    order: Literal[1, 2] = Field(default=1, description="how many acts back the rows or counts look")
     rows: tuple[Row, ...] = Field(default=(), description="given probabilities")
     counts: tuple[Count, ...] = Field(default=(), description="counts of recordings")
     smoothing: Literal["witten-bell", "additive"] = Field(default="witten-bell", description="of counts")
@@ -95,11 +101,21 @@ class Options(StrictModel):
     def _one_table(self) -> Self:
         if self.rows and self.counts:
             raise refused("rows and counts: give one of the two")
+        if not self.rows and not self.counts:
+            self._refuse_idle(("acts", "order"), "rows or counts")
+        if not self.counts:
+            self._refuse_idle(("smoothing", "weight", "least"), "counts")
         try:
             self.table()
         except ValueError as fault:
             raise refused(str(fault)) from None
         return self
+
+    def _refuse_idle(self, names: tuple[str, ...], needed: str) -> None:
+        """Silence would play another table than the one that was meant."""
+        idle = [name for name in names if getattr(self, name) != type(self).model_fields[name].default]
+        if idle:
+            raise refused(f"{' and '.join(idle)} without {needed}: there is no table to use them for", allowed=_TABLES)
 
     def table(self) -> ActTable | GivenRows:
         """The table that is asked for. Raises ValueError."""
@@ -112,6 +128,8 @@ class Options(StrictModel):
         acts = self.acts or tuple(sorted(named))
         if self.rows:
             return GivenRows(acts, self.order, {(row.after, row.answer): row.next for row in self.rows})
+        if self.counts and not any(n for row in self.counts for n in row.next.values()):
+            raise ValueError("nothing was counted: every count is 0")
         counts = {(row.after, row.answer): row.next for row in self.counts}
         return ActTable(acts, self.order, counts, self.smoothing, self.weight, self.least)
 
@@ -181,6 +199,7 @@ def build(options: Options) -> MarkovUser:
         if act not in WORDS and act not in options.words:
             raise InputError(
                 f"the act {act!r} of the Markov user has no words",
+                allowed=f"acts with words in the options, and {', '.join(WORDS)}, which have words",
                 advice=f"add it to the options: words: {{{act}: […]}}",
             )
     for act in options.words:

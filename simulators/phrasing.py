@@ -1,8 +1,9 @@
 """How simulated users word their acts: variants of templates over the topic, checked before anything is sent.
 
-A template may use what a state of a protocol may (`protocols.wording`): `topic`, `turn`, and `item`, what the act is
-about. Every variant of every act is filled in at the start, so that a word that is missing ends the trial before its
-first turn, and no variant is left out in silence.
+A template may use what a state of a protocol may (`protocols.wording`): `topic`, `turn`, and, for acts that are about
+something, `item`: where they are about nothing the word would be a hole in the sentence. Every variant of every act is
+filled in at the start, so that a word that is missing ends the trial before its first turn, and no variant is left out
+in silence.
 """
 
 from __future__ import annotations
@@ -20,22 +21,33 @@ from topics.document import refused
 from topics.errors import InputError
 from topics.topic import Topic
 
-__all__ = ["Phrasebook", "Template", "Variants", "Words", "filled", "phrasebook"]
+__all__ = ["ItemWords", "Phrasebook", "Template", "Variants", "Words", "filled", "phrasebook"]
 
 _TURNS_CHECKED = 100
 
 
 def _template(template: str) -> str:
-    fault = next(faults(Wording(template, each=True)), None)
+    return _checked(Wording(template))
+
+
+def _item_template(template: str) -> str:
+    return _checked(Wording(template, each=True))
+
+
+def _checked(wording: Wording) -> str:
+    fault = next(faults(wording), None)
     if fault:
-        raise refused(f"{fault.what} (allowed: {fault.allowed})")
-    if not template.strip():
+        raise refused(fault.what, allowed=fault.allowed)
+    if not wording.template.strip():
         raise refused("a variant without words")
-    return template
+    return wording.template
 
 
 Template = Annotated[str, AfterValidator(_template)]
 """Text for a topic: Jinja in a sandbox, see `protocols.wording`."""
+
+ItemTemplate = Annotated[str, AfterValidator(_item_template)]
+"""The same for an act that is about something, its `item`."""
 
 
 def _some(variants: tuple[str, ...]) -> tuple[str, ...]:
@@ -50,6 +62,9 @@ Variants = Annotated[tuple[Template, ...], Field(max_length=100), AfterValidator
 
 Words = dict[str, Variants]
 """By act: the ways to say it."""
+
+ItemWords = dict[str, Annotated[tuple[ItemTemplate, ...], Field(max_length=100), AfterValidator(_some)]]
+"""By act, some of which are about something: the ways to say it."""
 
 
 @dataclass(frozen=True)
@@ -67,9 +82,16 @@ class Phrasebook:
         return rendered(Wording(self.templates[act][variant], each=True), topic, turn=turn, item=item)
 
     def check(self, topic: Topic, items: Mapping[str, Iterable[str]]) -> None:
-        """Fills in every variant. items: by act, what it may be about. Raises InputError for the first that fails."""
+        """Fills in every variant. items: by act, what it may be about; an act that is not there is about nothing.
+
+        Raises InputError for the first variant that fails, or that says the item of an act that has none.
+        """
         for act, templates in self.templates.items():
             for number, template in enumerate(templates):
+                variant = f"variant {number + 1} of act {act!r}"
+                if act not in items:
+                    for wrong in faults(Wording(template)):
+                        raise InputError(f"{variant}: {wrong.what}", allowed=wrong.allowed)
                 turns = range(1, _TURNS_CHECKED + 1) if re.search(r"\bturn\b", template) else (1,)
                 for item in items.get(act, ("",)) if re.search(r"\bitem\b", template) else ("",):
                     for turn in turns:
@@ -77,9 +99,7 @@ class Phrasebook:
                             rendered(Wording(template, each=True), topic, turn=turn, item=item)
                         except InputError as fault:
                             raise InputError(
-                                f"variant {number + 1} of act {act!r}: {fault.what}",
-                                allowed=fault.allowed,
-                                advice=fault.advice,
+                                f"{variant}: {fault.what}", allowed=fault.allowed, advice=fault.advice
                             ) from None
 
 

@@ -201,12 +201,15 @@ def _content(path: Path) -> str:
     return content_hash("user-file", [digest if path.is_dir() else digest[1:] for digest in digests])
 
 
-def check_users(users: Mapping[str, User], topics: Iterable[Topic]) -> None:
-    """Refuse topics that lack what a user needs, before anything is sent. Raises InputError for the first."""
+def check_users(
+    users: Mapping[str, User], topics: Iterable[Topic], traits: Mapping[str, object] = MappingProxyType({})
+) -> None:
+    """Refuse topics that lack what a user needs, before anything is sent. traits: of every scenario. Raises InputError
+    for the first."""
     for topic in topics:
         for name, user in users.items():
             try:
-                user.start(Scenario(topic), Streams(0, (name, topic.id)))
+                user.start(Scenario(topic, traits), Streams(0, (name, topic.id)))
             except InputError as fault:
                 raise InputError(
                     f"user {name!r} on topic {topic.id!r}: {fault.what}",

@@ -21,7 +21,7 @@ from pydantic import Field, model_validator
 from protocols.route import Say, Stop
 from simulators.memory import encode_topic
 from simulators.moves import Move, Plan, check_traits, drawn, enumerated, opened
-from simulators.phrasing import Phrasebook, Template, Words, filled, phrasebook
+from simulators.phrasing import ItemWords, Phrasebook, Template, filled, phrasebook
 from simulators.scenario import Chance, Observation, Scenario, State
 from simulators.stopping import experience
 from simulators.stopping.hazard import Hazard
@@ -86,7 +86,7 @@ class Options(StrictModel):
         default=(), description="of opening with each subtopic; not given: all alike"
     )
     unjudged: Probability = Field(default=0.5, description="how far an answer nobody judged counts as useful")
-    words: Words = Field(default={}, description="by act: ways to say it")
+    words: ItemWords = Field(default={}, description="by act: ways to say it")
     stop: StopOption | None = Field(default=Hazard(), description="stop model; null: nobody leaves of their own accord")
 
     @model_validator(mode="after")

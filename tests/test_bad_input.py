@@ -74,7 +74,7 @@ SPOILED_AUDITS = {
     "an unknown key": ("trials: 2", "trails: 2", "audit.yaml:7:1", "did you mean 'trials'"),
     "a missing key": ("trials: 2\n", "", "audit.yaml:1:1", "missing key 'trials'"),
     "a word for a number": ("trials: 2", "trials: two", "audit.yaml:7:9", "trials"),
-    "a number that is too small": ("trials: 2", "trials: 0", "audit.yaml:7:9", "greater than or equal to 1"),
+    "a number that is too small": ("trials: 2", "trials: 0", "audit.yaml:7:9", "at least 1"),
     "a fraction for a count": ("trials: 2", "trials: 2.5", "audit.yaml:7:9", "trials"),
     "yes for true": ("seed: 1", "evidence: yes", "audit.yaml:8:11", "evidence"),
     "another format": ("harvest-audit/1", "harvest-audit/9", "audit.yaml:1:9", "harvest-audit/1"),

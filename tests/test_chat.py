@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import os
 import pty
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -121,9 +124,12 @@ def test_a_run_of_a_protocol_and_one_of_a_person_are_never_mixed(folder: Path) -
     command = [sys.executable, "-m", "harvest", "run", "audit.yaml", "--out"]
     played = subprocess.run([*command, "run"], cwd=folder, capture_output=True, check=False)
     assert played.returncode == 2
-    assert b"the protocol has changed" in played.stderr
+    assert b"recorded with no protocol (a person spoke), and now there is the protocol" in played.stderr
     subprocess.run([*command, "other"], cwd=folder, capture_output=True, check=False)
-    assert b"the protocol has changed" in chat(folder, "Any films?\n", "--out", "other").stderr
+    refused = chat(folder, "Any films?\n", "--out", "other").stderr.decode()
+    assert "and now there is no protocol (a person spoke)" in refused
+    assert "do: " in refused
+    assert len(refused.splitlines()) <= 4, "what matters, and no diff of two things that are not alike"
 
 
 def test_where_the_system_ends_it_the_person_sees_how_and_is_asked_no_more(folder: Path) -> None:
@@ -167,9 +173,10 @@ def test_where_there_are_several_systems_one_must_be_named(folder: Path) -> None
 
 
 @contextmanager
-def terminal(folder: Path) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
-    """`harvest chat` at a terminal, and the side that types."""
+def terminal(folder: Path, columns: int = 0) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
+    """`harvest chat` at a terminal, and the side that types. columns: 0 for a terminal that does not say."""
     typing, screen = pty.openpty()
+    fcntl.ioctl(screen, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     process = subprocess.Popen(
         [sys.executable, "-m", "harvest", "chat", "audit.yaml", "--system", "echo", "--topic", "M002", "--out", "run"],
         cwd=folder,
@@ -211,6 +218,20 @@ def test_ctrl_c_breaks_off_at_once_and_keeps_every_turn_that_was_answered(folder
     assert one.outcome is None
     assert chat(folder, "Any films?\n", "--out", "run").returncode == 0
     assert [(one.key.trial, one.attempt) for one in read(folder / "run").conversations] == [(1, 1), (1, 2)]
+
+
+def test_no_word_is_broken_at_the_edge_of_the_terminal(folder: Path) -> None:
+    said = "Any films of engineers who build something extraordinary in a garage and regret it thoroughly?"
+    with terminal(folder, columns=80) as (typing, process):
+        shown_until(typing, b"type your first turn")
+        os.write(typing, said.encode() + b"\n")
+        seen = shown_until(typing, b"thoroughly? ").partition(b"you said:")[2].decode()
+        os.write(typing, b"/stop\n")
+        process.wait(30)
+    lines = ("you said:" + seen).split("\r\n")
+    assert len(lines) > 1
+    assert all(len(line) <= 80 for line in lines)
+    assert " ".join(lines).split()[2:16] == said.split()[:14]
 
 
 def test_ctrl_d_on_an_empty_line_ends_as_a_user_ends(folder: Path) -> None:

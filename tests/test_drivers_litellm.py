@@ -26,6 +26,7 @@ pytestmark = pytest.mark.xdist_group("litellm")
 
 KEY = "sk-a-key-for-tests"
 TEXT = "1. Back to the Future: https://www.imdb.com/title/tt0088763/ — café ☕ 東京"
+NUGGETS = '{"nuggets": [{"quote": "Do you like it?", "type": "O", "act": "YES-NO-QUESTION"}]}'
 CONFIG = f"""
 model_list:
   - model_name: mock
@@ -36,6 +37,8 @@ model_list:
     litellm_params: {{model: openai/mock, api_key: none, mock_response: "litellm.RateLimitError"}}
   - model_name: broken
     litellm_params: {{model: openai/mock, api_key: none, mock_response: "litellm.InternalServerError"}}
+  - model_name: nuggets
+    litellm_params: {{model: openai/mock, api_key: none, mock_response: '{NUGGETS}'}}
 general_settings: {{master_key: {KEY}}}
 router_settings: {{num_retries: 0, disable_cooldowns: true}}
 """

@@ -9,7 +9,7 @@ from typing import cast
 
 import pytest
 
-from harvest.parrot.profiles import BEHAVIOURS, PROFILES, Behaviour, Profile
+from harvest.parrot.profiles import BEHAVIOURS, PROFILES, Behaviour, Profile, Row
 from harvest.parrot.sentences import UNKNOWN, VARIANTS, compose
 
 STEADY = PROFILES["steady"]
@@ -91,3 +91,24 @@ def test_every_variant_can_be_said() -> None:
     }
     assert {text for variants in VARIANTS.values() for text in variants} <= said
     assert UNKNOWN not in said
+
+
+def test_a_parrot_can_treat_those_differently_who_say_certain_words() -> None:
+    profile = replace(
+        STEADY,
+        cued={"eighteen years": {"prose": 1.0}, "EIGHTEEN": {"silent": 1.0}},
+        then={**STEADY.then, "silent": {"list": 1.0}},
+    )
+    assert profile.opening("I am Eighteen Years old. Please list …") == {"prose": 1.0}, "the first that fits"
+    assert profile.opening("Eighteen, please") == {"silent": 1.0}
+    assert profile.opening("Please list …") == STEADY.first
+    assert profile.carried("list", {"silent": 1.0})["silent"] == 1 - profile.carry
+    assert "silent" in profile.reachable
+    refused: tuple[tuple[dict[str, Row], str], ...] = (
+        ({" ": {"list": 1.0}}, "cued: no words"),
+        ({"a": {"list": 0.9}}, r"cued\.a: the probabilities sum to 0\.9"),
+        ({"a": {"refusal": 1.0}}, "then: no row for 'refusal'"),
+    )
+    for cued, words in refused:
+        with pytest.raises(ValueError, match=words):
+            replace(STEADY, cued=cued)

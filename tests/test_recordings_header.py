@@ -94,10 +94,27 @@ def test_a_changed_topic_is_shown() -> None:
 
 
 def test_a_changed_protocol_is_shown() -> None:
-    lines = differences(header(), header(protocol=load_protocol("seed-turns")))
+    lines = differences(header(), header(protocol=replace(PROTOCOL, turn_limit=7)))
     assert lines[0] == "the protocol has changed:"
-    assert any("seed-turns" in line for line in lines)
-    assert len(lines) <= 42
+    assert any(line.startswith("  +") and "7" in line for line in lines)
+    assert len(lines) <= 14
+
+
+def test_of_another_protocol_the_names_are_said_and_no_diff_that_nobody_reads() -> None:
+    (line,) = differences(header(), header(protocol=load_protocol("seed-turns")))
+    assert line == f"it was recorded with the protocol {PROTOCOL.name!r}, and now there is the protocol 'seed-turns'"
+    (line,) = differences(header(protocol=None), header())
+    assert "no protocol (a person spoke)" in line
+
+
+def test_of_many_changed_topics_the_first_are_shown_and_the_others_named() -> None:
+    every = load_topics("fairweb-45")
+    other = replace(every, topics=tuple(replace(topic, request="Please list up westerns.") for topic in every.topics))
+    lines = differences(header(topics=every), header(topics=other))
+    assert sum(line.endswith("has changed:") for line in lines) == 3
+    assert lines[-1].startswith("and 42 more (topic M004, M005")
+    assert len(lines) < 50
+    assert all(len(line) < 130 for line in lines)
 
 
 def test_words_that_explain_a_protocol_may_be_mended() -> None:

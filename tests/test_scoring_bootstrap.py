@@ -13,6 +13,7 @@ from scipy import stats
 
 from scoring.measures.usefulness import share
 from scoring.settings import Resample
+from scoring.statistics import bootstrap
 from scoring.statistics.bootstrap import Interval, Resampler, expanded_tail
 from topics.errors import InputError
 
@@ -231,3 +232,31 @@ def test_weights_are_drawn_a_part_at_a_time_where_they_are_many(
     monkeypatch.setattr("scoring.statistics.bootstrap._MOST", 100_000)
     with pytest.raises(InputError, match="fewer replications"):
         intervals()
+
+
+def test_columns_of_ratios_are_what_each_is_alone_whatever_their_units() -> None:
+    rng = np.random.default_rng(5)
+    below = rng.integers(0, 3, (12, 2, 6)).astype(float)
+    below[:, :, 3:] = below[:, :, :1]  # three columns share their units
+    below[:4, :, 1] = 0
+    above = np.minimum(below, rng.integers(0, 3, below.shape))
+    above[0, 0, 2] = np.nan
+    for resample in ("topics", "topics+trials"):
+        together = resampler(resample, 1, replications=200).ratios(names(12), above, below)
+        for column, found in enumerate(together):
+            alone = resampler(resample, 1, replications=200)
+            one = alone.ratio(names(12), above[:, :, column], below[:, :, column])
+            assert (found.low, found.high) == pytest.approx((one.low, one.high), rel=1e-12)
+
+
+def test_weights_that_were_kept_give_what_they_gave_before_and_so_do_those_that_were_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    values = np.random.default_rng(2).random((30, 3, 2))
+    drawing = resampler(replications=500)
+    first, second = drawing.means(names(30), values), drawing.means(names(30), values)
+    assert first == second
+    monkeypatch.setattr(bootstrap, "_AT_ONCE", 30 * 8 * 7)  # seven rows of weights at a time
+    monkeypatch.setattr(bootstrap, "_KEPT", 0)
+    anew = resampler(replications=500).means(names(30), values)
+    assert ends(anew) == pytest.approx(ends(first), rel=1e-12)

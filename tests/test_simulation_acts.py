@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -191,6 +192,32 @@ def test_what_is_no_dialogue_of_any_kind_is_refused_with_what_would_be(tmp_path:
             read_dialogues(path)
     with pytest.raises(InputError, match="no such file"):
         read_dialogues(tmp_path / "gone.json")
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ('{"1": ["a"], "2": ["a", 3]}', "session 2: query 2 is no text"),
+        ('{"1": ["a"], "2": []}', "session 2 has no query"),
+        ('{"1": ["a"], "2": "a"}', "session 2 has no query"),
+        ('{"1": {"dialogue_info": {"S1": {"role": "boss"}}}}', "dialogue 1, utterance S1 has no role"),
+        ('{"1": {"dialogue_info": {"S1": {"role": "seeker"}}}}', "has no 'top-level intent/action'"),
+    ],
+)
+def test_a_fault_in_a_data_set_is_named_with_its_dialogue_and_place(tmp_path: Path, text: str, fault: str) -> None:
+    path = tmp_path / "data.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=fault) as raised:
+        read_dialogues(path)
+    assert str(path) in str(raised.value)
+
+
+def test_an_act_is_what_a_simulated_user_did_and_else_the_protocols_state() -> None:
+    told = conversation(Outcome("completed"), "xo")
+    first, second = told.turns
+    found = dialogue_of(replace(told, turns=(replace(first, user="visitor", act="refine"), second)))
+    assert found is not None
+    assert [turn.act for turn in found.turns] == ["refine", "more"]
 
 
 def test_each_kind_of_file_is_told_by_what_is_in_it() -> None:

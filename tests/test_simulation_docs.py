@@ -8,7 +8,9 @@ from pathlib import Path
 import bench_simulation
 import pytest
 from bench_simulation import TABLES, written
+from simulated_dialogues import IARD
 
+from harvest.cli.main import main
 from harvest.cli.simulate import check_command, fit_command
 from scoring.simulation.realism import BEHAVIOUR
 
@@ -29,6 +31,21 @@ def test_the_page_says_where_the_fitted_user_is_not_like_people() -> None:
     (line,) = re.findall(r"^\| order 1 \| .*(?:within|beyond).*\|$", TEXT, re.MULTILINE)
     assert "beyond" in line
     assert "We could not reproduce" in TEXT
+
+
+def test_the_command_prints_the_stop_models_of_the_page_and_no_name_is_cut(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit) as left:
+        main(["simulate", "fit", str(IARD), "--folds", "2"])
+    assert not left.value.code
+    printed = capsys.readouterr().out
+    assert "…" not in printed
+    for model in ("geometric", "hazard"):
+        (row,) = re.findall(rf"^\| {model} \| (.*) \|$", TEXT, re.MULTILINE)
+        (line,) = [line for line in printed.splitlines() if line.strip().startswith(model)]
+        assert line.split()[1:] == [word for word in row.split() if word != "|"]
 
 
 def test_every_measure_of_behaviour_is_explained() -> None:

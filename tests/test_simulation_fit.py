@@ -209,6 +209,9 @@ def test_two_alpha_is_fitted_only_where_answers_were_judged() -> None:
     with pytest.raises(InputError, match="two-alpha"):
         fitted_options(iard(), stop="two-alpha")
     judged = [dialogue("ab", answers="ox", name=str(n)) for n in range(9)] + [dialogue("a", answers="o", name="9")]
+    with pytest.raises(InputError, match="after useless ones"):
+        fitted_options(judged, answers="labels", stop="two-alpha")  # nobody went on after a useless answer
+    judged.append(dialogue("aba", answers="oxo", name="10"))
     assert isinstance(fitted_options(judged, answers="labels", stop="two-alpha").stop, TwoAlpha)
 
 
@@ -231,7 +234,9 @@ def test_the_command_fits_and_writes_and_never_over_a_file(tmp_path: Path, capsy
     assert read_user(out).source.dialogues == found["user"]["source"]["dialogues"] == 336
     assert "words" in people
     code, _, people = harvest(capsys, "simulate", "fit", IARD, "--out", out)
-    assert (code, "there is a file already" in people) == (2, True)
+    assert (code, "there is a file already" in people, "remove the file first" in people) == (2, True, True)
+    code, _, people = harvest(capsys, "simulate", "fit", IARD, "--out", tmp_path / "nowhere" / "u.yaml", "--folds", 2)
+    assert (code, "cannot be written" in people) == (2, True)
 
 
 def test_the_command_prints_rows_with_intervals_for_people(capsys: pytest.CaptureFixture[str]) -> None:
@@ -242,8 +247,9 @@ def test_the_command_prints_rows_with_intervals_for_people(capsys: pytest.Captur
 
 
 def test_the_command_checks_and_says_what_is_within_and_what_is_beyond(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
     drawn = quickly_drawn(fitted_markov(iard()), 200, np.random.default_rng(3))
     write_act_lines(tmp_path / "simulated.jsonl", drawn)
     quick = ("--splits", 40, "--folds", 2, "--replications", 100)
@@ -257,6 +263,7 @@ def test_the_command_checks_and_says_what_is_within_and_what_is_beyond(
     assert found["testing"]["ranking"]["tau"] is None
     code, printed, _ = harvest(capsys, "simulate", "check", IARD, tmp_path / "simulated.jsonl", *quick)
     assert "behaviour: beyond the split-half floor" in printed
+    assert "…" not in printed, "nothing is cut on 80 columns"
 
 
 def test_files_of_two_sources_keep_their_people_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

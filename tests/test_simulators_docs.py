@@ -13,13 +13,19 @@ from typing import Any
 import pytest
 
 from protocols.library import load_protocol
-from simulators import random, recorded, replay
+from simulators import fitted, random, recorded, replay
 from simulators.conformance import PROMISES
 from simulators.reasons import MEANING
 from simulators.registry import SIMULATORS, build_users
 
 DOCS = Path(__file__).parent.parent / "docs"
-PAGES: dict[str, tuple[Any, ...]] = {"random": (random,), "recorded": (recorded, replay)}
+PAGES: dict[str, tuple[Any, ...]] = {
+    "random": (random,),
+    "recorded": (recorded, replay),
+    "fitted": (fitted,),
+    "scripted": (),
+    "human": (),
+}
 README = (DOCS / "simulators" / "README.md").read_text(encoding="utf-8")
 
 
@@ -37,21 +43,34 @@ def _loaded(name: str) -> ModuleType:
 def drawing() -> Iterator[tuple[Any, Any]]:
     """The scripts that draw the plots; they put their folder on the path, which is taken off again."""
     path = list(sys.path)
-    yield _loaded("draw_floor"), _loaded("draw_policies")
+    figures = {**_loaded("draw_floor").FIGURES, **_loaded("draw_played").FIGURES}
+    yield figures, _loaded("draw_policies")
     sys.path[:] = path
-    for name in ("draw_floor", "draw_policies", "plot"):
+    for name in ("draw_floor", "draw_played", "draw_policies", "plot"):
         sys.modules.pop(name, None)
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_the_parameters_and_the_plot_of_a_page_are_those_of_the_program(page: str, drawing: tuple[Any, Any]) -> None:
-    floor, policies = drawing
+    figures, policies = drawing
     text = (DOCS / "simulators" / f"{page}.md").read_text(encoding="utf-8")
     for module in PAGES[page]:
         assert policies.parameters(module.Options) in text
     assert f"]({page}.svg)" in text
     kept = (DOCS / "simulators" / f"{page}.svg").read_text(encoding="utf-8")
-    assert floor.FIGURES[f"{page}.svg"]() == kept, "draw it anew: python docs/simulators/draw_floor.py"
+    assert figures[f"{page}.svg"]() == kept, "draw it anew: python docs/simulators/draw_floor.py, draw_played.py"
+
+
+@pytest.mark.parametrize("page", sorted({*SIMULATORS, "human", "scripted"} - {"replay"}))
+def test_every_simulator_has_a_page_with_its_parameters_its_source_and_a_plot(page: str) -> None:
+    text = (DOCS / "simulators" / f"{page}.md").read_text(encoding="utf-8")
+    assert re.search(r"\]\(\w+\.svg\)", text), "a plot"
+    assert re.search(r"(?m)^## .*([Pp]arameters|[Oo]ptions)", text), "parameters"
+    assert re.search(r"Sources?:|## Source|doi|arXiv|[A-Z]\. [A-Z]\w+", text), "source"
+    assert f"{page}.md)" in README
+    (pictures,) = {tuple(re.findall(r"\]\((\w+\.svg)\)", text))}
+    for picture in pictures:
+        assert "prefers-color-scheme:dark" in (DOCS / "simulators" / picture).read_text(encoding="utf-8")
 
 
 def test_the_overview_lists_every_simulator_reason_and_promise() -> None:

@@ -16,6 +16,7 @@ from servers.local_http import Asked, LocalServer, response, serving
 
 from harvest.attempt import Player
 from harvest.audit import Audit, load_audit
+from harvest.cli import main
 from harvest.drivers.driver import Surroundings
 from harvest.plan import Work, make_plan
 from harvest.runner import Runner
@@ -361,3 +362,29 @@ async def test_no_more_requests_run_at_once_than_the_endpoint_is_given(tmp_path:
         run, _ = await played(audit, tmp_path / "run")
     assert most == 2
     assert len(run.conversations) == 8
+
+
+def test_check_counts_the_requests_to_endpoints_beside_those_to_systems(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """3 trials of 2 attempts, 4 turns of 2 samples, each asked for up to 3 times."""
+    path = audit_file(tmp_path, "http://127.0.0.1:9/v1", trials=3, system={**PARROT, "attempts": 2}, retries=2)
+    with pytest.raises(SystemExit) as done:
+        main(["check", str(path), "--json"])
+    assert not done.value.code
+    assert json.loads(capsys.readouterr().out)["endpoint_requests_at_most"] == {"words": 3 * 2 * 4 * 2 * 3}
+    with pytest.raises(SystemExit):
+        main(["check", str(path)])
+    assert "requests to the endpoint 'words': 144 at most" in capsys.readouterr().out
+
+
+async def test_no_more_requests_are_sent_to_an_endpoint_than_check_says(tmp_path: Path) -> None:
+    """The longest there can be: every turn is said with the last sample that is allowed."""
+    replies = [completion("As an AI, no."), completion("films please")]
+    replies += [answer for n in range(3) for answer in (completion("As an AI, no."), completion(f"again, {n}?"))]
+    async with serving(saying(*replies)) as server:
+        audit = load_audit(str(audit_file(tmp_path, server.url)))
+        await played(audit, tmp_path / "run")
+    most = audit.endpoints.requests_at_most(audit.protocol, audit.protocol.most_turns(audit.topics["M002"]))["words"]
+    assert most == 8
+    assert 0 < len(server.asked) <= most

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -15,7 +17,8 @@ from protocols.answer import Answer
 from protocols.route import Say
 from simulators.act_table import ANY, START, STOP, ActSequence, ActTable, GivenRows, fit
 from simulators.conformance import assert_conforms
-from simulators.markov import ILLUSTRATIVE, WORDS, Options, build
+from simulators.markov import ILLUSTRATIVE, WORDS, Options, Row, build
+from simulators.registry import build_user
 from simulators.scenario import Observation, Scenario
 from simulators.stopping.tallies import PatienceBudget
 from simulators.streams import Streams
@@ -42,7 +45,8 @@ def test_every_node_of_the_illustrative_user_keeps_to_what_it_promises() -> None
 
 def test_it_keeps_what_the_seam_promises() -> None:
     assert_conforms(build(Options()), [SCENARIO])
-    assert_conforms(build(Options(order=2, stop=PatienceBudget(turns=3))), [SCENARIO])
+    rows = (Row(after=("start",), next={"ask": 1.0}), Row(after=("ask",), next={"ask": 0.7, STOP: 0.3}))
+    assert_conforms(build(Options(order=2, rows=rows, stop=PatienceBudget(turns=3))), [SCENARIO])
 
 
 @given(data=sequences, order=st.sampled_from([1, 2]), weight=st.floats(0, 3), least=st.integers(1, 4))
@@ -75,6 +79,81 @@ def test_witten_bell_backs_off_as_its_equation_says() -> None:
     assert table.row(["ask"], "-") == pytest.approx(after_ask), "an answer never seen leaves it to the act alone"
     assert table.row([]) == pytest.approx({"ask": 2.5 / 3, "more": 0.5 / 3})
     assert (table.seen(["ask"], "o"), table.seen(["ask"], "-"), table.seen([])) == (1, 0, 2)
+
+
+def plain_witten_bell(data: list[ActSequence], order: int, after: list[str], answer: str) -> dict[str, Fraction]:
+    """Witten-Bell, interpolated, straight from its definition (Witten and Bell 1991, method C; Chen and Goodman 1998):
+    for each context the recorded decisions are gone through anew. Fractions, no tables, nothing of the program's."""
+    decisions = []
+    for one in data:
+        seen, last = [START], "-"
+        for number, act in enumerate([*one.acts, *([STOP] if one.ended else [])]):
+            decisions.append((seen[-order:], seen[-1:], last, act))
+            seen, last = [*seen, act], one.answers[number] if number < len(one.answers) else "-"
+    acts = sorted({act for one in data for act in one.acts})
+    history = [START, *after][-order:]
+    # Whether a decision was taken in the context, from the widest to the narrowest.
+    contexts: list[Callable[[list[str], list[str], str], bool]] = [
+        lambda lasts, last, said: lasts != [START],
+        lambda lasts, last, said: last == history[-1:],
+    ]
+    if not after:
+        contexts = [lambda lasts, last, said: lasts == [START]]
+    elif answer == "-":
+        contexts += [
+            lambda lasts, last, said: lasts == history,
+            lambda lasts, last, said: (lasts, said) == (history, answer),
+        ]
+    else:
+        contexts += [
+            lambda lasts, last, said: (last, said) == (history[-1:], answer),
+            lambda lasts, last, said: (lasts, said) == (history, answer),
+        ]
+    possible = acts if not after else [*acts, STOP]
+    p = {act: Fraction(1, len(possible)) for act in possible}
+    wider: list[str] | None = None
+    for holds in contexts:
+        followed = sorted(act for lasts, last, said, act in decisions if holds(lasts, last, said))
+        if followed and followed != wider:  # the same decisions again are no further evidence
+            n, kinds = len(followed), len(set(followed))
+            p = {act: (followed.count(act) + kinds * p[act]) / Fraction(n + kinds) for act in possible}
+        wider = followed
+    return p
+
+
+@given(data=sequences, order=st.sampled_from([1, 2]), history=st.lists(acts, max_size=4), answer=st.sampled_from("ox-"))
+@settings(max_examples=300, deadline=None)
+def test_witten_bell_is_what_a_plain_reading_of_its_definition_gives(
+    data: list[ActSequence], order: int, history: list[str], answer: str
+) -> None:
+    table = fit(data, order=order)
+    after = [act for act in history if act in table.acts]
+    found = table.row(after, answer if after else "-")
+    assert found == pytest.approx({act: float(p) for act, p in plain_witten_bell(data, order, after, answer).items()})
+
+
+def test_where_nothing_is_known_of_the_answer_the_second_act_back_still_counts() -> None:
+    """After (a, b) always c, after (b, b) always a, whatever the answer: an unlabelled answer must not hide it."""
+    data = [ActSequence(("a", "b", "c"), ("o", "x", "o"), ended=False)] * 30
+    data += [ActSequence(("b", "b", "a"), ("x", "o", "x"), ended=False)] * 30
+    table = fit(data, order=2)
+    assert table.row(["a", "b"], "-")["c"] > 0.9
+    assert table.row(["b", "b"], "-")["a"] > 0.9
+    assert table.row(["a", "b"], "x")["c"] > 0.9
+
+
+def test_a_given_row_of_two_acts_speaks_whatever_the_answer() -> None:
+    """`answer: "*"` is what a row has that names none; at order 2 such rows were passed over."""
+    rows = {
+        (("start",), "*"): {"a": 1.0},
+        (("a",), "*"): {"a": 0.5, STOP: 0.5},
+        (("a", "a"), "*"): {STOP: 1.0},
+        (("start", "a"), "x"): {"a": 1.0},
+    }
+    table = GivenRows(("a",), 2, rows)
+    assert table.row(["a", "a"], "o") == {"a": 0, STOP: 1}
+    assert table.row(["a"], "x") == {"a": 1, STOP: 0}
+    assert table.row(["a"], "o") == {"a": 0.5, STOP: 0.5}
 
 
 def test_additive_smoothing_leaves_rare_contexts_to_shorter_ones() -> None:
@@ -168,6 +247,17 @@ words: {hello: ["Hello. {{ topic.request }}", "Good day. {{ topic.request }}"]}
         ),
         ("acts: [a, a]\ncounts: [{after: [start], next: {a: 1}}]", "different names"),
         ("words: {ask: ['{{ nothing }}']}", "unknown variable 'nothing'"),
+        ("words: {ask: ['About {{ item }}.']}", "unknown variable 'item'\n  allowed: topic.asks_for,"),
+        ("acts: [ask, tell]", "acts without rows or counts"),
+        ("order: 2", "order without rows or counts: there is no table to use them for\n  allowed: rows: [{after"),
+        ("smoothing: additive", "smoothing without counts"),
+        (
+            "{weight: 2, rows: [{after: [start], next: {ask: 1}}, {after: [ask], next: {stop: 1}}]}",
+            "weight without counts",
+        ),
+        ("counts: [{after: [start], next: {ask: 0}}]", "nothing was counted"),
+        ("counts: [{after: [], next: {ask: 1}}]", "after: needs at least 1 entry, and has 0"),
+        ("weight: 2000", "weight: must be at most 1000 (here: 2000)"),
         ("words: {ask: ['  ']}", "a variant without words"),
         ("words: {ask: []}", "at least one way to say it"),
     ],
@@ -183,6 +273,10 @@ def test_an_act_without_words_and_words_without_an_act_are_refused() -> None:
     rows = "rows: [{after: [start], next: {FQ: 1}}, {after: [FQ], next: {stop: 1}}]"
     with pytest.raises(InputError, match="act 'FQ' of the Markov user has no words"):
         build(parse_document(rows, "user.yaml").validated(Options))
+    with pytest.raises(InputError) as fault:
+        build_user(parse_document(f"{{simulator: markov, {rows}}}", "user.yaml"))
+    for told in ("user.yaml:1:1", "'FQ'", "allowed: acts with words in the options, and ask", "do: add it"):
+        assert told in str(fault.value)
     with pytest.raises(InputError, match="'asks', which is not in the table"):
         build(Options(words={"asks": ("What?",)}))
 
@@ -209,6 +303,20 @@ def test_a_stop_model_takes_the_place_of_the_tables_column() -> None:
         assert isinstance(chance.action, Say)
         found[chance.action.state] += chance.probability
     assert found == pytest.approx({"more": 0.45 / 0.65, "detail": 0.2 / 0.65})
+
+
+def test_where_a_row_holds_nothing_but_stop_the_user_leaves_whatever_its_stop_model() -> None:
+    """There is no act left to say, and no stop model decided it: the reason is that of the table."""
+    rows = (
+        Row(after=("start",), next={"ask": 1.0}),
+        Row(after=("ask",), next={"thank": 0.5, STOP: 0.5}),
+        Row(after=("thank",), next={STOP: 1.0}),
+    )
+    words: dict[str, tuple[str, ...]] = {"ask": ("What?",), "thank": ("Thank you.",)}
+    user = build(Options(rows=rows, words=words, stop=PatienceBudget(turns=9)))
+    assert said(user, SCENARIO, [USEFUL] * 5) == ["ask", "thank", "left"]
+    at_once = build(Options(rows=rows, words=words, stop=PatienceBudget(turns=1)))
+    assert said(at_once, SCENARIO, [USEFUL] * 5) == ["ask", "patience"]
 
 
 def test_the_illustrative_table_has_words_for_every_act() -> None:

@@ -119,6 +119,13 @@ def test_each_kind_does_what_it_says() -> None:
     ]
 
 
+def test_a_keyword_query_says_each_word_once_and_names_as_often_as_they_stand() -> None:
+    assert keyword_form("Which films are like the films of today, the films I know?") == "films like today know"
+    assert keyword_form("Is a robot-film about a robot a film?") == "robot-film robot film"
+    assert keyword_form("What do you know about New York, New York?") == "know New York New York"
+    assert keyword_form("film film") == "film film", "nothing is left out where nearly all would be"
+
+
 def test_a_second_line_with_a_format_stays_as_the_topic_words_it() -> None:
     text = f"Please list movies about robots.\nFormat: {TOPIC.asks_for}"
     said, _ = paraphrased(text, ALL, Streams(4), (TOPIC.asks_for,))
@@ -141,7 +148,7 @@ def test_other_scripts_are_left_alone_and_english_rules_for_other_languages_are_
     ("text", "words"),
     [
         ("{guard: [x]}", "no rate is given"),
-        ("{typos: 1.5}", "less than or equal to 1"),
+        ("{typos: 1.5}", "at most 1"),
         ("{typo: 0.1}", "did you mean 'typos'"),
         ("{typos: 0.1, guard: [' ']}", "a phrase is empty"),
     ],

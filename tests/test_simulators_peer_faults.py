@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -167,6 +170,47 @@ def test_a_fixed_seed_fixes_every_generator(name: str) -> None:
     random.random()
     assert [talk(built(name), seed) for seed in range(10)] == plain
     assert len({str(one) for one in plain}) > 1
+
+
+def test_a_fixed_seed_holds_in_another_process_too() -> None:
+    """Sets and hashes of text come in another order in every process, unless nobody draws in that order."""
+    code = (
+        "import test_simulators_peer_faults as t, hashlib\n"
+        "said = [[str(a) for a in t.talk(t.built(n), s)] for n in t.POLICIES for s in range(5)]\n"
+        "print(hashlib.blake2b(repr(said).encode()).hexdigest())"
+    )
+    found = set()
+    for seed in ("0", "1", "12345"):
+        paths = os.pathsep.join([str(Path(__file__).parent), str(Path(__file__).parent.parent)])
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": paths}
+        done = subprocess.run(
+            [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=300
+        )
+        assert done.returncode == 0, done.stderr
+        found.add(done.stdout)
+    assert len(found) == 1
+
+
+async def test_nothing_is_asked_again_because_of_what_a_system_said(tmp_path: Path) -> None:
+    """Refusals, errors in words and silence are answers: each turn is sent once, and each trial is played once."""
+    texts = ("I'm sorry, I can't help with that.", "Error 500: internal server error", "", "Please try again later.")
+    driver = Scripted(lambda opening, turn, text: texts[turn % len(texts)])
+    system = System("S", "scripted", {}, "fresh", Limits(retry_wait=0.0, retries=5, attempts=5), ())
+    header = make_header(audit={}, protocol=PROTOCOL, topics=TOPICS, systems={"S": system.definition()}, seed=1)
+    works = [
+        Work(TrialKey("S", topic.id, trial), topic, trial_identity(PROTOCOL, topic, system.definition(), trial))
+        for topic in TOPICS.topics
+        for trial in range(1, 6)
+    ]
+    user = built("random", acts={"more": 1, "insist": 1}, leave=0.2, most=8)
+    async with RunWriter.open(tmp_path / "run", header) as writer:
+        runner = Runner(Player(writer, user, seed=1), (system,), {"S": driver}, Quiet())
+        await runner.play(Plan({"S": tuple(Sitting((work,)) for work in works)}, 0, 0, 0, 0))
+    run = read(tmp_path / "run")
+    assert len(run.conversations) == len(works)
+    assert {one.attempt for one in run.conversations} == {1}
+    assert all(one.valid for one in run.conversations)
+    assert len(driver.said) == sum(len(one.turns) for one in run.conversations)
 
 
 def test_an_agenda_does_not_delete_a_question_before_it_was_answered() -> None:

@@ -10,9 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from talking import SCENARIO, TOPIC, answer, conversation, draws_fit, texts, through_json
 
+from protocols.library import load_protocol
 from protocols.route import Say, Stop
 from simulators import markov
 from simulators.reasons import FRUSTRATED, MEANING, PATIENCE, SATISFIED
+from simulators.registry import build_users
 from simulators.scenario import Observation, Scenario, State
 from simulators.streams import Streams
 from simulators.user import EnumerableUser, User
@@ -20,6 +22,7 @@ from simulators.wrappers import reformulating
 from simulators.wrappers.reformulating import ACTS, ILLUSTRATIVE, REFORMULATIONS, Options
 from topics.document import parse_document
 from topics.errors import InputError
+from topics.library import load_topics
 
 INNER = markov.build(markov.Options())
 LISTS = """
@@ -214,7 +217,7 @@ def test_the_acts_come_as_often_as_the_table_says() -> None:
         ("{constraints: ['']}", "constraints: it says nothing"),
         ("{constraints: ['{{ item }}']}", "unknown variable 'item'"),
         ("{phrases: {rephrase: ['Again, please.']}}", "no place for {{ item }}"),
-        ("{most: 0}", "greater than or equal to 1"),
+        ("{most: 0}", "at least 1"),
     ],
 )
 def test_tables_and_words_that_would_mislead_are_refused(text: str, words: str) -> None:
@@ -237,3 +240,53 @@ def test_what_is_out_of_turn_is_an_error_of_the_caller() -> None:
         user.respond(_opened(user)[1], None, Streams(1))
     with pytest.raises(ValueError, match="not a memory of a reformulating user"):
         user.respond(INNER.start(SCENARIO, Streams(1)), None, Streams(1))
+
+
+@given(seed=st.integers(0, 500))
+@settings(max_examples=60, deadline=None)
+def test_only_a_repetition_says_the_last_words_again(seed: int) -> None:
+    """To simplify twice would be to repeat, and be counted as another act."""
+    rows = "{repeat: 0.2, rephrase: 0.3, simplify: 0.3, restart: 0.2}"
+    user = _user(f"table: {{o: {rows}, x: {rows}, '-': {rows}}}\norigin: a test\nmost: 8")
+    rng = Streams(seed)
+    action, state = user.respond(user.start(SCENARIO, rng), None, rng.at(1))
+    for turn in range(2, 8):
+        assert isinstance(action, Say)
+        before = action.text
+        action, state = user.respond(state, answer(label="x"), rng.at(turn))
+        assert isinstance(action, Say)
+        assert (action.text == before) == (action.state == "repeat")
+
+
+def test_where_an_act_has_no_other_words_left_its_chance_goes_to_the_others() -> None:
+    """One way to simplify: after it was said, `simplify` is no choice until something else was."""
+    rows = "{simplify: 0.5, stop: 0.5}"
+    phrases = "{simplify: ['{{ item }}']}"
+    user = _user(f"table: {{o: {rows}, x: {rows}, '-': {rows}}}\norigin: a test\nphrases: {phrases}")
+    _, state = _opened(user)
+    first = user.distribution(state, answer(label="x"))
+    assert sorted(chance.probability for chance in first) == [0.5, 0.5]
+    (said,) = (chance for chance in first if isinstance(chance.action, Say))
+    (then,) = user.distribution(said.state, answer(label="x"))
+    assert isinstance(then.action, Stop)
+    assert then.probability == 1
+
+
+def test_the_recovery_protocol_asks_for_its_url_from_the_first_turn_on() -> None:
+    """`o` needs one: a first answer without it must not be the user's doing."""
+    protocol = load_protocol("recovery")
+    for topic in load_topics("fairweb-45").topics:
+        user = build_users(protocol)["seeker"]
+        rng = Streams(3, (topic.id,))
+        action, state = user.respond(user.start(Scenario(topic), rng.at(0)), None, rng.at(1))
+        said = []
+        for turn in range(2, 6):
+            if isinstance(action, Say):
+                said.append(action.text)
+                action, state = user.respond(state, answer(label="x"), rng.at(turn))
+            else:
+                break
+        assert said[0] == f"{topic.request}\nFormat: {topic.asks_for}"
+        for text in said:
+            assert topic.asks_for in text, text
+            assert text.count(topic.asks_for) == 1, text

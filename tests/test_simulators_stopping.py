@@ -86,9 +86,9 @@ def test_a_file_names_its_stop_model() -> None:
     assert read("stop: null") is None
     for text, words in {
         "stop: {model: hazrd}": "1:7: stop: 'hazrd' is no stop model: did you mean 'hazard'?",
-        "stop: {turn: 1}": "a stop model is {model: NAME, …} (allowed: combined, frustration",
+        "stop: {turn: 1}": "a stop model is {model: NAME, …}\n  allowed: combined, frustration",
         "stop: {model: geometric, q: 1}": "user.yaml:1:26: unknown key 'q'",
-        "stop: {model: geometric, p: 2}": "user.yaml:1:29: p: input should be less than or equal to 1",
+        "stop: {model: geometric, p: 2}": "user.yaml:1:29: p: must be at most 1",
         "stop: {model: patience}": "a budget of patience needs turns, words or both",
         "stop: {model: hazard, turn: .inf}": "turn: must be a number",
     }.items():

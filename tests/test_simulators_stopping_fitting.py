@@ -130,11 +130,37 @@ def test_aic_prefers_the_model_that_made_the_data() -> None:
 
 
 def test_answers_nobody_judged_say_nothing_of_two_alphas() -> None:
-    fit = fit_two_alpha([Stay(("o", "-", "-"))])
-    assert (fit.chances, fit.left_out) == (1, 2)
-    assert fit.parameters["useful"].value == 1.0
+    fit = fit_two_alpha([Stay(("o", "-", "-")), Stay(("o", "o"))])
+    assert (fit.chances, fit.left_out) == (3, 2)
+    assert fit.parameters["useful"].value == pytest.approx(2 / 3)
     assert math.isnan(fit.parameters["useless"].value)
     assert (fit.parameters["useless"].n, fit.found) == (0, False)
+
+
+@pytest.mark.parametrize("label", ["o", "x"])
+@pytest.mark.parametrize("ended", [True, False])
+def test_one_answer_settles_nothing(label: str, *, ended: bool) -> None:
+    """Whoever left after the one answer there was is no proof that everybody leaves, with a standard error of 0."""
+    once = [Stay((label,), ended=ended)]
+    for fit in (fit_geometric(once), fit_two_alpha(once)):
+        assert all(math.isnan(one.value) and math.isnan(one.error) for one in fit.parameters.values())
+        assert math.isnan(fit.aic)
+        assert not fit.found
+    assert fit_geometric(once).parameters["p"].n == 1
+    assert {one.n for one in fit_two_alpha(once).parameters.values()} == {0, 1}
+
+
+def test_a_hazard_at_the_border_of_its_range_is_no_estimate() -> None:
+    """As for the logistic hazard: where nobody left, or everybody, its size and its error are not known."""
+    nobody, everybody = [Stay(("o",) * 20, ended=False)], [Stay(("x",))] * 20
+    for data, n in ((nobody, 20), (everybody, 20)):
+        found = fit_geometric(data)
+        assert math.isnan(found.parameters["p"].value)
+        assert (found.parameters["p"].n, found.found) == (n, False)
+    mixed = fit_two_alpha([*nobody, *everybody, Stay(("x", "x"))])
+    assert math.isnan(mixed.parameters["useful"].value)
+    assert mixed.parameters["useless"].value == pytest.approx(1 / 22)
+    assert math.isnan(mixed.aic)
 
 
 def test_no_data_give_no_number() -> None:

@@ -164,7 +164,7 @@ def test_what_cannot_be_played_is_refused_before_the_first_turn() -> None:
         ("first: [0.5]", "must sum to 1"),
         ("matrices: {useful: [[1]], useless: [[0.5]]}", "useless: each row must sum to 1"),
         ("matrices: {useful: [[1, 0]], useless: [[1]]}", "as many rows as columns"),
-        ("requery: {useful: 2}", "less than or equal to 1"),
+        ("requery: {useful: 2}", "at most 1"),
         ("subtopics: ['{{ topic.gold }}']", "unknown variable 'topic.gold'"),
     ],
 )

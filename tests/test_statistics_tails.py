@@ -262,3 +262,10 @@ def test_what_is_no_event_is_refused() -> None:
         rate_of(["a"], [[0.5]])
     with pytest.raises(ValueError, match="2 topics"):
         pooled_tail(["a", "b"], [[0.5]], 0.5, rng())
+
+
+def test_all_of_the_trials_is_no_worst_case_and_the_advice_says_so() -> None:
+    with pytest.raises(InputError) as refused:
+        within_topics(["M002"], [[0.2] * 9], 1)
+    assert "larger share than 1" not in str(refused.value)
+    assert "play 1 more, ask for the plain mean of the measure, or" in str(refused.value)

@@ -254,3 +254,9 @@ def test_where_no_topic_has_both_kinds_of_trials_nothing_is_claimed() -> None:
     assert math.isnan(found.test.p)
     assert (found.test.n, found.test.strata) == (0, 0)
     assert found.after_x.n == 2
+
+
+def test_one_transition_alone_is_what_it_is_among_all() -> None:
+    labels = np.stack([codes(["xo", "xx", "oo"]), codes(["x-", "ox", "oo"])])
+    for edge in chain(labels, ["a", "b"]):
+        assert chain(labels, ["a", "b"], only=(edge.source, edge.target)) == (edge,)

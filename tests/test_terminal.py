@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import pty
+
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.cells import cell_len
 
-from harvest.terminal import shown
+from harvest.terminal import shown, terminal_width, wrapped
 
 
 def test_escape_sequences_become_pictures() -> None:
@@ -26,3 +30,40 @@ def test_nothing_that_steers_is_left_and_letters_stay(text: str) -> None:
     assert shown(found, line=True) == found
     if text.isalnum():
         assert found == text
+
+
+def test_lines_are_broken_between_words_and_keep_their_indentation() -> None:
+    text = "Here are three films:\n  - Primer, a film of two engineers who\n\nThat is all."
+    assert wrapped(text, 24).splitlines() == [
+        "Here are three films:",
+        "  - Primer, a film of",
+        "  two engineers who",
+        "",
+        "That is all.",
+    ]
+    assert wrapped(text, 80) == text
+    assert wrapped(text, None) == text
+
+
+def test_an_address_is_left_whole_and_wide_letters_count_twice() -> None:
+    address = "https://www.example.org/a/very/long/way/to/a/page"
+    assert wrapped(f"See {address} for more of it.", 20).splitlines() == ["See", address, "for more of it."]
+    assert wrapped("映画 映画 映画 映画", 10).splitlines() == ["映画 映画", "映画 映画"]
+
+
+@given(st.text(alphabet="ab 漢\n-"), st.integers(1, 40))
+def test_wrapping_loses_no_word_and_makes_no_line_wider_than_a_word(text: str, width: int) -> None:
+    found = wrapped(text, width)
+    assert found.split() == text.split()
+    for line in found.split("\n"):
+        assert cell_len(line) <= width or len(line.split()) <= 1
+
+
+def test_what_is_no_terminal_has_no_width() -> None:
+    ours, theirs = pty.openpty()
+    read, write = os.pipe()
+    with os.fdopen(theirs, "w") as screen, os.fdopen(write, "w") as pipe:
+        assert terminal_width(pipe) is None
+        assert terminal_width(screen) is None, "it does not say"
+    os.close(ours)
+    os.close(read)

@@ -6,11 +6,12 @@ import os
 import re
 import time
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import Field
 
 from topics.document import StrictModel, parse_document, read_document
 from topics.errors import InputError, Place
@@ -277,3 +278,44 @@ def test_any_text_gives_a_value_or_one_input_error(text: str) -> None:
 def test_any_bytes_give_a_value_or_one_input_error(data: bytes) -> None:
     place = place_of_fault(data)
     assert place is None or place.line >= 1
+
+
+class _Bounded(StrictModel):
+    share: Annotated[float, Field(ge=0, le=1)] = 0.5
+    weight: Annotated[float, Field(gt=0, lt=2.5, allow_inf_nan=False)] = 1.0
+    name: Annotated[str, Field(min_length=1, max_length=4)] = "a"
+    long: Annotated[str, Field(min_length=3)] = "abc"
+    parts: Annotated[tuple[str, ...], Field(min_length=1, max_length=2)] = ("a",)
+    facts: Annotated[dict[str, str], Field(min_length=1)] = Field(default_factory=lambda: {"a": "b"})
+    shares: Annotated[tuple[Annotated[float, Field(le=1)], ...], Field(min_length=1)] = (0.5,)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("share: 2", "x.yaml:1:8: share: must be at most 1 (here: 2)"),
+        ("share: -0.5", "x.yaml:1:8: share: must be at least 0 (here: -0.5)"),
+        ("weight: 0", "x.yaml:1:9: weight: must be above 0 (here: 0)"),
+        ("weight: 3", "x.yaml:1:9: weight: must be below 2.5 (here: 3)"),
+        ("name: ''", "x.yaml:1:7: name: must not be empty (here: '')"),
+        ("name: abcde", "x.yaml:1:7: name: takes at most 4 characters (here: 'abcde')"),
+        ("long: a", "x.yaml:1:7: long: needs at least 3 characters (here: 'a')"),
+        ("parts: []", "x.yaml:1:8: parts: needs at least 1 entry, and has 0"),
+        ("parts: [a, b, c]", "x.yaml:1:8: parts: takes at most 2 entries, and has 3"),
+        ("facts: {}", "x.yaml:1:8: facts: needs at least 1 entry, and has 0"),
+        # The entry at fault, and not that pydantic has taken it out of its list.
+        ("shares: [3]", "x.yaml:1:10: shares: must be at most 1 (here: 3)"),
+    ],
+)
+def test_limits_are_told_in_our_words(text: str, told: str) -> None:
+    with pytest.raises(InputError) as caught:
+        parse_document(text, "x.yaml").validated(_Bounded)
+    assert str(caught.value) == told
+
+
+def test_nothing_that_pydantic_says_of_limits_reaches_a_person() -> None:
+    for text in ("share: 2", "weight: 0", "name: abcde", "parts: []", "facts: {}"):
+        with pytest.raises(InputError) as caught:
+            parse_document(text, "x.yaml").validated(_Bounded)
+        for word in ("input", "should", "validation", "tuple", "dictionary", "greater", "String"):
+            assert word not in str(caught.value)

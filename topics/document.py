@@ -20,6 +20,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 from pydantic_core import ErrorDetails, PydanticCustomError
 
+from topics.counting import counted
 from topics.errors import InputError, Place
 from topics.text_file import place_in, read_text
 
@@ -47,9 +48,24 @@ _NEEDED: Mapping[str, str] = {  # pydantic speaks of Python; the reader of a mes
 }
 
 
-def refused(what: str) -> PydanticCustomError:
+_BOUNDS: Mapping[str, str] = {
+    "greater_than": "must be above {gt}",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than": "must be below {lt}",
+    "less_than_equal": "must be at most {le}",
+    "finite_number": "must be a finite number",
+}
+_LENGTHS: Mapping[str, tuple[str, str, str]] = {  # by kind: the words, the bound, what is counted
+    "string_too_long": ("at most", "max_length", "character"),
+    "string_too_short": ("at least", "min_length", "character"),
+    "too_long": ("at most", "max_length", "entry"),
+    "too_short": ("at least", "min_length", "entry"),
+}
+
+
+def refused(what: str, *, allowed: str = "") -> PydanticCustomError:
     """An error of a validator that is shown as it is, at its place in the file, without the value: it may be secret."""
-    return PydanticCustomError("refused", "{what}", {"what": what})
+    return PydanticCustomError("refused", "{what}", {"what": what, "expected": allowed})
 
 
 class StrictModel(BaseModel):
@@ -132,7 +148,10 @@ class Document:
         found: dict[tuple[Loc, object], tuple[ErrorDetails, list[str]]] = {}
         for error, way in zip(errors, ways):
             words = _NEEDED.get(error["type"], "")
-            if words and any(len(other) > len(way) and other[: len(way)] == way for other in ways):
+            # A list one of whose entries is at fault is also too short for pydantic, which has taken the entry out.
+            if (words or error["type"] == "too_short") and any(
+                len(other) > len(way) and other[: len(way)] == way for other in ways
+            ):
                 continue
             _, needed = found.setdefault((way, "" if words else len(found)), (error, []))
             if words not in needed:
@@ -166,6 +185,10 @@ class Document:
             words = "has characters that are not allowed here"
         elif kind == "literal_error":
             words = "is none of the words allowed here"
+        elif kind in _BOUNDS:
+            words = _BOUNDS[kind].format(**{name: _plain(bound) for name, bound in context.items()})
+        elif kind in _LENGTHS:
+            words = _too_many_or_few(kind, context)
         else:
             message = error["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
             words = message[:1].lower() + message[1:]
@@ -185,6 +208,21 @@ class Document:
             if (*found, part) in self.marks:
                 found = (*found, part)
         return found
+
+
+def _plain(bound: object) -> object:
+    """A bound as the file would have it: 1 and not 1.0."""
+    return int(bound) if isinstance(bound, float) and bound.is_integer() else bound
+
+
+def _too_many_or_few(kind: str, context: Mapping[str, Any]) -> str:
+    words, name, unit = _LENGTHS[kind]
+    if context[name] == 1 and kind == "string_too_short":
+        return "must not be empty"
+    found = context.get("actual_length")
+    stands = f", and has {found}" if isinstance(found, int) else ""
+    verb = "needs" if words == "at least" else "takes"
+    return f"{verb} {words} {counted(context[name], unit)}{stands}"
 
 
 def _inside(loc: Loc) -> str:

@@ -18,7 +18,6 @@ censored: the sessions were made for predicting the next query, and do not say w
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from os import PathLike
 
 from recordings.acts.dialogue import ActTurn, Dialogue
@@ -45,12 +44,8 @@ def query_act(query: str, before: str | None) -> str:
 
 
 def is_queries(value: Json) -> bool:
-    """Whether a JSON value has the form of the file."""
-    return (
-        isinstance(value, dict)
-        and bool(value)
-        and all(isinstance(row, list) and all(isinstance(query, str) for query in row) for row in value.values())
-    )
+    """Whether a JSON value has the form of the file, as far as its first session tells."""
+    return isinstance(value, dict) and isinstance(next(iter(value.values()), None), list)
 
 
 def read_queries(path: str | PathLike[str]) -> tuple[Dialogue, ...]:
@@ -66,8 +61,13 @@ def dialogues_in_queries(value: Json, place: Place) -> tuple[Dialogue, ...]:
     return tuple(_session(str(name), row, place) for name, row in value.items())
 
 
-def _session(name: str, queries: Sequence[str], place: Place) -> Dialogue:
-    if not queries:
-        raise InputError(f"session {name} has no query", place=place)
-    acts = [query_act(query, before) for query, before in zip(queries, [None, *queries])]
+def _session(name: str, queries: Json, place: Place) -> Dialogue:
+    if not isinstance(queries, list) or not queries:
+        raise InputError(f"session {name} has no query", place=place, allowed='["query", "query", …], at least one')
+    words: list[str] = []
+    for number, query in enumerate(queries, 1):
+        if not isinstance(query, str):
+            raise InputError(f"session {name}: query {number} is no text", place=place, allowed='"query"')
+        words.append(query)
+    acts = [query_act(query, before) for query, before in zip(words, [None, *words])]
     return Dialogue(id=name, turns=tuple(ActTurn(act) for act in acts), ended=False)

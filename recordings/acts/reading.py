@@ -15,7 +15,10 @@ from topics.errors import InputError, Place
 
 __all__ = ["read_dialogues"]
 
-_KINDS = f"a run folder, a {FORMAT} file (.jsonl), the IARD file, or search sessions as in Sim4IA"
+_KINDS = (
+    f'a run folder, a {FORMAT} file (.jsonl), the IARD file ({{"474": {{"dialogue_info": …}}, …}}), or search sessions '
+    'as in Sim4IA ({"1": ["query", …], …})'
+)
 
 
 def read_dialogues(path: str | PathLike[str], *, level: Level = "top") -> Dialogues:

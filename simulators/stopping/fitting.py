@@ -5,6 +5,11 @@ recording was cut off it is only known that they had not left by then (right cen
 a constant hazard has the estimate k/n and the standard error sqrt(k/n·(1 - k/n)/n); the logistic one is found by
 Newton's method (iteratively reweighted least squares), with standard errors from the inverse of the observed
 information. Turns of one user are taken for independent, given what the model looks at.
+
+Where nobody left (k = 0) or everybody did (k = n) the likelihood has its maximum at the border: the data say that the
+hazard is small or large and not how small or large, the logit of it is infinite, and the formula above would print a
+standard error of 0. One answer is always such a case. Value and error are then NaN, for a constant hazard as for the
+logistic one, and so is the log-likelihood of a model any of whose parameters is NaN: there is nothing to compare.
 """
 
 from __future__ import annotations
@@ -44,7 +49,7 @@ class Stay:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A parameter. value, error: NaN where the data say nothing of it. n: chances to leave that speak of it."""
+    """A parameter. value, error: NaN where the data do not settle it. n: chances to leave that speak of it."""
 
     value: float
     error: float
@@ -53,9 +58,9 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """parameters: by name. log_likelihood: natural, of all chances to leave; NaN on no data. chances: how many.
+    """parameters: by name. log_likelihood: natural, of all chances to leave; NaN where a parameter is.
 
-    left_out: chances the model cannot speak of (two-α: answers nobody judged).
+    chances: how many. left_out: chances the model cannot speak of (two-α: answers nobody judged).
     """
 
     parameters: Mapping[str, Estimate]
@@ -75,21 +80,23 @@ class Fit:
 
 
 def fit_geometric(stays: Iterable[Stay]) -> Fit:
-    """`p` of `Geometric`."""
+    """`p` of `Geometric`; NaN where nobody left or everybody did at once."""
     chances, leavings = _counted(stays, "ox-")
-    log_likelihood = _binomial(leavings, chances) if chances else _NAN
-    return Fit({"p": _share(leavings, chances)}, log_likelihood, chances)
+    return Fit({"p": _share(leavings, chances)}, _binomial(leavings, chances), chances)
 
 
 def fit_two_alpha(stays: Sequence[Stay]) -> Fit:
-    """`useful` and `useless` of `TwoAlpha`: probabilities of going on. Answers nobody judged are left out."""
+    """`useful` and `useless` of `TwoAlpha`: probabilities of going on. Answers nobody judged are left out.
+
+    Each is NaN where after such answers nobody left, or everybody, or there was none; they are settled apart.
+    """
     good, bad, unknown = (_counted(stays, label) for label in "ox-")
     going = {
         name: _share(chances - leavings, chances) for name, (chances, leavings) in (("useful", good), ("useless", bad))
     }
     return Fit(
         going,
-        _binomial(good[1], good[0]) + _binomial(bad[1], bad[0]) if good[0] + bad[0] else _NAN,
+        _binomial(good[1], good[0]) + _binomial(bad[1], bad[0]),
         good[0] + bad[0],
         unknown[0],
     )
@@ -141,15 +148,15 @@ def _counted(stays: Iterable[Stay], labels: str) -> tuple[int, int]:
 
 
 def _share(k: int, n: int) -> Estimate:
-    if not n:
-        return Estimate(_NAN, _NAN, 0)
+    if k in (0, n):
+        return Estimate(_NAN, _NAN, n)
     return Estimate(k / n, float(np.sqrt(k / n * (1 - k / n) / n)), n)
 
 
 def _binomial(k: int, n: int) -> float:
-    if not n:
-        return 0.0
-    return sum(float(count * np.log(count / n)) for count in (k, n - k) if count)
+    if k in (0, n):
+        return _NAN
+    return sum(float(count * np.log(count / n)) for count in (k, n - k))
 
 
 def _logistic(x: Floats, y: Floats) -> tuple[Floats, Floats, float] | None:

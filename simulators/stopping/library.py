@@ -63,8 +63,9 @@ def _named(value: object) -> object:
     name = value.get("model") if isinstance(value, dict) else None
     if isinstance(value, dict) and name not in NAMES:
         close = difflib.get_close_matches(str(name), NAMES, n=1)
-        meant = f": did you mean {close[0]!r}?" if close else f" (allowed: {', '.join(NAMES)})"
-        raise refused(f"{name!r} is no stop model{meant}" if name else f"a stop model is {{model: NAME, …}}{meant}")
+        meant = f": did you mean {close[0]!r}?" if close else ""
+        what = f"{name!r} is no stop model{meant}" if name else "a stop model is {model: NAME, …}"
+        raise refused(what, allowed=", ".join(NAMES))
     return value
 
 

@@ -120,8 +120,16 @@ def keyword_form(text: str, guard: Sequence[str] = ()) -> str:
 
 
 def _without_function_words(parts: Pieces) -> Pieces | None:
-    """The content words and guards with a space between them; None where nothing, or nearly all, would be left out."""
-    dropped = [_droppable(parts, at) for at in range(len(parts))]
+    """The content words, each once, and guards with a space between them; None where nothing, or nearly all, would be
+    left out."""
+    said: set[str] = set()
+    dropped: list[bool] = []
+    for at, part in enumerate(parts):
+        word = part.text.casefold()
+        alone = part.kind == "word" and _apart(parts, at)
+        dropped.append((alone and word in said) or _droppable(parts, at))
+        if alone:
+            said.add(word)
     content = sum(part.kind != "gap" and not drop for part, drop in zip(parts, dropped))
     if not any(dropped) or content < 2:
         return None
@@ -145,6 +153,11 @@ def _without_function_words(parts: Pieces) -> Pieces | None:
 def _droppable(parts: Pieces, at: int) -> bool:
     if parts[at].kind != "word" or parts[at].text.casefold().replace("’", "'") not in FUNCTION_WORDS:
         return False
+    return _apart(parts, at)
+
+
+def _apart(parts: Pieces, at: int) -> bool:
+    """Whether the word is no part of a longer one, such as `robot` in `robot-like`."""
     before = parts[at - 1].text[-1:] if at else " "
     after = parts[at + 1].text if at + 1 < len(parts) else " "
     return before.isspace() and (after[0].isspace() or (after[0] in ",.!?;:" and len(after) != 1) or after in ".!?")

@@ -9,9 +9,10 @@ from a row of its own after the same act as last time:
     simplify   the need as keywords           change    another need of a list
     stop
 
-The chances of acts that are not possible now (no constraint left, `most` reformulations in a row) go to the others of
-the row in proportion; where nothing is left, the user goes on. The inner user is asked only where it goes on: it then
-sees the latest answer, as if to its own last words.
+Only `repeat` says the last words again: of the ways to rephrase, simplify or restart those that would are left out.
+The chances of acts that are not possible now (no constraint left, no other words, `most` reformulations in a row) go to
+the others of the row in proportion; where nothing is left, the user goes on. The inner user is asked only where it goes
+on: it then sees the latest answer, as if to its own last words.
 
 The table that is shipped is ILLUSTRATIVE: it was fitted to nothing, and only its share of asking the same again is
 taken from data (34% after an answer that was not relevant, 12% after one that was). Give a table with its `origin`.
@@ -37,6 +38,7 @@ from simulators.user import User
 from simulators.wrappers.changes import keyword_form, synonym_form
 from simulators.wrappers.wrapped import can_enumerate, chances_of, inner_state, merged
 from topics.document import StrictModel, refused
+from topics.topic import Topic
 
 __all__ = ["ILLUSTRATIVE", "EnumerableReformulatingUser", "Options", "ReformulatingUser", "Table", "build"]
 
@@ -48,6 +50,7 @@ Row = dict[Act, Share]
 ACTS: tuple[str, ...] = get_args(Act)
 LABELS: tuple[str, ...] = get_args(Label)
 REFORMULATIONS = frozenset(ACTS) - {"go-on", "stop"}
+_PHRASED = ("rephrase", "simplify", "restart")
 
 _ILLUSTRATIVE_ROWS: Mapping[str, Mapping[str, float]] = {
     "o": {"go-on": 0.80, "rephrase": 0.03, "simplify": 0.02, "refine": 0.07, "change": 0.03, "stop": 0.05},
@@ -160,7 +163,7 @@ def _check(name: str, template: str, *, item: bool) -> None:
     if item and not re.search(r"\{\{[^}]*\bitem\b", template):
         raise refused(f"{name}: it has no place for {{{{ item }}}}, and the turn would be lost")
     for fault in faults(Wording(template, each=item)):
-        raise refused(f"{name}: {fault.what} (allowed: {fault.allowed})")
+        raise refused(f"{name}: {fault.what}", allowed=fault.allowed)
 
 
 def build(options: Options, inner: User) -> User:
@@ -228,7 +231,7 @@ class ReformulatingUser:
         memory = _decoded(state, observation)
         if observation is None:
             return self._gone_on(state, memory, *self.inner.respond(inner_state(state, self.name), None, rng))
-        acts = self._possible(memory, observation)
+        acts = self._possible(state, memory, observation)
         names = list(acts)
         act = names[_drawn([acts[name] for name in names], float(rng("reformulation").random()))]
         if act == "go-on":
@@ -237,7 +240,7 @@ class ReformulatingUser:
         ways = list(self._ways(act, state, memory, observation))
         return ways[int(rng("reformulation-words").integers(len(ways)))]
 
-    def _possible(self, memory: _Memory, observation: Observation) -> dict[str, float]:
+    def _possible(self, state: State, memory: _Memory, observation: Observation) -> dict[str, float]:
         """The acts that are possible now, with probabilities that sum to 1, in the order of `ACTS`."""
         row = self.table.row(observation.label or "-", memory.before)
         full = memory.row >= self.most
@@ -247,6 +250,8 @@ class ReformulatingUser:
             *(() if len(memory.changes) < len(self.changes) else ("change",)),
             *(("restart",) if memory.need == memory.first == memory.last else ()),
         }
+        topic = decode_topic(state["topic"])
+        barred |= {act for act in _PHRASED if row.get(act, 0.0) > 0 and not self._texts(act, topic, memory)}
         left = {act: row[act] for act in ACTS if row.get(act, 0.0) > 0 and act not in barred}
         whole = sum(left.values())
         return {act: share / whole for act, share in left.items()} if left else {"go-on": 1.0}
@@ -261,21 +266,13 @@ class ReformulatingUser:
         def said(text: str, memory: _Memory, inner: State = held) -> tuple[Say, State]:
             return Say(text, act, turn), _encoded(replace(memory, last=text), inner, state["topic"])
 
-        def phrased(templates: tuple[str, ...], item: str) -> Iterator[str]:
-            for template in templates:
-                yield rendered(Wording(template, each=True), topic, turn=turn, item=item)
-
-        form = (topic.asks_for,) if topic.asks_for else ()
         if act == "stop":
             reason = {"o": SATISFIED, "x": FRUSTRATED}.get(observation.label or "-", PATIENCE)
             yield Stop("user-stopped", reason), _encoded(replace(memory, over=True), held, state["topic"])
         elif act == "repeat":
             yield said(memory.last, then)
-        elif act == "rephrase":
-            for text in phrased(self.phrases.rephrase, synonym_form(memory.need, form)):
-                yield said(text, then)
-        elif act == "simplify":
-            for text in phrased(self.phrases.simplify, keyword_form(memory.need, form)):
+        elif act in ("rephrase", "simplify"):
+            for text in self._texts(act, topic, memory):
                 yield said(text, then)
         elif act == "refine":
             for place in _unsaid(self.constraints, memory.constraints):
@@ -287,8 +284,21 @@ class ReformulatingUser:
                 yield said(text, replace(then, need=text, changes=(*memory.changes, place)))
         else:
             opened = memory.opened if memory.opened is not None else held
-            for text in phrased(self.phrases.restart, memory.first):
+            for text in self._texts(act, topic, memory):
                 yield said(text, replace(then, need=memory.first), opened)
+
+    def _texts(self, act: str, topic: Topic, memory: _Memory) -> tuple[str, ...]:
+        """The ways to say the need, or the opening, once more; without one that says the last words again."""
+        form = (topic.asks_for,) if topic.asks_for else ()
+        if act == "rephrase":
+            templates, item = self.phrases.rephrase, synonym_form(memory.need, form)
+        elif act == "simplify":
+            templates, item = self.phrases.simplify, keyword_form(memory.need, form)
+        else:
+            templates, item = self.phrases.restart, memory.first
+        turn = memory.turn + 1
+        texts = (rendered(Wording(template, each=True), topic, turn=turn, item=item) for template in templates)
+        return tuple(text for text in texts if text != memory.last)
 
     def _gone_on(self, state: State, memory: _Memory, action: Say | Stop, after: State) -> tuple[Say | Stop, State]:
         """The inner user's action, its turn counted among all."""
@@ -308,7 +318,7 @@ class EnumerableReformulatingUser(ReformulatingUser):
 
     def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
         memory, held = _decoded(state, observation), inner_state(state, self.name)
-        acts = self._possible(memory, observation) if observation is not None else {"go-on": 1.0}
+        acts = self._possible(state, memory, observation) if observation is not None else {"go-on": 1.0}
         found: list[Chance] = []
         for act, share in acts.items():
             if act == "go-on":
