@@ -9,9 +9,9 @@ from pathlib import Path
 
 from rich.console import Console
 
-from harvest.figures import figures
-from harvest.grid import grids, legend
-from harvest.scorecard import gathered, score_material
+from harvest.studies.scorecard import gathered, score_material
+from harvest.tables.figures import figures
+from harvest.tables.grid import grids, legend
 from recordings.run_folder import read
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from scoring.settings import Settings
 
-__all__ = ["FORMAT", "ScoreRow", "ScoreTable"]
+__all__ = ["FORMAT", "ScoreRow", "ScoreTable", "is_percentage"]
 
 FORMAT = "harvest-scores/1"
 
@@ -58,9 +58,20 @@ class ScoreRow:
     gain: float | None = None
     note: str = ""
 
+    def shown(self, value: float) -> str:
+        """`value` as people read this measure: percent for %-measures, four digits otherwise, `n/a` for undefined."""
+        if math.isnan(value):
+            return "n/a"
+        return f"{100 * value:.1f}%" if is_percentage(self.measure) else f"{value:.4f}"
+
     def as_json(self) -> dict[str, object]:
         """A JSON value with every key; NaN as null, floats to 12 decimals."""
         return {name: _plain(getattr(self, name)) for name in _NAMES}
+
+
+def is_percentage(measure: str) -> bool:
+    """Whether people read values of the measure as percentages."""
+    return measure.partition("(")[0].endswith(("%useful", "%recovery"))
 
 
 _NAMES = tuple(entry.name for entry in fields(ScoreRow))

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 from simulated_dialogues import SIM4IA, dialogues_with, fitted_markov, iard, quickly_drawn, six_acts
 
-from harvest.fitted_users import fit_user
+from harvest.studies.fitted_users import fit_user
 from recordings.acts.dialogue import Dialogue
 from recordings.acts.queries import read_queries
 from scoring.divergences import jsd

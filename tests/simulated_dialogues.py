@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from harvest.fitted_users import fitted_options
+from harvest.studies.fitted_users import fitted_options
 from protocols.answer import Answer
 from protocols.route import Say
 from recordings.acts.act_lines import read_act_lines

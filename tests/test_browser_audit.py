@@ -15,7 +15,7 @@ import yaml
 from interfaces import Interface, interface
 from processes import below, browsers_of, gone
 
-from harvest.audit import load_audit
+from harvest.audits.audit import load_audit
 from recordings.run_folder import read
 
 TOPICS = ("M001", "M002", "M006", "R010")

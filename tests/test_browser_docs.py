@@ -12,7 +12,7 @@ from harvest.browser.lifeline import GONE
 from harvest.chats.completion import FIRM, LOOSE
 from harvest.chats.opening import WALLS
 from harvest.drivers.browser import Kept
-from harvest.rerouting import PARTED
+from harvest.studies.rerouting import PARTED
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "browser.md").read_text(encoding="utf-8")

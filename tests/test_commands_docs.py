@@ -10,7 +10,7 @@ from pathlib import Path
 
 import yaml
 
-from harvest.audit import AuditFile, SystemEntry, load_audit
+from harvest.audits.audit import AuditFile, SystemEntry, load_audit
 from harvest.cli.main import COMMANDS
 from harvest.cli.score import command as score_command
 from scoring.settings import Settings

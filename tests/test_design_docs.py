@@ -42,13 +42,5 @@ def test_every_package_stands_in_a_table_and_every_step_names_a_path() -> None:
     assert [row for row in steps if not PATH.search(row[1])] == []
 
 
-def test_every_module_that_is_named_as_playing_is_there() -> None:
-    named = re.search(r"^Playing \(([^)]+)\)", PAGE, re.MULTILINE)
-    assert named is not None
-    modules = re.findall(r"`(\w+)`", named[1])
-    assert modules
-    assert [name for name in modules if not there(name, ROOT / "harvest")] == []
-
-
 def test_no_line_of_prose_is_longer_than_120_characters() -> None:
     assert [line for line in PAGE.splitlines() if len(line) > 120 and not line.startswith("|")] == []

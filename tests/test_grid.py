@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from rich.console import Console
 from scoring_examples import CHAT, conversation
 
-from harvest.grid import grids, legend
-from harvest.report import print_scored
-from harvest.scorecard import Material, score_material
+from harvest.studies.scorecard import Material, score_material
+from harvest.tables.grid import grids, legend
+from harvest.tables.report import print_scored
 from recordings.conversation import Conversation, Outcome
 from topics.topic import Topic, TopicSet
 

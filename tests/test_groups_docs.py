@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harvest.audit import load_audit
+from harvest.audits.audit import load_audit
 from harvest.cli.main import main
 from protocols.library import load_protocol
 from recordings.run_folder import read

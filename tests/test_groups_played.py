@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 from test_runner_policies import Quiet, Scripted
 
-from harvest.attempt import Player
-from harvest.audit import Audit, load_audit
+from harvest.audits.audit import Audit, load_audit
 from harvest.cli.main import main
 from harvest.drivers.driver import NotSent, Opening, Unanswered
-from harvest.plan import make_plan
-from harvest.runner import Runner
-from harvest.scorecard import gathered, score_material
+from harvest.playing.attempt import Player
+from harvest.playing.plan import make_plan
+from harvest.playing.runner import Runner
+from harvest.studies.scorecard import gathered, score_material
 from recordings.conversation import Conversation
 from recordings.run_folder import Run, read
 from recordings.store import RunWriter

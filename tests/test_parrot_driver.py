@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from harvest.audit import load_audit
+from harvest.audits.audit import load_audit
 from harvest.drivers.driver import Opening, Surroundings
 from harvest.drivers.parrot import Options, ParrotDriver, build
 from harvest.parrot.catalogue import load_catalogue

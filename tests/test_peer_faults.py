@@ -17,7 +17,7 @@ import pytest
 from scoring_examples import conversation, grid_topics
 
 from harvest.cli import main
-from harvest.scorecard import Material, score_material
+from harvest.studies.scorecard import Material, score_material
 from recordings.evidence import write_safely
 from recordings.run_folder import read
 

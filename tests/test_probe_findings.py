@@ -16,10 +16,10 @@ from confiding import DISTANCES, PLAN, TRICKY, as_run, played, protocol, topics
 from harvest.cli.main import main
 from harvest.parrot.confidant import Character, Confidant, truth
 from harvest.parrot.rehearsal import converse
-from harvest.probe_figures import cases_shown
-from harvest.probe_findings import Probed, found_in, probed
-from harvest.probe_rows import probe_rows
-from harvest.scorecard import PROBED
+from harvest.studies.probe_findings import Probed, found_in, probed
+from harvest.studies.probe_rows import probe_rows
+from harvest.studies.scorecard import PROBED
+from harvest.tables.probe_figures import cases_shown
 from protocols.answer import Answer
 from protocols.library import load_protocol
 from protocols.protocol import Protocol
@@ -328,7 +328,7 @@ def _probing() -> Protocol:
 
 @cache
 def _material() -> Any:
-    from harvest.scorecard import Material
+    from harvest.studies.scorecard import Material
 
     return Material(PLACES, ("A",), (), {}, frozenset(), None, {}, (), ())
 

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from harvest.audit import load_audit
+from harvest.audits.audit import load_audit
 from harvest.cli import main
 from harvest.parrot.catalogue import load_catalogue
 from harvest.parrot.parrot import Parrot
 from harvest.parrot.profiles import PROFILES
 from harvest.parrot.rehearsal import rehearse
 from harvest.parrot.truth import paths
-from harvest.rerouting import reroute
+from harvest.studies.rerouting import reroute
 from protocols.answer import Answer, Exchange
 from protocols.interpreter import advance, begin, retrace
 from protocols.library import decode_protocol, encode_protocol, load_protocol, protocol_hash

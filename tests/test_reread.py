@@ -21,7 +21,7 @@ from interfaces import awkward_pages
 from kept_answers import EVERY, Worse, keep_answers, record_conversation
 from servers.page_replies import reply_of
 
-from harvest.audit import Audit, load_audit
+from harvest.audits.audit import Audit, load_audit
 from harvest.browser.relay import Relay
 from harvest.browser.window import Browser
 from harvest.chats.reread import read_again

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harvest.scorecard import Material, gathered, score_material
+from harvest.studies.scorecard import Material, gathered, score_material
 from recordings.run_folder import read
 from scoring.catalogue import FORMS, SHARES, understood
 from scoring.notation import parse, parse_all

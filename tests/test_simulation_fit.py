@@ -23,7 +23,7 @@ from simulated_dialogues import (
 from test_simulation_model import dialogue
 
 from harvest.cli.main import main
-from harvest.fitted_users import fit_user, fitted_options, stays_of, stop_fits
+from harvest.studies.fitted_users import fit_user, fitted_options, stays_of, stop_fits
 from protocols.answer import Answer
 from protocols.route import Stop
 from recordings.acts.act_lines import write_act_lines

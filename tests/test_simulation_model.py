@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from simulated_dialogues import iard
 
-from harvest.fitted_users import fitted_options
+from harvest.studies.fitted_users import fitted_options
 from recordings.acts.dialogue import ActTurn, Dialogue
 from scoring.simulation.act_model import Smoothing, UniformModel, fit_acts
 from scoring.simulation.decisions import START, STOP, Decision, acts_in, decisions_of

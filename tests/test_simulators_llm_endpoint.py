@@ -14,12 +14,12 @@ import pytest
 import yaml
 from servers.local_http import Asked, LocalServer, response, serving
 
-from harvest.attempt import Player
-from harvest.audit import Audit, load_audit
+from harvest.audits.audit import Audit, load_audit
 from harvest.cli import main
 from harvest.drivers.driver import Surroundings
-from harvest.plan import Work, make_plan
-from harvest.runner import Runner
+from harvest.playing.attempt import Player
+from harvest.playing.plan import Work, make_plan
+from harvest.playing.runner import Runner
 from harvest.wording.endpoint import Endpoint, EndpointFailed, EndpointOptions
 from recordings.continuation import refuse_differences
 from recordings.conversation import Conversation, Outcome

@@ -13,7 +13,7 @@ from scripted_words import Words, talk
 from servers.local_http import response, serving
 from test_simulators_llm_endpoint import PROTOCOL, audit_file, completion, conversation, played, saying
 
-from harvest.audit import load_audit
+from harvest.audits.audit import load_audit
 from protocols.answer import Answer
 from protocols.route import Say, Stop
 from simulators.agenda import Options as AgendaOptions

@@ -16,16 +16,16 @@ import pytest
 from test_runner_policies import PROTOCOL, TOPICS, Quiet, Scripted
 
 import simulators.registry as registry
-from harvest.attempt import Player
-from harvest.audit import System
+from harvest.audits.audit import System
 from harvest.cli import main
-from harvest.limits import Limits
+from harvest.drivers.limits import Limits
 from harvest.parrot.catalogue import load_catalogue
 from harvest.parrot.parrot import Parrot
 from harvest.parrot.profiles import PROFILES
 from harvest.parrot.rehearsal import rehearse
-from harvest.plan import Plan, Sitting, Work
-from harvest.runner import Runner
+from harvest.playing.attempt import Player
+from harvest.playing.plan import Plan, Sitting, Work
+from harvest.playing.runner import Runner
 from protocols.answer import Answer
 from protocols.route import Say, Stop
 from recordings.conversation import INVALID, TrialKey

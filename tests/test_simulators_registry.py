@@ -13,7 +13,7 @@ import yaml
 from recorded_run import record
 
 import simulators.registry as registry
-from harvest.audit import load_audit
+from harvest.audits.audit import load_audit
 from recordings.continuation import differences
 from simulators.conformance import assert_conforms
 from simulators.registry import GROUP, SIMULATORS, build_user, plug_ins, simulator

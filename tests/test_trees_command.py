@@ -17,7 +17,7 @@ import pytest
 from recorded_run import record
 
 from harvest.cli import main
-from harvest.merge_keys import merging_named
+from harvest.studies.merge_keys import merging_named
 from recordings.run_folder import read
 from recordings.trees.document import read_trees
 from recordings.trees.entity_names import entity_names

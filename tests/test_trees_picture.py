@@ -16,9 +16,9 @@ from hypothesis import given, settings
 from playwright.sync_api import Browser, sync_playwright
 from tree_examples import conversation, recordings, tree_of
 
-from harvest.tree_figures import tree_figures
-from harvest.tree_scores import tree_scores
-from harvest.tree_words import plates
+from harvest.studies.tree_scores import tree_scores
+from harvest.tables.tree_figures import tree_figures
+from harvest.tables.tree_words import plates
 from recordings.conversation import Conversation
 from recordings.trees.builder import fold
 from recordings.trees.ink import STYLE

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from harvest.cli.tree import folded
-from harvest.scorecard import gathered
-from harvest.tree_scores import tree_scores, trial_values
+from harvest.studies.scorecard import gathered
+from harvest.studies.tree_scores import tree_scores, trial_values
 from recordings.run_folder import Run, read
 from scoring.notation import parse
 from topics.errors import InputError

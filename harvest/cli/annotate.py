@@ -15,11 +15,11 @@ import click
 from rich.console import Console
 from rich.progress import Progress
 
-from harvest.annotation_sheet import Assessed, counts, sampled, sheet_rows, write_sheet
-from harvest.annotators import added, agreements, standing
 from harvest.extraction.layer import nugget_judgments
-from harvest.filled_sheet import read_sheet
-from harvest.sheet_file import Row, sheet_ending
+from harvest.sheets.annotation_sheet import Assessed, counts, sampled, sheet_rows, write_sheet
+from harvest.sheets.annotators import added, agreements, standing
+from harvest.sheets.filled_sheet import read_sheet
+from harvest.sheets.sheet_file import Row, sheet_ending
 from harvest.terminal import shown
 from recordings.judgments import Judgment, Layer, Target, keep_layer, read_gold_layers, read_layers, write_layer
 from recordings.provenance import stamp, utc_now

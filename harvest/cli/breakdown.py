@@ -11,8 +11,8 @@ from rich.console import Console
 from rich.markup import escape
 
 from harvest.cli.resampling import resampling_options
-from harvest.figures import interval_notes
-from harvest.predictor_figures import predictor_table
+from harvest.tables.figures import interval_notes
+from harvest.tables.predictor_figures import predictor_table
 from scoring.annotations.breakdown_files import Counts, read_breakdown_files
 from scoring.annotations.breakdown_scores import BASELINES, breakdown_rows
 from scoring.table import FORMAT

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import click
 
-from harvest.attempt import Player
-from harvest.audit import Audit, System, load_audit
+from harvest.audits.audit import Audit, System, load_audit
 from harvest.cli.run import first_of
-from harvest.plan import Plan, Sitting, Work
-from harvest.runner import Runner
+from harvest.playing.attempt import Player
+from harvest.playing.plan import Plan, Sitting, Work
+from harvest.playing.runner import Runner
 from harvest.terminal import shown, terminal_width, wrapped
 from harvest.wording.keyboard import STOP, Keyboard
 from recordings.continuation import refuse_differences

@@ -10,11 +10,11 @@ from typing import Any
 
 import click
 
-from harvest.audit import Audit, System, load_audit, placed
-from harvest.bounds import check_bounds
-from harvest.groups import noise_pairs
-from harvest.plan import Plan, make_plan
-from harvest.scorecard import scoring_settings
+from harvest.audits.audit import Audit, System, load_audit, placed
+from harvest.audits.groups import noise_pairs
+from harvest.playing.plan import Plan, make_plan
+from harvest.studies.bounds import check_bounds
+from harvest.studies.scorecard import scoring_settings
 from harvest.terminal import shown
 from recordings.continuation import refuse_differences
 from recordings.conversation import Conversation

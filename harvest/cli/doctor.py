@@ -85,7 +85,7 @@ def _names() -> list[Finding]:
 
 
 def _shipped() -> Finding:
-    from harvest.audit import load_audit, shipped_audits
+    from harvest.audits.audit import load_audit, shipped_audits
     from protocols.library import shipped_protocols
     from topics.library import shipped_topics
 
@@ -156,7 +156,7 @@ def _browser() -> Finding:
 
 
 def _audit(name: str) -> Finding:
-    from harvest.audit import load_audit
+    from harvest.audits.audit import load_audit
     from topics.errors import InputError
 
     try:

@@ -8,9 +8,9 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from harvest.probe_figures import case_json, cases_shown, tables
-from harvest.probe_findings import Noted, Probed, probed
-from harvest.probe_rows import CRITERION, D_PRIME, notes_of, probe_rows
+from harvest.studies.probe_findings import Noted, Probed, probed
+from harvest.studies.probe_rows import CRITERION, D_PRIME, notes_of, probe_rows
+from harvest.tables.probe_figures import case_json, cases_shown, tables
 from harvest.terminal import shown
 from recordings.run_folder import read
 from scoring.notation import parse_all

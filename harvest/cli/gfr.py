@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harvest.cli.resampling import NumberRange, resampling_options
-from harvest.figures import interval_notes, shown_with_interval
+from harvest.tables.figures import interval_notes, shown_with_interval
 from harvest.terminal import shown
 from scoring.notation import parse
 from scoring.rankings.groups import Scale, named_files, read_groups

@@ -9,8 +9,8 @@ from typing import Any
 import click
 from rich.console import Console
 
-from harvest.group_comparison import compare_groups, grouped_systems
-from harvest.group_figures import FORMAT, group_rows, group_tables, legend
+from harvest.studies.group_comparison import compare_groups, grouped_systems
+from harvest.tables.group_figures import FORMAT, group_rows, group_tables, legend
 from recordings.run_folder import read
 from scoring.notation import parse_all
 

@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.markup import escape
 
 from harvest.cli.resampling import NumberRange, resampling_options
-from harvest.figures import interval_notes
-from harvest.predictor_figures import predictor_table
+from harvest.tables.figures import interval_notes
+from harvest.tables.predictor_figures import predictor_table
 from scoring.annotations.helpdesk_files import read_helpdesk_files
 from scoring.annotations.helpdesk_scores import helpdesk_rows
 from scoring.table import FORMAT

@@ -106,7 +106,7 @@ async def _probed(url: str, message: str, login: Path | None, seconds: float, he
     from harvest.browser.window import Browser, own_browser
     from harvest.chats.chat import Manners
     from harvest.chats.probe import probe
-    from harvest.delivery import unforeseen
+    from harvest.drivers.delivery import unforeseen
 
     found = find_browser(os.environ, own=own_browser)
     click.echo(f"starting {found.path.name} …", err=True)

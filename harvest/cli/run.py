@@ -12,14 +12,14 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
-from harvest.attempt import Player
-from harvest.audit import Audit, load_audit, placed
-from harvest.bounds import bounded, check_bounds, missed
-from harvest.plan import make_plan
-from harvest.progress import Display
-from harvest.report import print_scored
-from harvest.runner import Runner
-from harvest.scorecard import gathered, score_material, scores_document, scoring_settings, write_scores
+from harvest.audits.audit import Audit, load_audit, placed
+from harvest.playing.attempt import Player
+from harvest.playing.plan import make_plan
+from harvest.playing.progress import Display
+from harvest.playing.runner import Runner
+from harvest.studies.bounds import bounded, check_bounds, missed
+from harvest.studies.scorecard import gathered, score_material, scores_document, scoring_settings, write_scores
+from harvest.tables.report import print_scored
 from recordings.continuation import extended, refuse_differences
 from recordings.judgments import keep_gold
 from recordings.run_folder import is_run, read

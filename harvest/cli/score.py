@@ -11,10 +11,10 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
-from harvest.bounds import bounded, missed
-from harvest.report import print_scored
-from harvest.scorecard import gathered, score_material, scores_document, write_scores
-from harvest.threshold import Threshold
+from harvest.audits.threshold import Threshold
+from harvest.studies.bounds import bounded, missed
+from harvest.studies.scorecard import gathered, score_material, scores_document, write_scores
+from harvest.tables.report import print_scored
 from recordings.run_folder import read
 from scoring.notation import parse_all
 from scoring.swan.judged import Precedence

@@ -13,8 +13,8 @@ from rich.console import Console
 
 from harvest.cli.findings import command as findings_command
 from harvest.cli.groups import command as groups_command
-from harvest.fitted_users import STOP_MODELS, Answers, fit_user, foresight
-from harvest.simulation_figures import FORMAT, check_json, check_tables, fit_tables, foresight_json
+from harvest.studies.fitted_users import STOP_MODELS, Answers, fit_user, foresight
+from harvest.tables.simulation_figures import FORMAT, check_json, check_tables, fit_tables, foresight_json
 from recordings.acts.dialogue import Dialogue
 from recordings.acts.iard import Level
 from recordings.acts.reading import read_dialogues

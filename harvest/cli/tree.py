@@ -14,12 +14,12 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from harvest.merge_keys import merging_named
-from harvest.scorecard import gathered
+from harvest.studies.merge_keys import merging_named
+from harvest.studies.scorecard import gathered
+from harvest.studies.tree_scores import tree_scores, trial_values
+from harvest.tables.tree_figures import TreeFigures, tree_figures
+from harvest.tables.tree_words import legend, plates, sentences
 from harvest.terminal import shown
-from harvest.tree_figures import TreeFigures, tree_figures
-from harvest.tree_scores import tree_scores, trial_values
-from harvest.tree_words import legend, plates, sentences
 from recordings.conversation import Conversation
 from recordings.run_folder import Run, read
 from recordings.trees.builder import TreeBuilder
@@ -106,7 +106,7 @@ def folded(
 ) -> tuple[list[ConversationTree], list[str]]:
     """The trees of a run, and sentences about what has none.
 
-    merge: as `harvest.merge_keys` has it; None: `exact` where one topic is asked for or recorded, else `label`.
+    merge: as `harvest.studies.merge_keys` has it; None: `exact` where one topic is asked for or recorded, else `label`.
     Of each trial the first valid attempt is folded. Raises InputError for names that the run has not, and where no
     trial is whole.
     """

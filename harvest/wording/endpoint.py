@@ -14,12 +14,12 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 
-from harvest.delivery import deliver
+from harvest.drivers.delivery import deliver
 from harvest.drivers.driver import DriverError, Exhibit, Reply, Surroundings, Unanswered
+from harvest.drivers.limits import Gate, Limits
 from harvest.drivers.openai import OpenAIDriver
 from harvest.drivers.openai import Options as ModelOptions
 from harvest.drivers.options import Url, VariableName, WireOptions
-from harvest.limits import Gate, Limits
 from simulators.outside import Prompt, Sample
 from simulators.reasons import ENDPOINT_FAILED
 from topics.document import refused

@@ -17,11 +17,11 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol as Seam
 
-from harvest.attempt import Lease, Played, Player
-from harvest.audit import System
+from harvest.audits.audit import System
 from harvest.drivers.driver import Driver, Opening
-from harvest.limits import Gate
-from harvest.plan import Plan, Sitting, Work, queued
+from harvest.drivers.limits import Gate
+from harvest.playing.attempt import Lease, Played, Player
+from harvest.playing.plan import Plan, Sitting, Work, queued
 from protocols.answer import Exchange
 from recordings.conversation import Outcome, TrialKey
 from topics.identity import derived_seed

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import isnan
 from typing import Any
 
-from harvest.tree_scores import TreeScores
+from harvest.studies.tree_scores import TreeScores
 from recordings.trees.document import tree_as_json
 from recordings.trees.tree import ConversationTree
 from recordings.trees.wording import percent

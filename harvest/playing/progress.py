@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from harvest.audit import System
-from harvest.plan import Plan, Work
+from harvest.audits.audit import System
+from harvest.playing.plan import Plan, Work
 from harvest.terminal import shown
 from recordings.conversation import INVALID, Outcome
 from topics.counting import counted
@@ -25,7 +25,7 @@ def _short(name: str) -> str:
 
 
 class Display:
-    """A `harvest.runner.Watcher` that draws on a terminal, and writes plain lines where there is none.
+    """A `harvest.playing.runner.Watcher` that draws on a terminal, and writes plain lines where there is none.
 
     labels: what was seen of each system so far, counted. left: the systems that were left alone.
     """

@@ -12,8 +12,8 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from harvest.probe_findings import Noted, Probed
-from harvest.probe_rows import CRITERION, D_PRIME, meaning, undecided
+from harvest.studies.probe_findings import Noted, Probed
+from harvest.studies.probe_rows import CRITERION, D_PRIME, meaning, undecided
 from harvest.terminal import shown
 from scoring.table import ScoreRow
 from topics.counting import counted

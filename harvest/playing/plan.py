@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from harvest.audit import Audit, System
+from harvest.audits.audit import Audit, System
 from protocols.answer import Exchange
 from recordings.conversation import Conversation, TrialKey
 from recordings.header import trial_identity

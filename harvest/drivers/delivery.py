@@ -16,7 +16,7 @@ from dataclasses import replace
 import stamina
 
 from harvest.drivers.driver import Denied, DriverError, Exhibit, NotSent, Reply, Session, Unanswered
-from harvest.limits import Gate, Limits
+from harvest.drivers.limits import Gate, Limits
 
 __all__ = ["deliver", "unforeseen"]
 

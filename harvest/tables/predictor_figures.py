@@ -8,7 +8,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from harvest.figures import shown_with_interval
+from harvest.tables.figures import shown_with_interval
 from harvest.terminal import shown
 from scoring.table import ScoreRow
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from harvest.scorecard import Material, gathered
+from harvest.studies.scorecard import Material, gathered
 from protocols.library import decode_protocol
 from recordings.conversation import Conversation, TrialKey, Turn
 from recordings.run_folder import Run, first_valid

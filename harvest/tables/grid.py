@@ -17,7 +17,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from harvest.scorecard import Material
+from harvest.studies.scorecard import Material
 from harvest.terminal import shown
 from recordings.conversation import TrialKey
 from scoring.measures.usefulness import labels

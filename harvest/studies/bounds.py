@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harvest.audit import Audit
-from harvest.figures import shown_value
-from harvest.threshold import Threshold
+from harvest.audits.audit import Audit
+from harvest.audits.threshold import Threshold
 from scoring.catalogue import understood
 from scoring.notation import Term, parse
 from scoring.scores import SHIPPED
@@ -108,5 +107,5 @@ def missed(
             high = bound.at_most is not None and not row.value <= bound.at_most
             if low or high:
                 wanted = f"at least {bound.at_least:g}" if low else f"at most {bound.at_most:g}"
-                misses.append(f"{name}, {row.system}: {shown_value(row, row.value)}, wanted {wanted}")
+                misses.append(f"{name}, {row.system}: {row.shown(row.value)}, wanted {wanted}")
     return misses

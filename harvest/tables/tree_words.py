@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harvest.tree_figures import TreeFigures
+from harvest.tables.tree_figures import TreeFigures
 from recordings.trees.picture import Plate
 from recordings.trees.tree import ConversationTree
 from recordings.trees.wording import printable, what_was_folded

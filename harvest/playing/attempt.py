@@ -10,12 +10,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from harvest.audit import System
-from harvest.delivery import deliver, unforeseen
+from harvest.audits.audit import System
+from harvest.audits.groups import traits_of
+from harvest.drivers.delivery import deliver, unforeseen
 from harvest.drivers.driver import Denied, Driver, DriverError, Exhibit, Opening, Reply, Session, Unanswered
-from harvest.groups import traits_of
-from harvest.limits import Gate
-from harvest.plan import Work
+from harvest.drivers.limits import Gate
+from harvest.playing.plan import Work
 from harvest.wording.endpoints import wording_exhibits
 from protocols.answer import Exchange
 from protocols.route import Say, Stop

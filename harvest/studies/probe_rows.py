@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from harvest.probe_findings import Found, Probed, steps_of
+from harvest.studies.probe_findings import Found, Probed, steps_of
 from recordings.conversation import TrialKey
 from scoring.measures.clustered_detection import detection_over
 from scoring.measures.usefulness import share

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from harvest.scorecard import Material, score_material
+from harvest.studies.scorecard import Material, score_material
 from recordings.conversation import TrialKey
 from recordings.trees.preorder import depths
 from recordings.trees.tree import ConversationTree

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from harvest.groups import noise_pairs
-from harvest.scorecard import Material, gathered, score_material, scoring_settings
+from harvest.audits.groups import noise_pairs
+from harvest.studies.scorecard import Material, gathered, score_material, scoring_settings
 from protocols.library import decode_protocol
 from recordings.conversation import Conversation, TrialKey
 from recordings.run_folder import Run

@@ -11,11 +11,11 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from harvest.figures import shown_value
-from harvest.group_comparison import Comparison, Key
+from harvest.studies.group_comparison import Comparison, Key
 from harvest.terminal import shown
 from scoring.matched import Difference
 from scoring.statistics.exchange import least_p
+from scoring.table import is_percentage
 
 __all__ = ["FORMAT", "group_rows", "group_tables", "legend"]
 
@@ -66,7 +66,7 @@ def _named(key: Key) -> str:
 def _lines(found: Comparison, key: Key) -> Iterator[tuple[str, ...]]:
     for group in found.system.names:
         row = found.figures.get((key, group))
-        figure = (shown_value(row, row.value), str(row.n)) if row else ("", "")
+        figure = (row.shown(row.value), str(row.n)) if row else ("", "")
         head = (f"  {shown(group, line=True)}", *figure)
         null = found.nulls.get((key, found.base, group))
         one = found.differences.get((key, group))
@@ -86,15 +86,11 @@ def _lines(found: Comparison, key: Key) -> Iterator[tuple[str, ...]]:
 def _shown(key: Key, one: Difference) -> str:
     if not one.n:
         return "n/a"
-    share = _is_share(key)
+    share = is_percentage(key[0])
     value = _signed(one.value, share=share)
     if one.interval.low != one.interval.low:
         return value
     return f"{value} [{_signed(one.interval.low, share=share)}, {_signed(one.interval.high, share=share)}]"
-
-
-def _is_share(key: Key) -> bool:
-    return key[0].split("(")[0].endswith("%useful")
 
 
 def _signed(value: float, *, share: bool) -> str:

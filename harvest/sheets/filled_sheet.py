@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 
-from harvest.annotation_sheet import COLUMNS, Assessed
-from harvest.sheet_file import LONGEST_CELL, Given, read_rows, taken_back, writable
+from harvest.sheets.annotation_sheet import COLUMNS, Assessed
+from harvest.sheets.sheet_file import LONGEST_CELL, Given, read_rows, taken_back, writable
 from recordings.json_text import Json
 from recordings.judgments import Judgment, Target
 from scoring.swan.item import Item

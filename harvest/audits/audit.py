@@ -17,11 +17,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from harvest.audits.groups import check_groups, grouped_name
+from harvest.audits.threshold import Threshold
 from harvest.drivers.driver import Driver, Surroundings
+from harvest.drivers.limits import Limits
 from harvest.drivers.registry import build_driver, driver_module
-from harvest.groups import check_groups, grouped_name
-from harvest.limits import Limits
-from harvest.threshold import Threshold
 from harvest.wording.endpoints import Endpoints, read_endpoints
 from protocols.library import check_topics, load_protocol
 from protocols.protocol import Protocol

@@ -5,7 +5,7 @@ sheet_rows(…)                  the rows, without any score, so that nobody see
 sampled(rows, count, rng)      some of them, every topic with its share
 write_sheet(rows, path)        as `.csv` or `.jsonl`, by the ending of the path
 
-`harvest.filled_sheet` reads what comes back.
+`harvest.sheets.filled_sheet` reads what comes back.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING
 
-from harvest.sheet_file import Row, write_rows
+from harvest.sheets.sheet_file import Row, write_rows
 from recordings.conversation import Conversation
 from scoring.swan.assessment import Assessment
 from scoring.swan.schema import Criterion
@@ -132,5 +132,5 @@ def sampled(rows: Iterable[Row], count: int, rng: numpy.random.Generator) -> lis
 
 
 def write_sheet(rows: Iterable[Row], path: str | PathLike[str]) -> int:
-    """Write the rows and return how many. Raises as `harvest.sheet_file.write_rows` does."""
+    """Write the rows and return how many. Raises as `harvest.sheets.sheet_file.write_rows` does."""
     return write_rows(rows, COLUMNS, path)

@@ -10,10 +10,10 @@ from rich.table import Table
 from rich.text import Text
 
 from harvest.terminal import shown
-from scoring.table import ScoreRow
+from scoring.table import ScoreRow, is_percentage
 from topics.counting import counted
 
-__all__ = ["figures", "interval_notes", "is_share", "shown_value", "shown_with_interval"]
+__all__ = ["figures", "interval_notes", "shown_with_interval"]
 
 _NAME_WIDTH, _CELL_WIDTH, _VALUE_WIDTH = 22, 28, 22
 _MEANINGS = {
@@ -26,18 +26,6 @@ _MEANINGS = {
     "P": "P: how often",
 }
 _FIRST = ("%useful", "ave%useful", "%recovery", "R", "GF", "GFR")
-
-
-def is_share(row: ScoreRow) -> bool:
-    """Whether people read the value as a percentage."""
-    return row.measure.split("(")[0].endswith(("%useful", "%recovery"))
-
-
-def shown_value(row: ScoreRow, value: float) -> str:
-    """A value as people read it: percent for %-measures, four digits otherwise, `n/a` for undefined."""
-    if value != value:
-        return "n/a"
-    return f"{100 * value:.1f}%" if is_share(row) else f"{value:.4f}"
 
 
 def figures(
@@ -133,10 +121,10 @@ def _table(rows: Sequence[ScoreRow], systems: Sequence[str]) -> Table:
 
 def shown_with_interval(row: ScoreRow) -> str:
     """A value and its interval, `0.5000 [.4321, .5678]`, in the one form that every table has."""
-    value = shown_value(row, row.value)
+    value = row.shown(row.value)
     if row.low != row.low:
         return value
-    if is_share(row):
+    if is_percentage(row.measure):
         return f"{value} [{100 * row.low:.1f}, {100 * row.high:.1f}]"
     return f"{value} [{row.low:.4f}, {row.high:.4f}]".replace("[0.", "[.").replace(", 0.", ", .")
 
@@ -159,6 +147,6 @@ def _invalid(rows: Sequence[ScoreRow]) -> Iterator[Text]:
         if row.invalid and row.measure == "ave%useful":
             yield Text(
                 f"{shown(row.system, line=True)}: invalid trials, in no figure: {row.invalid}; ave%useful would be "
-                f"{shown_value(row, row.worst)} had all of them been useless, {shown_value(row, row.best)} useful",
+                f"{row.shown(row.worst)} had all of them been useless, {row.shown(row.best)} useful",
                 style="yellow",
             )

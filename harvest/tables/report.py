@@ -9,9 +9,9 @@ from pathlib import Path
 from rich.console import Console
 from rich.markup import escape
 
-from harvest.figures import figures
-from harvest.grid import grids, legend
-from harvest.scorecard import Material
+from harvest.studies.scorecard import Material
+from harvest.tables.figures import figures
+from harvest.tables.grid import grids, legend
 from harvest.terminal import shown
 from recordings.conversation import INVALID
 from scoring.table import ScoreTable

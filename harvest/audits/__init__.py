@@ -1,0 +1,1 @@
+"""Audit files: what is played, against which systems, for which groups of users."""

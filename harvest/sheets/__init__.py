@@ -1,0 +1,1 @@
+"""Sheets for people who annotate: written, filled in, read back."""

@@ -1,0 +1,1 @@
+"""What people see of figures: grids and tables for the terminal, with their legends."""
