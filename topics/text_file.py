@@ -7,7 +7,7 @@ from os import PathLike
 from topics.errors import InputError, Place
 from topics.regular_file import missing_advice, read_regular
 
-__all__ = ["LARGEST", "decoded", "place_in", "read_text"]
+__all__ = ["LARGEST", "decoded", "place_in", "read_bytes", "read_text"]
 
 LARGEST = 16 * 1024 * 1024
 """Bytes. Whatever is larger is no file of ours, and would take the memory of the machine."""
@@ -19,6 +19,11 @@ def read_text(path: str | PathLike[str], kind: str, *, largest: int = LARGEST) -
     largest: in bytes. Raises InputError, with line and column, where it is not there, no regular file, larger than
     that, binary or not UTF-8.
     """
+    return decoded(read_bytes(path, kind, largest=largest), Place.of(path).path, kind)
+
+
+def read_bytes(path: str | PathLike[str], kind: str, *, largest: int = LARGEST, advice: str | None = None) -> bytes:
+    """The same as bytes, for files in other encodings too. advice: what to do about a file that is larger."""
     place = Place.of(path)
     try:
         data = read_regular(path, largest + 1)
@@ -29,8 +34,8 @@ def read_text(path: str | PathLike[str], kind: str, *, largest: int = LARGEST) -
     except ValueError as fault:  # a NUL in the path itself
         raise InputError(f"this is no path: {fault}") from None
     if len(data) > largest:
-        raise InputError(f"larger than {largest // 2**20} MiB: not {kind}", place=place)
-    return decoded(data, place.path, kind)
+        raise InputError(f"larger than {largest // 2**20} MiB: not {kind}", place=place, advice=advice)
+    return data
 
 
 def decoded(data: bytes, path: str, kind: str) -> str:

@@ -20,8 +20,7 @@ from recordings.json_text import line
 from scoring.annotations.json_file import JsonValue, read_json_text
 from topics.csv_rows import Cell, csv_line, csv_rows
 from topics.errors import InputError, Place
-from topics.regular_file import missing_advice, read_regular
-from topics.text_file import decoded
+from topics.text_file import decoded, read_bytes
 
 __all__ = [
     "LARGEST",
@@ -155,20 +154,12 @@ def sheet_ending(path: str | PathLike[str]) -> str:
 
 def _text(path: str | PathLike[str]) -> str:
     place = Place.of(path)
-    try:
-        data = read_regular(path, LARGEST + 1)
-    except FileNotFoundError:
-        raise InputError("no such file", place=place, advice=missing_advice(path)) from None
-    except OSError as fault:
-        raise InputError(f"cannot be read: {fault.strerror}", place=place) from None
-    except ValueError as fault:  # a NUL in the path itself
-        raise InputError(f"this is no path: {fault}") from None
-    if len(data) > LARGEST:
-        raise InputError(
-            f"larger than {LARGEST // 2**20} MiB: no sheet of ours",
-            place=place,
-            advice="hand the rows in in several files, each with the row of column names",
-        )
+    data = read_bytes(
+        path,
+        "a sheet of ours",
+        largest=LARGEST,
+        advice="hand the rows in in several files, each with the row of column names",
+    )
     if data.startswith(_UTF16):
         try:
             return data.decode("utf-16")
