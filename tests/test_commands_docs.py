@@ -10,7 +10,8 @@ from pathlib import Path
 
 import yaml
 
-from harvest.audits.audit import AuditFile, SystemEntry, load_audit
+from harvest.audits.audit import load_audit
+from harvest.audits.audit_file import AuditFile, SystemEntry
 from harvest.cli.main import COMMANDS
 from harvest.cli.score import command as score_command
 from scoring.settings import Settings

@@ -12,7 +12,8 @@ from test_recordings_store import header, play
 
 from recordings.errors import RunError, StoreError
 from recordings.exports import write_export
-from recordings.judgments import read_gold_layers, read_layers
+from recordings.gold_layers import read_gold_layers
+from recordings.judgments import read_layers
 from recordings.run_folder import read
 from recordings.store import RunWriter
 from recordings.transcript import read_transcript

@@ -14,8 +14,8 @@ from test_recordings_transcript import DATA, TOPICS, conversations, positions
 from recordings.conversation import Conversation
 from recordings.errors import RunError
 from recordings.events import events_of
+from recordings.gold_layers import keep_gold, read_gold_layers
 from recordings.imports import Imported, import_header, record
-from recordings.judgments import keep_gold, read_gold_layers
 from recordings.run_folder import read
 from recordings.transcript import Transcript, read_transcript
 from recordings.transcript_export import transcript_text

@@ -10,16 +10,8 @@ from pathlib import Path
 import pytest
 
 from recordings.errors import RunError
-from recordings.judgments import (
-    Judgment,
-    Layer,
-    gold_entries,
-    gold_judgments,
-    keep_gold,
-    read_gold_layers,
-    read_layers,
-    write_layer,
-)
+from recordings.gold_layers import gold_entries, gold_judgments, keep_gold, read_gold_layers
+from recordings.judgments import Judgment, Layer, read_layers, write_layer
 from recordings.redaction import Redactor
 from topics.gold import GoldEntry, GoldTable
 from topics.library import load_topics

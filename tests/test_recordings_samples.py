@@ -12,9 +12,9 @@ import pytest
 from protocols.library import decode_protocol
 from recordings.event_lines import FORMAT as EVENTS
 from recordings.evidence import evidence_fault
+from recordings.gold_layers import read_gold_layers
 from recordings.header import FORMAT as RUN
 from recordings.judgments import FORMAT as JUDGMENTS
-from recordings.judgments import read_gold_layers
 from recordings.merge import merge
 from recordings.run_folder import read
 from recordings.store import RunWriter

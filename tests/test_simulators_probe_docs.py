@@ -21,7 +21,7 @@ from simulators.probing import plan
 from simulators.registry import build_user
 from simulators.scenario import Scenario
 from simulators.streams import Streams
-from simulators.wrappers import paraphrasing, persona, reformulating
+from simulators.wrappers import paraphrasing, persona, reformulating, reformulations
 from simulators.wrappers.changes import CHANGES
 from simulators.wrappers.english import SYNONYMS
 from topics.document import StrictModel, parse_document
@@ -89,10 +89,10 @@ def test_the_paraphrases_of_the_page_are_those_of_the_program() -> None:
 
 def test_the_illustrative_table_of_the_page_is_the_one_that_is_played() -> None:
     rows = re.findall(r"^\| `([ox-])` \| (.*) \|$", _page("reformulating"), re.MULTILINE)
-    assert [label for label, _ in rows] == list(reformulating.LABELS)
+    assert [label for label, _ in rows] == list(reformulations.LABELS)
     for label, row in rows:
-        shares = dict(zip(reformulating.ACTS, map(float, row.split(" | "))))
-        assert {act: p for act, p in shares.items() if p} == dict(reformulating.ILLUSTRATIVE.rows[label])
+        shares = dict(zip(reformulations.ACTS, map(float, row.split(" | "))))
+        assert {act: p for act, p in shares.items() if p} == dict(reformulations.ILLUSTRATIVE.rows[label])
 
 
 @pytest.mark.parametrize(("signals", "noises"), [(5, 5), (10, 10), (20, 20), (50, 50), (20, 5), (100, 30)])

@@ -19,7 +19,7 @@ from simulators.scenario import Observation, Scenario, State
 from simulators.streams import Streams
 from simulators.user import EnumerableUser, User
 from simulators.wrappers import reformulating
-from simulators.wrappers.reformulating import ACTS, ILLUSTRATIVE, REFORMULATIONS, Options
+from simulators.wrappers.reformulations import ACTS, ILLUSTRATIVE, REFORMULATIONS, Options
 from topics.document import parse_document
 from topics.errors import InputError
 from topics.library import load_topics

@@ -23,7 +23,7 @@ from simulators.scenario import Observation, Scenario
 from simulators.streams import Streams
 from simulators.wrappers import reformulating
 from simulators.wrappers.paraphrasing import paraphrased
-from simulators.wrappers.reformulating import REFORMULATIONS
+from simulators.wrappers.reformulations import REFORMULATIONS
 from topics.library import load_topics
 
 RATES = (0.0, 0.25, 0.5, 0.75, 1.0)

@@ -13,10 +13,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import Field
-
+from harvest.audits.audit_file import AuditFile, SystemEntry
 from harvest.audits.groups import check_groups, grouped_name
 from harvest.audits.threshold import Threshold
 from harvest.drivers.driver import Driver, Surroundings
@@ -28,72 +27,15 @@ from protocols.protocol import Protocol
 from recordings.header import Header, make_header
 from simulators.registry import build_users, files_of
 from simulators.user import User
-from topics.document import Document, Loc, StrictModel, read_document
+from topics.document import Document, Loc, read_document
 from topics.errors import InputError, Place
 from topics.gold import GoldTable
 from topics.library import load_gold, load_topics
 from topics.topic import TopicSet
 
-__all__ = ["Audit", "AuditFile", "System", "SystemEntry", "load_audit", "placed", "shipped_audits"]
+__all__ = ["Audit", "System", "load_audit", "placed", "shipped_audits"]
 
 FORMAT = "harvest-audit/1"
-
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._+-]*$", max_length=60)]
-Positive = Annotated[int, Field(ge=1)]
-Share = Annotated[float, Field(ge=0, le=1)]
-Seconds = Annotated[float, Field(ge=0, le=86400)]
-
-
-class SystemEntry(StrictModel):
-    """A system as an audit file gives it; docs/commands.md says what each key means."""
-
-    name: Name
-    driver: str
-    options: dict[str, Any] = Field(default_factory=dict)
-    session: Literal["fresh", "continued"] = "fresh"
-    concurrency: Positive = 1
-    rate: str | None = None
-    delay: Seconds | None = None
-    turn_timeout: Annotated[float, Field(gt=0, le=86400)] = 300
-    retries: Annotated[int, Field(ge=0, le=20)] = 2
-    retry_wait: Seconds = 1
-    attempts: Annotated[int, Field(ge=1, le=20)] = 2
-    give_up_after: Positive = 10
-
-
-class _Scoring(StrictModel):
-    patience: Positive | None = None
-    gains: dict[Annotated[str, Field(pattern=r"^L?[0-9]$")], Share] | None = None
-    alpha: Share | None = None
-    weights: dict[str, Annotated[float, Field(ge=0)]] | None = None
-    ordinal: Literal["RNOD", "NMD"] | None = None
-    irrelevant: Literal["ignore", "uniform"] | None = None
-    turn_weight: Literal["one", "largest-pw"] | None = None
-    level: Annotated[float, Field(gt=0, lt=1)] | None = None
-    replications: Annotated[int, Field(ge=100, le=1_000_000)] | None = None
-    resample: Literal["topics", "topics+trials"] | None = None
-    shares: Literal["wilson", "bootstrap"] | None = None
-
-
-class AuditFile(StrictModel):
-    """An audit file as it is written, before its names are resolved."""
-
-    format: Literal["harvest-audit/1"]
-    name: Name
-    about: str = ""
-    topics: str
-    only: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
-    protocol: str
-    gold: str | None = None
-    trials: Annotated[int, Field(ge=1, le=1_000_000)]
-    seed: Annotated[int, Field(ge=0)] = 1
-    systems: Annotated[tuple[SystemEntry, ...], Field(min_length=1)]
-    groups: Annotated[tuple[Name, ...], Field(min_length=1)] | None = None
-    endpoints: dict[Name, dict[str, Any]] = Field(default_factory=dict)
-    evidence: bool = True
-    max_invalid: Share = 0.1
-    scoring: _Scoring = _Scoring()
-    thresholds: tuple[Threshold, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

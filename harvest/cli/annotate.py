@@ -21,7 +21,8 @@ from harvest.sheets.annotators import added, agreements, standing
 from harvest.sheets.filled_sheet import read_sheet
 from harvest.sheets.sheet_file import Row, sheet_ending
 from harvest.terminal import shown
-from recordings.judgments import Judgment, Layer, Target, keep_layer, read_gold_layers, read_layers, write_layer
+from recordings.gold_layers import read_gold_layers
+from recordings.judgments import Judgment, Layer, Target, keep_layer, read_layers, write_layer
 from recordings.provenance import stamp, utc_now
 from recordings.redaction import Redactor
 from recordings.run_folder import Run, read

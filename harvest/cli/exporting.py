@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from recordings.judgments import read_gold_layers
+from recordings.gold_layers import read_gold_layers
 from recordings.messages import write_messages
 from recordings.run_folder import read
 from recordings.transcript_export import write_transcript

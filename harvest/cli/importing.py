@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from recordings.conversation import Conversation
+from recordings.gold_layers import keep_gold, read_gold_layers
 from recordings.imports import import_header, record
-from recordings.judgments import keep_gold, read_gold_layers
 from recordings.messages import read_messages
 from recordings.transcript import Transcript, read_transcript
 from topics.counting import counted

@@ -21,7 +21,7 @@ from harvest.studies.bounds import bounded, check_bounds, missed
 from harvest.studies.scorecard import gathered, score_material, scores_document, scoring_settings, write_scores
 from harvest.tables.report import print_scored
 from recordings.continuation import extended, refuse_differences
-from recordings.judgments import keep_gold
+from recordings.gold_layers import keep_gold
 from recordings.run_folder import is_run, read
 from recordings.store import RunWriter
 from simulators.scripted import ScriptedUser

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from harvest.audits.audit import FORMAT as AUDIT
-from harvest.audits.audit import AuditFile
+from harvest.audits.audit_file import AuditFile
 from harvest.drivers.driver import Surroundings
 from harvest.wording.endpoint import Endpoint, EndpointOptions
 from harvest.wording.endpoints import endpoint_placed

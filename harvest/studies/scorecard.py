@@ -14,8 +14,9 @@ from typing import Any
 from protocols.library import decode_protocol
 from recordings.conversation import Conversation, TrialKey
 from recordings.evidence import write_safely
+from recordings.gold_layers import read_gold_layers
 from recordings.json_text import document
-from recordings.judgments import Layer, read_gold_layers, read_layers
+from recordings.judgments import Layer, read_layers
 from recordings.run_folder import Run, first_valid
 from scoring.asked import Judged
 from scoring.notation import Term

@@ -1,0 +1,170 @@
+"""Ways to ask again: the acts of a reformulating user, the table of their chances, and how they are phrased.
+
+The table that is shipped is ILLUSTRATIVE: it was fitted to nothing, and only its share of asking the same again is
+taken from data (34% after an answer that was not relevant, 12% after one that was). Give a table with its `origin`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Annotated, Literal, get_args
+
+from pydantic import Field, model_validator
+
+from protocols.wording import Wording, faults
+from topics.document import StrictModel, refused
+
+__all__ = ["ACTS", "ILLUSTRATIVE", "LABELS", "REFORMULATIONS", "Options", "Phrases", "Table"]
+
+
+Act = Literal["go-on", "repeat", "rephrase", "simplify", "refine", "change", "restart", "stop"]
+
+
+Label = Literal["o", "x", "-"]
+
+
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+
+
+Row = dict[Act, Share]
+
+
+ACTS: tuple[str, ...] = get_args(Act)
+
+
+LABELS: tuple[str, ...] = get_args(Label)
+
+
+REFORMULATIONS = frozenset(ACTS) - {"go-on", "stop"}
+
+
+_ILLUSTRATIVE_ROWS: Mapping[str, Mapping[str, float]] = {
+    "o": {"go-on": 0.80, "rephrase": 0.03, "simplify": 0.02, "refine": 0.07, "change": 0.03, "stop": 0.05},
+    "x": {
+        "go-on": 0.50,
+        "repeat": 0.06,
+        "rephrase": 0.14,
+        "simplify": 0.05,
+        "refine": 0.06,
+        "change": 0.06,
+        "restart": 0.03,
+        "stop": 0.10,
+    },
+    "-": {
+        "go-on": 0.66,
+        "repeat": 0.03,
+        "rephrase": 0.08,
+        "simplify": 0.04,
+        "refine": 0.06,
+        "change": 0.04,
+        "restart": 0.02,
+        "stop": 0.07,
+    },
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """rows: by label, the probability of each act; each row sums to 1. after: rows in their place after an act.
+
+    origin: what the numbers come from, in words for a report.
+    """
+
+    rows: Mapping[str, Mapping[str, float]]
+    after: Mapping[str, Mapping[str, Mapping[str, float]]]
+    origin: str
+
+    def row(self, label: str, before: str) -> Mapping[str, float]:
+        return self.after.get(before, {}).get(label) or self.rows[label]
+
+
+ILLUSTRATIVE = Table(
+    MappingProxyType({label: MappingProxyType({**row}) for label, row in _ILLUSTRATIVE_ROWS.items()}),
+    MappingProxyType({}),
+    "illustrative: fitted to nothing",
+)
+
+
+class Phrases(StrictModel):
+    """Templates over the topic and `item`, the turn's words; one of a list is drawn."""
+
+    rephrase: tuple[str, ...] = Field(
+        default=(
+            "In other words: {{ item }}",
+            "Let me put it differently. {{ item }}",
+            "What I mean is this: {{ item }}",
+        ),
+        min_length=1,
+    )
+    simplify: tuple[str, ...] = Field(default=("{{ item }}", "In short: {{ item }}"), min_length=1)
+    restart: tuple[str, ...] = Field(
+        default=("Let us start again. {{ item }}", "Let me start over. {{ item }}"), min_length=1
+    )
+
+    @model_validator(mode="after")
+    def _whole(self) -> Phrases:
+        for name in ("rephrase", "simplify", "restart"):
+            for template in getattr(self, name):
+                _check(name, template, item=True)
+        return self
+
+
+class Options(StrictModel):
+    table: dict[Label, Row] | None = Field(
+        default=None,
+        description="by label of the last answer, the probability of each act; not given: illustrative",
+    )
+    after: dict[Act, dict[Label, Row]] = Field(
+        default={}, description="rows that hold after an act, not those of `table`"
+    )
+    origin: str | None = Field(default=None, description="what the table comes from; needed with a table")
+    most: int = Field(default=3, ge=1, le=100, description="reformulations in a row at most")
+    constraints: tuple[str, ...] = Field(default=(), description="templates for `refine`, each said once")
+    changes: tuple[str, ...] = Field(default=(), description="templates for `change`, each said once")
+    phrases: Phrases = Field(default_factory=Phrases, description="how a need is put again")
+
+    @model_validator(mode="after")
+    def _whole(self) -> Options:
+        if self.table is None and (self.origin is not None or self.after):
+            raise refused("origin and after belong to a table, and none is given")
+        if self.table is not None:
+            if not (self.origin or "").strip():
+                raise refused("origin: say what the table comes from: data it was fitted on, or `illustrative`")
+            missing = [label for label in LABELS if label not in self.table]
+            if missing:
+                raise refused(f"table: no row for {', '.join(missing)}")
+        for name, rows in (("table", self.table or {}), *((f"after.{act}", rows) for act, rows in self.after.items())):
+            for label, row in rows.items():
+                if abs(sum(row.values()) - 1) > 1e-6:
+                    raise refused(f"{name}.{label}: the row sums to {sum(row.values()):.6g}, not to 1")
+        for name in ("constraints", "changes"):
+            for template in getattr(self, name):
+                _check(name, template, item=False)
+        return self
+
+    def chances(self) -> Table:
+        """The table to play: the given one, its rows scaled to sum to 1 exactly, or the illustrative one."""
+        if self.table is None:
+            return ILLUSTRATIVE
+        rows: dict[str, Mapping[str, float]] = {label: _scaled(row) for label, row in self.table.items()}
+        after: dict[str, Mapping[str, Mapping[str, float]]] = {
+            act: {label: _scaled(row) for label, row in given.items()} for act, given in self.after.items()
+        }
+        return Table(rows, after, self.origin or "")
+
+
+def _check(name: str, template: str, *, item: bool) -> None:
+    if not template.strip():
+        raise refused(f"{name}: it says nothing")
+    if item and not re.search(r"\{\{[^}]*\bitem\b", template):
+        raise refused(f"{name}: it has no place for {{{{ item }}}}, and the turn would be lost")
+    for fault in faults(Wording(template, each=item)):
+        raise refused(f"{name}: {fault.what}", allowed=fault.allowed)
+
+
+def _scaled(row: Row) -> Mapping[str, float]:
+    whole = sum(row.values())
+    return MappingProxyType({act: share / whole for act, share in row.items()})
