@@ -304,9 +304,9 @@ async def test_a_late_reply_is_a_time_out_within_its_time(rigged: Rigged, name: 
         if name != "command-once":  # every turn starts Python there, which takes part of the time
             await session.say("turn")
         start = time.monotonic()
-        fault = await _failing(session.say("wait 4"))
+        fault = await _failing(session.say("wait 20"))
         assert (type(fault), fault.reason) == (Unanswered, "timeout")
-        assert time.monotonic() - start < 3.8
+        assert time.monotonic() - start < 18
         await session.close()
 
 

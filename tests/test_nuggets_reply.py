@@ -193,10 +193,10 @@ def test_no_reply_makes_the_reader_fail(reply: str, finish: str) -> None:
 
 def test_hostile_replies_take_bounded_time() -> None:
     text = "a" * 60_000 + " a" * 30_000
-    began = time.perf_counter()
+    began = time.process_time()
     read([claim("a" * length) for length in range(1, 1001)], text)
     read([claim("a")] * 1000, text)
-    assert time.perf_counter() - began < 20
+    assert time.process_time() - began < 20
 
 
 def test_the_prompt_names_every_act_and_shows_the_passage_whole_and_what_was_before() -> None:
