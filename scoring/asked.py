@@ -16,6 +16,7 @@ from scoring.swan.schema import Schema
 from scoring.swan.wan import Swan
 from scoring.swan.weighting import Weighting
 from topics.attributes import AttributeSet
+from topics.counting import counted
 from topics.gold import GoldTable
 from topics.topic import Topic
 
@@ -60,24 +61,17 @@ class Asked:
         orphans = sum(one.orphans for one in self.assessments)
         unknown = ", ".join(judgments.unknown)
         elsewhere = sum(len(one) for where, one in judgments.opinions.items() if where not in self.seen)
-        found = (
-            (
-                judgments.unplaced,
-                f"{judgments.unplaced} judgments are in no score: they are not about what their criterion scores.",
-            ),
-            (
-                elsewhere,
-                f"{elsewhere} judgments are in no score: they are about conversations that are not scored here.",
-            ),
-            (unknown, f"Judgments on {unknown} are in no score: the schema {schema.name!r} has no such criterion."),
-            (
-                judgments.refused,
-                f"{judgments.refused} judgments are in no score: the schema does not let their source score.",
-            ),
-            (orphans, f"{orphans} judgments are in no score: they are about words that are no nugget or turn here."),
+        unscored = (
+            (judgments.unplaced, "not about what their criterion scores"),
+            (elsewhere, "about conversations that are not scored here"),
+            (judgments.refused, "the schema does not let their source score"),
+            (orphans, "about words that are no nugget or turn here"),
         )
+        found = [f"{counted(n, 'judgment')} in no score: {why}." for n, why in unscored if n]
+        if unknown:
+            found.append(f"Judgments on {unknown} are in no score: the schema {schema.name!r} has no such criterion.")
         notes = nugget_notes(self.assessments, judgments)
-        return (*self._coverage(), *notes, *(note for applies, note in found if applies))
+        return (*self._coverage(), *notes, *found)
 
     def _coverage(self) -> tuple[str, ...]:
         """Which criteria the SWAN of each system covers; two over different ones do not compare."""

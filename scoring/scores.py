@@ -20,6 +20,7 @@ from scoring.summaries import SystemScores
 from scoring.swan.judged import Judgments
 from scoring.swan.schema import load_schema
 from scoring.table import FORMAT, ScoreRow, ScoreTable
+from topics.counting import counted
 from topics.errors import InputError
 from topics.gold import GoldTable
 from topics.topic import TopicSet
@@ -167,14 +168,20 @@ def _notes(
 ) -> tuple[str, ...]:
     found = (
         (gold is None, "No gold table: only usefulness is scored; R, GF and GFR need one."),
-        (unjudged, f"{unjudged} links lead to entities that the gold table does not judge; they count as nonrelevant."),
-        (unlabelled, f"{unlabelled} replies carry no label; they are in no %useful and no %recovery."),
-        (invalid, f"{invalid} trials are invalid: the infrastructure failed in every attempt; they are in no figure."),
-        (missing, f"{missing} planned trials are not played yet; they are in no figure."),
+        (
+            unjudged,
+            f"{counted(unjudged, 'link')} to entities that the gold table does not judge: they count as nonrelevant.",
+        ),
+        (unlabelled, f"{counted(unlabelled, 'reply')} without a label: in no %useful and no %recovery."),
+        (
+            invalid,
+            f"{counted(invalid, 'invalid trial')}, which the infrastructure failed in every attempt: in no figure.",
+        ),
+        (missing, f"{counted(missing, 'planned trial')} not played yet: in no figure."),
         (
             not_asked,
-            f"{not_asked} conversations ended well before the protocol's last turn, completed or left by their user: "
-            "turns that were not asked are in no %-measure.",
+            f"{counted(not_asked, 'conversation')} ended well before the protocol's last turn, completed or left by "
+            "the user: turns that were not asked are in no %-measure.",
         ),
     )
     return tuple(note for applies, note in found if applies)

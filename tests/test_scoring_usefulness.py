@@ -149,7 +149,7 @@ def test_turns_that_a_satisfied_user_did_not_take_are_in_no_share() -> None:
     assert one(found, "ave%useful").value == pytest.approx((1 + 1 + 1 / 2 + 0) / 4)
     assert (one(found, "%recovery").value, one(found, "%recovery").n) == (1 / 2, 2)
     assert any("2 conversations ended well" in note for note in found.notes)
-    assert not any("no label" in note for note in found.notes)
+    assert not any("without a label" in note for note in found.notes)
 
 
 def test_a_user_who_leaves_after_a_useless_answer_gave_no_chance_to_recover() -> None:
@@ -165,7 +165,7 @@ def test_a_reply_without_a_label_is_neither_useful_nor_useless() -> None:
     second = one(found, "%useful", turn=2)
     assert (second.value, second.n) == (1.0, 1)
     assert one(found, "%recovery").n == 0
-    assert "4 replies carry no label" in " ".join(found.notes)
+    assert "4 replies without a label" in " ".join(found.notes)
 
 
 @pytest.mark.parametrize(

@@ -312,7 +312,7 @@ def test_agreement_is_told_after_an_import_with_its_n(tmp_path: Path, annotate: 
 @pytest.mark.parametrize(
     ("about", "criterion", "said"),
     [
-        ({}, "Fluency", "1 judgments are in no score: they are not about what their criterion scores"),
+        ({}, "Fluency", "1 judgment in no score: not about what their criterion scores"),
         ({"trial": TRIAL, "attempt": 1}, "Fluency", "they are not about what their criterion scores"),
         ({"system": "B", "topic": "M002"}, "Fluency", "they are not about what their criterion scores"),
         ({"trial": TRIAL, "attempt": 1, "turn": 1}, "Adaptability", "they are not about what their criterion scores"),

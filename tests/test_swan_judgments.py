@@ -57,6 +57,14 @@ def test_two_layers_that_agree_are_no_dispute() -> None:
     assert told([layer(1.0), layer(1.0, author="ben", at="2026-02-01")]) == [(1.0, "human ben 1", False)]
 
 
+def test_who_revises_a_judgment_disputes_nothing() -> None:
+    first, revised = layer(0.0), layer(1.0, at="2026-03-01")
+    assert told([first, revised]) == told([revised, first]) == [(1.0, "human anna 1", False)]
+    ben = layer(1.0, author="ben", at="2026-02-01")
+    assert told([first, ben]) == [(1.0, "human ben 1", True)]
+    assert told([first, ben, revised]) == [(1.0, "human anna 1", False)]
+
+
 def test_an_author_can_be_put_first() -> None:
     layers = [layer(0.0), layer(1.0, author="ben", at="2026-02-01")]
     assert told(layers, "human:anna,human") == [(0.0, "human anna 1", True)]

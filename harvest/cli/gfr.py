@@ -14,7 +14,8 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from harvest.cli.resampling import NumberRange, resampling_options
+from harvest.cli.number import NumberRange
+from harvest.cli.resampling import resampling_options
 from harvest.tables.figures import interval_notes, shown_with_interval
 from harvest.terminal import shown
 from scoring.notation import parse

@@ -9,6 +9,7 @@ from typing import Any
 import click
 from rich.console import Console
 
+from harvest.cli.resampling import LEVEL
 from harvest.studies.group_comparison import compare_groups, grouped_systems
 from harvest.tables.group_figures import FORMAT, group_rows, group_tables, legend
 from recordings.run_folder import read
@@ -21,9 +22,7 @@ __all__ = ["command"]
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path(path_type=Path))
 @click.option("--measure", "-m", "wanted", multiple=True, metavar="MEASURE", help="These [%useful S1, ave%useful, …].")
 @click.option("--base", metavar="GROUP", help="The group the others are set beside [the audit's first].")
-@click.option(
-    "--level", type=click.FloatRange(0.5, 0.9999), help="Of the intervals; a p of at most 1 - level counts [0.95]."
-)
+@click.option("--level", type=LEVEL, help="Of the intervals; a p of at most 1 - level counts [0.95].")
 @click.option("--replications", type=click.IntRange(100, 1_000_000), help="Bootstrap replications [2000].")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of resampling.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from harvest.cli.number import NumberRange
 from harvest.terminal import shown
 from topics.errors import InputError
 
@@ -29,7 +30,7 @@ __all__ = ["command"]
 @click.option("--screenshot", metavar="FILE.png", type=click.Path(path_type=Path), help="A picture, parts outlined.")
 @click.option("--message", metavar="TEXT", default="Hello", show_default=True, help="What is said, once.")
 @click.option("--login", metavar="FILE", type=click.Path(path_type=Path), help="A log-in that `harvest login` kept.")
-@click.option("--timeout", metavar="SECONDS", type=click.FloatRange(1, 3600), default=120.0, show_default=True)
+@click.option("--timeout", metavar="SECONDS", type=NumberRange(1, 3600), default=120.0, show_default=True)
 @click.option("--headed", is_flag=True, help="Show the browser's window.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 def command(

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import click
 
-__all__ = ["LEVEL", "NumberRange", "resampling_options"]
+from harvest.cli.number import NumberRange
+
+__all__ = ["LEVEL", "resampling_options"]
 
 _Command = TypeVar("_Command", bound=Callable[..., object])
-
-
-class NumberRange(click.FloatRange):
-    """As click's, which lets NaN through: it is not outside any range."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        number = float(super().convert(value, param, ctx))
-        if math.isnan(number):
-            self.fail(f"{value!r} is no number", param, ctx)
-        return number
 
 
 LEVEL = NumberRange(0.5, 0.9999)

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from harvest.audits.threshold import Threshold
+from harvest.cli.number import NumberRange
 from harvest.studies.bounds import bounded, missed
 from harvest.studies.scorecard import gathered, score_material, scores_document, write_scores
 from harvest.tables.report import print_scored
@@ -50,7 +51,7 @@ def _pairs(context: click.Context, parameter: click.Parameter, values: tuple[str
 @click.option("--nuggets", metavar="NAME", help="Whose nuggets SWAN scores, by the name of a layer [the rules'].")
 @click.option("--patience", type=click.IntRange(1), metavar="L", help="L: words a user reads at most [1250].")
 @click.option("--gain", multiple=True, callback=_pairs, metavar="L1=0.5", help="Gain of a grade; may be repeated.")
-@click.option("--alpha", type=click.FloatRange(0, 1), help="Weight of R in GFR(C) [0.5].")
+@click.option("--alpha", type=NumberRange(0, 1), help="Weight of R in GFR(C) [0.5].")
 @click.option("--weight", multiple=True, callback=_pairs, metavar="SET=1", help="Weight of an attribute set in GF.")
 @click.option("--ordinal", type=click.Choice(["RNOD", "NMD"]), help="Divergence of ordinal attribute sets [RNOD].")
 @click.option(
@@ -59,7 +60,7 @@ def _pairs(context: click.Context, parameter: click.Parameter, values: tuple[str
 @click.option(
     "--turn-weight", type=click.Choice(["one", "largest-pw"]), help="PW(S), the weight of a turn in GF [one]."
 )
-@click.option("--level", type=click.FloatRange(0, 1, min_open=True, max_open=True), help="Of the intervals [0.95].")
+@click.option("--level", type=NumberRange(0, 1, min_open=True, max_open=True), help="Of the intervals [0.95].")
 @click.option("--resample", type=click.Choice(["topics", "topics+trials"]), help="What the bootstrap draws [topics].")
 @click.option(
     "--shares", type=click.Choice(["wilson", "bootstrap"]), help="Intervals of %-measures over trials [wilson]."

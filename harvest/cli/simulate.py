@@ -13,6 +13,8 @@ from rich.console import Console
 
 from harvest.cli.findings import command as findings_command
 from harvest.cli.groups import command as groups_command
+from harvest.cli.number import NumberRange
+from harvest.cli.resampling import LEVEL
 from harvest.studies.fitted_users import STOP_MODELS, Answers, fit_user, foresight
 from harvest.tables.simulation_figures import FORMAT, check_json, check_tables, fit_tables, foresight_json
 from recordings.acts.dialogue import Dialogue
@@ -57,7 +59,7 @@ command.add_command(groups_command)
 )
 @click.option(
     "--weight",
-    type=click.FloatRange(0, 1000, min_open=True),
+    type=NumberRange(0, 1000, min_open=True),
     default=0.5,
     show_default=True,
     help="Of additive smoothing.",
@@ -70,7 +72,7 @@ command.add_command(groups_command)
     help="What makes the user leave: the table, or a stop model.",
 )
 @click.option("--folds", type=click.IntRange(2, 1000), default=10, show_default=True, help="Of cross-validation.")
-@click.option("--level", type=click.FloatRange(0.5, 0.9999), default=0.95, show_default=True, help="Of the intervals.")
+@click.option("--level", type=LEVEL, default=0.95, show_default=True, help="Of the intervals.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of folds and resampling.")
 @click.option("--intents", type=click.Choice(["top", "sub"]), default="top", show_default=True, help="Of IARD.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
@@ -151,7 +153,7 @@ def fit_command(
 )
 @click.option("--splits", type=click.IntRange(20, 10**5), default=200, show_default=True, help="Random halves.")
 @click.option("--folds", type=click.IntRange(2, 1000), default=10, show_default=True, help="Of cross-validation.")
-@click.option("--level", type=click.FloatRange(0.5, 0.9999), default=0.95, show_default=True, help="Of the intervals.")
+@click.option("--level", type=LEVEL, default=0.95, show_default=True, help="Of the intervals.")
 @click.option(
     "--replications", type=click.IntRange(100, 10**6), default=2000, show_default=True, help="Of the bootstrap."
 )

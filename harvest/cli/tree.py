@@ -14,6 +14,8 @@ import click
 from rich.console import Console
 from rich.text import Text
 
+from harvest.cli.number import NumberRange
+from harvest.cli.resampling import LEVEL
 from harvest.studies.merge_keys import merging_named
 from harvest.studies.scorecard import gathered
 from harvest.studies.tree_scores import tree_scores, trial_values
@@ -47,12 +49,10 @@ _FORMATS = ("terminal", "text", "json", "graphml", "dot", "mermaid", "svg")
 @click.option(
     "--interval", type=click.Choice(["wilson", "jeffreys"]), default="wilson", show_default=True, help="Kind."
 )
-@click.option("--level", type=float, default=0.95, show_default=True, help="Of the intervals.")
+@click.option("--level", type=LEVEL, default=0.95, show_default=True, help="Of the intervals.")
 @click.option("--score", "measure", metavar="MEASURE", help="Lay a score over it: R, GF(SET), SWAN, …")
 @click.option("--width", type=click.IntRange(40, 1000), help="Columns [the terminal's; text: 80; svg: 120, 8 px each].")
-@click.option(
-    "--least", type=click.FloatRange(0, 1), metavar="P", help="svg: fold ways of fewer trials than this share."
-)
+@click.option("--least", type=NumberRange(0, 1), metavar="P", help="svg: fold ways of fewer trials than this share.")
 @click.option("--most", type=click.IntRange(1, 1000), metavar="N", help="svg: branches of a turn; fold the rest [12].")
 def command(
     run: Path,

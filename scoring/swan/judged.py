@@ -74,8 +74,9 @@ class Precedence:
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """The judgment that counts. value: a score in [0, 1], or None for "does not apply". disputed: a source that could
-    have been used gave another value. rank: its place in the precedence.
+    """The judgment that counts. value: a score in [0, 1], or None for "does not apply". disputed: another source that
+    could have been used gave another value; who revises a judgment of one's own disputes nothing. rank: its place in
+    the precedence.
     """
 
     value: float | None
@@ -126,8 +127,8 @@ class Judgments:
         chosen = precedence or Precedence()
         layers = tuple(layers)
         criteria = {one.name: one for one in schema}
-        opinions: dict[tuple[str, int], dict[Key, Opinion]] = {}
-        sets: dict[SetKey, Opinion] = {}
+        opinions: dict[tuple[str, int], dict[Key, _Given]] = {}
+        sets: dict[SetKey, _Given] = {}
         nuggets = _nuggets(layers, chosen)
         refused, unplaced, unknown = 0, 0, set[str]()
         for rank, layer in _ranked(layers, chosen):
@@ -147,15 +148,16 @@ class Judgments:
                 value = _score(judgment, place)
                 if target is not None and criterion.level != "set":
                     here = opinions.setdefault((target.trial, target.attempt), {})
-                    key = (target, judgment.criterion)
-                    here[key] = _opinion(value, by, here.get(key), rank)
+                    _give(here.setdefault((target, judgment.criterion), {}), value, by, rank)
                 match judgment.about:
                     case {"system": str(system), "topic": str(topic)} if criterion.level == "set":
                         about = (system, topic, judgment.criterion)
-                        sets[about] = _opinion(value, by, sets.get(about), rank)
+                        _give(sets.setdefault(about, {}), value, by, rank)
                     case _:
                         unplaced += target is None or criterion.level == "set"
-        return Judgments(chosen, opinions, sets, nuggets, refused, tuple(sorted(unknown)), unplaced)
+        counted = {trial: {key: _opinion(given) for key, given in here.items()} for trial, here in opinions.items()}
+        of_sets = {key: _opinion(given) for key, given in sets.items()}
+        return Judgments(chosen, counted, of_sets, nuggets, refused, tuple(sorted(unknown)), unplaced)
 
     def lacks(self, trial: str, attempt: int, exchanged: Iterable[Passage]) -> bool:
         """Whether the precedence names nuggets, and no layer has them for these words: then nothing of the conversation
@@ -341,5 +343,15 @@ def _score(judgment: Judgment, place: Place) -> float | None:
     return float(value)
 
 
-def _opinion(value: float | None, by: Source, before: Opinion | None, rank: int) -> Opinion:
-    return Opinion(value, by, before is not None and (before.disputed or before.value != value), rank)
+_Given = dict[tuple[str, str], tuple[float | None, Source, int]]
+"""By kind and author, the last value of each; whoever counts most stands last."""
+
+
+def _give(given: _Given, value: float | None, by: Source, rank: int) -> None:
+    given.pop((by.kind, by.author), None)
+    given[by.kind, by.author] = value, by, rank
+
+
+def _opinion(given: _Given) -> Opinion:
+    value, by, rank = list(given.values())[-1]
+    return Opinion(value, by, any(other != value for other, _, _ in given.values()), rank)

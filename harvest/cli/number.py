@@ -1,0 +1,20 @@
+"""A number as an option of a command."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import click
+
+__all__ = ["NumberRange"]
+
+
+class NumberRange(click.FloatRange):
+    """As click's, which lets NaN through: it is not outside any range."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        number = float(super().convert(value, param, ctx))
+        if math.isnan(number):
+            self.fail(f"{value!r} is no number", param, ctx)
+        return number
