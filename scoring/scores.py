@@ -175,7 +175,8 @@ def _notes(
         (unlabelled, f"{counted(unlabelled, 'reply')} without a label: in no %useful and no %recovery."),
         (
             invalid,
-            f"{counted(invalid, 'invalid trial')}, which the infrastructure failed in every attempt: in no figure.",
+            f"{counted(invalid, 'invalid trial')}, failed by the infrastructure or interrupted in every attempt: "
+            "in no figure.",
         ),
         (missing, f"{counted(missing, 'planned trial')} not played yet: in no figure."),
         (

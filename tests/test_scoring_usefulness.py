@@ -115,6 +115,7 @@ def test_labels_of_a_conversation() -> None:
     assert labels(spoken, 1) == ("x",)
     unanswered = replace(spoken, turns=(*spoken.turns[:1], replace(spoken.turns[1], reply=None, route=None)))
     assert labels(unanswered, 2) == ("x", "-")
+    assert labels(replace(unanswered, outcome=Outcome("completed", "import")), 2) == ("x", "·")
 
 
 @pytest.mark.parametrize(

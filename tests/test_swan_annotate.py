@@ -313,13 +313,13 @@ def test_agreement_is_told_after_an_import_with_its_n(tmp_path: Path, annotate: 
     ("about", "criterion", "said"),
     [
         ({}, "Fluency", "1 judgment in no score: not about what their criterion scores"),
-        ({"trial": TRIAL, "attempt": 1}, "Fluency", "they are not about what their criterion scores"),
-        ({"system": "B", "topic": "M002"}, "Fluency", "they are not about what their criterion scores"),
-        ({"trial": TRIAL, "attempt": 1, "turn": 1}, "Adaptability", "they are not about what their criterion scores"),
+        ({"trial": TRIAL, "attempt": 1}, "Fluency", "not about what their criterion scores"),
+        ({"system": "B", "topic": "M002"}, "Fluency", "not about what their criterion scores"),
+        ({"trial": TRIAL, "attempt": 1, "turn": 1}, "Adaptability", "not about what their criterion scores"),
         (
             {"trial": "ffff", "attempt": 1, "turn": 1},
             "Fluency",
-            "they are about conversations that are not scored here",
+            "about conversations that are not scored here",
         ),
         ({"trial": TRIAL, "attempt": 1, "turn": 1, "speaker": "user"}, "Fluency", "no nugget or turn here"),
         ({"trial": TRIAL, "attempt": 1, "turn": 1}, "Beauty", "Judgments on Beauty are in no score"),

@@ -61,11 +61,14 @@ class Share:
 
 
 def labels(conversation: Conversation, turns: int) -> tuple[str, ...]:
-    """(turns,) `o`, `x`, `-` for a turn that a breakdown prevented, `·` for one not asked, `?` for no label."""
+    """(turns,) `o`, `x`, `-` for a turn that a breakdown prevented, `·` for one not asked, `?` for no label.
+
+    What a user said last and nobody answered, in a recording that ended well, is taken as not asked.
+    """
     found = [NOT_ASKED if _ended_well(conversation) else "-"] * turns
     for turn in conversation.turns:
-        if turn.number <= turns:
-            found[turn.number - 1] = "-" if turn.reply is None else turn.label or UNLABELLED
+        if turn.number <= turns and turn.reply is not None:
+            found[turn.number - 1] = turn.label or UNLABELLED
     return tuple(found)
 
 
