@@ -8,6 +8,7 @@ stand as themselves, because lines end at the byte 0x0A and nowhere else.
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 from os import PathLike
@@ -45,17 +46,49 @@ def _no_constant(name: str) -> float:
     raise ValueError(f"{name} is not a number in JSON")
 
 
-def parsed(data: bytes, place: Place) -> Json:
-    """The value in `data`. Raises RunError, naming the place, where it is no JSON."""
+def parsed(data: bytes, place: Place, *, unique: bool = False) -> Json:
+    """The value in `data`. Raises RunError, naming the place, where it is no JSON.
+
+    unique: refuse a mapping with the same key twice, of which JSON would keep the last: for files that people made.
+    """
     try:
-        return json.loads(data.decode(), parse_constant=_no_constant)
+        pairs = _each_once if unique else None
+        return json.loads(data.decode(), parse_constant=_no_constant, object_pairs_hook=pairs)
     except UnicodeDecodeError as fault:
         raise RunError(f"byte 0x{data[fault.start]:02x} is not UTF-8", place=place) from None
     except json.JSONDecodeError as fault:
         at = Place(place.path, place.line + fault.lineno - 1 if place.line else fault.lineno, fault.colno)
         raise RunError(f"not valid JSON: {fault.msg}", place=at) from None
+    except _TwiceError as fault:
+        raise RunError(
+            f"the key {fault.key!r} stands twice", place=_second(data.decode(), fault.key, place), advice="rename one"
+        ) from None
     except (ValueError, RecursionError) as fault:
         raise RunError(f"not valid JSON: {fault}", place=place) from None
+
+
+class _TwiceError(Exception):
+    def __init__(self, key: str) -> None:
+        super().__init__(key)
+        self.key = key
+
+
+def _each_once(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    found: dict[str, Json] = {}
+    for key, value in pairs:
+        if key in found:
+            raise _TwiceError(key)
+        found[key] = value
+    return found
+
+
+def _second(text: str, key: str, place: Place) -> Place:
+    """Where the key stands for the second time, if it stands twice in all; else the file, since it may be either."""
+    seen = [found.start() for found in re.finditer(f"{re.escape(json.dumps(key, ensure_ascii=False))}\\s*:", text)]
+    if len(seen) != 2 or place.line:
+        return place
+    before = text[: seen[1]]
+    return Place(place.path, before.count("\n") + 1, len(before) - before.rfind("\n"))
 
 
 def read_bytes(path: str | PathLike[str]) -> bytes:
@@ -66,6 +99,11 @@ def read_bytes(path: str | PathLike[str]) -> bytes:
     except FileNotFoundError:
         raise InputError("no such file", place=place, advice=missing_advice(path)) from None
     except OSError as fault:
+        if fault.errno == errno.ENAMETOOLONG:
+            raise InputError(
+                f"{place.path[:40]!r}… is a text of {len(place.path):,} characters, and no path of a file",
+                advice="give the path of a file that holds it",
+            ) from None
         raise InputError(f"cannot be read: {fault.strerror}", place=place) from None
 
 

@@ -17,7 +17,9 @@ import pytest
 from recorded_run import record
 
 from harvest.cli import main
+from harvest.cli.tree import folded
 from harvest.studies.merge_keys import merging_named
+from harvest.tables.tree_figures import tree_figures
 from recordings.run_folder import read
 from recordings.trees.document import read_trees
 from recordings.trees.entity_names import entity_names
@@ -34,6 +36,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "format": "harvest-audit/1",
         "name": "part of the demo",
         "topics": "fairweb-45",
+        "gold": "parrot",
         "only": ["M001", "M002", "R001"],
         "protocol": "fairweb-two-round",
         "trials": 8,
@@ -148,6 +151,24 @@ def test_diagrams_come_with_shares_and_intervals(run: Path, capsys: pytest.Captu
     dot = _tree(capsys, str(run), "--format", "dot")
     assert dot.startswith("digraph harvest {")
     assert 't0n0 -> t0n1 [label="24/24 100% [86, 100]"]' in dot
+
+
+@pytest.mark.parametrize("form", ["dot", "mermaid"])
+def test_diagrams_say_what_no_trial_did_which_intervals_they_have_and_why_turns_are_one_branch(
+    run: Path, capsys: pytest.CaptureFixture[str], form: str
+) -> None:
+    text = _tree(
+        capsys, str(run), "--system", "B", "--format", form, "--interval", "jeffreys", "--score", "GF(RATINGS)"
+    )
+    text = re.sub(r"#(\d+);", lambda found: chr(int(found[1])), text).replace("\\n", " ").replace("<br/>", " ")
+    trees, _ = folded(read(run), system="B")
+    told = [said for said in tree_figures(trees[0]).unseen() if said]
+    assert told
+    assert [said for said in told if f"? {said}" not in text] == []
+    assert text.count("95% interval in percent (Jeffreys)") == 1
+    assert text.count("system turns are one branch by label (1): a rule gave the answers the same label") == 1
+    assert re.search(r"S o \(\d+\+? texts\)", text)
+    assert re.search(r", GF\(RATINGS\) \.\d{4} n=\d+", text)
 
 
 @pytest.mark.parametrize(
@@ -293,6 +314,21 @@ def test_a_note_says_which_turns_go_by_recorded_acts_and_which_by_rules() -> Non
     assert _acts([mixed], "user=act, system=exact") == [said]
     assert _acts([one], "act") == _acts([mixed], "exact") == _acts([mixed], "user=state,system=act") == []
     assert [merging_named("act").user.function(turn) for turn in mixed.turns][1] == "insist"
+
+
+def test_another_branch_is_told_where_trials_parted_and_the_legend_says_so(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trees, _ = folded(read(run), system="B")
+    told = tree_figures(trees[0]).unseen()
+    for node in range(len(trees[0])):
+        parted = trees[0].branches[node] + (trees[0].stops[node] > 0) > 1
+        assert bool(told[node]) == bool(parted)
+    ended = [node for node in range(len(told)) if told[node] and trees[0].branches[node] == 1]
+    assert len(ended) == 1  # after S x, some end and the others go on one way
+    text = _tree(capsys, str(run), "--system", "B", "--format", "text", "--width", "200")
+    assert text.count("? another branch: about") == sum(map(bool, told))
+    assert "told only where trials parted: where all went one way, the interval of that way tells it" in text
 
 
 def test_a_single_trial_claims_nothing_about_other_branches(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

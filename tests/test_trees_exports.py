@@ -56,6 +56,12 @@ def test_a_file_of_trees_of_trials_without_names_is_read_back(tmp_path: Path) ->
     assert found.ends.tolist() == tree.ends.tolist()
 
 
+def test_a_text_in_place_of_a_path_is_told_apart_in_a_few_words() -> None:
+    with pytest.raises(InputError, match=r"is a text of .* characters, and no path of a file") as caught:
+        read_trees(document(trees_as_json([_tree()] * 20)).decode())
+    assert len(str(caught.value)) < 300
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -136,6 +142,19 @@ def test_nothing_a_system_says_is_anything_but_a_label_in_mermaid() -> None:
     assert lines[-1] == "  end"
     decoded = re.sub(r"#(\d+);", lambda found: chr(int(found[1])), lines[4])
     assert printable(HOSTILE) in decoded
+
+
+def test_notes_and_the_legend_are_labels_too_in_mermaid_and_dot() -> None:
+    tree = tree_of([conversation([("hello", HOSTILE)])])
+    notes, legend = [["", HOSTILE, ""]], [HOSTILE, "the end"]
+    flow = mermaid([tree], notes=notes, legend=legend).splitlines()
+    label = r'"(?:[^"\[\]<>|`%&\\]|<br/>)*"'
+    assert re.fullmatch(rf"  legend\[{label}\]", flow[-1])
+    assert re.fullmatch(rf"    t0n1\(\[{label}\]\)", flow[3])
+    assert flow[3].count("<br/>#63; ") == 1
+    text = dot([tree], notes=notes, legend=legend)
+    assert "script" not in re.sub(r'"(?:[^"\\]|\\.)*"', '""', text)
+    assert text.count("the end") == 1
 
 
 def test_nothing_a_system_says_is_anything_but_a_label_in_dot() -> None:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import re
 import shutil
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from playwright.sync_api import Browser, sync_playwright
 from tree_examples import conversation, recordings, tree_of
 
@@ -117,11 +120,11 @@ def test_no_line_is_empty_so_that_a_page_of_markdown_takes_it_for_one_block() ->
 
 
 def test_rules_for_dark_screens_touch_nothing_outside_the_picture() -> None:
-    inside = re.fullmatch(r"@media screen and \(prefers-color-scheme:dark\)\{(.*)\}", STYLE)
+    inside = re.fullmatch(r"(.*)@media screen and \(prefers-color-scheme:dark\)\{(.*)\}", STYLE)
     assert inside is not None
-    rules = re.findall(r"([^{}]+)\{[^{}]*\}", inside[1])
+    rules = re.findall(r"([^{}]+)\{[^{}]*\}", inside[1] + inside[2])
     assert len(rules) > 8
-    assert all(rule.startswith(".harvest-tree .") for rule in rules)
+    assert all(rule == ".harvest-tree" or rule.startswith(".harvest-tree .") for rule in rules)
     assert " id=" not in drawn(labelled())
 
 
@@ -201,6 +204,47 @@ def test_ways_of_few_trials_are_folded_where_they_begin() -> None:
     assert f"+ {30 - len(kept)} others, together {100 * rest / 465:.0f}% {rest}/465" in said
     everything = words(drawn(wide(30), least=0.5))
     assert "+ 30 branches, together 100% 465/465" in everything
+    legend = " ".join(everything)
+    assert "What is counted after “+” is folded: at most 12 branches of a turn are drawn" in legend
+    assert "turns that less than 50% of a tree's trials came to are not; ends are drawn always." in legend
+
+
+def test_one_folded_branch_is_no_several() -> None:
+    said = words(drawn(labelled(), most=1))
+    assert "+ 1 other, 20% 8/40" in said
+    assert any("at most 1 branch of a turn is drawn" in one for one in said)
+    assert "+ 1 branch, 100% 40/40" in words(drawn(labelled(), least=1.5))
+
+
+def test_what_no_trial_did_stands_where_every_branch_is_folded() -> None:
+    said = words(drawn(wide(30), least=0.5))
+    assert "+ 30 branches, together 100% 465/465" in said
+    assert sum(one.startswith("another branch: about") for one in said) == 1
+
+
+def test_ends_are_drawn_however_few_trials_are_drawn() -> None:
+    said = words(drawn(labelled(), least=0.9))
+    assert "+ 2 branches, together 100% 40/40" in said
+    ended = words(
+        drawn(
+            tree_of(
+                [conversation([("a", "b")], 1), *(conversation([("a", "b"), ("c", "d")], i) for i in range(2, 41))]
+            ),
+            least=0.5,
+        )
+    )
+    assert "1/40" in ended
+    assert "completed" in ended
+
+
+def test_a_box_says_of_how_many_trials_its_mean_is_where_not_all_have_one() -> None:
+    tree = labelled()
+    values = {trial.key: 0.5 for trial in tree.trials if trial.key.trial % 5 and trial.key.trial % 3}
+    (plate,), said = plates([tree_figures(tree, scores=tree_scores(tree, parse("GF(RATINGS)"), values))])
+    assert plate.notes[0] == f"mean .5000 n={len(values)}"
+    (broken_off,) = (node for node in range(1, len(tree)) if tree.stops[node] == 8)
+    assert plate.notes[broken_off] == "no mean n=0"
+    assert any("and have one, and n, how many these are, where not all have one." in one for one in said)
 
 
 @given(recordings())
@@ -268,6 +312,26 @@ def test_lines_fit_their_room_and_lose_nothing_but_the_end(text: str, most: floa
     whole = "".join(lines).replace(" ", "")
     assert text.replace(" ", "").startswith(whole.removesuffix("…"))
     assert room(fitted(text, most, 13), 13) <= most or len(fitted(text, most, 13)) <= 1
+    assert all(lines) or lines == ("",)
+
+
+@given(st.text("aM+ -…", max_size=40), st.floats(5, 300), st.integers(1, 5))
+def test_no_line_is_empty_or_broken_where_a_letter_would_be_lost(text: str, most: float, lines: int) -> None:
+    text = " ".join(text.split())
+    found = broken(text, most, 13, lines)
+    assert len(found) <= lines
+    assert all(found) or found == ("",)
+    if not found[-1].endswith("…"):
+        assert "".join(found).replace(" ", "") == text.replace(" ", "")
+
+
+def test_acts_are_broken_where_they_are_joined_and_not_within_a_word() -> None:
+    said = "F+OTHER+F+ACTION-DIRECTIVE+OPEN-OPTION"
+    found = broken(said, room("F+OTHER+F+ACTION-DI", 13), 13, 3)
+    assert found == ("F+OTHER+F+", "ACTION-DIRECTIVE+", "OPEN-OPTION")
+    narrow = broken(said, room("F+OTHER+F+AC", 13), 13, 9)
+    assert narrow == ("F+OTHER+F+", "ACTION-", "DIRECTIVE+", "OPEN-OPTION")
+    assert broken("C++ is a language", room("C++", 13), 13, 9)[0] == "C++"
 
 
 # What a browser makes of it.
@@ -343,7 +407,33 @@ def test_it_is_light_dark_or_paper_as_the_page_is_and_scrolls_where_it_would_be_
         page.emulate_media(media=media)  # type: ignore[arg-type]
         assert page.evaluate(ground) == colour
         width = float(ET.fromstring(svg).get("width", "0"))
-        assert page.evaluate("document.querySelector('svg').getBoundingClientRect().width") >= 0.61 * width
+        assert page.evaluate("document.querySelector('svg').getBoundingClientRect().width") >= 0.76 * width
+        page.close()
+
+
+_PIXELS = """async ([shot, places]) => {
+  const image = new Image();
+  image.src = shot;
+  await image.decode();
+  const canvas = document.createElement('canvas');
+  canvas.width = image.width;
+  canvas.height = image.height;
+  const ink = canvas.getContext('2d');
+  ink.drawImage(image, 0, 0);
+  return places.map(([x, y]) => [...ink.getImageData(x, y, 1, 1).data].slice(0, 3));
+}"""
+
+
+def test_what_stands_around_a_picture_that_is_the_whole_page_is_as_light_or_dark_as_the_picture(
+    browser: Browser, tmp_path: Path
+) -> None:
+    (tmp_path / "tree.svg").write_text(drawn(tree_of([conversation([("a", "b")], 1)])), encoding="utf-8")
+    for scheme, colour in (("light", (255, 255, 255)), ("dark", (13, 17, 23))):
+        page = browser.new_page(color_scheme=scheme, viewport={"width": 500, "height": 900})  # type: ignore[arg-type]
+        page.goto((tmp_path / "tree.svg").as_uri())
+        shot = f"data:image/png;base64,{base64.b64encode(page.screenshot()).decode()}"
+        page.goto("about:blank")
+        assert page.evaluate(_PIXELS, [shot, [[5, 5], [250, 890], [495, 890]]]) == [list(colour)] * 3
         page.close()
 
 

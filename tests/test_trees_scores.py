@@ -6,6 +6,7 @@ import json
 import math
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,9 +14,12 @@ import pytest
 from harvest.cli.tree import folded
 from harvest.studies.scorecard import gathered
 from harvest.studies.tree_scores import tree_scores, trial_values
+from harvest.tables.tree_figures import tree_figures
+from harvest.tables.tree_words import legend
 from recordings.run_folder import Run, read
 from scoring.notation import parse
 from topics.errors import InputError
+from topics.library import load_gold
 
 
 def harvest(*words: str) -> subprocess.CompletedProcess[str]:
@@ -56,6 +60,64 @@ def test_trials_without_a_value_are_counted_and_left_out(run: Run) -> None:
     assert any(math.isnan(mean) for mean in scores.parts.mean)
 
 
+def test_the_n_of_a_mean_stands_where_not_all_trials_of_a_branch_have_a_value(run: Run) -> None:
+    (tree,), _ = folded(run, system="B", merge="label")
+    values = trial_values(gathered([run]), parse("GF(RATINGS)"))
+    figures = tree_figures(tree, scores=tree_scores(tree, parse("GF(RATINGS)"), values))
+    assert figures.scores is not None
+    known = {key for key, value in values.items() if key.system == "B" and not math.isnan(value)}
+    for node in range(len(tree)):
+        mine = sum(tree.trials[i].key in known for i in tree.through(node))
+        assert figures.scores.counts[node] == mine
+        assert (f"n={mine}" in figures.branches()[node]) == (mine != tree.visits[node])
+    assert 0 < len(known) < tree.n
+    assert len({len(shown) for shown in (*figures.branches()[1:], *figures.stops()[1:])}) == 1
+    assert (
+        "GF(RATINGS) of those that have one, and n, how many these are, where not all have one" in legend([figures])[0]
+    )
+    assert f"n={len(known)}" in figures.captions()[0]
+    whole = tree_figures(tree, scores=tree_scores(tree, parse("R"), trial_values(gathered([run]), parse("R"))))
+    assert not any("n=" in shown for shown in whole.branches())
+    assert "and n" not in legend([whole])[0]
+
+
+def test_a_score_that_no_trial_has_is_said_to_have_no_value(run: Run) -> None:
+    (tree,), _ = folded(run, system="B", merge="label")
+    (said,) = tree_scores(tree, parse("R"), {}).sentences()
+    assert said == f"R: none of {tree.n} trials has a value"
+    one = tree_scores(tree, parse("R"), {tree.trials[0].key: 0.5}).sentences()
+    assert one[0].endswith("have none; its spread cannot be told from one")
+
+
+@pytest.mark.parametrize("measure", ["R", "GF(RATINGS)", "GF", "GFR"])
+def test_without_a_gold_table_a_score_that_needs_one_is_refused(run: Run, measure: str) -> None:
+    material = replace(gathered([run]), gold=None)
+    with pytest.raises(InputError, match="has no value here: the run has no gold table") as caught:
+        trial_values(material, parse(measure))
+    assert "--gold" in (caught.value.advice or "")
+    assert trial_values(material, parse("breakdown"))
+    judged = trial_values(material, parse(measure), gold=load_gold("parrot", material.topics))
+    assert any(not math.isnan(value) for value in judged.values())
+
+
+def test_a_score_without_a_value_anywhere_is_refused(run: Run) -> None:
+    with pytest.raises(InputError, match=r"WAN\(Fair_exposure\) has no value in any conversation"):
+        trial_values(replace(gathered([run]), gold=None), parse("WAN(Fair_exposure)"))
+
+
+def test_whose_nuggets_are_scored_can_be_said(run: Run) -> None:
+    rules = harvest("tree", str(run.path), "--system", "B", "--score", "SWAN", "--nuggets", "rules", "--format", "json")
+    assert rules.returncode == 0, rules.stderr
+    (tree,) = json.loads(rules.stdout)["trees"]
+    assert tree["scores"]["n"] > 0
+    nobody = harvest("tree", str(run.path), "--score", "SWAN", "--nuggets", "nobody")
+    assert nobody.returncode == 2
+    assert "there is no layer with nuggets of 'nobody'" in nobody.stderr
+    for words in (["--nuggets", "rules"], ["--nuggets", "rules", "--score", "R"]):
+        assert "--nuggets is for SWAN" in harvest("tree", str(run.path), *words).stderr
+    assert "--gold judges what a score is taken of" in harvest("tree", str(run.path), "--gold", "parrot").stderr
+
+
 def test_a_score_that_is_the_label_is_settled_by_the_turns_that_have_it(run: Run) -> None:
     (tree,), _ = folded(run, system="B", merge="label")
     values = {one.key: float(one.label(1) == "o") for one in run.finished}
@@ -81,7 +143,9 @@ def test_the_command_prints_it_in_80_columns_and_in_json(run: Run) -> None:
     assert len(tree["scores"]["nodes"]) == len(tree["statistics"]["nodes"])
     drawn = harvest("tree", str(run.path), "--system", "B", "--score", "R", "--format", "graphml")
     assert "score_mean" in drawn.stdout
-    assert tree["scores"]["nodes"][0]["mass"] == pytest.approx(1)
+    root = tree["scores"]["nodes"][0]
+    assert (root["mass"], root["n"]) == (1, tree["scores"]["n"])
+    assert root["mean"] == round(root["mean"], 12)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from textwrap import wrap
-from typing import Any
 
 import click
 from rich.console import Console
@@ -22,17 +21,19 @@ from harvest.studies.tree_scores import tree_scores, trial_values
 from harvest.tables.tree_figures import TreeFigures, tree_figures
 from harvest.tables.tree_words import legend, plates, sentences
 from harvest.terminal import shown
-from recordings.conversation import Conversation
+from recordings.conversation import Conversation, TrialKey
 from recordings.run_folder import Run, read
 from recordings.trees.builder import TreeBuilder
 from recordings.trees.document import FORMAT
 from recordings.trees.outline import OutlineLine, outline
 from recordings.trees.tree import ConversationTree
 from recordings.trees.wording import title
-from scoring.notation import parse
+from scoring.notation import Term, parse
 from scoring.stochastic.transitions import IntervalName
+from scoring.swan.judged import Precedence
 from topics.counting import counted
 from topics.errors import InputError, Place
+from topics.library import load_gold
 
 __all__ = ["command", "folded"]
 
@@ -51,8 +52,14 @@ _FORMATS = ("terminal", "text", "json", "graphml", "dot", "mermaid", "svg")
 )
 @click.option("--level", type=LEVEL, default=0.95, show_default=True, help="Of the intervals.")
 @click.option("--score", "measure", metavar="MEASURE", help="Lay a score over it: R, GF(SET), SWAN, …")
+@click.option(
+    "--gold", metavar="NAME|FILE.csv", help="With --score: judge by this gold table instead of the run's own."
+)
+@click.option(
+    "--nuggets", metavar="NAME", help="With --score SWAN: whose nuggets, by the name of a layer [the rules']."
+)
 @click.option("--width", type=click.IntRange(40, 1000), help="Columns [the terminal's; text: 80; svg: 120, 8 px each].")
-@click.option("--least", type=NumberRange(0, 1), metavar="P", help="svg: fold ways of fewer trials than this share.")
+@click.option("--least", type=NumberRange(0, 1), metavar="P", help="svg: fold turns of fewer trials than this share.")
 @click.option("--most", type=click.IntRange(1, 1000), metavar="N", help="svg: branches of a turn; fold the rest [12].")
 def command(
     run: Path,
@@ -63,6 +70,8 @@ def command(
     interval: IntervalName,
     level: float,
     measure: str | None,
+    gold: str | None,
+    nuggets: str | None,
     width: int | None,
     least: float | None,
     most: int | None,
@@ -79,11 +88,15 @@ def command(
     if form != "svg" and (least is not None or most is not None):
         raise InputError("--least and --most fold a picture", allowed="--format svg")
     term = parse(measure) if measure is not None else None
+    if term is None and gold is not None:
+        raise InputError("--gold judges what a score is taken of", advice="ask for one: --score R")
+    if nuggets is not None and (term is None or term.name not in ("SWAN", "WAN")):
+        raise InputError("--nuggets is for SWAN", advice="ask for it: --score SWAN")
     recorded = read(run)
     trees, left = folded(recorded, system=system, topic=topic, merge=merge)
     for sentence in (*recorded.damage, *left):
         click.echo(f"note: {shown(sentence, line=True)}", err=True)
-    values = trial_values(gathered([recorded]), term) if term is not None else {}
+    values = _values(recorded, term, gold, nuggets) if term is not None else {}
     figures = [
         tree_figures(tree, level=level, interval=interval, scores=tree_scores(tree, term, values) if term else None)
         for tree in trees
@@ -141,6 +154,12 @@ def folded(
             advice="`harvest show` says why they are invalid; `harvest run` with the same --out plays what is missing",
         )
     return trees, left
+
+
+def _values(run: Run, term: Term, gold: str | None, nuggets: str | None) -> dict[TrialKey, float]:
+    material = gathered([run])
+    table = load_gold(gold, material.topics) if gold is not None else None
+    return trial_values(material, term, gold=table, judges=Precedence(nuggets=nuggets or ""))
 
 
 def _tried(conversations: Sequence[Conversation]) -> str:
@@ -236,5 +255,7 @@ def _diagram(form: str, figures: Sequence[TreeFigures]) -> str:
     trees, said = [one.tree for one in figures], [sentences(one) for one in figures]
     if form == "graphml":
         return graphml(trees, [one.columns() for one in figures], said)
-    captions: list[Any] = [one.captions() for one in figures]
-    return (dot if form == "dot" else mermaid)(trees, captions, said=said)
+    captions, notes = [one.captions() for one in figures], [one.unseen() for one in figures]
+    return (dot if form == "dot" else mermaid)(
+        trees, captions, said=said, notes=notes, legend=_wrapped(legend(figures), 100)
+    )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from harvest.studies.scorecard import Material, score_material
 from recordings.conversation import TrialKey
@@ -18,36 +19,48 @@ from scoring.notation import Term
 from scoring.scores import SHIPPED
 from scoring.settings import Settings
 from scoring.stochastic.decomposition import Contributions, Spread, contributions, spread
+from scoring.stochastic.prefixes import gathered
+from scoring.swan.judged import Precedence
 from scoring.swan.schema import load_schema
 from topics.counting import counted
 from topics.errors import InputError
+from topics.gold import GoldTable
 
 __all__ = ["TreeScores", "tree_scores", "trial_values"]
 
 _SINGLE = ("R", "GF", "GFR", "SWAN", "WAN", "breakdown")
+_OF_GOLD = ("R", "GF", "GF_cum", "GFR")
+_DIGITS = 12  # decimals in JSON, as in a table of scores: the last bits of a sum differ between processors
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeScores:
-    """measure: as asked for. n: trials with a value, of `trials` folded. parts: by node. over: by turn."""
+    """measure: as asked for. n: trials with a value, of `trials` folded. parts: by node. over: by turn.
+    counts: (N,) the trials with a value that come through a node.
+    """
 
     measure: str
     n: int
     trials: int
     parts: Contributions
     over: Spread
+    counts: npt.NDArray[np.int64]
     tree: ConversationTree
 
     def means(self) -> tuple[str, ...]:
-        """(N,) the mean score of the trials that come through a node; spaces where none of them has a value."""
-        shown = ["" if math.isnan(mean) else f"{mean:.4f}".removeprefix("0") for mean in self.parts.mean.tolist()]
-        room = max(map(len, shown), default=0)
-        return tuple(text.rjust(room) for text in shown)
+        """(N,) the mean score of the trials that come through a node; "" where none of them has a value."""
+        return tuple("" if math.isnan(mean) else f"{mean:.4f}".removeprefix("0") for mean in self.parts.mean.tolist())
+
+    def partial(self) -> tuple[str, ...]:
+        """(N,) `n=75`, how many trials a mean is taken over, where not all that come through have a value; else ""."""
+        pairs = zip(self.counts.tolist(), self.tree.visits.tolist(), strict=True)
+        return tuple(f"n={count}" if count != visits else "" for count, visits in pairs)
 
     def columns(self) -> dict[str, Sequence[object]]:
         """Columns (N,) for the edges of a graph; NaN where no trial with a value comes through."""
         parts = self.parts
         return {
+            "score_n": self.counts.tolist(),
             "score_mean": parts.mean.tolist(),
             "score_contribution": parts.contribution.tolist(),
             "score_effect": parts.effect.tolist(),
@@ -55,15 +68,16 @@ class TreeScores:
 
     def sentences(self) -> tuple[str, ...]:
         """What there is to say of the score and its spread, for people."""
-        mean = float(self.parts.mean[0]) if self.n else math.nan
+        if not self.n:
+            return (f"{self.measure}: none of {counted(self.trials, 'trial')} has a value",)
         left = self.trials - self.n
-        first = f"{self.measure}: mean {_number(mean)} over {counted(self.n, 'trial')}"
-        first += f"; {left} have none" if left else ""
+        first = f"{self.measure}: mean {float(self.parts.mean[0]):.4f} over {counted(self.n, 'trial')}"
+        first += f"; {left} {'have' if left != 1 else 'has'} none" if left else ""
         if math.isnan(self.over.total):
-            return (f"{first}; its spread cannot be told from {self.n}",)
+            return (f"{first}; its spread cannot be told from one",)
         if self.over.total == 0:
             return (f"{first}; every trial has the same",)
-        said = [f"{first}; standard deviation {_number(math.sqrt(self.over.total))}"]
+        said = [f"{first}; standard deviation {math.sqrt(self.over.total):.4f}"]
         if self.over.undecided >= self.over.total:
             return (*said, "at which turn its variance is settled cannot be told: no two trials went the same way")
         turns = [f"{share} by {turn}" for turn, share in self._settled()]
@@ -99,8 +113,15 @@ class TreeScores:
             "undecided": _plain(over.undecided),
             "estimate": over.estimate,
             "nodes": [
-                {"mass": _plain(mass), "mean": _plain(mean), "contribution": _plain(part), "effect": _plain(effect)}
-                for mass, mean, part, effect in zip(
+                {
+                    "n": count,
+                    "mass": _plain(mass),
+                    "mean": _plain(mean),
+                    "contribution": _plain(part),
+                    "effect": _plain(effect),
+                }
+                for count, mass, mean, part, effect in zip(
+                    self.counts.tolist(),
                     parts.mass.tolist(),
                     parts.mean.tolist(),
                     parts.contribution.tolist(),
@@ -117,11 +138,22 @@ def tree_scores(tree: ConversationTree, measure: Term, values: Mapping[TrialKey,
     kept = [place for place, value in enumerate(known) if not math.isnan(value)]
     ends, given = tree.ends[kept], [known[place] for place in kept]
     parts, over = contributions(tree.parent, ends, given), spread(tree.parent, ends, given)
-    return TreeScores(str(measure), len(kept), len(known), parts, over, tree)
+    counts = gathered(tree.parent, np.bincount(ends, minlength=len(tree))).astype(np.int64)
+    return TreeScores(str(measure), len(kept), len(known), parts, over, counts, tree)
 
 
-def trial_values(material: Material, measure: Term) -> dict[TrialKey, float]:
-    """The value of a measure of single conversations by trial. Raises InputError for any other measure."""
+def trial_values(
+    material: Material,
+    measure: Term,
+    *,
+    gold: GoldTable | None = None,
+    judges: Precedence | None = None,
+) -> dict[TrialKey, float]:
+    """The value of a measure of single conversations by trial; NaN where it is undefined. gold: instead of the run's.
+    judges: whose judgments and nuggets count.
+
+    Raises InputError for any other measure, and where no conversation has a value.
+    """
     asked = understood(measure, Settings(), material.topics, load_schema(SHIPPED))
     if len(asked) != 1 or asked[0].form or asked[0].base.name in SHARES:
         inside = asked[0].base if len(asked) == 1 and asked[0].base.name in _SINGLE else None
@@ -131,17 +163,26 @@ def trial_values(material: Material, measure: Term) -> dict[TrialKey, float]:
             advice=(f"take --score {inside} here; " if inside else "")
             + f"{measure} itself: harvest score RUN --measure '{measure}'",
         )
-    table = score_material(material, {"replications": 100}, measures=[measure], only=True)
+    if material.gold is None and gold is None and asked[0].base.name in _OF_GOLD:
+        raise InputError(
+            f"{measure} has no value here: the run has no gold table",
+            allowed="SWAN, WAN(Criterion) and breakdown need none",
+            advice="name one: --gold NAME or --gold FILE.csv",
+        )
+    table = score_material(material, {"replications": 100}, gold=gold, measures=[measure], only=True, judges=judges)
     rows = [row for row in table.rows if row.topic is not None and row.trial is not None and row.turn is None]
-    return {TrialKey(row.system, str(row.topic), int(row.trial or 0)): row.value for row in rows}
-
-
-def _number(value: float) -> str:
-    return "n/a" if math.isnan(value) else f"{value:.4f}"
+    values = {TrialKey(row.system, str(row.topic), int(row.trial or 0)): row.value for row in rows}
+    if all(math.isnan(value) for value in values.values()):
+        raise InputError(
+            f"{measure} has no value in any conversation of this run"
+            + ("; it has no gold table" if material.gold is None and gold is None else ""),
+            advice=f"harvest score RUN --measure '{measure}' says what it is taken over",
+        )
+    return values
 
 
 def _plain(value: float) -> float | None:
-    return None if math.isnan(value) else value
+    return None if math.isnan(value) else round(value, _DIGITS)
 
 
 def _plains(values: Sequence[float]) -> list[float | None]:

@@ -16,6 +16,8 @@ from scoring.stochastic.transitions import IntervalName, Transitions, transition
 
 __all__ = ["TreeFigures", "tree_figures"]
 
+_DIGITS = 12  # decimals in JSON, as in a table of scores
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeFigures:
@@ -30,17 +32,24 @@ class TreeFigures:
         """(N,) `12/20  60% [39, 78]` of the branch that leads to a node, and the mean score there."""
         tree, found = self.tree, self.found
         shares = self._shares(tree.visits, found.n, found.probability, found.low, found.high)
-        if self.scores is None:
-            return shares
-        return tuple(f"{share} {mean}" for share, mean in zip(shares, self.scores.means(), strict=True))
+        return tuple(f"{share}{mean}" for share, mean in zip(shares, self._laid(), strict=True))
 
     def stops(self) -> tuple[str, ...]:
         """(N,) the same of ending at a node."""
         tree, found = self.tree, self.found
         shares = self._shares(tree.stops, tree.visits, found.stop, found.stop_low, found.stop_high)
+        return tuple(f"{share}{' ' * len(mean)}" for share, mean in zip(shares, self._laid(), strict=True))
+
+    def _laid(self) -> tuple[str, ...]:
+        """(N,) ` .4721 n=75`: the mean score at a node as columns, all of one width; "" without a score."""
         if self.scores is None:
-            return shares
-        return tuple(f"{share} {' ' * len(mean)}" for share, mean in zip(shares, self.scores.means(), strict=True))
+            return ("",) * len(self.tree)
+        columns = [column for column in (self.scores.means(), self.scores.partial()) if any(column)]
+        rooms = [max(map(len, column)) for column in columns]
+        return tuple(
+            "".join(f" {text:>{room}}" for text, room in zip(texts, rooms, strict=True))
+            for texts in zip(*columns, strict=True)
+        )
 
     def words(self) -> tuple[tuple[str, str, str], ...]:
         """(N,) share, `12/20` and interval of the branch that leads to a node, apart."""
@@ -61,21 +70,29 @@ class TreeFigures:
 
     def captions(self) -> tuple[str, ...]:
         """(N,) short words for the edges of a diagram; a score by its name."""
-        means = self.scores.means() if self.scores is not None else ("",) * len(self.tree)
         measure = self.scores.measure if self.scores is not None else ""
+        laid = (" ".join(one.split()) for one in self._laid())
         return tuple(
-            f"{counts} {share} {interval}".rstrip() + (f", {measure} {mean.strip()}" if mean.strip() else "")
-            for (share, counts, interval), mean in zip(self.words(), means, strict=True)
+            f"{counts} {share} {interval}".rstrip() + (f", {measure} {mean}" if mean else "")
+            for (share, counts, interval), mean in zip(self.words(), laid, strict=True)
         )
 
+    def notes(self) -> tuple[str, ...]:
+        """(N,) `mean .4721 n=75` for a box; "" where there is nothing to say, () without a score."""
+        if self.scores is None:
+            return ()
+        pairs = zip(self.scores.means(), self.scores.partial(), strict=True)
+        return tuple(f"{f'mean {mean}' if mean else 'no mean'} {n}".rstrip() for mean, n in pairs)
+
     def unseen(self) -> tuple[str, ...]:
-        """(N,) what the next trial may do there that none did. "" where a node has one branch at most and nothing
-        was seen once, where it is a leaf, and after a single trial, from which nothing follows."""
+        """(N,) what the next trial may do there that none did, where trials parted: where they took several branches,
+        or some ended and others went on. "" where all took one branch, whose interval says as much; at a leaf; and
+        after a single trial, from which nothing follows."""
         mass = self.found.unseen
         said = []
         for node in range(len(self.tree)):
-            n, once, branches = int(mass.n[node]), int(mass.once[node]), int(self.found.branches[node])
-            tell = n > 1 and branches > 0 and (branches > 1 or once > 0)
+            branches, ended = int(self.found.branches[node]), int(self.tree.stops[node])
+            tell = branches > 1 or (branches == 1 and ended > 0)
             said.append(_unseen(mass, node, "another branch") if tell else "")
         return tuple(said)
 
@@ -148,4 +165,6 @@ def _unseen(mass: Unseen, at: Any, what: str) -> str:
 
 
 def _number(value: Any) -> Any:
-    return None if isinstance(value, float) and isnan(value) else value
+    if not isinstance(value, float):
+        return value
+    return None if isnan(value) else round(value, _DIGITS)

@@ -8,6 +8,7 @@ from harvest.tables.tree_figures import TreeFigures
 from recordings.trees.picture import Plate
 from recordings.trees.tree import ConversationTree
 from recordings.trees.wording import printable, what_was_folded
+from topics.counting import counted
 
 __all__ = ["legend", "plates", "sentences"]
 
@@ -21,10 +22,24 @@ def legend(figures: Sequence[TreeFigures]) -> list[str]:
     """What the figures of trees mean, and why their turns were put together."""
     said = [
         f"U user, S system, ■ end; taken/came here, share and its {intervals(one)}"
-        + (f"; then the mean {one.scores.measure} of those that have one" if one.scores is not None else "")
+        + (f"; then the mean {one.scores.measure} of those that have one{_partial([one])}" if one.scores else "")
         for one in figures
     ]
-    return list(dict.fromkeys([*said, *_shared(figures)]))
+    return list(dict.fromkeys([*said, *_unseen(figures), *_shared(figures)]))
+
+
+def _partial(figures: Sequence[TreeFigures]) -> str:
+    partial = any(any(one.scores.partial()) for one in figures if one.scores is not None)
+    return ", and n, how many these are, where not all have one" if partial else ""
+
+
+def _unseen(figures: Sequence[TreeFigures]) -> list[str]:
+    if not any(any(one.unseen()) for one in figures):
+        return []
+    return [
+        "another branch: what no trial did (Good-Turing); told only where trials parted: where all went one way, the "
+        "interval of that way tells it"
+    ]
 
 
 def intervals(one: TreeFigures) -> str:
@@ -56,18 +71,22 @@ def plates(
         for one in figures
     ]
     measures = dict.fromkeys(one.scores.measure for one in figures if one.scores is not None)
-    said += [f"In a box: the mean {measure} of the trials that come this way and have one." for measure in measures]
+    said += [
+        f"In a box: the mean {measure} of the trials that come this way and have one{_partial(figures)}."
+        for measure in measures
+    ]
     folded = any(plate.chosen.folded for plate in drawn)
     if folded:
-        limits = [f"at most {most} branches of a turn are drawn, and 400 turns of a tree"]
-        limits += [f"ways that less than {100 * least:g}% of a tree's trials came are not"] if least else []
-        said.append(f"“+ … others” are folded: {'; '.join(limits)}.")
-    return drawn, list(dict.fromkeys([*said, *(f"{line[0].upper()}{line[1:]}." for line in _shared(figures))]))
+        branches = counted(most, "branch")
+        limits = [f"at most {branches} of a turn {'is' if most == 1 else 'are'} drawn, and 400 turns of a tree"]
+        limits += [f"turns that less than {100 * least:g}% of a tree's trials came to are not"] if least else []
+        said.append(f"What is counted after “+” is folded: {'; '.join(limits)}; ends are drawn always.")
+    shared = (f"{line[0].upper()}{line[1:]}." for line in (*_unseen(figures), *_shared(figures)))
+    return drawn, list(dict.fromkeys([*said, *shared]))
 
 
 def _plate(one: TreeFigures, protocol: str, least: float, most: int) -> Plate:
     tree = one.tree
-    notes = [f"mean {mean.strip()}" if mean.strip() else "" for mean in one.scores.means()] if one.scores else ()
     return Plate(
         tree,
         _title(tree),
@@ -75,7 +94,7 @@ def _plate(one: TreeFigures, protocol: str, least: float, most: int) -> Plate:
         one.words(),
         one.stop_words(),
         one.unseen(),
-        notes,
+        one.notes(),
         least,
         most,
     )

@@ -41,5 +41,13 @@ def _rule(name: str) -> str:
     return f".harvest-tree .{name}{{fill:{fill}" + (f";stroke:{stroke}" if stroke else "") + "}"
 
 
-STYLE = "@media screen and (prefers-color-scheme:dark){" + "".join(map(_rule, _PAINTS)) + "}"
-"""The rules for dark screens; all of them hold within a picture only."""
+def _ground(theme: int) -> str:
+    return f"background:{_PAINTS['paper'][theme][0]}"
+
+
+# Where the picture is the whole page, the ground around it and the bars that scroll it follow the theme as well.
+STYLE = (
+    f".harvest-tree{{color-scheme:light dark;{_ground(0)}}}"
+    f"@media screen and (prefers-color-scheme:dark){{.harvest-tree{{{_ground(1)}}}{''.join(map(_rule, _PAINTS))}}}"
+)
+"""The ground of a picture, and the rules for dark screens; all of them hold within a picture only."""

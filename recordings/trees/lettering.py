@@ -42,28 +42,45 @@ def fitted(text: str, most: float, size: float) -> str:
     """`text` in at most `most` pixels; an ellipsis says where something was cut off."""
     if room(text, size) <= most:
         return text
-    free, kept = most - size * _width("…"), 0
+    return text[: _fitting(text, most - size * _width("…"), size)].rstrip() + "…"
+
+
+def _fitting(text: str, most: float, size: float) -> int:
+    """How many characters of `text` fit `most` pixels."""
+    kept = 0
     for character in text:
-        free -= size * _width(character)
-        if free < 0:
+        most -= size * _width(character)
+        if most < 0:
             break
         kept += 1
-    return text[:kept].rstrip() + "…"
+    return kept
 
 
 def broken(text: str, most: float, size: float, lines: int) -> tuple[str, ...]:
-    """`text` in at most `lines` lines of `most` pixels, between words where that can be; the last is cut."""
+    """`text` in at most `lines` lines of `most` pixels, between words or after a `+` between two of them (acts are
+    joined so) where that can be; the last is cut. No line is empty but that of an empty text.
+    """
     found: list[str] = []
     rest = text
     while rest and len(found) < lines - 1 and room(rest, size) > most:
-        head = fitted(rest, most + size * _width("…"), size).removesuffix("…")
-        space = head.rfind(" ")
-        if not rest[len(head) :].startswith(" ") and space > 0:
-            head = head[:space]
-        head = head or rest[0]
-        found.append(head)
+        head = rest[: _end(rest, max(_fitting(rest, most, size), 1))]
+        found.append(head.rstrip())
         rest = rest[len(head) :].lstrip()
-    return (*found, fitted(rest, most, size))
+    return (*found, fitted(rest, most, size)) if rest or not found else tuple(found)
+
+
+def _end(rest: str, fits: int) -> int:
+    """Where a line of at most `fits` characters ends: before a space or after a `+`, else after a hyphen, else where it
+    is full."""
+    hyphen = 0
+    for end in range(min(fits, len(rest) - 1), 0, -1):
+        if rest[end] == " ":
+            return end
+        if rest[end].isalnum() and rest[: end - 1][-1:].isalnum():
+            if rest[end - 1] == "+":
+                return end
+            hyphen = hyphen or (end if rest[end - 1] == "-" else 0)
+    return hyphen or fits
 
 
 def plain(text: str) -> str:

@@ -17,6 +17,7 @@ from recordings.trees.plate import MARGIN, Plate, Words, drawn_tree, text
 __all__ = ["Plate", "Words", "picture"]
 
 _LEAST = 520.0
+_SMALLEST = 0.77  # of its size
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +59,8 @@ def picture(plates: Sequence[Plate], legend: Sequence[str] = (), *, width: float
     words, down = _paragraphs([(one, 12.0, "dim", False) for one in legend], wide, down)
     elements += words
     w, h = round(wide + 2 * MARGIN), round(down + MARGIN)
-    # Smaller than this no letter can be read: there a page is scrolled.
-    style = f'style="max-width:100%;min-width:{round(0.62 * w)}px;height:auto"'
+    # On a narrow screen what was said would be smaller than 10 pixels: there a page is scrolled.
+    style = f'style="max-width:100%;min-width:{round(_SMALLEST * w)}px;height:auto"'
     name = "Conversation trees: " + "; ".join(plate.title for plate in plates)
     return (
         "\n".join(

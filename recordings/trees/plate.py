@@ -11,6 +11,7 @@ from recordings.trees.outline import endings, texts_note
 from recordings.trees.placing import Shown, places, shown
 from recordings.trees.tree import ConversationTree
 from recordings.trees.wording import named, percent
+from topics.counting import plural
 
 __all__ = ["MARGIN", "Plate", "Words", "drawn_tree", "text"]
 
@@ -130,7 +131,7 @@ class _Drawing:
             rows.append(("stop", _ROW))
         if node in self.chosen.folded:
             rows.append(("folded", 28.0))
-        if self.plate.unseen[node] and self.chosen.branches[node]:
+        if self.plate.unseen[node]:
             rows.append(("unseen", 24.0))
         return rows
 
@@ -165,8 +166,10 @@ class _Drawing:
     def _folded(self, node: int) -> str:
         one = self.chosen.folded[node]
         visits, share = one.visits, percent(one.visits / int(self.tree.visits[node]))
-        what = f"other{'s' if one.branches != 1 else ''}" if one.drawn else f"branch{'es' if one.branches != 1 else ''}"
-        return f"+ {one.branches:,} {what}, together {share} {visits:,}/{int(self.tree.visits[node]):,}"
+        what, together = plural("other" if one.drawn else "branch"), " together"
+        if one.branches == 1:
+            what, together = "other" if one.drawn else "branch", ""
+        return f"+ {one.branches:,} {what},{together} {share} {visits:,}/{int(self.tree.visits[node]):,}"
 
     def elements(self) -> list[str]:
         found = []
