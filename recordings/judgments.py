@@ -227,7 +227,8 @@ def _refuse_twice(judgments: Iterable[Judgment], path: Path) -> None:
     """One layer is one opinion: of two values for one thing, one would be lost."""
     seen: dict[tuple[object, ...], int] = {}
     for number, judgment in enumerate(judgments, 2):
-        first = seen.setdefault((judgment.criterion, frozenset(judgment.about.items())), number)
+        about = Target.of(judgment) or frozenset(judgment.about.items())
+        first = seen.setdefault((judgment.criterion, about), number)
         if first != number:
             raise RunError(
                 f"the same is judged in line {first}, by {judgment.criterion}", place=Place(str(path), number)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -35,11 +36,36 @@ class Judged:
 
 
 @dataclass(slots=True)
+class _Covered:
+    """conversations: of a system, for which a SWAN was asked. scored: in how many of them a criterion entered it.
+    left_out: in how many there was something to score by it, and nobody did. judged: the criteria that somebody other
+    than a rule scored; a rule knows where it does not apply, and leaves nothing out.
+    """
+
+    conversations: int = 0
+    scored: Counter[str] = field(default_factory=Counter)
+    left_out: Counter[str] = field(default_factory=Counter)
+    judged: set[str] = field(default_factory=set)
+
+    def add(self, assessment: Assessment, found: Swan) -> None:
+        self.conversations += 1
+        self.scored.update(found.covered)
+        sources = assessment.sources
+        self.judged.update(name for name in found.covered if any(one.kind != "rule" for one in sources[name]))
+        self.left_out.update(name for name in found.undefined if found.wans[name].items and not found.wans[name].n)
+
+    def shown(self, criterion: str) -> str:
+        here = self.scored[criterion]
+        some = f" (in {here} of {counted(self.conversations, 'conversation')})" if here < self.conversations else ""
+        return criterion + some
+
+
+@dataclass(slots=True)
 class Asked:
     """The measures asked for. assessments: of every conversation seen so far, where one of them is a SWAN or a WAN.
 
-    judged: called only where SWAN or WAN is asked for. covered: by system, the criteria that enter any SWAN of a
-    conversation seen so far. seen: trial and attempt of those that were assessed. planned: trials of each topic that
+    judged: called only where SWAN or WAN is asked for. covered: by system, what entered the SWANs of its conversations
+    seen so far. seen: trial and attempt of those that were assessed. planned: trials of each topic that
     the run is to have; 0: as many as there are.
     """
 
@@ -49,7 +75,7 @@ class Asked:
     settings: Settings
     judged: Callable[[], Judged]
     assessments: list[Assessment] = field(default_factory=list)
-    covered: dict[str, set[str]] = field(default_factory=dict)
+    covered: dict[str, _Covered] = field(default_factory=dict)
     seen: set[tuple[str, int]] = field(default_factory=set)
     planned: int = 0
 
@@ -74,14 +100,22 @@ class Asked:
         return (*self._coverage(), *notes, *found)
 
     def _coverage(self) -> tuple[str, ...]:
-        """Which criteria the SWAN of each system covers; two over different ones do not compare."""
+        """Which criteria the SWAN of each system covers, and where; two over different ones do not compare."""
         if not any(measure.base.name == "SWAN" for measure in self.measures):
             return ()
         said = []
-        for system, names in self.covered.items():
-            listed = ", ".join(one.name for one in self.judged().schema if one.name in names)
+        for system, found in self.covered.items():
+            names = [one.name for one in self.judged().schema if found.scored[one.name]]
+            listed = ", ".join(map(found.shown, names))
             said.append(f"SWAN of {system} covers {listed or 'nothing: no criterion is scored'}.")
-        if len({frozenset(names) for names in self.covered.values()}) > 1:
+            uneven = [name for name in names if name in found.judged and found.left_out[name]]
+            if uneven:
+                said.append(
+                    f"Conversations of {system} were not all scored by the same criteria ({', '.join(uneven)}: not "
+                    "all that could be scored was), so its SWAN is a mean of values that do not compare: take WANs, "
+                    "or give by --schema the criteria that all were scored by."
+                )
+        if len({frozenset(found.scored) for found in self.covered.values()}) > 1:
             said.append("SWANs over different criteria do not compare: give the criteria by --schema, or take WANs.")
         return tuple(said)
 
@@ -91,6 +125,7 @@ class Asked:
         # By the settings a figure was made under: GF and GFR of one request come from one reading of the conversation.
         made: list[tuple[Settings, Sequence[Figure]]] = [(self.settings, default)]
         assessment: Assessment | None = None
+        told = False
         found: list[Figure] = []
         for measure in self.measures:
             name = str(measure.base)
@@ -109,7 +144,9 @@ class Asked:
                     found.append(_wan(measure, assessment, chosen))
                 else:
                     of_all = assessment.swan(chosen)
-                    self.covered.setdefault(conversation.key.system, set()).update(of_all.covered)
+                    if not told:  # with two weightings of SWAN the criteria are the same
+                        self.covered.setdefault(conversation.key.system, _Covered()).add(assessment, of_all)
+                        told = True
                     found.append(_swan(name, assessment, of_all))
             elif measure.base.name == "breakdown":
                 kind = conversation.outcome.kind if conversation.outcome else ""
@@ -134,7 +171,7 @@ def weighted(schema: Schema, weighting: Weighting | None) -> Schema:
 
 
 def _wan(measure: Measure, assessment: Assessment, schema: Schema) -> Figure:
-    criterion = schema[measure.criterion.replace("_", " ")].name
+    criterion = schema[measure.criterion].name
     one = assessment.wans(schema)[criterion]
     by = ", ".join(map(str, assessment.sources[criterion]))
     return Figure(str(measure.base), one.value, one.n, note=f"scored by {by}" if by else "nobody scored it")

@@ -4,7 +4,7 @@
 
 Measures of a conversation:  R(L=…) · GF, GF(SET, by=…), GF_cum … · GFR(alpha=…), GFR_cum … · SWAN(weights=…) ·
                              WAN(Criterion, weights=…) · breakdown
-Measures of trials:          %useful · ave%useful · %recovery · transition(x, o) · persistence
+Measures of trials:          %useful, %useful S1 · ave%useful · %recovery · transition(x, o) · persistence
 Of many conversations:       Q(M, beta=…) · CVaR(M, beta=…) · min(M) · P(M, below=…) · P(breakdown) · pooled(M) ·
                              of_pooled(GF(SET))
 
@@ -27,11 +27,14 @@ from scoring.swan.weighting import Weighting, parse_weighting
 from topics.errors import InputError
 from topics.topic import TopicSet
 
-__all__ = ["BETA", "CHAINS", "FORMS", "SHARES", "Measure", "understood"]
+__all__ = ["BETA", "CHAINS", "FORMS", "NEED_GOLD", "SHARES", "Measure", "understood"]
 
 SHARES = ("%useful", "ave%useful", "%recovery")
 CHAINS = ("transition", "persistence")
 """Of the label chain of a system."""
+
+NEED_GOLD = ("R", "GF", "GF_cum", "GFR", "GFR_cum")
+"""Undefined wherever nothing says what a good answer holds."""
 
 END = "end"
 """How `-` is written within a measure: the conversation has ended."""
@@ -55,6 +58,8 @@ _OWN: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 _READINGS = ("pooled", "of_pooled")
+_PARTS = MappingProxyType({"DistrSim": "system turn", "DistrSim_cum": "system turn", "pw": "nugget"})
+"""What a figure is of that has no value over conversations, so that nothing could be asked for."""
 _EXAMPLES: Mapping[str, str] = MappingProxyType(
     {
         "WAN": "WAN(Correctness)",
@@ -99,6 +104,11 @@ class Measure:
     def range(self) -> tuple[float, float]:
         """The least and the largest value there can be. A difference of two shares can be below 0."""
         return (-1.0, 1.0) if self.form == "persistence" else (0.0, 1.0)
+
+    @property
+    def turn(self) -> int | None:
+        """The one system turn that is wanted, from 1; None for all of them, or where it is of none."""
+        return self.term.turn
 
     @property
     def criterion(self) -> str:
@@ -154,9 +164,16 @@ def _chain(term: Term, settings: Settings) -> Measure:
 
 def _own(term: Term, settings: Settings, topics: TopicSet, schema: Schema) -> Measure:
     if term.name in SHARES:
-        _only(term, ())
+        _only(term, ("turn",) if term.name == "%useful" else ())
         _arguments(term, 0)
+        if term.turn is None and term.get("turn") is not None:
+            raise InputError(f"{term}: turn is the number of a system turn", allowed="a whole number from 1")
         return Measure(term, term, settings)
+    if term.name in _PARTS:
+        raise InputError(
+            f"{term}: {term.name} is of a single {_PARTS[term.name]}, and has no value over conversations",
+            advice="its rows are among those of `harvest score RUN --json`, where no --measure is asked for",
+        )
     if term.name not in _OWN:
         folded = {name.casefold(): name for name in _KNOWN}
         close = difflib.get_close_matches(term.name.casefold(), folded, n=1)
@@ -202,7 +219,7 @@ def _nuggets(term: Term, settings: Settings, schema: Schema) -> Measure:
     _arguments(term, *((1, 1) if term.name == "WAN" else (0, 0)))
     if term.name == "WAN":
         inside = term.arguments[0]
-        name = number_text(inside) if isinstance(inside, float) else str(inside).replace("_", " ")
+        name = number_text(inside) if isinstance(inside, float) else str(inside)
         try:
             criterion = schema[name]
         except InputError as fault:

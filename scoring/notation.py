@@ -4,7 +4,8 @@
     str(term)     the one way a term is written: parse(str(term)) == term, and equal terms are written alike
 
 A term is a name, and in brackets what it is taken of, then its parameters as name=value. A value is a number or a term,
-or a product of terms (`linear(L=1250)*last_turn`), which is a term of the name `*`.
+or a product of terms (`linear(L=1250)*last_turn`), which is a term of the name `*`. `%useful S1` is how
+`%useful(turn=1)` is written.
 Tables print measures so, and the command line takes them so: what was printed can be asked for again.
 """
 
@@ -21,6 +22,8 @@ from topics.errors import InputError, Place
 __all__ = ["PRODUCT", "Term", "Value", "number_text", "parse", "parse_all"]
 
 PRODUCT = "*"
+
+_TURN = re.compile(r"S([1-9]\d{0,8})")
 
 _DEEPEST = 20
 _LONGEST = 2000
@@ -58,8 +61,15 @@ class Term:
         if self.name == PRODUCT:
             return PRODUCT.join(map(_written, self.arguments))
         inside = [_written(value) for value in self.arguments]
-        inside += [f"{name}={_written(value)}" for name, value in self.parameters]
-        return f"{self.name}({', '.join(inside)})" if inside else self.name
+        turn = self.turn
+        inside += [f"{name}={_written(value)}" for name, value in self.parameters if name != "turn" or turn is None]
+        return (f"{self.name}({', '.join(inside)})" if inside else self.name) + (f" S{turn}" if turn else "")
+
+    @property
+    def turn(self) -> int | None:
+        """The system turn it is of, from 1; None for a term that names none."""
+        turn = self.get("turn")
+        return int(turn) if isinstance(turn, float) and turn.is_integer() and 1 <= turn < 1e9 else None
 
 
 Value: TypeAlias = float | Term
@@ -136,7 +146,7 @@ class _Reader:
             return number + 0.0
         self._at += 1
         if not self.peek("("):
-            return Term(text)
+            return Term(text, parameters=self._turn())
         self._at += 1
         arguments: list[Value] = []
         parameters: dict[str, Value] = {}
@@ -154,7 +164,17 @@ class _Reader:
             else:
                 arguments.append(self.value(depth + 1))
         self.take(")")
+        if "turn" not in parameters:
+            parameters.update(self._turn())
         return Term(text, tuple(arguments), tuple(parameters.items()))
+
+    def _turn(self) -> tuple[tuple[str, Value], ...]:
+        """`S1` behind a term, as the parameter it stands for."""
+        found = None if self.done else _TURN.fullmatch(self._tokens[self._at][1])
+        if found is None:
+            return ()
+        self._at += 1
+        return (("turn", float(found[1])),)
 
     def _names_a_parameter(self) -> bool:
         following = self._tokens[self._at : self._at + 2]

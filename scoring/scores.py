@@ -9,7 +9,7 @@ import numpy as np
 
 from recordings.conversation import Conversation, TrialKey
 from scoring.asked import Asked, Judged
-from scoring.catalogue import understood
+from scoring.catalogue import Measure, understood
 from scoring.conversations import figures
 from scoring.conversations import rows as conversation_rows
 from scoring.forms.rows import form_rows
@@ -38,7 +38,7 @@ def score(
     settings: Settings,
     rng: np.random.Generator,
     *,
-    turns: int | Mapping[str, int] | None = None,
+    turns: int | Mapping[tuple[str, str], int] | None = None,
     invalid: Collection[TrialKey] = (),
     planned: Collection[TrialKey] = (),
     measures: Sequence[Term] = (),
@@ -48,8 +48,9 @@ def score(
     """Score finished conversations.
 
     conversations: one valid conversation for each finished trial, in any order. gold: None scores usefulness alone,
-    and a note says so. turns: how many user turns the protocol can take, for all topics or by topic id; None takes
-    the most that were recorded, and a topic with more recorded turns than that has as many as were recorded.
+    and a note says so. turns: how many user turns the protocol can take, for all or by (system, topic id); None takes
+    the most that were recorded of each system, and a topic with more recorded turns than that has as many as were
+    recorded.
     invalid: trials whose every attempt the infrastructure failed. planned: all trials of the run; those neither
     finished nor invalid are named in a note and in no figure. rng: two numbers are drawn from it, so the same
     recording and seed give the same table. measures: what is computed besides the default ones (see
@@ -66,7 +67,6 @@ def score(
         if key.topic not in known:
             topics[key.topic]  # raises, naming the topics there are
     check_weights(settings, topics)
-    by_topic = _turns(turns, found, topics)
     resampler = Resampler(rng, replications=settings.replications, level=settings.level, resample=settings.resample)
 
     def by() -> Judged:
@@ -89,7 +89,7 @@ def score(
             system,
             [topics.topics[known[name]] for name in played],
             sorted({key.trial for key in (*keys, *gone)}),
-            by_topic,
+            _turns(turns, {key: found[key] for key in keys}, system, topics),
             settings,
         )
         for key in keys:
@@ -105,11 +105,11 @@ def score(
         not_asked += scores.not_asked
         table.extend(scores.rows(resampler))
         table.extend(form_rows(asked, scores, [found[key] for key in keys], resampler, seed))
-    if only:
-        table = [row for row in table if row.measure in wanted]
     missing = len(set(planned) - found.keys() - set(lost))
     notes = (*_notes(gold, unlabelled, unjudged, len(lost), missing, not_asked), *asked.notes())
-    return ScoreTable(tuple(table), settings, notes)
+    whole = ScoreTable(tuple(table), settings, notes)
+    _refuse_late_turns(wanted.values(), whole)
+    return whole.only(wanted) if only else whole
 
 
 @cache
@@ -137,16 +137,28 @@ def _by_trial(
 
 
 def _turns(
-    turns: int | Mapping[str, int] | None, found: Mapping[TrialKey, Conversation], topics: TopicSet
+    turns: int | Mapping[tuple[str, str], int] | None,
+    found: Mapping[TrialKey, Conversation],
+    system: str,
+    topics: TopicSet,
 ) -> dict[str, int]:
-    most = dict.fromkeys((topic.id for topic in topics.topics), 0)
+    """By topic, for the conversations `found` of one system: those of others change nothing."""
     if turns is None:
         turns = max((turn.number for conversation in found.values() for turn in conversation.turns), default=0)
-    for name in most:
-        most[name] = turns.get(name, 0) if isinstance(turns, Mapping) else turns
+    most = {
+        topic.id: turns.get((system, topic.id), 0) if isinstance(turns, Mapping) else turns for topic in topics.topics
+    }
     for key, conversation in found.items():  # a turn that took place is scored, whatever the protocol foresaw
         most[key.topic] = max(most[key.topic], *(turn.number for turn in conversation.turns), 0)
     return most
+
+
+def _refuse_late_turns(measures: Iterable[Measure], table: ScoreTable) -> None:
+    last = max((measure.turn for measure in measures if measure.turn), default=0)
+    most = max((row.turn or 0 for row in table.select(measure="%useful")), default=last) if last else 0
+    if last > most:
+        allowed = f"S1 to S{most}" if most > 1 else "S1"
+        raise InputError(f"%useful S{last}: no conversation can have so many turns", allowed=allowed)
 
 
 def check_weights(settings: Settings, topics: TopicSet) -> None:

@@ -19,6 +19,7 @@ from scoring.measures.usefulness import NOT_ASKED, UNLABELLED, Share, labels, re
 from scoring.settings import Settings
 from scoring.statistics.bootstrap import Resampler, no_interval
 from scoring.table import ScoreRow
+from topics.counting import counted
 from topics.topic import Topic
 
 __all__ = ["SystemScores"]
@@ -212,6 +213,8 @@ class SystemScores:
             sums = np.where(seen, values, 0.0).sum(axis=1)
             value = float((sums[rows] / per_topic[rows]).mean()) if rows.any() else math.nan
             interval = intervals[place]
+            absent = int((self._valid[grid] & ~seen & self._having(measure, part)[:, None]).sum()) if rows.any() else 0
+            left_out = f"{counted(absent, 'conversation')} without a value, left out" if absent else ""
             yield ScoreRow(
                 measure=measure,
                 system=self.system,
@@ -229,9 +232,13 @@ class SystemScores:
                 invalid=int(self._invalid[grid].sum()),
                 unjudged=int(cells.unjudged[grid].sum()),
                 unknown=int(cells.unknown[grid].sum()),
-                note=interval.note,
+                note="; ".join(filter(None, (left_out, interval.note))),
             )
 
     def _belongs(self, measure: str, part: _Part) -> bool:
         """Whether any topic of the part can have the measure: GF(HINDEX) is none of a movie's."""
-        return any((row, measure) in self._measured for row in part.topics)
+        return bool(self._having(measure, part).any())
+
+    def _having(self, measure: str, part: _Part) -> npt.NDArray[np.bool_]:
+        """(topics of the part,) which can have the measure."""
+        return np.array([(row, measure) in self._measured for row in part.topics], dtype=bool)

@@ -2,6 +2,7 @@
 
     python tests/bench_intervals.py                      a quick look, 100 simulations
     python tests/bench_intervals.py --simulations 2000   the table of docs/measures.md
+    python tests/bench_intervals.py --topics 3 5 8       for as few topics, of five trials each
 
 A line is one world and one kind of interval, a column a number of topics × trials; a cell is coverage (mean width)
 of nominal 95% intervals. The intervals are the product's own; only the plain percentile, which it does not offer,
@@ -24,7 +25,9 @@ from scoring.statistics.proportions import wilson
 Floats = npt.NDArray[np.float64]
 World = Callable[[np.random.Generator, tuple[int, int, int]], Floats]
 
-SIZES = tuple((topics, trials) for topics in (45, 15) for trials in (2, 5, 10))
+Sizes = tuple[tuple[int, int], ...]
+
+SIZES: Sizes = tuple((topics, trials) for topics in (45, 15) for trials in (2, 5, 10))
 SEED = 20231212
 
 
@@ -140,51 +143,54 @@ def share_cells(above: Floats, below: Floats, truth: float, *, pooled: bool) -> 
         )
 
 
-def table(title: str, methods: list[str], worlds: Iterator[tuple[str, list[list[str]]]]) -> None:
+def table(title: str, methods: list[str], sizes: Sizes, worlds: Iterator[tuple[str, list[list[str]]]]) -> None:
     """worlds: (name, for each size the cells of all methods)."""
     print(f"\n{title}\n")
-    print(f"| world | interval | {' | '.join(f'{topics}×{trials}' for topics, trials in SIZES)} |")
-    print("|---" * (len(SIZES) + 2) + "|")
-    for name, sizes in worlds:
+    print(f"| world | interval | {' | '.join(f'{topics}×{trials}' for topics, trials in sizes)} |")
+    print("|---" * (len(sizes) + 2) + "|")
+    for name, columns in worlds:
         for place, method in enumerate(methods):
-            cells = [cells[place] for cells in sizes]
+            cells = [column[place] for column in columns]
             print(f"| {name if place == 0 else ''} | {method} | {' | '.join(cells)} |", flush=True)
 
 
-def means(simulations: int) -> Iterator[tuple[str, list[list[str]]]]:
+def means(simulations: int, sizes: Sizes) -> Iterator[tuple[str, list[list[str]]]]:
     for name, (world, truth) in MEANS.items():
-        yield name, [list(mean_cells(world, truth, topics, trials, simulations)) for topics, trials in SIZES]
+        yield name, [list(mean_cells(world, truth, topics, trials, simulations)) for topics, trials in sizes]
 
 
-def useful(simulations: int) -> Iterator[tuple[str, list[list[str]]]]:
+def useful(simulations: int, sizes: Sizes) -> Iterator[tuple[str, list[list[str]]]]:
     for name, (world, truth) in SHARES.items():
-        sizes = []
-        for topics, trials in SIZES:
+        cells = []
+        for topics, trials in sizes:
             above = world(np.random.default_rng([SEED, topics, trials]), (simulations, topics, trials))
-            sizes.append(list(share_cells(above, np.ones_like(above), truth, pooled=False)))
-        yield name, sizes
+            cells.append(list(share_cells(above, np.ones_like(above), truth, pooled=False)))
+        yield name, cells
 
 
-def recovered(simulations: int) -> Iterator[tuple[str, list[list[str]]]]:
+def recovered(simulations: int, sizes: Sizes) -> Iterator[tuple[str, list[list[str]]]]:
     for name, (fails, recovers, truth) in RECOVERIES.items():
-        sizes = []
-        for topics, trials in SIZES:
+        cells = []
+        for topics, trials in sizes:
             rng, shape = np.random.default_rng([SEED, topics, trials]), (simulations, topics, trials)
             below = fails(rng, shape)
-            sizes.append(list(share_cells(below * recovers(rng, shape), below, truth, pooled=True)))
-        yield name, sizes
+            cells.append(list(share_cells(below * recovers(rng, shape), below, truth, pooled=True)))
+        yield name, cells
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--simulations", type=int, default=100)
-    simulations = parser.parse_args().simulations
+    parser.add_argument("--topics", type=int, nargs="+", default=[])
+    arguments = parser.parse_args()
+    simulations = arguments.simulations
+    sizes = tuple((topics, 5) for topics in arguments.topics) or SIZES
     error = math.sqrt(0.95 * 0.05 / simulations)
     print(f"{simulations} simulations a cell; Monte Carlo standard error {error:.3f} at a coverage of .95.")
-    table("Means over topics and trials (R, GF)", list(resamplers()), means(simulations))
+    table("Means over topics and trials (R, GF)", list(resamplers()), sizes, means(simulations, sizes))
     formulas = ["Wilson, n = all answers", "Wilson, effective n", "topics, expanded", "topics+trials"]
-    table("Shares of answers (%useful)", formulas, useful(simulations))
-    table("Shares of first-turn failures (%recovery)", formulas, recovered(simulations))
+    table("Shares of answers (%useful)", formulas, sizes, useful(simulations, sizes))
+    table("Shares of first-turn failures (%recovery)", formulas, sizes, recovered(simulations, sizes))
 
 
 if __name__ == "__main__":

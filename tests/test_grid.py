@@ -25,7 +25,7 @@ def material(played: Sequence[Conversation], turns: int) -> Material:
     names = dict.fromkeys(one.key.topic for one in played)
     topics = TopicSet("t", tuple(Topic(name, CHAT, f"About {name}?") for name in names), {})
     systems = tuple(dict.fromkeys(one.key.system for one in played))
-    most = dict.fromkeys(names, turns)
+    most = dict.fromkeys(((system, name) for system in systems for name in names), turns)
     return Material(topics, systems, tuple(played), most, frozenset(one.key for one in played), None, {}, (), ())
 
 
@@ -105,3 +105,15 @@ def test_what_score_prints_of_a_long_conversation_fits_the_terminal(width: int) 
     assert "S4 to S30: nobody was asked so many turns" in text
     assert "%useful S3" in text
     assert "%useful S4" not in text
+
+
+def test_turns_that_were_asked_and_have_no_labels_are_not_said_to_be_unasked() -> None:
+    held = material([talk("?o??")], 6)
+    console = Console(width=80, file=io.StringIO(), record=True, force_terminal=True)
+    print_scored(console, held, score_material(held))
+    text = console.export_text()
+    assert " ? " in text
+    assert "S5 to S6: nobody was asked so many turns" in text
+    assert "S1, S3 to S4: no reply that has a label" in text
+    assert "%useful S3" in text
+    assert "%useful S5" not in text

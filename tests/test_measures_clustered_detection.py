@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.measures.clustered_detection import detection_over
+from scoring.measures.clustered_detection import FEWEST, detection_over
 from scoring.measures.signal_detection import signal_detection
 
 NORMAL = NormalDist()
@@ -44,18 +44,41 @@ def test_the_values_are_those_of_all_trials_and_lie_in_their_intervals(counts: l
             (whole.d_prime, found.detection.d_prime_interval),
             (whole.criterion, found.detection.criterion_interval),
         ):
-            assert interval.low <= value <= interval.high
-        assert -1 <= found.correlation <= 1
+            assert math.isnan(interval.low) or interval.low <= value <= interval.high
+        assert math.isnan(found.correlation) or -1 <= found.correlation <= 1
 
 
 def test_topics_that_answer_alike_are_worth_fewer_trials_and_the_note_says_how_many() -> None:
-    alike = detection_over(_names(4), [10, 0, 10, 0], [10] * 4, [10, 0, 10, 0], [10] * 4)
-    apart = signal_detection(20, 40, 20, 40)
+    alike = detection_over(_names(6), [10, 0] * 3, [10] * 6, [10, 0] * 3, [10] * 6)
+    apart = signal_detection(30, 60, 30, 60)
     wide, narrow = alike.detection.criterion_interval, apart.criterion_interval
     assert wide.high - wide.low > 2 * (narrow.high - narrow.low)
     assert alike.correlation == pytest.approx(1)
     assert "effective n" in wide.note
-    assert "of 40 and 40" in wide.note
+    assert "of 60 and 60" in wide.note
+
+
+@pytest.mark.parametrize("kept_wrong", [[10, 7], [7, 10]])
+def test_two_topics_give_values_and_no_interval_since_two_always_go_together_or_against_each_other(
+    kept_wrong: list[int],
+) -> None:
+    found = detection_over(_names(2), [18, 15], [20, 20], kept_wrong, [20, 20])
+    assert found.detection.d_prime == pytest.approx(signal_detection(33, 40, 17, 40).d_prime)
+    assert math.isnan(found.correlation)
+    for interval in (found.detection.d_prime_interval, found.detection.criterion_interval):
+        assert math.isnan(interval.low)
+        assert math.isnan(interval.high)
+        assert f"needs {FEWEST} topics" in interval.note
+        assert "there are 2" in interval.note
+
+
+def test_an_interval_needs_topics_that_gave_a_trial_and_is_there_from_the_fewest_on() -> None:
+    one_short = [2] * (FEWEST - 1) + [0]
+    few = detection_over(_names(FEWEST), [1] * (FEWEST - 1) + [0], one_short, one_short, one_short).detection
+    assert math.isnan(few.d_prime_interval.low)
+    assert "open on a side" in few.d_prime_interval.note
+    enough = detection_over(_names(FEWEST), [1] * FEWEST, [2] * FEWEST, [1] * FEWEST, [2] * FEWEST).detection
+    assert enough.d_prime_interval.low < enough.d_prime < enough.d_prime_interval.high
 
 
 def test_a_kind_without_trials_is_undefined_with_both_counts() -> None:
@@ -73,7 +96,7 @@ def test_counts_that_do_not_fit_are_refused() -> None:
 
 
 @pytest.mark.parametrize(("lean", "sense"), [(0.0, 0.0), (0.7, 0.0), (0.0, 0.7)])
-@pytest.mark.parametrize(("topics", "trials"), [(10, 4), (20, 10)])
+@pytest.mark.parametrize(("topics", "trials"), [(FEWEST, 20), (10, 4), (20, 10)])
 def test_intervals_hold_the_truth_about_95_times_in_100_where_topics_differ(
     topics: int, trials: int, lean: float, sense: float
 ) -> None:

@@ -91,7 +91,7 @@ def test_a_pooled_pass_rate_does_not_hide_the_topic_that_always_fails() -> None:
         for trial in range(1, 6)
     ]
     topics = grid_topics(10)
-    turns = {topic.id: 1 for topic in topics.topics}
+    turns = {("A", topic.id): 1 for topic in topics.topics}
     keys = frozenset(one.key for one in played)
     held = Material(topics, ("A",), tuple(played), turns, keys, None, {}, (), ())
     rows = [row for row in score_material(held).rows if row.measure == "ave%useful" and row.trial is None]

@@ -132,6 +132,14 @@ HEAD = b'{"format": "harvest-judgments/1", "layer": "human", "author": "anna"}\n
         (HEAD + b'{"about": {"start": 3, "end": 2}, "criterion": "c", "value": 1}\n', 2, "a span in 'about'"),
         (HEAD + b'{"about": {}, "criterion": "c", "value": 1, "note": 7}\n', 2, "'note' is no text"),
         (HEAD + 2 * b'{"about": {"turn": 1}, "criterion": "c", "value": 1}\n', 3, "the same is judged in line 2, by c"),
+        (
+            HEAD
+            + b'{"about": {"trial": "t", "attempt": 1, "turn": 1}, "criterion": "c", "value": 1}\n'
+            + b'{"about": {"trial": "t", "attempt": 1, "turn": 1, "speaker": "system"}, "criterion": "c"'
+            + b', "value": 0}\n',
+            3,
+            "the same is judged in line 2, by c",
+        ),
     ],
 )
 def test_a_damaged_layer_is_named_with_its_line(tmp_path: Path, data: bytes, line: int, message: str) -> None:

@@ -205,7 +205,7 @@ def test_the_expanded_tail_is_hesterbergs() -> None:
 @pytest.mark.parametrize("seed", range(10))
 def test_an_interval_of_a_mean_is_read_off_the_bootstrap_distribution_itself(seed: int) -> None:
     rng = np.random.default_rng([11, seed])
-    topics = int(rng.integers(3, 6))
+    topics = int(rng.integers(4, 6))
     cells = rng.integers(0, 5, (topics, 3))
     valid = rng.random((topics, 3)) < 0.8
     valid[:, 0] = True

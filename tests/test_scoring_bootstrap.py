@@ -111,10 +111,32 @@ def test_a_ratio_is_resampled_over_the_topics_it_rests_on() -> None:
 
 
 @pytest.mark.parametrize("resample", ["topics", "topics+trials"])
+def test_a_weighted_mean_of_ratios_is_drawn_as_each_ratio_is(resample: str) -> None:
+    rng = np.random.default_rng(3)
+    below = rng.integers(0, 3, (20, 4, 2)).astype(float)
+    above = below * rng.random((20, 4, 2))
+    draws = resampler(resample)
+    each = draws.ratios(names(20), above, below)
+    for column, alone in enumerate(each):
+        part = slice(column, column + 1)
+        found = draws.weighted_ratios(names(20), above[:, :, part], below[:, :, part], [2])
+        assert (found.low, found.high, found.method) == pytest.approx((alone.low, alone.high, alone.method))
+        weighted = draws.weighted_ratios(names(20), above, below, np.eye(2)[column])
+        assert (weighted.low, weighted.high) == pytest.approx((alone.low, alone.high))
+    both = draws.weighted_ratios(names(20), above, below, [1, 3])
+    value = np.average(above.sum(axis=(0, 1)) / below.sum(axis=(0, 1)), weights=[1, 3])
+    assert both.low < value < both.high
+    below[2:, :, 1] = 0
+    few = draws.weighted_ratios(names(20), np.minimum(above, below), below, [1, 3])
+    assert (math.isnan(few.low), few.note) == (True, "a part of it has 2 topics: too few to resample")
+
+
+@pytest.mark.parametrize("resample", ["topics", "topics+trials"])
 def test_where_resampling_can_say_nothing_there_is_no_interval_and_a_reason(resample: str) -> None:
     for values, reason in (
         (np.full((9, 3), 0.4), "every topic has the same value"),
         (np.random.default_rng(0).random((1, 9)), "one topic: nothing to resample"),
+        (np.random.default_rng(0).random((2, 9)), "2 topics: too few to resample"),
         (np.full((4, 2), np.nan), "no value"),
     ):
         found = of_means(values, resample)
@@ -147,7 +169,7 @@ def test_the_same_topics_are_drawn_alike_whatever_else_is_scored_and_in_any_orde
 
 
 @settings(max_examples=25, deadline=None)
-@given(st.integers(2, 8), st.integers(1, 4), st.integers(0, 1000), st.sampled_from(["topics", "topics+trials"]))
+@given(st.integers(4, 8), st.integers(1, 4), st.integers(0, 1000), st.sampled_from(["topics", "topics+trials"]))
 def test_an_interval_of_a_mean_lies_within_the_values_and_moves_with_them(
     topics: int, trials: int, seed: int, resample: str
 ) -> None:

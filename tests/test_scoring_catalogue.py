@@ -115,7 +115,8 @@ def test_breakdowns_are_counted_as_the_protocol_ended(material: Material) -> Non
         share = sum(one.outcome is not None and one.outcome.kind == "breakdown" for one in own) / len(own)
         row = whole(scored(material, "P(breakdown)"), "P(breakdown)", system)
         assert row.value == pytest.approx(share)
-        assert ("never seen; with 95% confidence at most" in row.note) == (share == 0)
+        assert ("never seen; the interval is that of 45 topics" in row.note) == (share == 0)
+        assert (row.interval == "Clopper-Pearson, exact") == (share == 0)
 
 
 def test_fairness_of_the_pooled_distribution_never_comes_alone(material: Material) -> None:
@@ -155,7 +156,9 @@ def test_swan_is_the_mean_per_session_and_pooled_swan_weighs_long_ones_more(mate
         each = [value for value in values(material, "SWAN", system) if not math.isnan(value)]
         assert whole(table, "SWAN", system).value == pytest.approx(np.mean(each))
         assert whole(table, "SWAN", system).n == len(each)
-        assert whole(table, "pooled(SWAN)", system).n > len(each)
+        pooled = whole(table, "pooled(SWAN)", system)
+        assert pooled.n > len(each)
+        assert pooled.low < pooled.value < pooled.high
         part, rest = (whole(table, name, system) for name in ("WAN(Recoverability)", "pooled(WAN(Recoverability))"))
         assert rest.low <= rest.value <= rest.high
         assert part.n <= rest.n
@@ -202,6 +205,12 @@ def test_transitions_are_usefulness_and_recovery_seen_turn_by_turn(material: Mat
         ("CVaR(persistence)", "single conversations"),
         ("Recall", "'Recall' is no measure"),
         ("swan", "did you mean SWAN?"),
+        ("pw", "pw is of a single nugget, and has no value over conversations"),
+        ("DistrSim(RATINGS)", "its rows are among those of `harvest score RUN --json`"),
+        ("DistrSim_cum(RATINGS)", "is of a single system turn"),
+        ("R S1", "R takes no turn"),
+        ("ave%useful S1", "ave%useful takes no turn"),
+        ("%useful(turn=1.5)", "turn is the number of a system turn"),
         ("GF(RATING)", "there is no attribute set 'RATING'"),
         ("GF(RATINGS, by=JSD)", "have an order, which JSD does not see"),
         ("GF(ORIGIN, by=NMD)", "have no order"),
@@ -251,6 +260,44 @@ def test_the_command_takes_measures_and_prints_them_alone(run: Path) -> None:
     shown = harvest("score", str(run), "-m", "CVaR(R)")
     assert "CVaR(R, beta=0.25)" in shown.stdout
     assert "%useful" not in shown.stdout
+
+
+def test_a_turn_of_useful_is_asked_for_as_it_is_printed(material: Material) -> None:
+    every, first = scored(material, "%useful"), scored(material, "R, %useful S1")
+    assert {row.turn for row in every.rows} == {1, 2}
+    assert [row for row in first.rows if row.measure == "%useful"] == [row for row in every.rows if row.turn == 1]
+    with pytest.raises(InputError, match="%useful S3: no conversation can have so many turns"):
+        scored(material, "%useful S3")
+
+
+def test_names_in_a_table_are_whole_so_that_they_can_be_asked_for_again_and_stand_in_the_order_asked(run: Path) -> None:
+    wanted = ["pooled(WAN(Sufficiency))", "GF(RATINGS, turn_weight=largest-pw)", "R", "%useful S2", "%useful S1"]
+    done = subprocess.run(
+        [sys.executable, "-m", "harvest", "score", str(run), "-m", ", ".join(wanted)],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "COLUMNS": "80"},
+    )
+    lines = done.stdout.splitlines()
+    places = [next(i for i, line in enumerate(lines) if line.startswith(f" {name} ")) for name in wanted]
+    assert places == sorted(places)
+    assert max(map(len, lines)) <= 80
+
+
+def test_how_an_interval_was_made_is_said_once_of_each_name(run: Path) -> None:
+    done = harvest("score", str(run), "-m", "P(breakdown), %useful, R")
+    made = done.stdout.replace("\n", " ").split("[low, high]: ")[1:]
+    assert "Clopper-Pearson, exact (P(breakdown) of A)" in made[0]
+    assert "Wilson, effective n (P(breakdown) of B, %useful)" in made[1]
+    assert "resampled: topics (R)" in made[2]
+
+
+def test_a_mean_says_how_many_conversations_have_no_value(material: Material) -> None:
+    row = whole(scored(material, "WAN(Fair_exposure)"), "WAN(Fair_exposure)", "B")
+    missing = len([one for one in material.finished if one.key.system == "B"]) - row.n
+    assert missing > 1
+    assert row.note == f"{missing} conversations without a value, left out"
 
 
 def test_the_tables_of_80_columns_hold_every_figure_whole_and_say_where_0_is_good(run: Path) -> None:

@@ -34,6 +34,18 @@ def test_what_is_written_is_read_as_the_same_term(term: Term) -> None:
     assert str(parse(str(term))) == str(term)
 
 
+def test_a_turn_is_written_behind_its_measure_as_tables_print_it() -> None:
+    of_a_turn = Term("%useful", (), (("turn", 2.0),))
+    assert str(of_a_turn) == "%useful S2"
+    assert parse("%useful S2") == parse("%useful(turn=2)") == of_a_turn
+    assert parse_all("R, %useful S2, ave%useful") == (Term("R"), of_a_turn, Term("ave%useful"))
+    assert parse("GF(RATINGS, by=NMD) S1").turn == 1
+    assert str(parse("%useful(turn=1.5)")) == "%useful(turn=1.5)"
+    for wrong in ("%useful S0", "%useful S1 S2", "%useful T1"):
+        with pytest.raises(InputError):
+            parse(wrong)
+
+
 @given(st.lists(_TERMS, max_size=4))
 def test_a_list_is_read_as_its_terms(terms: list[Term]) -> None:
     assert parse_all(", ".join(map(str, terms))) == tuple(terms)

@@ -249,7 +249,7 @@ def test_a_topic_without_gold_is_undefined_not_zero() -> None:
     assert (whole.topics, whole.n) == (1, 1)
     assert whole.value == one(table, measure="R", topic="M001", trial=1).value
     assert math.isnan(whole.low)
-    assert whole.note == "one topic: nothing to resample"
+    assert whole.note == "1 conversation without a value, left out; one topic: nothing to resample"
 
 
 def test_unknown_groups_repeats_and_links_outside_the_text_are_said() -> None:
@@ -285,18 +285,27 @@ def test_an_attempt_that_failed_before_a_valid_one_is_no_invalid_trial() -> None
 
 def test_turns_may_differ_by_topic() -> None:
     topics = grid_topics(2)
-    table = score(grid(["oxo", "o"]), topics, None, Settings(), np.random.default_rng(1), turns={"T01": 3, "T02": 1})
+    table = score(
+        grid(["oxo", "o"]), topics, None, Settings(), np.random.default_rng(1), turns={("G", "T01"): 3, ("G", "T02"): 1}
+    )
     third = one(table, measure="%useful", turn=3, topic=None, topic_type=None, trial=None)
     assert (third.value, third.n) == (1.0, 1)
     assert list(table.select(measure="%useful", topic="T02", turn=2)) == []
 
 
 def test_a_turn_that_took_place_is_scored_whatever_the_protocol_foresaw() -> None:
-    for turns in (1, {}, {"T01": 1, "T02": 2}):
+    for turns in (1, {}, {("G", "T01"): 1, ("G", "T02"): 2}):
         table = score(grid(["xo", "xx"]), grid_topics(2), None, Settings(), np.random.default_rng(1), turns=turns)
         second = one(table, measure="%useful", turn=2, topic=None, topic_type=None, trial=None)
         assert (second.value, second.n) == (0.5, 2)
         assert one(table, measure="%recovery", topic=None, topic_type=None, trial=None).value == 0.5
+
+
+def test_the_figures_of_a_system_do_not_depend_on_how_long_another_one_was_talked_to() -> None:
+    short, long = grid(["ox", "o-"], system="A"), grid(["oxo", "ooo"], system="B")
+    alone = score(short, grid_topics(2), None, Settings(), np.random.default_rng(1))
+    beside = score((*short, *long), grid_topics(2), None, Settings(), np.random.default_rng(1))
+    assert [row for row in beside.rows if row.system == "A"] == pytest.approx(alone.rows, nan_ok=True)
 
 
 def test_an_empty_run_gives_an_empty_table() -> None:

@@ -254,6 +254,33 @@ def test_the_same_sheet_twice_is_one_layer_also_under_another_name(
     assert human(run) == [("anna", "", 3)]
 
 
+def test_a_sheet_that_comes_again_without_its_version_says_nothing_new(
+    run: Path, tmp_path: Path, annotate: Annotate
+) -> None:
+    sheet = tmp_path / "sheet.csv"
+    annotate("--export", str(sheet), "--criterion", "Fluency")
+    filled(sheet, lambda i, _: "0.5")
+    annotate("--import", str(sheet), "--author", "ben", "--version", "guide 2")
+    code, told = annotate("--import", str(sheet), "--author", "ben")
+    assert (code, "nothing new: ben gave all 3 scores before" in told) == (0, True)
+    assert "(3 new)" in annotate("--import", str(sheet), "--author", "ben", "--version", "guide 3")[1]
+    assert human(run) == [("ben", "guide 2", 3), ("ben", "guide 3", 3)]
+
+
+def test_a_score_over_a_part_of_the_conversations_says_so_for_each_criterion(
+    run: Path, tmp_path: Path, annotate: Annotate, capfd: pytest.CaptureFixture[str]
+) -> None:
+    sheet = tmp_path / "sheet.csv"
+    annotate("--export", str(sheet), "--criterion", "Fluency")
+    filled(sheet, lambda i, _: "0.5" if i == 0 else "")
+    annotate("--import", str(sheet), "--author", "ben")
+    with pytest.raises(SystemExit):
+        main(["score", str(run), "-m", "SWAN"])
+    told = " ".join(capfd.readouterr().out.split())
+    assert re.search(r"SWAN of \w+ covers Fluency \(in 1 of \d conversations\), ", told)
+    assert "were not all scored by the same criteria (Fluency: not all that could be scored was)" in told
+
+
 def test_a_sheet_that_changes_a_score_is_a_new_layer_the_old_one_stays_and_the_newest_counts(
     run: Path, tmp_path: Path, annotate: Annotate
 ) -> None:

@@ -107,6 +107,14 @@ def test_what_is_wrong_with_a_schema_is_said_with_line_and_column(
     assert what in str(raised.value)
 
 
+def test_a_blank_in_the_name_of_a_criterion_may_be_written_as_an_underscore(tmp_path: Path) -> None:
+    named = load_schema(written(tmp_path, ONE.replace("name: Correctness", "name: fact_check")))
+    assert named["fact_check"].name == named["Fact check"].name == "fact_check"
+    again = ONE[ONE.index("  - number") :].replace("number: 3", "number: 4").replace("Correctness", "fact check")
+    with pytest.raises(InputError, match="criterion 1 of the file has the same"):
+        load_schema(written(tmp_path, ONE.replace("name: Correctness", "name: fact_check") + again))
+
+
 def test_two_criteria_of_one_name_are_refused(tmp_path: Path) -> None:
     again = ONE[ONE.index("  - number") :].replace("number: 3", "number: 4").replace("Correctness", "correctness")
     with pytest.raises(InputError, match="criterion 1 of the file has the same"):

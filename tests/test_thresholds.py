@@ -92,6 +92,50 @@ def test_a_bound_outside_the_range_of_its_measure_is_refused(
     assert f"allowed: {allowed}" in told
 
 
+def test_a_turn_may_be_bound_as_tables_print_it_or_by_its_key(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = ("%useful S1, A: ", "%useful of turn 1, A: ")
+    path = audit(tmp_path, 'measure: "%useful S1", at_most: 0', 'measure: "%useful", turn: 1, at_most: 0')
+    code, said = command(capsys, "run", path, "--out", tmp_path / "run")
+    assert code == 1
+    assert all(f"threshold missed: {one}" in said for one in told)
+    code, said = command(capsys, "score", tmp_path / "run", "-m", "R")
+    assert code == 1
+    assert all(f"threshold missed: {one}" in said for one in told)
+    assert " %useful S1 " not in said  # a bound needs a figure that nobody asked to see
+
+
+@pytest.mark.parametrize(
+    ("bound", "what"),
+    [
+        ('measure: "%useful S3", at_least: 0', "the protocol has no turn 3\n  allowed: 1 to 2"),
+        ('measure: "%useful", turn: 3, at_least: 0', "the protocol has no turn 3"),
+        ('measure: "%useful S1", turn: 2, at_least: 0', "%useful S1 is of another turn than 2"),
+        ('measure: "%useful", at_least: 0', "%useful is of a turn"),
+        ("measure: R, turn: 1, at_least: 0", "R is of no single turn"),
+    ],
+)
+def test_a_bound_of_a_turn_that_cannot_be_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], bound: str, what: str
+) -> None:
+    code, told = command(capsys, "check", audit(tmp_path, bound))
+    assert (code, what in told) == (2, True), told
+
+
+@pytest.mark.parametrize("measure", ["R", "CVaR(R)", "GF(RATINGS)", "GFR", "pooled(GF(RATINGS))"])
+def test_what_needs_gold_cannot_be_bound_in_an_audit_without_it_and_nothing_is_played(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], measure: str
+) -> None:
+    path = audit(tmp_path, f"measure: {measure}, at_least: 0")
+    path.write_text(path.read_text().replace("gold: parrot\n", ""))
+    for words in (("check", path), ("run", path, "--out", tmp_path / "run")):
+        code, told = command(capsys, *words)
+        assert code == 2
+        assert f"{measure} needs a gold table and the audit has none" in told
+    assert not (tmp_path / "run").exists()
+
+
 def test_persistence_may_be_bound_below_nought(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, told = command(capsys, "check", audit(tmp_path, "measure: persistence, at_most: -0.1"))
     assert code == 0, told

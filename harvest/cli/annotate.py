@@ -59,7 +59,9 @@ __all__ = ["command"]
     "--import", "filled", type=click.Path(path_type=Path), metavar="FILE", help="Take a filled-in sheet back."
 )
 @click.option("--author", metavar="NAME", help="With --import: who scored.")
-@click.option("--version", default="", metavar="TEXT", help="With --import: version of the guideline followed.")
+@click.option(
+    "--version", default="", metavar="TEXT", help="With --import: version of the guideline followed; may be left out."
+)
 @click.option(
     "--extract", "model", type=click.Path(path_type=Path), metavar="FILE", help="Let a model extract nuggets."
 )
@@ -270,7 +272,8 @@ def _import(run: Path, recorded: Run, schema: Schema, filled: Path, author: str,
     cleaner = Redactor()  # a note is compared as it would be kept
     judgments = tuple(replace(one, note=str(cleaner.value(one.note))) for one in sheet.judgments)
     people = [layer for layer in read_layers(run) if layer.kind == "human"]
-    mine = standing(layer for layer in people if (layer.author, layer.version) == (author, version))
+    # Who names no version says nothing of it: what was said before under any version was said before.
+    mine = standing(layer for layer in people if layer.author == author and version in ("", layer.version))
     news = added(judgments, mine)
     if news.anything:
         layer = Layer("human", author, version, filled.name, stamp(utc_now()), judgments)

@@ -14,7 +14,7 @@ from rich.markup import escape
 from harvest.audits.threshold import Threshold
 from harvest.cli.number import NumberRange
 from harvest.studies.bounds import bounded, missed
-from harvest.studies.scorecard import gathered, score_material, scores_document, write_scores
+from harvest.studies.scorecard import asked_names, gathered, score_material, scores_document, write_scores
 from harvest.tables.report import print_scored
 from recordings.run_folder import read
 from scoring.notation import parse_all
@@ -42,7 +42,12 @@ def _pairs(context: click.Context, parameter: click.Parameter, values: tuple[str
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--gold", metavar="NAME|FILE.csv", help="Judge by this gold table instead of the run's own.")
 @click.option(
-    "--measure", "-m", "wanted", multiple=True, metavar="MEASURE", help="Only these, as tables print them: R, SWAN, …"
+    "--measure",
+    "-m",
+    "wanted",
+    multiple=True,
+    metavar="MEASURE",
+    help="Only these, in this order, as tables print them: R, %useful S1, SWAN, …",
 )
 @click.option("--schema", metavar="NAME|FILE", help="The criteria of SWAN [sakai-2023].")
 @click.option(
@@ -102,23 +107,25 @@ def command(
     judged = load_gold(gold, material.topics) if gold is not None else None
     settings = {**options, "gains": gain or None, "weights": weight or None}
     bounds = [Threshold.model_validate(bound) for bound in material.thresholds]
-    table = score_material(
+    criteria = load_schema(schema) if schema else None
+    names = asked_names(measures, material.topics, criteria) if measures else ()
+    whole = score_material(
         material,
         settings,
         gold=judged,
         seed=seed,
         measures=(*measures, *bounded(bounds)),
-        only=bool(measures),
-        schema=load_schema(schema) if schema else None,
+        schema=criteria,
         judges=replace(Precedence.parse(judges) if judges else Precedence(), nuggets=nuggets or ""),
     )
+    table = whole.only(names) if names else whole  # the bounds of the audit need figures nobody asked to see
     paths = [write_scores(runs[0], table, seed)] if keep else []
     people = Console(stderr=as_json, highlight=False)
     if as_json:
         click.echo(json.dumps(scores_document(table, seed), ensure_ascii=False))
     else:
-        print_scored(people, material, table, paths, every=every, asked=bool(measures))
-    misses = missed(bounds, table, material.topics, load_schema(schema) if schema else None)
+        print_scored(people, material, table, paths, every=every, asked=names)
+    misses = missed(bounds, whole, material.topics, criteria)
     for miss in misses:
         people.print(f"[red]threshold missed:[/] {escape(miss)}")
     return 1 if misses else 0

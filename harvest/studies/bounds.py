@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from harvest.audits.audit import Audit
 from harvest.audits.threshold import Threshold
-from scoring.catalogue import understood
+from scoring.catalogue import NEED_GOLD, Measure, understood
 from scoring.notation import Term, parse
 from scoring.scores import SHIPPED
 from scoring.settings import Settings
@@ -39,10 +39,13 @@ def _check(threshold: Threshold, audit: Audit, schema: Schema, loc: Loc) -> None
         raise document.error(
             (*loc, "measure"), f"measure: {fault.what}", allowed=fault.allowed, advice=fault.advice
         ) from None
-    if threshold.measure == "%useful" and threshold.turn is None:
-        raise document.error(loc, "%useful is of a turn", advice="add turn: 1, or bound ave%useful")
-    if threshold.measure != "%useful" and threshold.turn is not None:
-        raise document.error((*loc, "turn"), f"{threshold.measure} is of no single turn", advice="remove it")
+    _check_turn(threshold, audit, measures[0], loc)
+    if audit.gold is None and any(measure.base.name in NEED_GOLD for measure in measures):
+        raise document.error(
+            (*loc, "measure"),
+            f"{threshold.measure} needs a gold table and the audit has none, so no run of it could keep the bound",
+            advice="add gold: NAME to the audit, or bound what needs none, such as %useful",
+        )
     for measure in measures:
         needed = trials_needed(measure.number) if measure.within else 0
         if audit.trials < needed:
@@ -71,9 +74,33 @@ def _check(threshold: Threshold, audit: Audit, schema: Schema, loc: Loc) -> None
         )
 
 
+def _check_turn(threshold: Threshold, audit: Audit, measure: Measure, loc: Loc) -> None:
+    """`%useful S1` and `%useful` with `turn: 1` say the same."""
+    document, turn = audit.document, _turn(threshold, measure)
+    if measure.base.name != "%useful":
+        if turn is not None:
+            raise document.error((*loc, "turn"), f"{threshold.measure} is of no single turn", advice="remove it")
+        return
+    if turn is None:
+        raise document.error(loc, "%useful is of a turn", advice="add turn: 1, or bound ave%useful")
+    if measure.turn is not None and threshold.turn not in (None, measure.turn):
+        raise document.error(
+            (*loc, "turn"), f"{threshold.measure} is of another turn than {threshold.turn}", advice="remove it"
+        )
+    most = max(audit.protocol.most_turns(topic) for topic in audit.topics.topics)
+    if turn > most:
+        where = (*loc, "measure") if threshold.turn is None else (*loc, "turn")
+        raise document.error(where, f"the protocol has no turn {turn}", allowed=f"1 to {most}" if most > 1 else "1")
+
+
+def _turn(threshold: Threshold, measure: Measure) -> int | None:
+    return measure.turn if threshold.turn is None else threshold.turn
+
+
 def bounded(thresholds: Sequence[Threshold]) -> list[Term]:
-    """The measures that must be computed to know."""
-    return [parse(threshold.measure) for threshold in thresholds]
+    """The measures that must be computed to know. %useful is computed of all turns, or of none."""
+    terms = [parse(threshold.measure) for threshold in thresholds]
+    return [Term("%useful") if term.name == "%useful" else term for term in terms]
 
 
 def missed(
@@ -89,13 +116,14 @@ def missed(
         asked = parse(bound.measure)
         schema = schema or load_schema(SHIPPED)
         made = understood(asked, Settings(), topics, schema)
-        full = next(one.name for one in made if one.term.name == asked.name)
+        full = next(one for one in made if one.term.name == asked.name)
+        turn = _turn(bound, full)
         rows = [
             row
             for row in table.rows
-            if row.measure == full
+            if row.measure == (full.base.name if full.turn else full.name)
             and (bound.system is None or row.system == bound.system)
-            and (row.topic_type, row.turn) == (bound.topic_type, bound.turn)
+            and (row.topic_type, row.turn) == (bound.topic_type, turn)
             and row.topic is None
             and row.trial is None
         ]

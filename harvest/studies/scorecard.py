@@ -19,6 +19,7 @@ from recordings.json_text import document
 from recordings.judgments import Layer, read_layers
 from recordings.run_folder import Run, first_valid
 from scoring.asked import Judged
+from scoring.catalogue import understood
 from scoring.notation import Term
 from scoring.scores import SHIPPED, check_weights, score
 from scoring.settings import Settings
@@ -31,7 +32,15 @@ from topics.gold import GoldTable
 from topics.identity import generator
 from topics.topic import TopicSet
 
-__all__ = ["Material", "gathered", "score_material", "scores_document", "scoring_settings", "write_scores"]
+__all__ = [
+    "Material",
+    "asked_names",
+    "gathered",
+    "score_material",
+    "scores_document",
+    "scoring_settings",
+    "write_scores",
+]
 
 
 PROBED = "A probe took the user's side: `harvest simulate findings RUN` says what it found out."
@@ -43,7 +52,7 @@ class Material:
     """What runs give to be scored.
 
     systems: names in the order of the runs' audits. conversations: every attempt. turns: user turns the protocol can
-    take at most, by topic. planned: the trials that were to be played. gold: None where nothing is judged.
+    take at most, by system and topic. planned: the trials that were to be played. gold: None where nothing is judged.
     scoring: the settings of the first run's audit. thresholds: of its audit, where there is but one run. layers: what
     people, rules and models judged. probed: a probe took the user's side in one of the runs.
     """
@@ -51,7 +60,7 @@ class Material:
     topics: TopicSet
     systems: tuple[str, ...]
     conversations: tuple[Conversation, ...]
-    turns: Mapping[str, int]
+    turns: Mapping[tuple[str, str], int]
     planned: frozenset[TrialKey]
     gold: GoldTable | None
     scoring: Mapping[str, Any]
@@ -82,10 +91,7 @@ def gathered(runs: Sequence[Run]) -> Material:
             raise InputError("the same run is given twice", place=Place(str(path)))
     topics = _united_topics(runs)
     named = list(_told_apart(runs))
-    turns: Counter[str] = Counter()
-    for run in runs:
-        for topic, most in _most_turns(run).items():
-            turns[topic] = max(most, turns[topic])
+    turns = {(names[system], topic): most for run, names in named for system, topic, most in _most_turns(run)}
     gold = read_gold_layers([run.path for run in runs], topics)
     audit = _audit(runs[0])
     return Material(
@@ -164,14 +170,18 @@ def _told_apart(runs: Sequence[Run]) -> Iterator[tuple[Run, Mapping[str, str]]]:
         yield run, {system: f"{system}@{place}" if system in shared else system for system in _systems(run)}
 
 
-def _most_turns(run: Run) -> Mapping[str, int]:
-    """Turns the protocol can take at most, by topic; without a protocol (an import), the longest conversation's."""
-    topics = _topics(run)
-    if run.header.protocol is not None:
-        protocol = decode_protocol(run.header.protocol)
-        return {topic.id: protocol.most_turns(topic) for topic in topics.topics}
-    most = max((len(conversation.turns) for conversation in run.finished), default=1)
-    return dict.fromkeys((topic.id for topic in topics.topics), most)
+def _most_turns(run: Run) -> Iterator[tuple[str, str, int]]:
+    """(system, topic, turns the protocol can take at most); without a protocol (an import), those of the longest
+    conversation of the system."""
+    topics = _topics(run).topics
+    protocol = None if run.header.protocol is None else decode_protocol(run.header.protocol)
+    longest: Counter[str] = Counter()
+    for one in run.finished:
+        longest[one.key.system] = max(longest[one.key.system], len(one.turns))
+    for topic in topics:
+        foreseen = None if protocol is None else protocol.most_turns(topic)
+        for system in _systems(run):
+            yield system, topic.id, longest[system] if foreseen is None else foreseen
 
 
 def _planned(run: Run) -> Iterator[TrialKey]:
@@ -264,6 +274,15 @@ def score_material(
         judged=judged,
     )
     return replace(table, notes=(*table.notes, PROBED)) if material.probed else table
+
+
+def asked_names(measures: Sequence[Term], topics: TopicSet, schema: Schema | None = None) -> tuple[str, ...]:
+    """What the rows of these measures are called, in the order in which they were asked for: of `CVaR(R)` there are
+    those of `CVaR(R, beta=0.25)`. Raises InputError for what is no measure.
+    """
+    chosen = schema or load_schema(SHIPPED)
+    made = (one for term in measures for one in understood(term, Settings(), topics, chosen))
+    return tuple(dict.fromkeys(one.name for one in made))
 
 
 def _refuse_unknown(judges: Precedence | None, layers: Sequence[Layer]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from rich import box
@@ -29,47 +30,71 @@ _FIRST = ("%useful", "ave%useful", "%recovery", "R", "GF", "GFR")
 
 
 def figures(
-    rows: Sequence[ScoreRow], systems: Sequence[str], *, width: int, every: bool = False, asked: bool = False
+    rows: Sequence[ScoreRow],
+    systems: Sequence[str],
+    *,
+    width: int,
+    every: bool = False,
+    asked: Sequence[str] = (),
+    last: int | None = None,
 ) -> Iterator[RenderableType]:
     """Tables of the overall rows (no single topic, type, trial or entity), as many systems a table as fit `width`.
 
-    every: also the variants, GF by the other divergence and GF of cumulative distributions. asked: the rows are what
-    somebody asked for by name: every one is shown, with the notes that explain it.
+    every: also the variants, GF by the other divergence and GF of cumulative distributions. asked: the names of
+    the rows, where somebody asked for them: every one is shown, in the order of the names, with the notes that explain
+    it. last: the last turn that anybody was asked; None: not known, and nothing is said of turns without figures.
     """
     overall = [row for row in rows if row.topic is None and row.trial is None and row.topic_type is None]
     variants = {row.measure for row in overall if "_cum" in row.measure or "by=" in row.measure}
-    every = every or asked
+    every = every or bool(asked)
     if not every:
         overall = [row for row in overall if row.measure not in variants]
-    overall.sort(key=_rank)
+    if asked:
+        place = {name: i for i, name in enumerate(asked)}
+        overall.sort(key=lambda row: min(place.get(name, len(place)) for name in (row.measure, row.label)))
+    else:
+        overall.sort(key=_rank)
     scored = {row.system for row in overall}
-    silent = [] if asked else _silent(overall)
+    silent = [] if asked or last is None else sorted({row.turn for row in overall if row.turn and row.turn > last})
     overall = [row for row in overall if row.turn not in silent]
     systems = [system for system in systems if system in scored]
-    a_table = max(1, (width - _NAME_WIDTH) // _CELL_WIDTH)
+    # A name that is whole can be copied, and asked for again; so long ones have fewer systems beside them.
+    longest = max([_NAME_WIDTH, *(len(row.label) + 2 for row in overall)])
+    a_table = max(1, (width - longest) // _CELL_WIDTH)
     for start in range(0, len(systems), a_table):
-        yield _table(overall, systems[start : start + a_table])
+        yield _table(overall, systems[start : start + a_table], whole=longest + _CELL_WIDTH <= width)
     yield Text(_legend(overall), style="dim")
     if silent:
         named = f"S{silent[0]}" if len(silent) == 1 else f"S{silent[0]} to S{silent[-1]}"
         yield Text(f"{named}: nobody was asked so many turns", style="dim")
+    if last is not None:
+        yield from _without_labels(overall)
     yield from interval_notes(overall)
     yield from _invalid(overall)
     if asked:
         for row in overall:
             said = "; ".join(part for part in row.note.split("; ") if not part.startswith("effective n"))
             if said:
-                yield Text(f"{row.measure}, {shown(row.system, line=True)}: {said}", style="dim")
+                yield Text(f"{row.label}, {shown(row.system, line=True)}: {said}", style="dim")
     if variants and not every:
         hidden = counted(len(variants), "variant")
         yield Text(f"not shown: {hidden} (by=NMD, GF_cum); score --all, or --json", style="dim")
 
 
-def _silent(rows: Sequence[ScoreRow]) -> list[int]:
-    """The turns after the last that anybody was asked, of which there is nothing to show."""
-    turns = {row.turn for row in rows if row.turn is not None}
-    last = max((row.turn for row in rows if row.turn is not None and row.n), default=1)
-    return sorted(turn for turn in turns if turn > last)
+def _without_labels(rows: Sequence[ScoreRow]) -> Iterator[Text]:
+    """Why turns that were asked have no share in any system: of an import, maybe nobody labelled them."""
+    turns = {row.turn for row in rows if row.measure == "%useful" and row.turn}
+    labelled = {row.turn for row in rows if row.measure == "%useful" and row.turn and row.n}
+    bare = sorted(turns - labelled)
+    if bare:
+        stretches = [[bare[0], bare[0]]]
+        for turn in bare[1:]:
+            if turn == stretches[-1][1] + 1:
+                stretches[-1][1] = turn
+            else:
+                stretches.append([turn, turn])
+        named = ", ".join(f"S{first}" if first == end else f"S{first} to S{end}" for first, end in stretches)
+        yield Text(f"{named}: no reply that has a label", style="dim")
 
 
 def _legend(rows: Sequence[ScoreRow]) -> str:
@@ -101,17 +126,17 @@ def _rank(row: ScoreRow) -> tuple[int, bool]:
     return (_FIRST.index(name) if first and name in _FIRST else len(_FIRST), "_cum" in name)
 
 
-def _table(rows: Sequence[ScoreRow], systems: Sequence[str]) -> Table:
+def _table(rows: Sequence[ScoreRow], systems: Sequence[str], *, whole: bool) -> Table:
+    """whole: there is room for the longest name. Otherwise it is folded, and pushes no figure off the screen."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    # A long name is folded over several lines; it must not push the figures off the screen.
-    table.add_column("measure", overflow="fold", min_width=_NAME_WIDTH - 4)
+    table.add_column("measure", overflow="fold", no_wrap=whole, min_width=_NAME_WIDTH - 4)
     for system in systems:
         heading = Text(shown(system, line=True), no_wrap=False, overflow="fold")
         table.add_column(heading, no_wrap=True, justify="right", max_width=_VALUE_WIDTH)
         table.add_column("n", no_wrap=True, justify="right", style="dim")
     cells = {(row.measure, row.turn, row.system): row for row in rows}
     for measure, turn in dict.fromkeys((row.measure, row.turn) for row in rows):
-        line = [Text(f"{measure} S{turn}" if turn else measure)]
+        line = [Text(next(row.label for row in rows if (row.measure, row.turn) == (measure, turn)))]
         for system in systems:
             row = cells.get((measure, turn, system))
             line += [Text(shown_with_interval(row) if row else ""), Text(str(row.n) if row else "")]
@@ -131,14 +156,26 @@ def shown_with_interval(row: ScoreRow) -> str:
 
 def interval_notes(rows: Sequence[ScoreRow]) -> Iterator[Text]:
     """How the intervals were made: a figure is not understood without what was resampled for it."""
-    made: dict[tuple[str, str, float], dict[str, None]] = {}
+    made: dict[tuple[str, str, float], list[ScoreRow]] = {}
     for row in rows:
         if row.low == row.low and row.interval and row.level is not None:
-            resampled = row.resampled or "nothing"
-            made.setdefault((row.interval, resampled, row.level), {})[row.measure.split("(")[0]] = None
-    for (method, resampled, level), measures in made.items():
+            made.setdefault((row.interval, row.resampled or "nothing", row.level), []).append(row)
+    # A name under two methods would say of none how it was made: it is then written in full, with its system if needed.
+    shorts = Counter(name for found in made.values() for name in {_short(row) for row in found})
+    labels = Counter(name for found in made.values() for name in {row.label for row in found})
+    for (method, resampled, level), found in made.items():
         what = f", resampled: {resampled}" if resampled != "nothing" else ""
-        yield Text(f"[low, high]: {100 * level:g}% {method}{what} ({', '.join(measures)})", style="dim")
+        named = dict.fromkeys(
+            _short(row)
+            if shorts[_short(row)] == 1
+            else row.label + (f" of {shown(row.system, line=True)}" if labels[row.label] > 1 else "")
+            for row in found
+        )
+        yield Text(f"[low, high]: {100 * level:g}% {method}{what} ({', '.join(named)})", style="dim")
+
+
+def _short(row: ScoreRow) -> str:
+    return row.measure.split("(")[0]
 
 
 def _invalid(rows: Sequence[ScoreRow]) -> Iterator[Text]:

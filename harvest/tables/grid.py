@@ -24,7 +24,7 @@ from scoring.measures.usefulness import labels
 from scoring.table import ScoreRow
 from topics.topic import Topic
 
-__all__ = ["grids", "legend"]
+__all__ = ["grids", "last_asked", "legend"]
 
 _MEANING = {
     "o": "useful",
@@ -77,9 +77,15 @@ def grids(material: Material, rows: Sequence[ScoreRow], *, width: int) -> list[R
 def legend(material: Material) -> str:
     """What the marks in the grids of `material` say, those that stand there and the two that always may."""
     cells = _cells(material, max(material.turns.values(), default=1))
-    last = _asked(cells, max(material.turns.values(), default=1))
+    last = last_asked(material)
     seen = {"o", "x"}.union(*(text[:last] for text in cells.values()))
     return "   ".join(("A1: trial 1 of A", *(f"{mark} {said}" for mark, said in _MEANING.items() if mark in seen)))
+
+
+def last_asked(material: Material) -> int:
+    """The last turn that anybody was asked in `material`, or should have been; at least 1."""
+    turns = max(material.turns.values(), default=1)
+    return _asked(_cells(material, turns), turns)
 
 
 def _blocks(columns: Sequence[Column], most: int) -> list[Sequence[Column]]:
@@ -97,15 +103,16 @@ def _blocks(columns: Sequence[Column], most: int) -> list[Sequence[Column]]:
 
 
 def _cells(material: Material, turns: int) -> Mapping[TrialKey, str]:
-    cells = dict.fromkeys(material.invalid, "!" * turns)
-    for conversation in material.finished:
-        cells[conversation.key] = "".join(labels(conversation, turns))
+    """Marks of each trial, blank where another system's protocol takes more turns."""
+    cells = {key: ("!" * material.turns[key.system, key.topic]).ljust(turns) for key in material.invalid}
+    for one in material.finished:
+        own = max(material.turns[one.key.system, one.key.topic], len(one.turns))
+        cells[one.key] = "".join(labels(one, own)).ljust(turns)
     return cells
 
 
 def _asked(cells: Mapping[TrialKey, str], turns: int) -> int:
-    """The last turn that anybody was asked, or should have been; at least 1."""
-    return max((i + 1 for i in range(turns) for text in cells.values() if text[i] not in "·!"), default=1)
+    return max((i + 1 for i in range(turns) for text in cells.values() if text[i] not in "·! "), default=1)
 
 
 def _heading(column: Column, several: set[str], longest: int) -> str:

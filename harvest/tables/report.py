@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -11,7 +11,7 @@ from rich.markup import escape
 
 from harvest.studies.scorecard import Material
 from harvest.tables.figures import figures
-from harvest.tables.grid import grids, legend
+from harvest.tables.grid import grids, last_asked, legend
 from harvest.terminal import shown
 from recordings.conversation import INVALID
 from scoring.table import ScoreTable
@@ -26,11 +26,11 @@ def print_scored(
     paths: Iterable[Path] = (),
     *,
     every: bool = False,
-    asked: bool = False,
+    asked: Sequence[str] = (),
 ) -> None:
     """Print grid, figures (every: also the variants), notes, damage and paths; where no attempt was valid, one
-    sentence in place of grid, figures and notes, which would be empty. asked: figures were asked for by name, and
-    they alone are printed, every one.
+    sentence in place of grid, figures and notes, which would be empty. asked: the names of the figures that were asked
+    for, if any: they alone are printed, every one, in that order.
     """
     if material.conversations and not material.finished:
         console.print(f"[red]{escape(_nothing_valid(material))}[/]")
@@ -39,7 +39,8 @@ def print_scored(
             for grid in grids(material, table.rows, width=console.width):
                 console.print(grid)
             console.print(f"[dim]{legend(material)}[/]")
-        for figure in figures(table.rows, material.systems, width=console.width, every=every, asked=asked):
+        last = last_asked(material)
+        for figure in figures(table.rows, material.systems, width=console.width, every=every, asked=asked, last=last):
             console.print(figure)
         console.print()
         for note in table.notes:

@@ -15,11 +15,12 @@ from scoring.divergences import DIVERGENCES
 from scoring.forms.part import form_row, parts
 from scoring.measures.fairness import TurnFairness, divergence_names, group_fairness
 from scoring.nuggets import find_nuggets
-from scoring.statistics.bootstrap import Resampler, no_interval
+from scoring.statistics.bootstrap import Interval, Resampler, no_interval
 from scoring.stochastic.expectation import fairness
 from scoring.summaries import SystemScores
-from scoring.swan.assessment import of_system
-from scoring.swan.wan import Wan
+from scoring.swan.assessment import Assessment, of_system
+from scoring.swan.schema import Schema
+from scoring.swan.wan import Swan, Wan
 from scoring.table import ScoreRow
 from scoring.words import passages
 from topics.topic import Topic
@@ -92,19 +93,57 @@ def swan_rows(measure: Measure, asked: Asked, scores: SystemScores, resampler: R
         here = [one for one in own if one.key.topic in set(names)]
         found = of_system(scores.system, here, schema, asked.judged().judgments).pooled
         if measure.base.name == "SWAN":
-            value, n, interval = found.value, found.n, no_interval("the interval is that of SWAN")
+            value, n, interval = found.value, found.n, no_interval()
             note = f"over {', '.join(found.covered)}" if found.covered else "no criterion is scored"
+            if part.topic is None and found.covered:
+                interval = _of_swan(found, names, scores.trials, here, schema, asked, resampler)
+                note = "; ".join(filter(None, (note, interval.note)))
         else:
-            name = schema[measure.criterion.replace("_", " ")].name
+            name = schema[measure.criterion].name
             whole = found.wans[name]
             value, n, note = whole.value, whole.n, f"{whole.items - whole.n} of {whole.items} items are not scored"
             interval = no_interval()
             if part.topic is None:
                 wans = {(one.key.topic, one.key.trial): one.wans(schema)[name] for one in here}
                 interval = resampler.ratio(names, *_sums(names, scores.trials, wans))
+                note = "; ".join(filter(None, (note, interval.note)))
         yield form_row(
             scores, part, measure.name, value, n, interval, topics=None if part.topic else len(names), note=note
         )
+
+
+def _of_swan(
+    found: Swan,
+    names: Sequence[str],
+    trials: Sequence[int],
+    assessments: Sequence[Assessment],
+    schema: Schema,
+    asked: Asked,
+    resampler: Resampler,
+) -> Interval:
+    """The interval of SWAN over pooled nuggets, by the same draws as that of WAN: of its criteria together.
+
+    A criterion of sets has one score for a topic; it is laid on all trials of the topic evenly.
+    """
+    wans = {(one.key.topic, one.key.trial): one.wans(schema) for one in assessments}
+    above = np.full((len(names), len(trials), len(found.covered)), math.nan)
+    below = above.copy()
+    sets = asked.judged().judgments.sets
+    for row, name in enumerate(names):
+        there = [column for column, trial in enumerate(trials) if (name, trial) in wans]
+        for place, criterion in enumerate(found.covered):
+            opinion = sets.get((assessments[0].key.system, name, criterion))
+            for column in there:
+                one = wans[name, trials[column]].get(criterion)
+                if one is not None:
+                    above[row, column, place], below[row, column, place] = one.numerator, one.denominator
+                elif opinion is not None and opinion.value is not None:
+                    above[row, column, place] = opinion.value / len(there)
+                    below[row, column, place] = 1 / len(there)
+                else:
+                    above[row, column, place] = below[row, column, place] = 0.0
+    weights = [schema.weights.get(criterion, 1.0) for criterion in found.covered]
+    return resampler.weighted_ratios(names, above, below, weights)
 
 
 def _sums(names: Sequence[str], trials: Sequence[int], wans: Mapping[tuple[str, int], Wan]) -> tuple[Floats, Floats]:

@@ -55,9 +55,9 @@ def rate_rows(measure: Measure, scores: SystemScores, level: float) -> Iterator[
         else:
             rate = rate_below(names, values, measure.number, level=level, invalid=lost)
         note = rate.share.interval.note
-        if not math.isnan(rate.highest):
+        if rate.share.value in (0, 1):
             units = f"{rate.units} {'topic' if len(rows) > 1 else 'trial'}{'s' * (rate.units != 1)}"
-            said = f"never seen; with {level:.0%} confidence at most {rate.highest:.3f} over {units}"
+            said = f"{'always' if rate.share.value else 'never'} seen; the interval is that of {units}"
             note = "; ".join(filter(None, (note, said)))
         share = rate.share
         yield form_row(

@@ -151,7 +151,8 @@ def _by_formula(top: Floats, bottom: Floats, value: float, pooled: bool, level: 
 
     Var is estimated from the spread between topics. It is at most p(1-p)/topics, so n_eff is at least the number of
     topics, and it is at most the number of answers; the factor (z/t)² then pays for a variance estimated from few
-    topics. Topics are those with anything below the line: to count the others too covers .85 where 6 of 45 topics fail.
+    topics, and can leave less than one answer: of 2 topics it is .02. Topics are those with anything below the line: to
+    count the others too covers .85 where 6 of 45 topics fail.
     Where every answer is the same no variance is estimated, and n_eff is the number of topics.
     """
     above, below = top.sum(axis=1), bottom.sum(axis=1)

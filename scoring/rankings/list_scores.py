@@ -17,7 +17,7 @@ from scoring.notation import Term, Value
 from scoring.rankings.groups import DocumentGroups, Scale
 from scoring.rankings.qrels import Qrels
 from scoring.rankings.run import Run
-from scoring.statistics.bootstrap import Interval, Resampler, no_interval
+from scoring.statistics.bootstrap import FEWEST, Interval, Resampler, no_interval, too_few
 from scoring.table import FORMAT, ScoreRow
 from topics.errors import InputError
 
@@ -271,6 +271,8 @@ def _notes(runs: Sequence[Run], qrels: Qrels, groups: Sequence[DocumentGroups]) 
                 f"{run.name}: {run.rising} documents have a higher score than the one ranked before them; "
                 "the rank column decides."
             )
+    if len(qrels.grades) < FEWEST:
+        notes.append(f"No mean has an interval: {too_few(len(qrels.grades))}.")
     if groups:
         notes.append(
             "GF and GFR of ranked lists are taken over all documents, those of conversations (GFRC) over relevant "

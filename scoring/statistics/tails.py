@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from scoring.statistics.bootstrap import Interval, no_interval
+from scoring.statistics.bootstrap import FEWEST, Interval, no_interval, too_few
 from topics.errors import InputError
 from topics.identity import generator
 
@@ -93,8 +93,9 @@ def pooled_tail(
     """The worst β of all topics and trials together: bad topics count as much as bad luck.
 
     topics: (topics,) names. values: (topics, trials), NaN where a trial gave none. rng: one number is drawn from it.
-    The intervals draw topics anew, then trials within each, and are plain percentiles. There is none on one topic, nor
-    where every score is the same. Each score weighs the same, so a topic with an invalid trial weighs a little less.
+    The intervals draw topics anew, then trials within each, and are plain percentiles. There is none on fewer than
+    three topics, nor where all scores, or both ends, are the same. Each score weighs the same, so a topic with an
+    invalid trial weighs a little less.
     """
     cells = _cells(topics, values)
     _check(beta, level, replications)
@@ -108,14 +109,21 @@ def pooled_tail(
         none = no_interval("no value")
         return Tail(beta, math.nan, math.nan, math.nan, none, none, 0, 0, undefined)
     quantile, worst, least = lower_quantile(flat, beta), cvar(flat, beta), float(flat.min())
-    if count < 2 or flat.min() == flat.max():
-        none = no_interval("one topic: nothing to resample" if count < 2 else "every score is the same")
+    if count < FEWEST or flat.min() == flat.max():
+        none = no_interval(too_few(count) if count < FEWEST else "every score is the same")
         return Tail(beta, quantile, worst, least, none, none, n, count, undefined)
     names = [name for name, row in zip(topics, rows.tolist(), strict=True) if row]
     draws = _replicates(cells[rows], seen[rows], beta, generator(seed, "tails", repr(names)), replications)
     ends = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    intervals = [Interval(float(low), float(high), "bootstrap, percentile", "topics+trials") for low, high in ends.T]
+    intervals = [_interval(float(low), float(high)) for low, high in ends.T]
     return Tail(beta, quantile, worst, least, intervals[0], intervals[1], n, count, undefined)
+
+
+def _interval(low: float, high: float) -> Interval:
+    """None where the replicates do not differ, as of a quantile where many scores are 0: [v, v] claims too much."""
+    if low == high:
+        return no_interval(f"no interval: nearly all that is drawn anew gives {low:.4g}")
+    return Interval(low, high, "bootstrap, percentile", "topics+trials")
 
 
 def trials_needed(beta: float) -> int:

@@ -84,10 +84,11 @@ class Schema:
     about: str = ""
 
     def __getitem__(self, name: str) -> Criterion:
-        """The criterion of that name, or of that number written as text. Raises InputError naming the nearest."""
-        folded = {one.name.casefold(): one for one in self.criteria} | {str(one.number): one for one in self.criteria}
-        if name.strip().casefold() in folded:
-            return folded[name.strip().casefold()]
+        """The criterion of that name, or of that number written as text; a blank may be written `_`, as in the names of
+        measures. Raises InputError naming the nearest."""
+        folded = {_folded(one.name): one for one in self.criteria} | {str(one.number): one for one in self.criteria}
+        if _folded(name) in folded:
+            return folded[_folded(name)]
         close = difflib.get_close_matches(name, [one.name for one in self.criteria], n=1)
         raise InputError(
             f"no criterion called {name!r} in the schema {self.name!r}"
@@ -102,6 +103,10 @@ class Schema:
     def weights(self) -> dict[str, float]:
         """CW by name."""
         return {one.name: one.weight for one in self.criteria}
+
+
+def _folded(name: str) -> str:
+    return name.strip().casefold().replace(" ", "_")
 
 
 class _CriterionFile(StrictModel):
@@ -130,7 +135,7 @@ def read_schema(document: Document) -> Schema:
         raise document.error(("criteria",), "criteria: a schema has one criterion or more")
     seen: dict[tuple[str, str | int], int] = {}
     for i, one in enumerate(file.criteria):
-        for key, value in (("name", one.name.casefold()), ("number", one.number)):
+        for key, value in (("name", _folded(one.name)), ("number", one.number)):
             first = seen.setdefault((key, value), i)
             if first != i:
                 raise document.error(("criteria", i, key), f"{key}: criterion {first + 1} of the file has the same")
