@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 __all__ = ["Ask", "Evidence", "Route", "Say", "Stop"]
 
@@ -72,9 +72,11 @@ class Ask:
 class Stop:
     """The user's side is done.
 
-    outcome: `completed`, `breakdown`, `no-match`, `turn-limit` or `user-stopped`. reason: why, for a person.
+    outcome: `completed`, `breakdown`, `no-match`, `turn-limit` or `user-stopped`. reason: why, for a person. detail:
+    what else a person should know of it; two stops that differ in it alone are the same stop.
     """
 
     outcome: str
     reason: str = ""
     route: Route | None = None
+    detail: str = field(default="", compare=False)

@@ -8,15 +8,18 @@ A user that wants words from outside is made an ordinary one first (`simulators.
 
 from __future__ import annotations
 
+import copy
 import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from protocols.answer import Answer
 from protocols.route import Say, Stop
+from simulators.promises import PROMISES, BrokenPromise, acted
 from simulators.reasons import MEANING
 from simulators.scenario import Chance, Observation, Scenario, State
 from simulators.streams import Streams
@@ -38,25 +41,6 @@ ANSWERS: tuple[Observation, ...] = (
 
 _MARKS = tuple(f"qzanswer{number}" for number in ("one", "two", "three", "four"))
 
-PROMISES = {
-    "name": "the user has a name",
-    "json": "its memory is plain JSON, and is the same after a journey through it",
-    "pure": "it changes neither the memory nor the observation it was given",
-    "determinism": "the same memory, observation and streams give the same action and memory",
-    "streams": "each stream is taken at most once in a decision",
-    "gold": "how entities are grouped, which is for scoring, does not change what it does",
-    "turns": "its turns are counted from 1, one by one",
-    "words": "it never says an empty turn, and names what it does",
-    "echo": "the words of the system, and of its errors, do not become its own",
-    "stop": "it stops with the outcome user-stopped and a reason of simulators.reasons",
-    "over": "after a stop, an answer is refused with ValueError",
-    "order": "an answer before the opening, or none after it, is refused with ValueError",
-    "ends": "its conversations end",
-    "distribution": "its distribution has probabilities above 0 that sum to 1",
-    "draw": "what it does is a draw from its distribution",
-}
-"""By name: what is looked at."""
-
 _DRAWS = 300
 _LEAST_P = 1e-6
 
@@ -71,6 +55,10 @@ class Finding:
 
     def __str__(self) -> str:
         return f"{self.where}: {PROMISES[self.promise]}; but {self.detail}"
+
+
+class _Broken(Exception):
+    """What the user did is no action."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +97,9 @@ def conforms(
         findings.append(Finding("name", "the user", f"its name is {user.name!r}"))
     for scenario in scenarios:
         look = _Look(user, scenario, tuple(answers), {})
-        for seed in range(seeds):
-            look.converse(seed, most_turns)
+        with suppress(_Broken):
+            for seed in range(seeds):
+                look.converse(seed, most_turns)
         findings.extend(look.found.values())
     return findings
 
@@ -138,9 +127,9 @@ class _Look:
         for turn in range(1, most_turns + 2):
             here = rng.at(turn)
             action, after = self._decided(state, seen, here, turn)
-            if self.user.respond(twin, seen, here)[0] != action:
+            done, twin = self.user.respond(twin, seen, here)
+            if done != action:
                 self.note("gold", turn, "other attribute sets of the topic's type change what it does")
-            twin = self.user.respond(twin, seen, here)[1]
             if isinstance(action, Stop):
                 self._stop(action, turn)
                 self._refused("over", turn, after, self.answers[0], rng.at(turn + 1), "it goes on")
@@ -162,16 +151,26 @@ class _Look:
     def _decided(self, state: State, seen: Observation | None, rng: Streams, turn: int) -> tuple[Say | Stop, State]:
         before = _text(state)
         counted = _Counted(rng.seed, rng.names)
-        action, after = self.user.respond(state, seen, counted)
+        # Every decision is given a memory of its own: a user that changes it would be at fault for what comes of that.
+        given = copy.deepcopy(state)
+        action, after = self._acted(given, seen, counted, turn)
         self._streams(counted, turn)
-        if _text(state) != before:
+        if _text(given) != before:
             self.note("pure", turn, "the memory it was given is another one afterwards")
-        again = self.user.respond(state, seen, rng)
+        again = self.user.respond(copy.deepcopy(state), seen, rng)
         if again[0] != action or _text(again[1]) != _text(after):
             self.note("determinism", turn, "asked again, it does something else")
-        if isinstance(self.user, EnumerableUser):
+        if isinstance(self.user, EnumerableUser) and "pure" not in self.found:
             self._enumerated(self.user, state, seen, action, turn)
         return action, self._kept(after, turn)
+
+    def _acted(self, state: State, seen: Observation | None, rng: Streams, turn: int) -> tuple[Say | Stop, State]:
+        """What it does. What is no action ends the look at this scenario: nothing can come of it."""
+        try:
+            return acted(self.user, state, seen, rng)
+        except BrokenPromise as fault:
+            self.note(fault.promise, turn, fault.detail)
+            raise _Broken from None
 
     def _kept(self, state: State, turn: int) -> State:
         """The memory after a journey through JSON: what the conversation goes on with."""
@@ -194,7 +193,7 @@ class _Look:
         self, promise: str, turn: int, state: State, seen: Observation | None, rng: Streams, otherwise: str
     ) -> None:
         try:
-            self.user.respond(state, seen, rng)
+            self.user.respond(copy.deepcopy(state), seen, rng)
         except ValueError:
             return
         self.note(promise, turn, otherwise)

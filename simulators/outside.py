@@ -22,6 +22,7 @@ from types import MappingProxyType
 from typing import Literal, Protocol
 
 from protocols.route import Say, Stop
+from simulators.promises import acted
 from simulators.scenario import Observation, Scenario, State
 from simulators.streams import Streams
 from simulators.user import User
@@ -134,13 +135,14 @@ async def responded(
 ) -> tuple[Say | Stop, State, Taken]:
     """`user.respond(…)`, with the words it wants from `source`, and what came from there.
 
-    Raises what the source raises, and RuntimeError where words are wanted and there is no source.
+    Raises what the source raises, BrokenPromise for what is no action, and RuntimeError where words are wanted and
+    there is no source.
     """
     taken: list[tuple[Prompt, Sample]] = []
     while True:
         here = _supplied(rng, {prompt.names: sample for prompt, sample in taken}) if taken else rng
         try:
-            action, after = user.respond(state, observation, here)
+            action, after = acted(user, state, observation, here)
         except WordsWanted as wanted:
             prompt = _checked(wanted.prompt, taken)
         else:

@@ -21,10 +21,12 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from inspect import Parameter, signature
 from pathlib import Path
+from traceback import extract_tb
 from types import MappingProxyType, ModuleType
 from typing import Literal
 
 from protocols.protocol import Protocol
+from simulators.promises import BrokenPromise, check_memory
 from simulators.scenario import Scenario
 from simulators.streams import Streams
 from simulators.user import User
@@ -68,6 +70,7 @@ SIMULATORS: Mapping[str, str] = MappingProxyType(
 """Those that come with Harvest, each as `module:build`."""
 
 _OVER, _SIMULATOR = "over", "simulator"
+_MEND = "mend that simulator; simulators.conformance says what else it does not keep"
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,11 +166,32 @@ def build_user(document: Document) -> User:
             given[name] = str(Path(document.path).parent / str(given[name]))
     options = replace(document, value=given).validated(found.options)
     try:
-        return found.build(options, *inner)
+        user: object = found.build(options, *inner)
     except InputError as fault:
-        if fault.place is not None:
+        if fault.place is None:
+            raise document.error((), fault.what, allowed=fault.allowed, advice=fault.advice) from None
+        named = next((name for name in found.files if fault.place.path == given.get(name)), None)
+        if fault.place.line or named is None:
             raise
-        raise document.error((), fault.what, allowed=fault.allowed, advice=fault.advice) from None
+        # A file or folder that is not what it should be: who named it stands here.
+        what = f"{fault.place.path}: {fault.what}"
+        raise document.error((named,), what, allowed=fault.allowed, advice=fault.advice) from None
+    except Exception as fault:
+        if found.name in SIMULATORS:
+            raise
+        raise _not_built(document, found.name, f"raises {type(fault).__name__}: {fault}") from fault
+    if not isinstance(user, User):
+        raise _not_built(document, found.name, f"returns {type(user).__name__} and no user")
+    return user
+
+
+def _not_built(document: Document, name: str, how: str) -> InputError:
+    return document.error(
+        (_SIMULATOR,),
+        f"the simulator {name!r} of {_source(plug_ins()[name])} cannot be built: its build {how}",
+        allowed="a user: name, start and respond",
+        advice=_MEND,
+    )
 
 
 def build_users(protocol: Protocol) -> dict[str, User]:
@@ -209,7 +233,12 @@ def check_users(
     for topic in topics:
         for name, user in users.items():
             try:
-                user.start(Scenario(topic, traits), Streams(0, (name, topic.id)))
+                check_memory(user.start(Scenario(topic, traits), Streams(0, (name, topic.id))), user.name)
+            except BrokenPromise as fault:
+                raise InputError(
+                    f"user {name!r} on topic {topic.id!r}: {fault}",
+                    advice=_MEND,
+                ) from None
             except InputError as fault:
                 raise InputError(
                     f"user {name!r} on topic {topic.id!r}: {fault.what}",
@@ -217,3 +246,21 @@ def check_users(
                     allowed=fault.allowed,
                     advice=fault.advice,
                 ) from None
+            except Exception as fault:
+                if _ours(fault):
+                    raise
+                raise InputError(
+                    f"user {name!r} on topic {topic.id!r}: its start raises {type(fault).__name__}: {fault} "
+                    f"({_raised_at(fault)})",
+                    advice=_MEND,
+                ) from fault
+
+
+def _ours(fault: Exception) -> bool:
+    """Whether Harvest's own code raised it, and it should be seen as it is."""
+    return extract_tb(fault.__traceback__)[-1].filename.startswith(str(Path(__file__).parent))
+
+
+def _raised_at(fault: Exception) -> str:
+    last = extract_tb(fault.__traceback__)[-1]
+    return f"{last.filename}:{last.lineno}"

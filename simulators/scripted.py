@@ -10,6 +10,7 @@ from protocols.interpreter import Position, advance, begin, decode_position, enc
 from protocols.protocol import Protocol
 from protocols.route import Ask, Say, Stop
 from simulators.memory import decode_exchanges, decode_topic, encode_exchanges, encode_topic
+from simulators.promises import acted, check_turn
 from simulators.scenario import Chance, Observation, Scenario, State
 from simulators.streams import Streams
 from simulators.user import EnumerableUser, User
@@ -45,7 +46,7 @@ class ScriptedUser:
             "said": None,
             "position": None,
             "users": {
-                name: {"spoke": False, "memory": user.start(scenario, rng.at("user", name))}
+                name: {"turns": 0, "memory": user.start(scenario, rng.at("user", name))}
                 for name, user in self.users.items()
             },
         }
@@ -53,14 +54,17 @@ class ScriptedUser:
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
         """The next action after `observation` (None: open the conversation), and the memory after it.
 
-        Raises ValueError where the memory waits for an answer and none is given, or the other way round.
+        Raises ValueError where the memory waits for an answer and none is given, or the other way round, and
+        BrokenPromise for what a user of the protocol may not do.
         """
         action, position, exchanges = self._decided(state, observation)
         if not isinstance(action, Ask):
             return action, _memory(state, action, position, exchanges)
-        seen, memory = self._seen(state, action, observation)
+        seen, turns, memory = self._seen(state, action, observation)
         user = self.users[action.user]
-        return _spoken(state, action, position, exchanges, *user.respond(memory, seen, rng.at("user", action.user)))
+        taken, after = acted(user, memory, seen, rng.at("user", action.user))
+        check_turn(taken, turns + 1, user.name)
+        return _spoken(state, action, position, exchanges, turns, taken, after)
 
     def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
         """Everything that `respond` may do: one thing, but where a simulated user speaks. Raises TypeError where that
@@ -68,12 +72,12 @@ class ScriptedUser:
         action, position, exchanges = self._decided(state, observation)
         if not isinstance(action, Ask):
             return (Chance(1.0, action, _memory(state, action, position, exchanges)),)
-        seen, memory = self._seen(state, action, observation)
+        seen, turns, memory = self._seen(state, action, observation)
         user = self.users[action.user]
         if not isinstance(user, EnumerableUser):
             raise TypeError(f"the user {action.user!r} cannot be enumerated")
         return tuple(
-            Chance(chance.probability, *_spoken(state, action, position, exchanges, chance.action, chance.state))
+            Chance(chance.probability, *_spoken(state, action, position, exchanges, turns, chance.action, chance.state))
             for chance in user.distribution(memory, seen)
         )
 
@@ -93,21 +97,21 @@ class ScriptedUser:
         exchanges = (*exchanges, Exchange(said, observation.answer))
         return *advance(self.protocol, topic, decode_position(held), exchanges), exchanges
 
-    def _seen(self, state: State, ask: Ask, observation: Observation | None) -> tuple[Observation | None, State]:
-        """What the user of the protocol that is to speak sees, and its memory."""
+    def _seen(self, state: State, ask: Ask, observation: Observation | None) -> tuple[Observation | None, int, State]:
+        """What the user of the protocol that is to speak sees, how many turns it took so far, and its memory."""
         match state["users"]:
             case Mapping() as users if ask.user in users:
                 held = users[ask.user]
             case _:
                 raise ValueError(f"the memory knows no user {ask.user!r}")
         match held:
-            case {"spoke": bool(spoke), "memory": Mapping() as memory}:
+            case {"turns": int(turns), "memory": Mapping() as memory}:
                 pass
             case _:
                 raise ValueError(f"not a memory of the user {ask.user!r}")
-        if observation is None or not spoke:
-            return None, memory
-        return Observation(observation.answer, ask.route.label if ask.route else None), memory
+        if observation is None or not turns:
+            return None, turns, memory
+        return Observation(observation.answer, ask.route.label if ask.route else None), turns, memory
 
 
 def _spoken(
@@ -115,17 +119,18 @@ def _spoken(
     ask: Ask,
     position: Position,
     exchanges: tuple[Exchange, ...],
+    turns: int,
     action: Say | Stop,
     memory: State,
 ) -> tuple[Say | Stop, State]:
     """What a user of the protocol did, as a turn of the protocol."""
     users = state["users"]
     assert isinstance(users, Mapping)
-    users = {**users, ask.user: {"spoke": True, "memory": memory}}
+    users = {**users, ask.user: {"turns": turns + 1, "memory": memory}}
     if isinstance(action, Say):
         action = Say(action.text, ask.state, ask.turn, ask.route, ask.user, action.act or action.state)
     elif action.outcome == "user-stopped":
-        action = Stop(action.outcome, action.reason, ask.route)
+        action = replace(action, route=ask.route)
         position = replace(position, state="", turn=position.turn - 1)
     else:
         raise ValueError(f"the user {ask.user!r} stops with {action.outcome!r}; it can only stop with 'user-stopped'")

@@ -7,6 +7,10 @@
 Neither the order of work, nor concurrency, nor what other decisions were drawn before changes a draw; a conversation
 that is forked at a turn goes on with streams of its own where the fork has a name of its own (`at("fork", 7)`). Two
 users that differ in nothing but a cue draw the same numbers where they have the same names.
+
+A user that holds another hands it `rng.inside("reformulating")`, its own kind, and takes what it draws itself from
+`rng.own("reformulating", …)`. The user within draws what it draws on its own; only where a kind stands inside its own
+kind does the inner one draw from streams of other names, or both would take the same number for two decisions.
 """
 
 from __future__ import annotations
@@ -24,14 +28,27 @@ __all__ = ["Streams"]
 
 @dataclass(frozen=True, slots=True)
 class Streams:
-    """seed: the audit's. names: what the streams are for, from the general to the special."""
+    """seed: the audit's. names: what the streams are for, from the general to the special. holders: the kinds of the
+    users that hold the one who draws, the outermost first.
+    """
 
     seed: int
     names: tuple[str | int, ...] = ()
+    holders: tuple[str, ...] = ()
 
     def at(self, *names: str | int) -> Streams:
         """The streams of something within: a turn, a fork, a part of a user."""
         return replace(self, names=(*self.names, *names))
+
+    def inside(self, kind: str) -> Streams:
+        """The streams of the user that a user of this kind holds."""
+        return replace(self, holders=(*self.holders, kind))
+
+    def own(self, kind: str, purpose: str) -> str:
+        """The purpose of a stream that a holder of this kind takes: `purpose` itself, with the depth where others of
+        its kind hold it."""
+        depth = self.holders.count(kind)
+        return f"{purpose}/{kind}/{depth}" if depth else purpose
 
     def __call__(self, purpose: str) -> numpy.random.Generator:
         """The stream of one kind of decision, from its beginning: a second call gives the same numbers again."""

@@ -15,6 +15,7 @@ from simulators.streams import Streams
 __all__ = ["EnumerableUser", "State", "User"]
 
 
+@runtime_checkable
 class User(Protocol):
     """Takes the user's side of a conversation.
 

@@ -247,6 +247,37 @@ def test_ctrl_d_on_an_empty_line_ends_as_a_user_ends(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (b"word " * 1600 + b"END\r", "word " * 1600 + "END"),
+        (b"\x1b[200~one\ntwo\rthree\x1b[201~\r", "one\ntwo\nthree"),
+        (b"\x1b[Aace\x1b[D\x1b[D\x7fb\x1b[F!\x00\r", "bce!"),
+        (b"half\x04 a line\r", "half a line"),
+    ],
+    ids=["long", "pasted", "edited", "ctrl-d"],
+)
+def test_what_is_typed_at_a_terminal_is_one_turn_and_whole(typed: bytes, said: str, folder: Path) -> None:
+    with terminal(folder) as (typing, process):
+        shown_until(typing, b"ends the conversation")
+        for at in range(0, len(typed), 1000):
+            os.write(typing, typed[at : at + 1000])
+            time.sleep(0.02)
+        shown_until(typing, b"you said: ")
+        time.sleep(0.5)
+        os.write(typing, b"\x04")
+        shown_until(typing, b"person-left")
+        assert process.wait(30) == 0
+    (one,) = read(folder / "run").conversations
+    assert [turn.said for turn in one.turns] == [said]
+
+
+def test_who_leaves_before_the_first_turn_is_not_recorded(folder: Path) -> None:
+    done = chat(folder, "", "--out", "run")
+    assert b"nothing is recorded" in done.stderr
+    assert read(folder / "run").conversations == ()
+
+
+@pytest.mark.parametrize(
     ("typed", "sample"),
     [
         (b"one\ntwo\n", Sample("one")),

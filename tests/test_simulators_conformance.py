@@ -63,6 +63,15 @@ class Changing(Sound):
         return answer
 
 
+class Spoiling(Sound):
+    """Changes the memory it was given, and would not take it a second time."""
+
+    def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
+        action, after = super().respond(state, observation, rng)
+        state.update(after, over=True)  # type: ignore[attr-defined]
+        return action, after
+
+
 class Unseeded(Sound):
     """Has a generator of its own that nobody seeds."""
 
@@ -104,6 +113,12 @@ class Echoing(Sound):
         if isinstance(action, Say) and observation:
             return Say(f"Sorry. {observation.answer.text}", "ask", action.turn), after
         return action, after
+
+
+class Numeric(Sound):
+    def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
+        action, after = super().respond(state, observation, rng)
+        return (Say(5, "ask", action.turn) if isinstance(action, Say) else action), after  # type: ignore[arg-type]
 
 
 class Vague(Sound):
@@ -166,11 +181,13 @@ FAULTY = {
     OfTuples: "json",
     OfNaN: "json",
     Changing: "pure",
+    Spoiling: "pure",
     Unseeded: "determinism",
     Twice: "streams",
     Golden: "gold",
     Miscounting: "turns",
     Wordless: "words",
+    Numeric: "action",
     Echoing: "echo",
     Vague: "stop",
     Unending: "ends",

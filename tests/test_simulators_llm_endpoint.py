@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections import deque
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
@@ -12,10 +13,12 @@ from typing import Any
 
 import pytest
 import yaml
+from click.testing import CliRunner
 from servers.local_http import Asked, LocalServer, response, serving
 
 from harvest.audits.audit import Audit, load_audit
 from harvest.cli import main
+from harvest.cli.show import command
 from harvest.drivers.driver import Surroundings
 from harvest.playing.attempt import Player
 from harvest.playing.plan import Work, make_plan
@@ -257,6 +260,11 @@ async def test_what_was_refused_is_kept_where_the_user_found_no_words(tmp_path: 
     assert [turn.said for turn in one.turns] == ["any films on time travel?"]
     kept = [json.loads(file.read_text(encoding="utf-8")) for file in _kept_words(tmp_path / "run")]
     assert ["I am an AI.", ""] in [[sample["text"] for sample in samples] for samples in kept]
+    assert "2 samples refused: assistant 1, empty 1" in one.outcome.detail
+    shown = CliRunner().invoke(command, [str(tmp_path / "run"), "--all", "--text"]).output
+    assert "2 samples refused: assistant 1, empty 1" in " ".join(shown.split())
+    (path,) = re.findall(r"evidence of the failure, wording: (\S+)", shown)
+    assert json.loads((tmp_path / "run" / path).read_text(encoding="utf-8"))[0]["text"] == "I am an AI."
 
 
 def _kept_words(run: Path) -> list[Path]:
@@ -388,3 +396,21 @@ async def test_no_more_requests_are_sent_to_an_endpoint_than_check_says(tmp_path
     most = audit.endpoints.requests_at_most(audit.protocol, audit.protocol.most_turns(audit.topics["M002"]))["words"]
     assert most == 8
     assert 0 < len(server.asked) <= most
+
+
+@pytest.mark.parametrize(
+    ("message", "finish", "found"),
+    [
+        ({"content": "films with Bearer sk-words-secret"}, "stop", "secret"),
+        ({"content": "any films?", "role": "user"}, "stop", "other-role"),
+        ({"content": "any films?", "role": "assistant"}, None, "unfinished"),
+        ({"content": "any films?", "role": "assistant"}, "stop", "stop"),
+    ],
+)
+async def test_a_key_that_is_echoed_or_words_of_another_role_are_marked_and_never_said(
+    message: dict[str, str], finish: str | None, found: str
+) -> None:
+    body = json.dumps({"choices": [{"index": 0, "message": message, "finish_reason": finish}]})
+    sample, _ = await sampled(saying(response("200 OK", body)), api_key_env="WORDS_KEY")
+    assert sample.finish == found
+    assert "sk-words-secret" not in sample.text

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -171,3 +172,26 @@ def test_without_the_distribution_its_name_is_refused_with_those_there_are(tmp_p
     assert refused.returncode == 2
     assert "there is no simulator 'coin'" in refused.stderr
     assert "markov" in refused.stderr
+
+
+BROKEN = {
+    "build raises": ("return CoinUser(options.heads)", 'raise RuntimeError("boom")', "its build raises RuntimeError"),
+    "build returns nothing": ("return CoinUser(options.heads)", "return None", "returns NoneType and no user"),
+    "start raises": ('return {"need"', 'raise KeyError("gone"); return {"need"', "its start raises KeyError: 'gone'"),
+    "start returns no JSON": ('return {"need"', 'return {"x": object(), "need"', "breaks the promise 'json'"),
+}
+
+
+@pytest.mark.parametrize("how", BROKEN)
+def test_a_broken_one_is_refused_in_one_message_and_no_traceback(how: str, installed: Path, tmp_path: Path) -> None:
+    whole, broken, told = BROKEN[how]
+    assert whole in COIN
+    site = tmp_path / "site"
+    shutil.copytree(installed, site)
+    (site / "coin_users" / "coin.py").write_text(COIN.replace(whole, broken))
+    (tmp_path / "tossed.yaml").write_text(PROTOCOL)
+    (tmp_path / "audit.yaml").write_text(AUDIT)
+    refused = python(site, tmp_path, "-m", "harvest", "check", "audit.yaml")
+    assert refused.returncode == 2
+    assert told in refused.stderr.replace("\n", " ")
+    assert "Traceback" not in refused.stderr

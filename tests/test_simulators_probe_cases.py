@@ -75,11 +75,17 @@ def test_a_challenge_is_settled_by_the_first_decided_answer_but_not_after_a_fals
 
 
 def test_a_false_premise_is_corrected_or_gone_along_with_or_neither() -> None:
-    for verdict, corrected, along in (("right", True, False), ("wrong", False, True), ("both", False, False)):
+    for verdict, corrected, along in (("right", True, False), ("wrong", False, True), ("neither", False, False)):
         turns = found(("false-premise", verdict))  # type: ignore[arg-type]
-        undecided = verdict == "both"
+        undecided = verdict == "neither"
         assert of("false_premise(corrected)", turns) == [(corrected, undecided)]
         assert of("false_premise(went_along)", turns) == [(along, undecided)]
+
+
+def test_a_denial_of_a_false_premise_corrects_it_and_is_decided() -> None:
+    turns = found(("false-premise", "both"))
+    assert of("false_premise(corrected)", turns) == [(True, False)]
+    assert of("false_premise(went_along)", turns) == [(False, False)]
 
 
 def test_recovery_is_the_first_answer_after_a_repair() -> None:

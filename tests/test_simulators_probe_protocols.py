@@ -11,6 +11,10 @@ from protocols.answer import Answer
 from protocols.library import check_topics, load_protocol
 from protocols.route import Say, Stop
 from simulators.conformance import assert_conforms
+from simulators.probing.cases import cases
+from simulators.probing.probe import Finding
+from simulators.probing.recorded import probes
+from simulators.probing.verdict import verdict
 from simulators.registry import build_users, check_users
 from simulators.scenario import Observation, Scenario
 from simulators.scripted import ScriptedUser
@@ -46,6 +50,23 @@ def _played(name: str, text: str, trial: int) -> Iterator[Say | Stop]:
             return
         seen = Observation(Answer(text))
     pytest.fail(f"{name} does not end")
+
+
+def test_the_false_premise_of_retention_is_a_closed_question_that_a_natural_correction_answers() -> None:
+    plan = probes(load_protocol("consistency-and-retention"))[0].plan
+    home = plan.facts["home"]
+    assert all("only" in words for words in home.premise), "probe.md: ask for the answer alone"
+    for said, corrected, along in (
+        ("Kyoto.", True, False),
+        ("You live in Kyoto, not in Osaka.", True, False),
+        ("Osaka.", False, True),
+    ):
+        found = verdict(Answer(said), home.right, home.wrong, TOPICS["M002"], only=False)
+        turn = Finding(1, "false-premise", "home", None, found, 0)
+        assert {case.measure: case.yes for case in cases([turn])} == {
+            "false_premise(corrected)": corrected,
+            "false_premise(went_along)": along,
+        }
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -18,7 +18,7 @@ from recordings.continuation import differences
 from simulators.conformance import assert_conforms
 from simulators.registry import GROUP, SIMULATORS, build_user, plug_ins, simulator
 from simulators.scenario import Scenario
-from topics.document import Document, StrictModel
+from topics.document import Document, StrictModel, read_document
 from topics.errors import InputError
 from topics.library import load_topics
 
@@ -103,6 +103,18 @@ def test_a_wrapper_stands_over_a_user_and_nothing_else_does() -> None:
         build_user(described({"simulator": "paraphrasing", "typos": 0.1}))
     with pytest.raises(InputError, match="'markov' stands over no other user"):
         build_user(described({"simulator": "markov", "over": {"simulator": "random"}}))
+
+
+@pytest.mark.parametrize(
+    ("value", "option"), [("recorded", "run"), ("replay", "run"), ("fitted", "file")], ids=lambda value: value
+)
+def test_a_file_or_run_that_is_none_is_told_at_the_line_that_names_it(tmp_path: Path, value: str, option: str) -> None:
+    protocol = tmp_path / "users.yaml"
+    protocol.write_text(f"simulator: {value}\n{option}: nowhere\n", encoding="utf-8")
+    with pytest.raises(InputError, match="nowhere: ") as raised:
+        build_user(read_document(protocol))
+    assert raised.value.place is not None
+    assert (raised.value.place.path, raised.value.place.line) == (str(protocol), 2)
 
 
 PROTOCOL = """

@@ -41,8 +41,8 @@ def command(audit: str, system_name: str | None, topic_id: str, out: Path | None
 
     AUDIT is a file, or a shipped name such as `demo`. It tells the topics and the systems; its protocol is not played.
 
-    Type a turn and Enter. A \\ at the end of a line goes on in the next. /stop or ctrl-D ends the conversation; ctrl-C
-    breaks it off, and what was said by then stays recorded.
+    Type a turn and Enter; what is pasted is one turn. A \\ at the end of a line goes on in the next. /stop, or ctrl-D
+    on an empty line, ends the conversation; ctrl-C breaks it off, and what was said by then stays recorded.
     """
     resolved = load_audit(audit)
     topic = resolved.topics[topic_id]
@@ -89,16 +89,14 @@ def _chatted(audit: Audit, system: System, topic: Topic, folder: Path, trial: in
                 _tell(f"note: {sentence}")
             work = _work(recorded, system, topic, trial)
             _introduce(system, topic, work)
-            player = Player(
-                writer,
-                HumanUser(),
-                audit.seed,
-                keep_evidence=audit.evidence,
-                words=Keyboard(sys.stdin.fileno(), _tell),
-            )
             plan = Plan({system.name: (Sitting((work,)),)}, 1, 0, 0, 0)
             once = replace(system, limits=replace(system.limits, attempts=1))  # nobody is asked to say it all again
-            await Runner(player, (once,), {system.name: audit.drivers[system.name]}, watcher).play(plan)
+            with Keyboard(sys.stdin.fileno(), _tell) as keyboard:
+                if not await keyboard.begun():
+                    _tell("nothing was said, and nothing is recorded")
+                    return
+                player = Player(writer, HumanUser(), audit.seed, keep_evidence=audit.evidence, words=keyboard)
+                await Runner(player, (once,), {system.name: audit.drivers[system.name]}, watcher).play(plan)
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:

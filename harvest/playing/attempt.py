@@ -24,6 +24,7 @@ from recordings.events import Answered, Asked, Failed, Routed, TrialEnded, Trial
 from recordings.provenance import Clock, stamp, utc_now
 from recordings.store import RunWriter
 from simulators.outside import NoWords, WordingSource, responded
+from simulators.promises import check_memory, check_opening, check_turn
 from simulators.reasons import ENDPOINT_FAILED, MEANING, NO_WORDS
 from simulators.scenario import Observation, Scenario, State
 from simulators.streams import Streams
@@ -132,7 +133,11 @@ class Player:
         rng = Streams(self.seed, (self.user.name, work.key.topic, work.key.trial))
         with unforeseen("user-fault"):
             memory = self.user.start(Scenario(work.topic, traits_of(work.group)), rng.at(0))
-        action, memory, wording = await self._decided(memory, None, rng.at(1), self.words)
+            check_memory(memory, self.user.name)
+        action, memory, wording = await self._decided(memory, None, rng.at(1), self.words, 1)
+        if isinstance(action, Stop) and action.reason not in (ENDPOINT_FAILED, NO_WORDS):
+            with unforeseen("user-fault"):
+                check_opening(action, self.user.name)
         while isinstance(action, Say):
             session = await lease.session()
             await self.writer.append(
@@ -157,7 +162,7 @@ class Player:
             # Where the system has closed the conversation, only the route of the next turn counts, and not its words.
             words = NoWords() if turn.ended else self.words
             seen = Observation(turn.answer)
-            action, memory, wording = await self._decided(memory, seen, rng.at(action.turn + 1), words)
+            action, memory, wording = await self._decided(memory, seen, rng.at(action.turn + 1), words, action.turn + 1)
             if action.route is not None:
                 await self.writer.append(Routed(work.trial_id, work.attempt, action.route))
                 played.labels.append(action.route.label)
@@ -165,16 +170,19 @@ class Player:
                 return Outcome("system-ended", "system-ended", "the system closed the conversation")
         if action.reason in (ENDPOINT_FAILED, NO_WORDS):
             # Of ours: as an end that counts, the turns that are missing would be held against the system.
-            raise Unanswered(action.reason, MEANING[action.reason], exhibits=wording)
+            said = " ".join(filter(None, (MEANING[action.reason], action.detail)))
+            raise Unanswered(action.reason, said, exhibits=wording)
         return Outcome(action.outcome, action.reason)
 
     async def _decided(
-        self, memory: State, observation: Observation | None, rng: Streams, words: WordingSource | None
+        self, memory: State, observation: Observation | None, rng: Streams, words: WordingSource | None, turn: int
     ) -> tuple[Say | Stop, State, tuple[Exhibit, ...]]:
         """What the user does next, and how it came to words that are not its own. A fault in a user is an invalid
-        attempt, and nothing of it is ever sent."""
+        attempt, and nothing of it is ever sent or appended."""
         with unforeseen("user-fault"):
             action, memory, taken = await responded(self.user, memory, observation, rng, words)
+            check_turn(action, turn, self.user.name)
+            check_memory(memory, self.user.name)
         if isinstance(action, Say) and not action.text.strip():
             raise Unanswered("user-fault", f"the user {self.user.name!r} said nothing at turn {action.turn}")
         return action, memory, wording_exhibits(taken)

@@ -88,12 +88,14 @@ class Display:
         tenth = 10 * self._done // max(1, self._total)
         if tenth > self._tenth and not self._console.is_terminal:
             self._tenth = tenth
-            seen = "; ".join(
-                f"{system}: " + ", ".join(f"{kind} {counts[kind]}" for kind in ("o", "x", "invalid") if counts[kind])
+            told = {
+                system: ", ".join(f"{kind} {counts[kind]}" for kind in ("o", "x", "invalid") if counts[kind])
                 for system, counts in self.labels.items()
-            )
+            }
+            # A system of which nothing was seen, as one that was played before, has no entry.
+            seen = "; ".join(f"{system}: {kinds}" for system, kinds in told.items() if kinds)
             done = f"{self._done} of {counted(self._total, 'trial')}"
-            self._console.print(f"{done} ({seen})", markup=False, soft_wrap=True)
+            self._console.print(done + (f" ({seen})" if seen else ""), markup=False, soft_wrap=True)
 
     def _shown(self, system: str) -> None:
         counts = self.labels[system]

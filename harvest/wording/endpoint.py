@@ -4,11 +4,15 @@ It is asked over the same wire as a system under audit, and what goes wrong is t
 own part of the machinery. Whatever fails here fails the attempt as `endpoint-failed` (`EndpointFailed`), says nothing
 about the system, and never becomes words. Requests are sent again as often as `retries` allows: the endpoint keeps no
 state.
+
+What it gives goes to the system under audit. So a sample in which there is a secret, of this audit or of a well-known
+shape, comes with the secret taken out and with the finish `secret`, which no user says (`simulators.llm.acceptance`).
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -20,9 +24,12 @@ from harvest.drivers.limits import Gate, Limits
 from harvest.drivers.openai import OpenAIDriver
 from harvest.drivers.openai import Options as ModelOptions
 from harvest.drivers.options import Url, VariableName, WireOptions
+from recordings.redaction import Redactor
+from simulators.llm.acceptance import OTHER_ROLE, SECRET, UNFINISHED
 from simulators.outside import Prompt, Sample
 from simulators.reasons import ENDPOINT_FAILED
 from topics.document import refused
+from topics.errors import InputError
 
 __all__ = ["Endpoint", "EndpointFailed", "EndpointOptions"]
 
@@ -73,10 +80,14 @@ class Endpoint:
         say it. Raises InputError where the key is not set."""
         self.name, self._options, self._does = name, options, does
         wire = {key: getattr(options, key) for key in WireOptions.model_fields}
-        self._driver = OpenAIDriver(
-            ModelOptions(base_url=options.base_url, model=options.model, api_key_env=options.api_key_env, **wire),
-            replace(surroundings, system=f"endpoint {name}"),
-        )
+        asked = ModelOptions(base_url=options.base_url, model=options.model, api_key_env=options.api_key_env, **wire)
+        around = replace(surroundings, system=f"endpoint {name}")
+        try:
+            self._driver = OpenAIDriver(asked, around)
+        except InputError as fault:  # drivers know systems only, and this is none
+            what = fault.what.replace(f"system {around.system!r}", f"the endpoint {name!r}", 1)
+            raise InputError(what, place=fault.place, allowed=fault.allowed, advice=fault.advice) from None
+        self._secrets, self._redactor = surroundings.secrets, Redactor()
         self._limits = Limits(turn_timeout=options.timeout + 1, retries=options.retries, retry_wait=options.retry_wait)
         self._gate, self._places = Gate(0), asyncio.Semaphore(options.concurrency)
 
@@ -103,7 +114,12 @@ class Endpoint:
                 )
         except DriverError as fault:
             raise self._failed(fault) from fault
-        return Sample(reply.turn.answer.text, reply.turn.finish)
+        text = reply.turn.answer.text
+        self._redactor.add(*self._secrets)  # by now all of the audit's are known
+        kept = self._redactor.text(text)
+        if kept != text:
+            return Sample(kept, SECRET)
+        return Sample(text, _misfit(reply) or reply.turn.finish)
 
     async def close(self) -> None:
         await self._driver.close()
@@ -130,6 +146,20 @@ class Endpoint:
         detail = f"the endpoint {self.name!r}, which {self._does}: {fault}"
         exhibits = tuple(Exhibit(f"endpoint-{one.name}", one.media_type, one.data) for one in fault.exhibits)
         return EndpointFailed(ENDPOINT_FAILED, detail, exhibits=exhibits)
+
+
+def _misfit(reply: Reply) -> str:
+    """Why the words are no whole message of a model, as a finish that no user says; "" where they are.
+
+    A `finish_reason` that is there and null means that the model has not finished; small servers leave it out.
+    """
+    body = next((exhibit.data for exhibit in reply.exhibits if exhibit.name == "response"), b"")
+    try:
+        choice = json.loads(body)["choices"][0]
+        role, finish = choice["message"].get("role", "assistant"), choice.get("finish_reason", "")
+    except (ValueError, LookupError, TypeError, AttributeError):  # a stream, or words that stand elsewhere
+        return ""
+    return UNFINISHED if finish is None else "" if role in ("assistant", None) else OTHER_ROLE
 
 
 class _Asking:

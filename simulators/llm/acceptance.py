@@ -24,13 +24,29 @@ from protocols.answer import Answer, Exchange
 from protocols.rules.error_page import ErrorPage
 from protocols.rules.refusal import Refusal
 from protocols.rules.rule import Sight
+from simulators.llm.letters import read_as, unseen
+from simulators.llm.voices import APOLOGY, ASSISTANT, MARKUP, ORDERS, ROLE, SELF_ANSWERED
 from simulators.wrappers.guards import guarded
 from topics.topic import Topic
 
-__all__ = ["REFUSED", "Expected", "cleaned", "refused_as"]
+__all__ = ["OTHER_ROLE", "REFUSED", "SECRET", "UNFINISHED", "Expected", "cleaned", "refused_as"]
 
 _RUN = 60
 """Characters in a row that are somebody else's words. Long names of films and papers are shorter."""
+
+SECRET: Final = "secret"
+UNFINISHED: Final = "unfinished"
+OTHER_ROLE: Final = "other-role"
+"""Finishes that whoever asks an endpoint puts in the place of its own: a secret was taken out of the words, the model
+does not say that it has finished, or the words are not the assistant's."""
+
+_FINISHES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        **dict.fromkeys(("length", "max_tokens", "content_filter", UNFINISHED), "cut"),
+        SECRET: "secret",
+        OTHER_ROLE: "roles",
+    }
+)
 
 _MOST_OF_AN_ANSWER = 50_000
 _REPEATS = 4  # of a word, one after the other
@@ -70,10 +86,10 @@ def cleaned(text: str) -> str:
 def refused_as(text: str, finish: str, expected: Expected) -> str | None:
     """The name in `REFUSED` of what is wrong with a cleaned sample; None for words that a person may have written.
 
-    finish: why the model stopped, as its endpoint says it.
+    finish: why the model stopped, as its endpoint says it, or one of SECRET, UNFINISHED and OTHER_ROLE.
     """
-    if finish in ("length", "max_tokens", "content_filter"):
-        return "cut"
+    if finish in _FINISHES:
+        return _FINISHES[finish]
     return next((name for name, holds in _RULES.items() if holds(text, expected)), None)
 
 
@@ -81,22 +97,10 @@ def _empty(text: str, _: Expected) -> bool:
     return not any(character.isalnum() for character in text)
 
 
-_MARKUP = re.compile(
-    r"<\|[^|>\n]{0,40}\|>|<\uff5c|\[/?INST\]|<</?SYS>>|</?(?:s|think|thinking|bos|eos|assistant|user|system|start_of_turn"
-    r"|end_of_turn|tool_call)>|^\s*[\[{].*[\]}]\s*$|^\s*<(?:!doctype|html|\?xml)\b",
-    re.IGNORECASE | re.DOTALL,
-)
-_ROLE = re.compile(
-    r"^\W*(?:user|human|person|customer|assistant|chatbot|bot|system|ai|service|answer|response|reply|message"
-    r"|ユーザー|アシスタント|用户|助手)\s*\W?\s*[:：]",
-    re.IGNORECASE | re.MULTILINE,
-)
-
-
-def _garbage(text: str, _: Expected) -> bool:
+def _garbage(text: str, expected: Expected) -> bool:
     if any(unicodedata.category(letter) in ("Cc", "Cs", "Co", "Cn") and letter not in "\n\t" for letter in text):
         return True
-    if "\ufffd" in text or _MARKUP.search(text):
+    if "\ufffd" in text or unseen(text) or MARKUP.search(read_as(_without(text, expected.granted))):
         return True
     if re.search(r"(\S)\1{9}", text):
         return True
@@ -112,65 +116,16 @@ def _too_long(text: str, expected: Expected) -> bool:
 
 
 def _roles(text: str, expected: Expected) -> bool:
-    return bool(_ROLE.search(_without(text, expected.granted)))
-
-
-_APOLOGY = re.compile(
-    r"\b(?:sorry|apolog(?:y|ies|i[sz]e[sd]?|i[sz]ing)|forgive\s+me|pardon\s+me|my\s+(?:bad|mistake)|i\s+regret)\b"
-    r"|申し?訳(?:ござい|あり|ない)|ごめん|すみません|すいません|失礼(?:し|いた)|お詫び|恐れ入り"
-    r"|抱歉|对不起|對不起|不好意思|道歉"
-    r"|\bentschuldig|\b(?:tut|täte)\s+mir\s+leid|\bverzeih"
-    r"|\bdésolée?s?\b|\bpardon(?:nez|ne)?\b|\bexcuse[sz]?[- ]moi\b|\bmes\s+excuses\b"
-    r"|\blo\s+siento\b|\bperd[oó]n(?:a|e|en)?\b|\bdisculp(?:a|e|en|as)\b",
-    re.IGNORECASE,
-)
+    return bool(ROLE.search(read_as(_without(text, expected.granted))))
 
 
 def _apology(text: str, expected: Expected) -> bool:
-    return bool(_APOLOGY.search(_without(text, expected.granted)))
-
-
-_MACHINE = (
-    r"\b(?:as|i\s*a?m|i'm|i\s+am)\s+(?:just\s+|only\s+|merely\s+)?(?:an?\s+)(?:[\w-]+\s+){0,3}?"
-    r"(?:ai|a\.i\.|llm|language\s+model|artificial\s+intelligence|chatbot|bot|virtual\s+assistant|assistant"
-    r"|digital\s+assistant|computer\s+program)\b"
-    r"|\bmy\s+(?:training\s+data|knowledge\s+cut-?off|training)\b|\bi\s+was\s+trained\b"
-    r"|\b(?:i\s+(?:do\s+not|don't)\s+have\s+(?:personal|real-time|access)|in\s+this\s+role-?play|as\s+the\s+user\b)"
-    r"|\bsimulated?\s+(?:user|person)\b|\b(?:i\s+(?:cannot|can't|can\s+not)|i'm\s+(?:not\s+able|unable)\s+to)\s+"
-    r"(?:help|assist|fulfil+|comply|provide|role-?play|continue\s+with|generate|create)\b"
-    r"|(?:言語モデル|AIアシスタント|AIとして|ＡＩとして|私はAI)|(?:作为|作為)(?:一个|一個|一名)?\s?(?:AI|人工智能|语言模型)"
-    r"|\bals\s+(?:eine?\s+)?(?:KI|Sprachmodell)|\ben\s+tant\s+qu['e]\s?(?:une?\s+)?(?:IA|intelligence|assistant|modèle)"
-    r"|\bcomo\s+(?:una?\s+)?(?:IA|inteligencia|asistente|modelo)\b"
-)
-_OFFERS = (
-    r"\bhow\s+(?:can|may|could)\s+i\s+(?:help|assist|be\s+of)"
-    r"|\bi(?:'m|\s+am)\s+here\s+to\s+(?:help|assist|support)"
-    r"|\bi(?:'d|\s+would|'ll|\s+will)\s+(?:be\s+)?(?:happy|glad|delighted|pleased)\s+to\s+(?:help|assist|provide|answer)"
-    r"|\b(?:happy|glad)\s+to\s+(?:help|assist)\b"
-    r"|\b(?:let\s+me|i\s+can|i\s+could|i'll|i\s+will|allow\s+me\s+to)\s+(?:help|assist|guide|walk)\s+you\b"
-    r"|\b(?:can|may|shall|should)\s+i\s+(?:help|assist)\s+(?:you\s+)?(?:with|further|in)\b"
-    r"|\blet\s+me\s+know\s+(?:if|how|what|whether|which)\s+you\b|\b(?:please\s+)?feel\s+free\s+to\b"
-    r"|\bdon't\s+hesitate\s+to\b|\bis\s+there\s+anything\s+else\b|\banything\s+else\s+(?:i\s+can|you(?:'d|\s+would))"
-    r"|\bwould\s+you\s+like\s+me\s+to\b|\bi\s+hope\s+(?:this|that|it)\s+helps\b|\bthank\s+you\s+for\s+(?:reaching"
-    r"|your\s+(?:question|patience|inquiry|enquiry|understanding))"
-    r"|お手伝い(?:し|いた|でき)|お役に立て|お気軽に|いかがいたしましょう|我可以(?:帮|幫|为您|為您)|有什么可以帮"
-    r"|\bwie\s+kann\s+ich\s+(?:ihnen|dir|euch)\b|\bgerne\s+helfe\s+ich\b|\bcomment\s+puis-je\s+vous\s+aider"
-    r"|\ben\s+qué\s+puedo\s+ayudar|\bpuedo\s+ayudar(?:te|le)\b"
-)
-_OPENS_AS_ONE = (
-    r"\A\W*(?:certainly|of\s+course|absolutely|sure(?:\s+thing)?|great\s+question|good\s+question|gladly)\s*[!,.:]?\s+"
-    r"(?:here|i|let|below|the\s+following|that|this)\b"
-    r"|\A\W*(?:great|good|excellent)\s+question\b"
-    r"|\A\W*(?:here(?:'s|\s+is|\s+are)|below\s+(?:is|are)|the\s+following\s+(?:is|are))\b"
-    r"|\A\W*(?:以下(?:は|が|の)|こちら(?:は|が)|当然可以|好的，以下)"
-    r"|\b(?:certainly|absolutely)!"
-)
-_ASSISTANT = re.compile("|".join((_MACHINE, _OFFERS, _OPENS_AS_ONE)), re.IGNORECASE)
+    return bool(APOLOGY.search(read_as(_without(text, expected.granted))))
 
 
 def _assistant(text: str, expected: Expected) -> bool:
-    rest = _without(text, expected.granted)
-    if _ASSISTANT.search(rest.translate(_PLAIN)):
+    rest = read_as(_without(text, expected.granted))
+    if ASSISTANT.search(rest):
         return True
     return Refusal().judge(_as_answer(rest, expected)).holds
 
@@ -193,16 +148,8 @@ def _listed(text: str, expected: Expected) -> bool:
     return len(_LIST_LINE.findall(rest)) >= 2 or bool(_DOCUMENT.search(rest))
 
 
-_SELF_ANSWERED = re.compile(
-    r"[?？]\W+(?:the\s+answer\b|the\s+(?:correct|right|best)\s+\w+\s+(?:is|are)\b|it(?:'s|\s+is|\s+was)\b"
-    r"|they(?:'re|\s+are|\s+were)\b|that\s+(?:is|was|would\s+be)\b|yes\b|no,|here(?:'s|\s+is|\s+are)\b|there\s+(?:is|are)\b"
-    r"|はい|答えは|それは|是的|答案是|die\s+antwort|la\s+réponse|la\s+respuesta)",
-    re.IGNORECASE,
-)
-
-
 def _answers(text: str, expected: Expected) -> bool:
-    return bool(_SELF_ANSWERED.search(_without(text, expected.granted).translate(_PLAIN)))
+    return bool(SELF_ANSWERED.search(read_as(_without(text, expected.granted))))
 
 
 def _repeats(text: str, expected: Expected) -> bool:
@@ -219,6 +166,8 @@ def _echoes(text: str, expected: Expected) -> bool:
 
 
 def _instructed(text: str, expected: Expected) -> bool:
+    if ORDERS.search(read_as(_without(text, expected.granted))):
+        return True
     granted = [_flat(words) for words in (*expected.granted, expected.answer[:_MOST_OF_AN_ANSWER])]
     return _runs(_flat(text), _flat(expected.instructions), granted)
 
@@ -231,16 +180,22 @@ def _lost(text: str, expected: Expected) -> bool:
 
 
 def _invented(text: str, expected: Expected) -> bool:
-    """A number that the need, the policy and the conversation do not hold is a wish that nobody had."""
-    known = {number for words in (*expected.granted, *expected.earlier, expected.answer) for number in _numbers(words)}
+    """What the need, the policy and the conversation do not hold is a wish that nobody had. A free model has wishes of
+    its own, and may name a year; an address it cannot know."""
+    before = (*expected.granted, *expected.earlier, expected.answer[:_MOST_OF_AN_ANSWER])
+    if any(not any(address in words.casefold() for words in before) for address in _addresses(text)):
+        return True
+    known = {number for words in before for number in _numbers(words)}
     return bool(expected.intended) and not set(_numbers(text)) <= known
+
+
+def _addresses(text: str) -> list[str]:
+    found = re.findall(r"(?:https?://|www\.)[^\s<>\"']+", unicodedata.normalize("NFKC", text).casefold())
+    return [address.rstrip(".,;:!?)]/") for address in found]
 
 
 def _numbers(words: str) -> list[str]:
     return re.findall(r"\d+", unicodedata.normalize("NFKC", words[:_MOST_OF_AN_ANSWER]))
-
-
-_PLAIN = str.maketrans({"\u2019": "'", "\u2018": "'", "\u02bc": "'", "\u00a0": " "})
 
 
 def _flat(text: str) -> str:
@@ -289,21 +244,22 @@ _RULES: Final[Mapping[str, _Rule]] = MappingProxyType(
 
 REFUSED: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "cut": "The endpoint says that it cut the words off, or filtered them.",
+        "cut": "The endpoint says that it cut the words off, filtered them, or has not finished.",
+        "secret": "A secret of the audit, or of a well-known shape: an endpoint may echo its key.",
         "empty": "No letter and no digit.",
         "too-long": "More characters than `longest`.",
-        "garbage": "Control or replacement characters, a model's markup, JSON, words or signs over and over.",
+        "garbage": "Control or replacement characters, what nobody sees, markup, JSON, words or signs over and over.",
         "error": "The text of a server's error (the rule `error_page`).",
-        "roles": "A line that begins with the name of a role (`User:`, `Assistant:`).",
+        "roles": "A line that begins with the name of a role (`User:`), a stage direction, words of another role.",
         "apology": "An apology, in whatever part of the turn.",
-        "assistant": "The voice of an assistant: what it is, an offer of help, a refusal (the rule `refusal`).",
+        "assistant": "The voice of an assistant: what it is, an offer of help, advice, a refusal (the rule `refusal`).",
         "list": "A list, a heading, a table, bold type, code, or more than one paragraph.",
         "answers-itself": "A question, and then its answer.",
         "repeats-itself": "What the user said before, word for word, where the act is not to say it again.",
         "echo": f"The system's last answer ({_ENOUGH} characters or more), or {_RUN} characters of it in a row.",
-        "instructions": f"{_RUN} characters in a row of what the model was told.",
+        "instructions": f"{_RUN} characters in a row of what the model was told, or an order to ignore that.",
         "lost": "A number, an address or a quotation of the policy's words is missing.",
-        "invented": "A number that neither the need, nor the policy, nor the last answer, nor an earlier turn holds.",
+        "invented": "A number or address that neither need, policy, last answer nor an earlier turn holds.",
         "stops-at-once": "Free mode: the sign of leaving before anything was said.",
         "sign": "Free mode: the sign of leaving among other words.",
     }

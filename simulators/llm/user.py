@@ -36,11 +36,13 @@ from simulators.memory import decode_exchanges, decode_topic, encode_exchanges, 
 from simulators.moves import check_traits
 from simulators.outside import sampled
 from simulators.phrasing import Template, filled
+from simulators.promises import acted
 from simulators.reasons import BUDGET, FRUSTRATED, NO_WORDS
 from simulators.reasons import SATISFIED as ENOUGH
 from simulators.scenario import Observation, Scenario, State
 from simulators.streams import Streams
 from simulators.user import User
+from topics.counting import counted
 from topics.document import StrictModel, refused
 from topics.errors import InputError
 from topics.topic import Topic
@@ -105,7 +107,7 @@ class WordedUser:
         persona = self._persona(scenario.topic, traits.pop("persona", None))
         inside = None
         if self.inner is not None:
-            inside = self.inner.start(replace(scenario, traits=traits), rng)
+            inside = self.inner.start(replace(scenario, traits=traits), rng.inside("llm"))
         else:
             check_traits(scenario, ("persona",), "free llm")
         return {
@@ -135,7 +137,7 @@ class WordedUser:
         inside = state["inner"]
         if not isinstance(inside, Mapping):
             raise ValueError("not a memory of a worded user")
-        action, after = self.inner.respond(inside, observation, rng)
+        action, after = acted(self.inner, inside, observation, rng.inside("llm"))
         heard["inner"] = after
         if isinstance(action, Stop):
             return action, {**heard, "over": True}
@@ -182,10 +184,12 @@ class WordedUser:
     def _told(
         self, state: dict[str, object], action: Say, text: str | None, refusals: list[str]
     ) -> tuple[Say | Stop, State]:
-        counted = _counted(state, refusals)
+        after = _counted(state, refusals)
         if text is None:
-            return Stop("user-stopped", NO_WORDS, action.route), {**counted, "over": True}
-        return replace(action, text=text), {**counted, "said": text}
+            times = ", ".join(f"{reason} {count}" for reason, count in Counter(refusals).most_common())
+            said = f"{counted(len(refusals), 'sample')} refused: {times}"
+            return Stop("user-stopped", NO_WORDS, action.route, said), {**after, "over": True}
+        return replace(action, text=text), {**after, "said": text}
 
     def _sampled(
         self,
@@ -212,7 +216,8 @@ class WordedUser:
         messages = conversation(instructions, exchanges, most=options.history, characters=options.answer_characters)
         refusals: list[str] = []
         for number in range(1, options.samples + 1):
-            sample = sampled(rng, f"words/{number}", source=options.endpoint, act=action.state, messages=messages)
+            purpose = rng.own("llm", f"words/{number}")
+            sample = sampled(rng, purpose, source=options.endpoint, act=action.state, messages=messages)
             text = cleaned(sample.text)
             if text in signs and exchanges:
                 return text, refusals

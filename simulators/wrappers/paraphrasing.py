@@ -27,7 +27,7 @@ from simulators.streams import Streams
 from simulators.user import User
 from simulators.wrappers.changes import CHANGES, ENGLISH_ONLY
 from simulators.wrappers.guards import joined, pieces
-from simulators.wrappers.wrapped import can_enumerate, chances_of, inner_state, merged
+from simulators.wrappers.wrapped import can_enumerate, chances_of, decided, inner_state, merged
 from topics.document import StrictModel, refused
 
 __all__ = ["EnumerableParaphrasingUser", "Options", "ParaphrasingUser", "build", "paraphrased", "realised_rates"]
@@ -109,15 +109,14 @@ class ParaphrasingUser:
         form = scenario.topic.asks_for
         return {
             "wrapper": "paraphrasing",
-            "words": int(rng("paraphrasing").integers(_NUMBERS)),
+            "words": int(rng(rng.own("paraphrasing", "paraphrasing")).integers(_NUMBERS)),
             "guard": [*self.guard, *([form] if form else [])],
             "realised": {name: [0, 0] for name in CHANGES},
-            "inner": self.inner.start(scenario, rng),
+            "inner": self.inner.start(scenario, rng.inside("paraphrasing")),
         }
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
-        action, after = self.inner.respond(inner_state(state, "paraphrasing"), observation, rng)
-        return self._worded(state, action, after)
+        return self._worded(state, *decided(self.inner, "paraphrasing", state, observation, rng))
 
     def _worded(self, state: State, action: Say | Stop, after: State) -> tuple[Say | Stop, State]:
         if isinstance(action, Stop):

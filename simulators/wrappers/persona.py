@@ -27,7 +27,7 @@ from protocols.wording import Wording, faults, rendered
 from simulators.scenario import Chance, Observation, Scenario, State
 from simulators.streams import Streams
 from simulators.user import User
-from simulators.wrappers.wrapped import can_enumerate, chances_of, inner_state, merged
+from simulators.wrappers.wrapped import can_enumerate, chances_of, decided, inner_state, merged
 from topics.document import Document, StrictModel, refused
 from topics.errors import InputError
 
@@ -163,7 +163,9 @@ class PersonaUser:
             "wrapper": "persona",
             "group": name,
             "cue": cue,
-            "inner": self.inner.start(replace(scenario, topic=topic, traits=MappingProxyType(others)), rng),
+            "inner": self.inner.start(
+                replace(scenario, topic=topic, traits=MappingProxyType(others)), rng.inside("persona")
+            ),
         }
 
     def _name_of_group(self, scenario: Scenario) -> str:
@@ -186,8 +188,7 @@ class PersonaUser:
         return name
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
-        action, after = self.inner.respond(inner_state(state, "persona"), observation, rng)
-        return self._framed(state, action, after)
+        return self._framed(state, *decided(self.inner, "persona", state, observation, rng))
 
     def _framed(self, state: State, action: Say | Stop, after: State) -> tuple[Say | Stop, State]:
         cue, kept = state["cue"], {**state, "inner": after}

@@ -29,7 +29,7 @@ from simulators.streams import Streams
 from simulators.user import User
 from simulators.wrappers.changes import keyword_form, synonym_form
 from simulators.wrappers.reformulations import ACTS, ILLUSTRATIVE, REFORMULATIONS, Options, Phrases, Table
-from simulators.wrappers.wrapped import can_enumerate, chances_of, inner_state, merged
+from simulators.wrappers.wrapped import can_enumerate, chances_of, decided, inner_state, merged
 from topics.topic import Topic
 
 __all__ = ["EnumerableReformulatingUser", "Options", "ReformulatingUser", "build"]
@@ -84,21 +84,23 @@ class ReformulatingUser:
         for template in (*self.phrases.rephrase, *self.phrases.simplify, *self.phrases.restart):
             rendered(Wording(template, each=True), topic, turn=1, item="x")
         memory = _Memory(0, "start", "", "", "", None, 0, (), (), False)
-        return _encoded(memory, self.inner.start(scenario, rng), encode_topic(topic))
+        return _encoded(memory, self.inner.start(scenario, rng.inside("reformulating")), encode_topic(topic))
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
         """Raises ValueError where the memory waits for an answer and none is given, or the conversation is over."""
         memory = _decoded(state, observation)
         if observation is None:
-            return self._gone_on(state, memory, *self.inner.respond(inner_state(state, self.name), None, rng))
+            return self._gone_on(state, memory, *decided(self.inner, "reformulating", state, None, rng))
         acts = self._possible(state, memory, observation)
         names = list(acts)
-        act = names[_drawn([acts[name] for name in names], float(rng("reformulation").random()))]
+        act = names[
+            _drawn([acts[name] for name in names], float(rng(rng.own("reformulating", "reformulation")).random()))
+        ]
         if act == "go-on":
-            held = inner_state(state, self.name)
-            return self._gone_on(state, memory, *self.inner.respond(held, observation, rng))
+            return self._gone_on(state, memory, *decided(self.inner, "reformulating", state, observation, rng))
         ways = list(self._ways(act, state, memory, observation))
-        return ways[int(rng("reformulation-words").integers(len(ways)))]
+        drawn = rng(rng.own("reformulating", "reformulation-words"))
+        return ways[int(drawn.integers(len(ways)))]
 
     def _possible(self, state: State, memory: _Memory, observation: Observation) -> dict[str, float]:
         """The acts that are possible now, with probabilities that sum to 1, in the order of `ACTS`."""

@@ -5,16 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from protocols.route import Say, Stop
+from simulators.promises import acted
 from simulators.scenario import Chance, Observation, State
+from simulators.streams import Streams
 from simulators.user import EnumerableUser, User
 from topics.identity import canonical_json
 
-__all__ = ["can_enumerate", "chances_of", "inner_state", "merged"]
+__all__ = ["can_enumerate", "chances_of", "decided", "inner_state", "merged"]
 
 
 def can_enumerate(user: User) -> bool:
     """Whether the user can say how its next turn can go."""
     return callable(getattr(user, "distribution", None))
+
+
+def decided(
+    inner: User, kind: str, state: State, observation: Observation | None, rng: Streams
+) -> tuple[Say | Stop, State]:
+    """What the user within does, and its memory afterwards. kind: of the wrapper that holds it; state: the wrapper's.
+
+    Raises BrokenPromise for what is no action, and ValueError where `state` is not a memory of this wrapper.
+    """
+    return acted(inner, inner_state(state, kind), observation, rng.inside(kind))
 
 
 def chances_of(inner: User, state: State, observation: Observation | None) -> tuple[Chance, ...]:

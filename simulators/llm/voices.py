@@ -1,0 +1,107 @@
+"""By which phrases somebody is known who is not the person that a model speaks for.
+
+Expressions over text as `simulators.llm.letters.read_as` gives it; case is no difference. Each knows its usual phrases
+and no others.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+__all__ = ["APOLOGY", "ASSISTANT", "MARKUP", "ORDERS", "ROLE", "SELF_ANSWERED"]
+
+MARKUP: Final = re.compile(
+    r"<\|[^|>\n]{0,40}\|>|<\uff5c|\[/?INST\]|<</?SYS>>"
+    r"|(?-i:</?(?:[a-z][\w:-]{0,40}|[A-Z_]{2,40})(?:\s+[\w:-]+=[^<>\n]{0,200})?\s*/?>)"
+    r"|^\s*[\[{].*[\]}]\s*$|^\s*[\[{]\s*[\"']|\{\{|\}\}|\{%|%\}|\[/?(?:END|EOS|EOF|STOP|DONE|BOS|PAD|UNK)\]"
+    r"|^\s*<(?:!doctype|html|\?xml)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+"""A model's tags and marks, JSON whole or cut, a template that nobody filled."""
+
+_ROLES = (
+    r"(?:user|human|person|customer|assistant|chatbot|bot|system|ai|service|answer|response|reply|message"
+    r"|rephrased|rewritten|paraphrased?|reworded|output|note|ユーザー|アシスタント|用户|助手)"
+)
+ROLE: Final = re.compile(
+    rf"^\W*{_ROLES}(?:'s)?(?:\s+(?:says?|turn|message|said|writes?|asks?|version|reply|\d+))?\s*\W?\s*[:：]"
+    rf"|^\W*{_ROLES}\s*(?:>|\s[-–—]\s|\n\s*\S)|^\W*turn\s+\d+\s*[:：]|^\s*[\[<(]\s*{_ROLES}\s*[\])>]"
+    r"|\A\s*[(\[*](?:as\s+(?:the|a)\b|in\s+the\s+|(?:keep|speak|type|writ|say|ask|us|sound|repl|rephras|stay|maintain)"
+    r"\w*\s)[^)\]*\n]*[)\]*]",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""The name of a role or of a task at the beginning of a line, or a direction for the stage at the beginning."""
+
+APOLOGY: Final = re.compile(
+    r"\b(?:sorry|apolog(?:y|ies|i[sz]e[sd]?|i[sz]ing)|forgive\s+me|pardon\s+me|my\s+(?:bad|mistake)|i\s+regret)\b"
+    r"|\bexcuse\s+me\b|\bi\s+beg\s+your\s+pardon\b|\boops\b"
+    r"|\bi(?:'m|\s+am)\s+afraid\s+(?:i|that|my|this|it|we|not|there)\b"
+    r"|申し?訳(?:ござい|あり|ない)|ごめん|すみません|すいません|失礼(?:し|いた)|お詫び|恐れ入り"
+    r"|抱歉|对不起|對不起|不好意思|道歉"
+    r"|\bentschuldig|\b(?:tut|täte)\s+mir\s+leid|\bverzeih"
+    r"|\bdésolée?s?\b|\bpardon(?:nez|ne)?\b|\bexcuse[sz]?[- ]moi\b|\bmes\s+excuses\b"
+    r"|\blo\s+siento\b|\bperd[oó]n(?:a|e|en)?\b|\bdisculp(?:a|e|en|as)\b",
+    re.IGNORECASE,
+)
+
+_MACHINE = (
+    r"\b(?:as|i\s*a?m|i'm|i\s+am)\s+(?:just\s+|only\s+|merely\s+)?(?:an?\s+)(?:[\w-]+\s+){0,3}?"
+    r"(?:ai|a\.i\.|llm|language\s+model|artificial\s+intelligence|chatbot|bot|virtual\s+assistant|assistant"
+    r"|digital\s+assistant|computer\s+program)\b"
+    r"|\bmy\s+(?:training\s+data|knowledge\s+cut-?off|training)\b|\bi\s+was\s+trained\b"
+    r"|\b(?:i\s+(?:do\s+not|don't)\s+have\s+(?:personal|real-time|access)|in\s+this\s+role-?play|as\s+the\s+user\b)"
+    r"|\bsimulated?\s+(?:user|person)\b|\b(?:i\s+(?:cannot|can't|can\s+not)|i'm\s+(?:not\s+able|unable)\s+to)\s+"
+    r"(?:help|assist|fulfil+|comply|provide|role-?play|continue\s+with|generate|create)\b"
+    r"|(?:言語モデル|AIアシスタント|AIとして|ＡＩとして|私はAI)|(?:作为|作為)(?:一个|一個|一名)?\s?(?:AI|人工智能|语言模型)"
+    r"|\bals\s+(?:eine?\s+)?(?:KI|Sprachmodell)|\ben\s+tant\s+qu['e]\s?(?:une?\s+)?(?:IA|intelligence|assistant|modèle)"
+    r"|\bcomo\s+(?:una?\s+)?(?:IA|inteligencia|asistente|modelo)\b"
+)
+_OFFERS = (
+    r"\bhow\s+(?:can|may|could)\s+i\s+(?:help|assist|be\s+of)"
+    r"|\bi(?:'m|\s+am)\s+here\s+to\s+(?:help|assist|support)"
+    r"|\bi(?:'d|\s+would|'ll|\s+will)\s+(?:be\s+)?(?:happy|glad|delighted|pleased)\s+to\s+(?:help|assist|provide|answer)"
+    r"|\b(?:happy|glad)\s+to\s+(?:help|assist)\b"
+    r"|\b(?:let\s+me|i\s+can|i\s+could|i'll|i\s+will|allow\s+me\s+to)\s+(?:help|assist|guide|walk)\s+you\b"
+    r"|\b(?:can|may|shall|should)\s+i\s+(?:help|assist)\s+(?:you\s+)?(?:with|further|in)\b"
+    r"|\blet\s+me\s+know\s+(?:if|how|what|whether|which)\s+you\b|\b(?:please\s+)?feel\s+free\s+to\b"
+    r"|\bdon't\s+hesitate\s+to\b|\bis\s+there\s+anything\s+else\b|\banything\s+else\s+(?:i\s+can|you(?:'d|\s+would))"
+    r"|\bwould\s+you\s+like\s+me\s+to\b|\bi\s+hope\s+(?:this|that|it)\s+helps\b|\bthank\s+you\s+for\s+(?:reaching"
+    r"|your\s+(?:question|patience|inquiry|enquiry|understanding))"
+    r"|お手伝い(?:し|いた|でき)|お役に立て|お気軽に|いかがいたしましょう|我可以(?:帮|幫|为您|為您)|有什么可以帮"
+    r"|\bwie\s+kann\s+ich\s+(?:ihnen|dir|euch)\b|\bgerne\s+helfe\s+ich\b|\bcomment\s+puis-je\s+vous\s+aider"
+    r"|\ben\s+qué\s+puedo\s+ayudar|\bpuedo\s+ayudar(?:te|le)\b"
+    r"|\byou(?:'re|\s+are)\s+(?:very\s+|most\s+)?welcome\b|\b(?:glad|happy|pleased)\s+(?:i|that\s+i)\s+could\s+help\b"
+    r"|\b(?:what|which)\s+(?:kinds?|sorts?|types?)\s+of\b[^.!?\n]{0,80}\bare\s+you\s+(?:looking\s+for|interested\s+in|after)\b"
+    r"|\blet\s+me\s+(?:check|look|search|find|see|get|pull)\b[^.!?\n]{0,80}\bfor\s+you\b"
+)
+_ADVICE = (
+    r"(?:\A|[.!?:]\s+)\W*(?:(?:i(?:'d|\s+would)?\s+(?:highly\s+|strongly\s+)?(?:recommend|suggest)"
+    r"|you\s+(?:could|might|may|can)\s+(?:want\s+to\s+)?(?:try|watch|check\s+out|consider))\b(?![^.!?\n]*\?))"
+)
+_OPENS_AS_ONE = (
+    r"\A\W*(?:certainly|of\s+course|absolutely|sure(?:\s+thing)?|great\s+question|good\s+question|gladly)\s*[!,.:]?\s+"
+    r"(?:here|i|let|below|the\s+following|that|this)\b"
+    r"|\A\W*(?:great|good|excellent)\s+question\b"
+    r"|\A\W*(?:here(?:'s|\s+is|\s+are)|below\s+(?:is|are)|the\s+following\s+(?:is|are))\b"
+    r"|\A\W*(?:以下(?:は|が|の)|こちら(?:は|が)|当然可以|好的，以下)"
+    r"|\b(?:certainly|absolutely)!"
+    r"|\A\W*here\s+you\s+(?:go|are)\b"
+)
+ASSISTANT: Final = re.compile("|".join((_MACHINE, _OFFERS, _ADVICE, _OPENS_AS_ONE)), re.IGNORECASE)
+"""What it is, an offer of help, thanks taken, advice given, an opening that only an assistant has."""
+
+ORDERS: Final = re.compile(
+    r"\b(?:ignore|disregard|forget|override|bypass)\s+(?:all\s+|any\s+|the\s+|your\s+|my\s+|of\s+|these\s+|those\s+){0,3}"
+    r"(?:previous|prior|above|earlier|preceding|system|former)\s+(?:\w+\s+)?(?:instructions?|prompts?|messages?|rules?)\b"
+    r"|\b(?:print|reveal|show|repeat|output|tell\s+me|what\s+is)\s+(?:me\s+)?(?:your|the)\s+(?:system\s+prompt|instructions)\b",
+    re.IGNORECASE,
+)
+"""Orders to a model about what it was told."""
+
+SELF_ANSWERED: Final = re.compile(
+    r"[?？]\W+(?i:the\s+answer\b|the\s+(?:correct|right|best)\s+\w+\s+(?:is|are)\b|it(?:'s|\s+is|\s+was)\b"
+    r"|they(?:'re|\s+are|\s+were)\b|that\s+(?:is|was|would\s+be)\b|yes\b|no,|here(?:'s|\s+is|\s+are)\b|there\s+(?:is|are)\b"
+    r"|はい|答えは|それは|是的|答案是|die\s+antwort|la\s+réponse|la\s+respuesta)"
+    r"|[?？]\s+(?:[A-Z][\w'&:-]*\s+){1,8}(?:is|was|are|were)\s+(?:one|some|good|great|the)\b",
+)

@@ -1,0 +1,117 @@
+"""What a user promises of every action and every memory, checked before anything is made of them.
+
+A user may be somebody else's: a plug-in, a function in a notebook. What it returns is looked at where it comes in, so
+that a fault of it is one invalid attempt that says which promise was broken, and neither a recording that cannot be
+read nor a run that ends. `PROMISES` are all that there are; `simulators.conformance` looks at the others.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from protocols.route import Route, Say, Stop
+from simulators.scenario import Observation, State
+from simulators.streams import Streams
+from simulators.user import User
+
+__all__ = ["PROMISES", "BrokenPromise", "acted", "check_action", "check_memory", "check_opening", "check_turn"]
+
+PROMISES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "name": "the user has a name",
+        "action": "it says text or stops, and nothing else; every part of that has its type",
+        "json": "its memory is plain JSON, and is the same after a journey through it",
+        "pure": "it changes neither the memory nor the observation it was given",
+        "determinism": "the same memory, observation and streams give the same action and memory",
+        "streams": "each stream is taken at most once in a decision",
+        "gold": "how entities are grouped, which is for scoring, does not change what it does",
+        "turns": "its turns are counted from 1, one by one",
+        "words": "it never says an empty turn, and names what it does",
+        "echo": "the words of the system, and of its errors, do not become its own",
+        "stop": "it stops with the outcome user-stopped and a reason of simulators.reasons",
+        "over": "after a stop, an answer is refused with ValueError",
+        "order": "an answer before the opening, or none after it, is refused with ValueError",
+        "ends": "its conversations end",
+        "distribution": "its distribution has probabilities above 0 that sum to 1",
+        "draw": "what it does is a draw from its distribution",
+    }
+)
+"""By name: what is promised."""
+
+
+class BrokenPromise(ValueError):
+    """A user did what no user may do. promise: a key of PROMISES."""
+
+    def __init__(self, promise: str, user: str, detail: str) -> None:
+        super().__init__(f"the user {user!r} breaks the promise {promise!r}: {PROMISES[promise]}; but {detail}")
+        self.promise, self.detail = promise, detail
+
+
+def acted(user: User, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
+    """What the user does, and its memory afterwards. Raises BrokenPromise for what is no action, and what it raises."""
+    returned: object = user.respond(state, observation, rng)
+    match returned:
+        case (action, Mapping() as after):
+            return check_action(action, user.name), after
+        case (action, after):
+            raise BrokenPromise("json", user.name, f"the memory is {_seen(after)}")
+    raise BrokenPromise("action", user.name, f"it returns {_seen(returned)}, and not an action and a memory")
+
+
+def check_action(action: object, user: str) -> Say | Stop:
+    """`action`, where it is one and all its parts are of their types. user: the name of who returned it.
+
+    Raises BrokenPromise. Whether it says anything, and with which reason it stops, is not looked at here.
+    """
+    match action:
+        case Say(route=None | Route()):
+            parts = {"text": action.text, "state": action.state, "user": action.user, "act": action.act}
+            if type(action.turn) is not int:
+                raise BrokenPromise("turns", user, f"it calls this turn {_seen(action.turn)}")
+        case Stop(route=None | Route()):
+            parts = {"outcome": action.outcome, "reason": action.reason}
+        case Say() | Stop():
+            raise BrokenPromise("action", user, f"its route is {_seen(action.route)}")
+        case _:
+            raise BrokenPromise("action", user, f"it returns {_seen(action)}")
+    for name, value in parts.items():
+        if not isinstance(value, str):
+            raise BrokenPromise("action", user, f"{type(action).__name__}.{name} is {_seen(value)} and no text")
+        if any("\ud800" <= letter <= "\udfff" for letter in value):
+            raise BrokenPromise(
+                "action", user, f"{type(action).__name__}.{name} holds half a character: {_seen(value)}"
+            )
+    return action
+
+
+def check_turn(action: Say | Stop, turn: int, user: str) -> None:
+    """turn: the number that a turn of this user has now, from 1. Raises BrokenPromise for another one."""
+    if isinstance(action, Say) and action.turn != turn:
+        raise BrokenPromise("turns", user, f"it calls turn {turn} {action.turn}")
+
+
+def check_opening(action: Say | Stop, user: str) -> None:
+    """Raises BrokenPromise where `action`, the first of a conversation, is that the user leaves."""
+    if isinstance(action, Stop) and action.outcome == "user-stopped":
+        raise BrokenPromise("turns", user, f"it leaves before its first turn ({action.reason})")
+
+
+def check_memory(memory: object, user: str) -> None:
+    """Raises BrokenPromise for a memory that is no mapping of plain JSON values."""
+    if not isinstance(memory, Mapping):
+        raise BrokenPromise("json", user, f"the memory is {_seen(memory)}")
+    try:
+        json.dumps(memory, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as fault:
+        raise BrokenPromise("json", user, f"the memory cannot be written: {fault}") from None
+
+
+def _seen(value: object) -> str:
+    """For a message: short, and of its type where it cannot say what it is."""
+    try:
+        return ascii(value)[:120]
+    except Exception:
+        return f"something of the type {type(value).__name__}"
