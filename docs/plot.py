@@ -109,6 +109,9 @@ def _panel(plot: Plot, left: float) -> list[str]:
         style += f' stroke-dasharray="{_DASHES[place]}"' if _DASHES[place] else ""
         for piece in _pieces(line):
             inside = [(min(max(x, x_low), x_high), min(max(y, y_low), y_high)) for x, y in piece]
+            if line.steps and len(inside) > 1 and inside[-2][0] >= x_high:
+                # What happens at the end of the axis would be a drop along the frame, and nothing comes after it.
+                inside = inside[: next(at for at, (x, _) in enumerate(inside) if x >= x_high) + 1]
             way = " ".join(f"{across(x):.1f},{down(y):.1f}" for x, y in inside)
             parts.append(f'<polyline points="{way}" {style}/>')
         y = floor + _BOTTOM + 8 + place * _ROW

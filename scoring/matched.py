@@ -32,11 +32,11 @@ class Difference:
     """What lies between two groups in one measure.
 
     value: NaN without a pair. n: pairs it is taken over; topics: of how many topics. invalid: pairs left out because
-    the infrastructure failed one side or both; unplayed: because one is not recorded; undefined: because a value of one
-    side is. interval: paired over topics, by itself. p: of exchanging the sides, by itself; adjusted: after Holm's
-    correction, NaN for a null pair, which is not tested. null: the largest distance of a null pair in this measure, NaN
-    without one. beyond: whether it is found to be more than chance, and further apart than the null pair; None where
-    that cannot be said.
+    one side or both have no valid attempt (failed or interrupted); unplayed: because one is not recorded; undefined:
+    because a value of one side is. interval: paired over topics, by itself. p: of exchanging the sides, by itself;
+    adjusted: after Holm's correction, NaN for a null pair, which is not tested. null: the largest distance of a
+    null pair in this measure, NaN without one. beyond: whether it is found to be more than chance, and further
+    apart than the null pair; None where that cannot be said.
     """
 
     value: float

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from scoring.settings import Settings
@@ -64,6 +64,11 @@ class ScoreRow:
             return "n/a"
         return f"{100 * value:.1f}%" if is_percentage(self.measure) else f"{value:.4f}"
 
+    @property
+    def label(self) -> str:
+        """The measure as people read it, with its turn: `%useful S1`."""
+        return f"{self.measure} S{self.turn}" if self.turn else self.measure
+
     def as_json(self) -> dict[str, object]:
         """A JSON value with every key; NaN as null, floats to 12 decimals."""
         return {name: _plain(getattr(self, name)) for name in _NAMES}
@@ -96,6 +101,11 @@ class ScoreTable:
             "notes": list(self.notes),
             "rows": [row.as_json() for row in self.rows],
         }
+
+    def only(self, names: Collection[str]) -> ScoreTable:
+        """The table without the rows of other measures. names: `%useful` for all turns of it, `%useful S1` for one."""
+        kept = set(names)
+        return replace(self, rows=tuple(row for row in self.rows if row.measure in kept or row.label in kept))
 
     def select(self, **wanted: Any) -> Iterator[ScoreRow]:
         """Rows whose fields equal what is asked for: `select(measure="R", system="B1", trial=None)`."""

@@ -126,8 +126,12 @@ class ActTable:
         levels: dict[Context, Counter[str]] = {}
         for context, row in self.counts.items():
             _check_context(context, self.order, self.acts)
-            if set(row) - {*self.acts, STOP} or any(n < 0 or n != int(n) for n in row.values()):
-                raise ValueError(f"after {_shown(context)}: counts of acts of the table are needed, at least 0")
+            _check_known(context, row, self.acts)
+            wrong = next((act for act, n in row.items() if n < 0 or n != int(n)), None)
+            if wrong is not None:
+                raise ValueError(
+                    f"after {_shown(context)}: the count of {wrong!r} is {row[wrong]}, and must be at least 0"
+                )
             if _opens(context) and row.get(STOP):
                 raise ValueError("nobody stops before the first turn")
             for level in _counted_in(context):
@@ -225,9 +229,7 @@ class GivenRows:
         _check_acts(self.acts)
         for context, row in self.rows.items():
             _check_context(context, self.order, self.acts)
-            if set(row) - {*self.acts, STOP}:
-                unknown = ", ".join(sorted(set(row) - {*self.acts, STOP}))
-                raise ValueError(f"after {_shown(context)}: {unknown} is no act of the table")
+            _check_known(context, row, self.acts)
             if any(not 0 <= p <= 1 for p in row.values()) or abs(sum(row.values()) - 1) > 1e-6:
                 raise ValueError(f"after {_shown(context)}: probabilities in [0, 1] that sum to 1 are needed")
             if _opens(context) and row.get(STOP):
@@ -283,15 +285,36 @@ def _counted_in(context: Context) -> Iterator[Context]:
 
 
 def _check_acts(acts: Sequence[str]) -> None:
-    if not acts or len(set(acts)) != len(acts) or {START, STOP, ""} & set(acts):
-        raise ValueError("acts: different names are needed, at least one, none of them 'start', 'stop' or empty")
+    if not acts:
+        raise ValueError("acts: at least one name is needed")
+    twice = next((act for place, act in enumerate(acts) if act in acts[:place]), None)
+    if twice is not None:
+        raise ValueError(f"acts: {twice!r} stands twice")
+    reserved = next((act for act in (START, STOP, "") if act in acts), None)
+    if reserved is not None:
+        meaning = {START: "stands for the opening", STOP: "stands for leaving", "": "is no name"}[reserved]
+        raise ValueError(f"acts: {reserved!r} {meaning}, and is not named among the acts")
 
 
 def _check_context(context: Context, order: int, acts: Sequence[str]) -> None:
     after, _ = context
-    unknown = set(after) - {START, *acts}
-    if unknown or len(after) > order or START in after[1:]:
-        raise ValueError(f"after {_shown(context)}: at most {order} acts of the table are needed, 'start' only first")
+    unknown = next((act for act in after if act != START and act not in acts), None)
+    if unknown is not None:
+        raise ValueError(f"after {_shown(context)}: {_unknown(unknown, acts)}")
+    if len(after) > order:
+        raise ValueError(f"after {_shown(context)}: {len(after)} acts, and order {order} looks back on {order}")
+    if START in after[1:]:
+        raise ValueError(f"after {_shown(context)}: 'start' stands before all acts, so it comes first")
+
+
+def _check_known(context: Context, row: Iterable[str], acts: Sequence[str]) -> None:
+    unknown = next((act for act in row if act not in acts and act != STOP), None)
+    if unknown is not None:
+        raise ValueError(f"after {_shown(context)}: {_unknown(unknown, acts)}")
+
+
+def _unknown(act: str, acts: Sequence[str]) -> str:
+    return f"{act!r} is not among the acts: {', '.join(acts)}"
 
 
 def _shown(context: Context) -> str:

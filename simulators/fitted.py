@@ -10,11 +10,13 @@
 
 `options` are those of the simulator, and what is played. A recording does not say how to word an act for another topic:
 `words` are for a person to add, and without them the file can be read but not played. `rows` and `stopping` are for
-people, and are not played.
+people, and are not played. A file whose `rows` or `decisions` are not those of its counts is refused: somebody changed
+one and not the other, and what would be played is not what is said to be.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -24,14 +26,30 @@ import yaml
 from pydantic import Field
 
 from simulators import markov
+from simulators.act_table import START, ActTable
 from simulators.phrasing import Words
 from simulators.stopping.library import StopOption
-from topics.document import StrictModel, read_document
+from topics.document import Document, Loc, StrictModel, read_document
 from topics.errors import InputError, Place
 
-__all__ = ["FORMAT", "Options", "RowEstimate", "Share", "Source", "StopEstimate", "UserFile", "build", "read_user"]
+__all__ = [
+    "FORMAT",
+    "Options",
+    "RowEstimate",
+    "Share",
+    "Source",
+    "StopEstimate",
+    "UserFile",
+    "build",
+    "check_name",
+    "read_user",
+]
 
 FORMAT = "harvest-user/1"
+
+_DROP = "counts and rows were changed apart; put them back, or remove rows, which are for people and not played"
+_NAME = r"^[\w .+-]+$"
+_ROUNDED = 2e-6  # rows are written with six digits
 
 
 class Source(StrictModel):
@@ -84,7 +102,7 @@ class UserFile(StrictModel):
     """What a `harvest-user/1` file holds."""
 
     format: Literal["harvest-user/1"] = "harvest-user/1"
-    name: str = Field(min_length=1, pattern=r"^[\w .+-]+$", description="what recordings call the user")
+    name: str = Field(min_length=1, pattern=_NAME, description="what recordings call the user")
     simulator: Literal["markov"] = "markov"
     about: str = ""
     source: Source
@@ -107,15 +125,78 @@ class UserFile(StrictModel):
         return yaml.safe_dump(value, sort_keys=False, allow_unicode=True, default_flow_style=None, width=120)
 
 
+def check_name(name: str) -> None:
+    """Raises InputError for a name that the file cannot have."""
+    if not re.fullmatch(_NAME, name) or not name.strip():
+        raise InputError(
+            f"a fitted user cannot be called {name!r}", allowed="letters, digits, spaces, and any of . + - _"
+        )
+
+
 def read_user(path: str | PathLike[str]) -> UserFile:
-    """The file at `path`. Raises InputError, with line and column, for what is wrong with it."""
+    """The file at `path`. Raises InputError, with line and column, for what is wrong with it, and where its rows or
+    decisions are not those of its counts."""
     document = read_document(path)
     named = document.value.get("format") if isinstance(document.value, dict) else None
     if named != FORMAT:
         raise InputError(
             f"not a file of a fitted user: its format is {named!r}", place=document.place(), allowed=f"format: {FORMAT}"
         )
-    return document.validated(UserFile)
+    held = document.validated(UserFile)
+    _check_rows(held, document)
+    return held
+
+
+def _check_rows(held: UserFile, document: Document) -> None:
+    """Refuse what is said for people where the counts, which are played, say something else."""
+    table = held.options.table()
+    if not held.options.counts and not held.options.rows:
+        raise document.error(
+            ("options",), "options: no counts, and a fitted user is played by them", allowed="counts, or rows", key=True
+        )
+    if not isinstance(table, ActTable):
+        if held.rows:
+            raise document.error(("rows",), "rows: there are no counts that they could be of", advice=_DROP, key=True)
+        return
+    decisions = sum(sum(row.values()) for row in table.counts.values())
+    if held.source.decisions != decisions:
+        raise document.error(
+            ("source", "decisions"),
+            f"decisions: the counts in options are {decisions:,} decisions (here: {held.source.decisions:,})",
+            advice=f"the counts were changed; put them back, or write {decisions} and remove rows",
+        )
+    if not held.rows:
+        return
+    named = [(row.after, row.answer) for row in held.rows]
+    missing = next((context for context in table.counts if context not in named), None)
+    if missing is not None:
+        raise document.error(
+            ("rows",),
+            f"rows: none is of the counts after {' '.join(missing[0])} ({missing[1]})",
+            advice=_DROP,
+            key=True,
+        )
+    for number, row in enumerate(held.rows):
+        counted = table.counts.get((row.after, row.answer), {})
+        played = table.row([act for act in row.after if act != START], row.answer)
+        if row.n != sum(counted.values()):
+            raise _contradicted(document, ("rows", number, "n"), f"n: {sum(counted.values())} were counted here", row.n)
+        for act in sorted({*row.next, *counted}):
+            share = row.next.get(act)
+            if share is None:
+                raise document.error(
+                    ("rows", number, "next"), f"next: {act!r}, which was counted here, is not in it", advice=_DROP
+                )
+            if share.k != counted.get(act, 0):
+                loc = ("rows", number, "next", act, "k")
+                raise _contradicted(document, loc, f"k: {act!r} was counted {counted.get(act, 0)} times here", share.k)
+            if abs(share.p - played.get(act, 0.0)) > _ROUNDED:
+                loc = ("rows", number, "next", act, "p")
+                raise _contradicted(document, loc, f"p: the counts give {played.get(act, 0.0):.6f}", share.p)
+
+
+def _contradicted(document: Document, loc: Loc, what: str, here: float) -> InputError:
+    return document.error(loc, f"{what} (here: {here:g})", advice=_DROP)
 
 
 FILES = ("file",)

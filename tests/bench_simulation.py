@@ -34,6 +34,7 @@ from scoring.simulation.lengths import survival
 from scoring.simulation.likelihood import Fit, held_out
 from scoring.simulation.realism import distances
 from simulators import markov
+from topics.identity import derived_seed
 
 DOCS = Path(__file__).parent.parent / "docs"
 SEED = 20200714
@@ -230,7 +231,7 @@ def foresight() -> Rows:
         "order 1, last answer": fitted(1, given=True),
         "order 2, last answer": fitted(2, given=True),
     }
-    return _held_out(iard(), models, 3)
+    return _held_out(iard(), models)
 
 
 @dataclass(frozen=True)
@@ -255,9 +256,11 @@ def _unnamed(dialogues: Sequence[Dialogue]) -> list[Dialogue]:
     ]
 
 
-def _held_out(dialogues: Sequence[Dialogue], models: dict[str, Fit], purpose: int) -> Rows:
+def _held_out(dialogues: Sequence[Dialogue], models: dict[str, Fit]) -> Rows:
+    """With the folds that `harvest simulate fit` deals with its own seed, 0."""
+    rng = np.random.default_rng(derived_seed(0, "fit", "folds"))
     rows: Rows = [("model", "bits", "perplexity", "gain over the floor", "log-likelihood, bits")]
-    for name, one in held_out(dialogues, models, np.random.default_rng([SEED, purpose])).items():
+    for name, one in held_out(dialogues, models, rng).items():
         gain = f"{one.gain:.3f} [{one.low:.3f}, {one.high:.3f}]" if one.gain else "0"
         rows.append((name, f"{one.bits:.3f}", f"{one.perplexity:.2f}", gain, f"{one.log_likelihood:.0f}"))
     return rows
@@ -290,7 +293,7 @@ def search_foresight() -> Rows:
         "acts alone": lambda training: fit_acts(training, acts=acts, order=0),
         "order 1": lambda training: fit_acts(training, acts=acts, order=1),
     }
-    return _held_out(sessions, models, 4)
+    return _held_out(sessions, models)
 
 
 TABLES: dict[str, Callable[[], Rows]] = {

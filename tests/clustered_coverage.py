@@ -12,8 +12,8 @@ import numpy as np
 
 from scoring.measures.clustered_detection import detection_over
 
-ROWS = ((3, 4), (5, 4), (10, 4), (20, 4), (20, 20), (45, 4))
-"""Topics, and trials each."""
+ROWS = ((5, 4), (5, 20), (5, 40), (10, 4), (10, 20), (20, 4), (20, 20), (45, 4))
+"""Topics, and trials each; the first has as few topics as an interval needs."""
 
 SPREADS = ((0.0, 0.0), (0.7, 0.0), (0.0, 0.7))
 """Standard deviations over topics of c and of d'."""

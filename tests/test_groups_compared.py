@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import replace
 from functools import lru_cache
 from itertools import product
@@ -332,6 +333,12 @@ def test_the_command_tells_who_is_treated_differently(
     assert lines["unsaid"].rstrip().endswith("no")
     assert lines["older-again"].rstrip().endswith("null pair")
     assert lines["older"].rstrip().endswith("base")
+    assert _command(str(run), "--base", "younger", "-m", "%useful") == 0
+    lined = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    place = next(
+        number for number, line in enumerate(lined) if line.startswith("   older-again") and "null pair" in line
+    )
+    assert lined[place + 1] == "     to older", "a pair is broken between its groups"
     flat = " ".join(told.split())
     assert "openings differ from those of older in words (unsaid -5.0), and positions in R and GFR count" in flat
     again = {_command(str(run), "--json") or capsys.readouterr().out for _ in range(2)}
@@ -351,7 +358,7 @@ def test_the_base_and_the_measures_can_be_chosen(unfair: Path, capsys: pytest.Ca
     ]
     assert {row["level"] for row in first} <= {0.9, None}
     assert _command(str(run), "--base", "unsaid", "-m", "%useful") == 0
-    assert "older-again to" in capsys.readouterr().out
+    assert re.search(r"older-again .*null pair\s+to older\s", capsys.readouterr().out)
     assert _command(str(run), "--base", "oder") == 2
     assert "allowed: older, older-again, younger, unsaid" in capsys.readouterr().err
     for measure in ("%recovery", "transition(x, o)", "CVaR(R)", "persistence"):

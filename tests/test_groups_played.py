@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import re
 import time
@@ -10,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 from test_runner_policies import Quiet, Scripted
 
 from harvest.audits.audit import Audit, load_audit
@@ -17,9 +19,10 @@ from harvest.cli.main import main
 from harvest.drivers.driver import NotSent, Opening, Unanswered
 from harvest.playing.attempt import Player
 from harvest.playing.plan import make_plan
+from harvest.playing.progress import Display
 from harvest.playing.runner import Runner
 from harvest.studies.scorecard import gathered, score_material
-from recordings.conversation import Conversation
+from recordings.conversation import Conversation, Outcome
 from recordings.run_folder import Run, read
 from recordings.store import RunWriter
 from simulators.scripted import ScriptedUser
@@ -415,3 +418,18 @@ def test_machines_can_share_an_audit_with_groups(tmp_path: Path, capsys: pytest.
     merged, whole = (read(tmp_path / name) for name in ("all", "whole"))
     assert {one.key: said(one) for one in merged.finished} == {one.key: said(one) for one in whole.finished}
     assert merged.header.systems == whole.header.systems
+
+
+def test_groups_of_which_nothing_was_played_now_have_no_entry_in_the_lines_of_progress(tmp_path: Path) -> None:
+    first, _ = played(tmp_path / "run", audit(tmp_path, groups=["older"]), Scripted(lambda opening, n, text: ANSWER))
+    wanted = audit(tmp_path)
+    plan = make_plan(wanted, first.conversations)
+    written = io.StringIO()
+    display = Display(Console(file=written, width=200), wanted.played, plan)
+    works = [one for sittings in plan.sittings.values() for sitting in sittings for one in sitting.works]
+    for work in works:
+        if work.key.system == "A [younger]":
+            display.attempt_ended(work, Outcome("completed"), ("o", "x"), again=False)
+    lines = written.getvalue().splitlines()
+    assert lines
+    assert all("(A [younger]: o" in line and "; " not in line and "older" not in line for line in lines), lines

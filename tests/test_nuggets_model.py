@@ -671,7 +671,7 @@ def annotate(run: Path, capfd: pytest.CaptureFixture[str]) -> Told:
         (
             "format: harvest-endpoints/1\nendpoints:\n  a: {base_url: 'http://h', model: m, api_key_env: NOT_THERE}\n",
             "3:6",
-            "NOT_THERE",
+            "the endpoint 'a' needs the environment variable NOT_THERE",
         ),
         ("format: harvest-endpoints/1\nendpoints: [\n", "3:1", "not valid YAML"),
         ("format: harvest-audit/1\nname: x\n", "1:1", "missing key"),

@@ -16,7 +16,7 @@ from confiding import DISTANCES, PLAN, TRICKY, as_run, played, protocol, topics
 from harvest.cli.main import main
 from harvest.parrot.confidant import Character, Confidant, truth
 from harvest.parrot.rehearsal import converse
-from harvest.studies.probe_findings import Probed, found_in, probed
+from harvest.studies.probe_findings import Probed, found_in, notes_of, probed
 from harvest.studies.probe_rows import probe_rows
 from harvest.studies.scorecard import PROBED
 from harvest.tables.probe_figures import cases_shown
@@ -119,6 +119,38 @@ def test_steps_that_did_not_fit_and_steps_that_were_not_reached_are_counted(
     assert "Steps left out because they did not fit the answer before: challenge" in " ".join(
         document(capsys, long)["notes"]
     )
+
+
+def test_steps_of_several_systems_are_told_system_by_system(tmp_path: Path) -> None:
+    short = protocol(limit=14)
+    told = list(played(short, PLACES))
+    twice = [*told, *(replace(one, key=replace(one.key, system="Z"), trial_id=f"Z{one.trial_id}") for one in told)]
+    alone = notes_of(probed([read(as_run(tmp_path / "one", short, PLACES, told))]))
+    both = notes_of(probed([read(as_run(tmp_path / "two", short, PLACES, twice))]))
+    (first,) = [note for note in alone if "not reached" in note]
+    (second,) = [note for note in both if "not reached" in note]
+    steps = first.removeprefix("Steps that were not reached: ").removesuffix(".")
+    assert second == f"Steps that were not reached: A: {steps}; Z: {steps}."
+
+
+def test_a_trial_without_a_valid_attempt_is_not_called_a_failure_of_the_infrastructure(tmp_path: Path) -> None:
+    told = list(conversations())
+    lost = replace(told[0], outcome=Outcome("invalid", "timeout"))
+    notes = notes_of(probed([read(as_run(tmp_path / "run", protocol(), PLACES, [lost, *told[1:]]))]))
+    assert "Trials in no figure: 1. No valid attempt: failed or interrupted." in notes
+
+
+def test_facts_without_wrong_answers_are_named_only_where_their_consistency_is_in_the_table(run: Path) -> None:
+    found = probed([read(run)])
+    (name, plan), *_ = found.plans.items()
+    bare = plan.model_copy(
+        update={"facts": {fact: one.model_copy(update={"wrong": ()}) for fact, one in plan.facts.items()}}
+    )
+    compared = {note.case.fact for one in found.found for note in one.noted if note.case.measure == "consistency"}
+    (told,) = [note for note in notes_of(replace(found, plans={name: bare})) if "Facts without" in note]
+    assert {fact for fact in plan.facts if f"{name}: {fact}" in told} == compared
+    nothing = tuple(replace(one, noted=()) for one in found.found)
+    assert not any("Facts without" in note for note in notes_of(replace(found, found=nothing, plans={name: bare})))
 
 
 def test_an_invalid_trial_is_in_no_figure_and_bounds_every_share(tmp_path: Path) -> None:
@@ -373,3 +405,25 @@ def test_the_confidant_does_what_its_words_say_and_is_the_same_for_the_same_seed
     asked = "Which lies farther north, Rome or New York?"
     assert session(3).answer(asked) == session(3).answer(asked)
     assert PLAN.count("plant") == 4
+
+
+def test_show_prints_every_attempt_at_a_trial_or_the_one_that_is_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = list(conversations())
+    lost = replace(told[0], outcome=Outcome("invalid", "timeout"), turns=told[0].turns[:1])
+    run = as_run(tmp_path / "run", protocol(), PLACES, [lost, replace(told[0], attempt=2), *told[1:]])
+    key = told[0].key
+    trial = ("--system", key.system, "--topic", key.topic, "--trial", key.trial)
+    _, both, _ = harvest(capsys, "show", run, "--all", *trial)
+    assert "attempt 1" in both
+    assert "outcome: invalid (timeout)" in both
+    assert "attempt 2" in both
+    _, first, _ = harvest(capsys, "show", run, "--attempt", 1, *trial)
+    assert "outcome: invalid (timeout)" in first
+    assert "attempt 2" not in first
+    _, second, _ = harvest(capsys, "show", run, "--attempt", 2, "--text", *trial)
+    assert "attempt 2" in second
+    assert "attempt 1" not in second
+    code, _, people = harvest(capsys, "show", run, "--attempt", 3, *trial)
+    assert (code, "has an attempt 3" in people) == (2, True)

@@ -284,7 +284,7 @@ def test_what_is_damaged_is_said_in_a_line_and_the_rest_is_read(
     page.write_bytes(page.read_bytes()[:-100])
     out, _ = reread(capsys, run)
     assert f"turn 1: the exhibit 'page', {first}: its content is not what its name says" in out
-    assert "1 answers read again: 1 changed, 0 the same" in out
+    assert "1 answer read again: 1 changed, 0 the same" in out
     page.unlink()
     out, _ = reread(capsys, run, "--out", audit.folder / "mended")
     assert f"turn 1: the exhibit 'page', {first}: cannot be read" in out
@@ -313,7 +313,7 @@ def test_an_exhibit_that_is_no_page_is_no_end(
     out, _ = reread(capsys, record(audit, [(text, spoilt), second], unlinked(2)))
     assert "turn 1: " in out
     assert why in out
-    assert "1 answers read again: 1 changed, 0 the same" in out
+    assert "1 answer read again: 1 changed, 0 the same" in out
 
 
 def test_answers_of_which_no_page_was_kept_are_counted(
@@ -396,7 +396,7 @@ def test_a_torn_run_is_read_as_far_as_it_goes(audit: Audit, played: Played, caps
     cut = next(place for place, row in enumerate(lines) if b'"event":"turn"' in row and b'"turn":2' in row)
     events.write_bytes(b"".join(lines[:cut]) + lines[cut][:40])
     out, err = reread(capsys, run, "--out", audit.folder / "mended")
-    assert "1 answers read again: 1 changed" in out
+    assert "1 answer read again: 1 changed" in out
     assert "torn" in err
     (one,) = read(audit.folder / "mended").conversations
     assert one.outcome is None, "an interrupted attempt stays one"

@@ -18,7 +18,7 @@ from recordings.acts.iard import read_iard
 from recordings.acts.queries import query_act, read_queries
 from recordings.acts.reading import read_dialogues
 from recordings.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
-from scoring.simulation.decisions import STOP, decisions_of
+from scoring.simulation.decisions import START, STOP, decisions_of
 from topics.errors import InputError
 
 THREE = IARD.parent / "three_dialogues.json"
@@ -80,7 +80,7 @@ def test_an_invalid_attempt_tells_nothing_of_users_and_is_counted_where_no_other
         ]
     )
     assert [one.id for one in found.kept] == ["B1/M002/1"]
-    assert found.left_out == (("no user turn", 1), ("the infrastructure failed", 1))
+    assert found.left_out == (("no user turn", 1), ("no valid attempt: failed or interrupted", 1))
 
 
 def test_a_trial_is_one_dialogue_however_many_attempts_it_took() -> None:
@@ -224,3 +224,59 @@ def test_each_kind_of_file_is_told_by_what_is_in_it() -> None:
     assert len(read_dialogues(THREE).kept) == 3
     assert len(read_dialogues(SIM4IA).kept) == 35
     assert len(read_dialogues(IARD).kept) == 336
+
+
+def test_a_simulated_user_is_one_wherever_it_was_played_and_people_are_each_another() -> None:
+    one = conversation(Outcome("completed"))
+    other = replace(one, key=replace(one.key, system="B2 [older]"))
+    played = dialogues_of([one, other, replace(one, key=replace(one.key, trial=2))], seed=7).kept
+    assert len({found.unit for found in played}) == 2
+    for change in (replace(one, user="visitor"), replace(one, key=replace(one.key, topic="M003"))):
+        (there,) = dialogues_of([change], seed=7).kept
+        assert there.unit != played[0].unit
+    assert dialogues_of([one], seed=8).kept[0].unit != played[0].unit, "another seed draws another user"
+    assert len({found.unit for found in dialogues_of([one, other]).kept}) == 2, "an import"
+    chats = [replace(one, user="human"), replace(other, user="human")]
+    assert len({found.unit for found in dialogues_of(chats, seed=7).kept}) == 2, "a chat"
+
+
+def test_whose_a_simulated_dialogue_is_stands_in_a_file_of_acts(tmp_path: Path) -> None:
+    kept = dialogues_of([conversation(Outcome("completed"))], seed=7).kept
+    write_act_lines(tmp_path / "acts.jsonl", kept)
+    assert read_act_lines(tmp_path / "acts.jsonl") == kept
+
+
+def _iard_file(path: Path, **changes: object) -> Path:
+    said = {"role": "seeker", "worker_id": 1, "top-level intent/action": ["Ask"], "sub-intent/action": ["Ask"]}
+    rows = {str(n): {"dialogue_info": {"S1": {**said, **changes}}} for n in range(5)}
+    path.write_text(json.dumps(rows), encoding="utf-8")
+    return path
+
+
+def test_a_seeker_whom_iard_does_not_name_is_nobody_that_is_known(tmp_path: Path) -> None:
+    unnamed = read_iard(_iard_file(tmp_path / "unnamed.json", worker_id=None))
+    assert len({one.unit for one in unnamed}) == 5
+    assert {one.person for one in unnamed} == {""}
+    assert {one.person for one in read_iard(_iard_file(tmp_path / "named.json", worker_id=17))} == {"17"}
+    with pytest.raises(InputError, match="dialogue 0, utterance S1: 'worker_id' is no number and no text"):
+        read_iard(_iard_file(tmp_path / "list.json", worker_id=[1]))
+
+
+@pytest.mark.parametrize("name", ["start", "stop"])
+def test_an_act_with_a_name_of_ours_is_refused_with_file_dialogue_and_turn(tmp_path: Path, name: str) -> None:
+    path = _iard_file(tmp_path / "iard.json", **{"top-level intent/action": [name]})
+    with pytest.raises(InputError, match=rf"iard.json: dialogue 0, turn 1: the act is called '{name}'"):
+        read_dialogues(path)
+    assert {START, STOP} == {"start", "stop"}
+
+
+def test_a_session_that_stands_twice_is_refused_at_its_second_place(tmp_path: Path) -> None:
+    """JSON would keep the last and lose the first without a word."""
+    path = tmp_path / "sessions.json"
+    path.write_text('{"1": ["a b"],\n "1": ["c"]}', encoding="utf-8")
+    for read in (read_queries, read_dialogues):
+        with pytest.raises(InputError, match=r"sessions.json:2:2: the key '1' stands twice"):
+            read(path)
+    path.write_text(json.dumps({"1": {"dialogue_info": {}}})[:-1] + ', "1": {"dialogue_info": {}}}', encoding="utf-8")
+    with pytest.raises(InputError, match="the key '1' stands twice"):
+        read_iard(path)

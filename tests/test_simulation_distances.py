@@ -15,7 +15,7 @@ from test_simulation_model import dialogue, groups
 from recordings.acts.dialogue import ActTurn, Dialogue
 from scoring.simulation.act_model import UniformModel, fit_acts
 from scoring.simulation.acts import act_divergence, matrix_divergence, transition_divergence
-from scoring.simulation.lengths import length_gap, survival
+from scoring.simulation.lengths import length_gap, survival, to_horizon
 from scoring.simulation.reliability import kendall_tau, ranking_agreement
 from scoring.simulation.score_gap import cramer_von_mises, score_gap
 
@@ -101,6 +101,29 @@ def test_the_curve_says_nothing_where_nobody_was_seen_to_decide() -> None:
     assert gap.beyond == 1
 
 
+def test_lengths_are_not_compared_where_everybody_was_cut_off_after_one_turn() -> None:
+    gap = length_gap([long(1, ended=False), long(1, ended=False)], [long(3), long(2)])
+    assert (gap.horizon, gap.beyond) == (0, 1)
+    assert math.isnan(gap.ks)
+    assert math.isnan(gap.wasserstein)
+
+
+@given(
+    *[st.lists(st.tuples(st.integers(1, 8), st.booleans()), min_size=1, max_size=12)] * 3,
+)
+def test_cut_to_their_common_horizon_groups_have_the_curves_they_had(
+    a: list[tuple[int, bool]], b: list[tuple[int, bool]], c: list[tuple[int, bool]]
+) -> None:
+    groups = [[long(n, ended=ended) for n, ended in side] for side in (a, b, c)]
+    cut = to_horizon(groups)
+    gaps = [length_gap(first, second) for first, second in ((cut[0], cut[1]), (cut[0], cut[2]))]
+    turns = min(gap.horizon for gap in gaps)  # a pair of which all have left is known for good
+    for before, after in zip(groups, cut):
+        whole, part = survival(before).share, survival(after).share
+        for t in range(min(turns + 1, part.size)):
+            assert part[t] == pytest.approx(whole[t], nan_ok=True)
+
+
 def test_survival_intervals_hold_the_truth_about_as_often_as_they_say() -> None:
     rng = np.random.default_rng(8)
     held = total = 0
@@ -169,6 +192,16 @@ def test_a_user_that_ranks_systems_as_people_do_is_a_reliable_tester() -> None:
     assert turned.tau == -1
 
 
+def test_where_every_draw_gives_the_same_order_there_is_no_interval_of_no_width() -> None:
+    rng = np.random.default_rng(2)
+    far = {"A": 0.1, "B": 5.0, "C": 9.0}
+    found = ranking_agreement(scored(far, rng), scored(far, rng), rng)
+    assert found.tau == 1
+    assert math.isnan(found.low)
+    assert math.isnan(found.high)
+    assert "no interval" in found.note
+
+
 def test_topics_are_drawn_only_where_both_sides_have_the_same() -> None:
     rng = np.random.default_rng(2)
     quality = {"A": 0.1, "B": 0.4, "C": 0.6}
@@ -184,3 +217,19 @@ def test_one_system_has_no_order() -> None:
     assert "at least two systems" in found.note
     level = [replace(one, score=0.5) for one in scored({"A": 0.5, "B": 0.7}, rng)]
     assert math.isnan(ranking_agreement(level, level, rng).tau)
+
+
+def test_users_are_relabelled_and_drawn_with_all_their_dialogues() -> None:
+    rng = np.random.default_rng(5)
+    found = []
+    for _ in range(100):
+        sides = [rng.random(12).repeat(4) for _ in range(2)]
+        units = [[f"u{n // 4}" for n in range(48)]] * 2
+        found.append(
+            score_gap(sides[0].tolist(), sides[1].tolist(), rng, units=(units[0], units[1]), permutations=200).p
+        )
+    assert sum(p <= 0.05 for p in found) <= 11, "taken apart they would be called different far more often"
+    quality = {"A": 0.4, "B": 0.45, "C": 0.5}
+    several = [replace(one, draws=one.topic) for one in scored(quality, rng)]
+    agreed = ranking_agreement(several, scored(quality, rng, topics=4), rng)
+    assert agreed.resampled == "users"

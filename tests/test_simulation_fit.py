@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 import math
 import re
+import shutil
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from rich.table import Table
 from simulated_dialogues import (
     IARD,
     SIM4IA,
@@ -23,13 +27,17 @@ from simulated_dialogues import (
 from test_simulation_model import dialogue
 
 from harvest.cli.main import main
-from harvest.studies.fitted_users import fit_user, fitted_options, stays_of, stop_fits
+from harvest.studies.fitted_users import fit_user, fitted_options, foresight, stays_of, stop_fits
+from harvest.tables.simulation_figures import check_tables, scores_said
 from protocols.answer import Answer
 from protocols.route import Stop
 from recordings.acts.act_lines import write_act_lines
 from recordings.acts.dialogue import ActTurn, Dialogue
+from recordings.acts.reading import read_dialogues
 from scoring.simulation.act_model import fit_acts
 from scoring.simulation.acts import matrix_divergence
+from scoring.simulation.halves import Floor, Spread
+from scoring.simulation.realism import realism
 from scoring.statistics.proportions import jeffreys
 from simulators import fitted, markov
 from simulators.fitted import read_user
@@ -136,8 +144,13 @@ def test_after_a_cut_the_last_answer_is_no_chance_to_leave() -> None:
     assert (stay.labels, stay.ended) == (("o", "x"), False)
 
 
-def test_every_share_of_every_row_has_the_interval_of_jeffreys() -> None:
-    file = fit_user(iard(), name="seekers")
+def test_every_share_of_every_row_has_the_interval_of_jeffreys_where_every_dialogue_is_another_users() -> None:
+    file = fit_user([replace(one, person="") for one in iard()], name="seekers")
+    people = fit_user(iard(), name="seekers")
+    for apart, together in zip(file.rows, people.rows, strict=True):
+        for act, share in together.next.items():
+            assert share.low <= apart.next[act].low
+            assert share.high >= apart.next[act].high
     assert sum(row.n for row in file.rows) == file.source.decisions == 2597
     for row in file.rows:
         assert sum(share.k for share in row.next.values()) == row.n
@@ -203,6 +216,45 @@ def test_a_file_that_was_spoilt_is_refused_at_its_place(tmp_path: Path, old: str
     with pytest.raises(InputError, match=re.escape(fault)) as raised:
         read_user(tmp_path / "user.yaml")
     assert "user.yaml:" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        ("next: {b: 3}", "next: {b: 30}", "decisions: the counts in options are 39 decisions (here: 12)"),
+        ("decisions: 12", "decisions: 5", "decisions: the counts in options are 12 decisions (here: 5)"),
+        ("k: 3, p: 0", "k: 2, p: 0", "k: 'c' was counted 3 times here (here: 2)"),
+        (", p: 0.", ", p: 0.1", "p: the counts give 0."),
+        ("  n: 3", "  n: 4", "n: 3 were counted here (here: 4)"),
+        ("smoothing: witten-bell", "smoothing: additive", "p: the counts give 0."),
+    ],
+)
+def test_a_file_whose_counts_and_rows_say_different_things_is_refused_where_they_part(
+    tmp_path: Path, old: str, new: str, fault: str
+) -> None:
+    text = fit_user([dialogue("acb", name=str(n)) for n in range(3)], name="seekers").text()
+    assert read_user(_written(tmp_path, text)).source.decisions == 12
+    assert old in text
+    with pytest.raises(InputError, match=re.escape(fault)) as raised:
+        read_user(_written(tmp_path, text.replace(old, new, 1)))
+    assert re.search(r"user.yaml:[0-9]+:[0-9]+: ", str(raised.value))
+    assert "rows" in str(raised.value)
+
+
+def test_rows_may_be_left_out_of_a_file_and_counts_may_not(tmp_path: Path) -> None:
+    file = fit_user([dialogue("acb", name=str(n)) for n in range(3)], name="seekers")
+    assert read_user(_written(tmp_path, file.model_copy(update={"rows": ()}).text())).rows == ()
+    with pytest.raises(InputError, match="none is of the counts after"):
+        read_user(_written(tmp_path, file.model_copy(update={"rows": file.rows[:-1]}).text()))
+    bare = file.model_copy(update={"rows": (), "options": markov.Options.model_validate({})})
+    with pytest.raises(InputError, match="no counts"):
+        read_user(_written(tmp_path, bare.text()))
+
+
+def _written(folder: Path, text: str) -> Path:
+    path = folder / "user.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
 
 
 def test_two_alpha_is_fitted_only_where_answers_were_judged() -> None:
@@ -275,3 +327,138 @@ def test_files_of_two_sources_keep_their_people_apart(tmp_path: Path, capsys: py
     )
     assert code == 0
     assert json.loads(printed)["user"]["source"]["users"] == 6
+
+
+def test_a_user_that_was_played_twice_is_one_and_makes_no_error_or_interval_smaller() -> None:
+    once = [replace(one, person="", draws=one.id) for one in iard()[:120]]
+    twice = [replace(one, id=f"{system}/{one.id}", system=system) for one in once for system in "AB"]
+    alone, both = fit_user(once, name="u"), fit_user(twice, name="u")
+    assert (both.source.dialogues, both.source.users) == (240, 120)
+    for single, double in zip(alone.stopping, both.stopping, strict=True):
+        for name, parameter in single.parameters.items():
+            assert double.parameters[name].value == pytest.approx(parameter.value, abs=1e-5)
+            assert double.parameters[name].error == pytest.approx(parameter.error, abs=1e-5)
+    for row, same in zip(alone.rows, both.rows, strict=True):
+        for act, share in row.next.items():
+            assert same.next[act].k == 2 * share.k
+            assert (same.next[act].low, same.next[act].high) == pytest.approx((share.low, share.high), abs=1e-5)
+    taken_apart = fit_user([replace(one, draws="") for one in twice], name="u")
+    apart, together = (one.stopping[0].parameters["p"].error for one in (taken_apart, both))
+    assert apart is not None
+    assert together == pytest.approx(apart * math.sqrt(2), rel=1e-3)
+    held = foresight(twice, folds=4)["order 1"]
+    assert held.units == 120
+
+
+def test_runs_of_one_seed_are_of_the_same_users(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    audit = {
+        "format": "harvest-audit/1",
+        "name": "twins",
+        "seed": 3,
+        "trials": 1,
+        "protocol": "open-ended",
+        "topics": "fairweb-45",
+        "systems": [{"name": "A", "driver": "parrot"}, {"name": "B", "driver": "parrot"}],
+    }
+    (tmp_path / "audit.yaml").write_text(json.dumps(audit))
+    for run in ("one", "two"):
+        code, _, people = harvest(capsys, "run", tmp_path / "audit.yaml", "--out", tmp_path / run)
+        assert code == 0, people
+    for runs in ((tmp_path / "one",), (tmp_path / "one", tmp_path / "two")):
+        code, printed, people = harvest(capsys, "simulate", "fit", *runs, "--json", "--folds", 2)
+        assert code == 0, people
+        source = json.loads(printed)["user"]["source"]
+        assert (source["dialogues"], source["users"]) == (90 * len(runs), 45)
+
+
+def test_the_digits_of_the_page_are_those_of_the_command_and_other_seeds_give_what_it_says(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    page = " ".join((Path(__file__).parent.parent / "docs/simulators/validation.md").read_text("utf-8").split())
+    sessions = read_dialogues(SIM4IA).kept
+    bits = [foresight(sessions, seed=seed)["order 1"].bits for seed in range(20)]
+    assert f"between {min(bits):.3f} and {max(bits):.3f} bits on Sim4IA" in page
+    _, printed, _ = harvest(capsys, "simulate", "fit", SIM4IA)
+    (line,) = [line.split() for line in printed.splitlines() if line.strip().startswith("order 1")]
+    assert f"| order 1 | {line[2]} | {line[3]} | {line[4]} {line[5]} {line[6]} |" in page
+
+
+SCORE = {"system": "A", "topic": "M001", "trial": 1, "turn": None, "entity": None, "measure": "R", "value": 0.5}
+
+
+@pytest.mark.parametrize(
+    "row", ["text", {key: value for key, value in SCORE.items() if key != "measure"}, {**SCORE, "value": "zz"}, 3, None]
+)
+def test_a_file_of_scores_that_somebody_edited_is_refused_with_its_row(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], row: object
+) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(Path(__file__).parent.parent / "recordings" / "samples" / "run-1", run)
+    (run / "scores.json").write_text(json.dumps({"rows": [SCORE, row]}), encoding="utf-8")
+    code, _, people = harvest(capsys, "simulate", "check", run, run, "--measure", "R")
+    assert code == 2
+    assert "scores.json: row 2 is no score" in " ".join(people.split())
+    assert "harvest score RUN --keep" in " ".join(people.split())
+
+
+def test_a_measure_is_asked_of_runs_and_not_of_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "q.json").write_text('{"1": ["a", "a b"], "2": ["c"]}', encoding="utf-8")
+    code, _, people = harvest(capsys, "simulate", "check", tmp_path / "q.json", tmp_path / "q.json", "--measure", "R")
+    assert code == 2
+    assert "--measure R takes scores from a run, and this is a file" in " ".join(people.split())
+
+
+def test_a_check_says_how_much_of_the_lengths_was_cut_off_and_how_many_users_are_too_few(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_act_lines(tmp_path / "real.jsonl", [dialogue("a" * (n % 6 + 1), name=str(n)) for n in range(60)])
+    for name, turns in (("one", "a"), ("three", "aaa")):
+        write_act_lines(tmp_path / f"{name}.jsonl", [dialogue(turns, name=str(n), ended=False) for n in range(60)])
+    few = [dialogue("ab", name=str(n), person=str(n % 4)) for n in range(40)]
+    write_act_lines(tmp_path / "few.jsonl", few)
+
+    def told(real: str, simulated: str) -> tuple[str, dict[str, Any]]:
+        paths = tmp_path / f"{real}.jsonl", tmp_path / f"{simulated}.jsonl"
+        options = ("--splits", 20, "--folds", 2, "--replications", 100)
+        words = " ".join(harvest(capsys, "simulate", "check", *paths, *options)[1].split())
+        return words, json.loads(harvest(capsys, "simulate", "check", *paths, *options, "--json")[1])
+
+    words, value = told("real", "one")
+    assert "lengths are not compared" in words
+    assert value["behaviour"]["W1(length)"]["value"] is None
+    assert value["behaviour"]["W1(length)"]["verdict"] == "undecided"
+    words, value = told("real", "three")
+    assert "compared up to 2 turns, where 67% of the real users and 100% of the simulated ones are still there" in words
+    assert value["lengths"] == {"horizon": 2, "beyond": 1}
+    words, value = told("few", "real")
+    assert "groups are of 2 users; a verdict needs" in words
+    assert (value["verdict"], value["behaviour"]["JSD(acts)"]["users"]) == ("undecided", 2)
+
+
+def test_p_and_floor_of_the_scores_are_one_verdict() -> None:
+    def floor(verdict: str) -> Floor:
+        most = {"within": 1.0, "beyond": 0.001, "undecided": 1.0}[verdict]
+        spread = Spread(0.001, 0.0, most, 0.0, most, 200)
+        users = 5 if verdict == "undecided" else 60
+        found = Floor(spread, Spread(0.0076, 0.0, 1.0, 0.0, 1.0, 200), users, users)
+        assert found.verdict == verdict
+        return found
+
+    assert "they differ (p at most 0.05), but by little" in scores_said(0.0005, floor("within"))
+    assert "larger than between halves" in scores_said(0.0005, floor("beyond"))
+    assert "too small to tell how large" in scores_said(0.0005, floor("undecided"))
+    assert scores_said(0.4, floor("within")) == "these dialogues show no difference (p above 0.05)"
+    assert "have more of them" in scores_said(0.4, floor("beyond"))
+    assert scores_said(math.nan, floor("within")) == "nothing can be said"
+
+
+def test_bounds_of_the_floor_have_the_digits_of_the_figure_and_captions_begin_at_the_left() -> None:
+    people = [Dialogue(str(n), (ActTurn("ask"),) * (1 + n % 3), True, score=n % 2, system="A") for n in range(60)]
+    found = realism(people, people[:40], splits=20, folds=2, replications=100)
+    parts = list(check_tables(found))
+    rows = [cell for part in parts if isinstance(part, Table) for column in part.columns for cell in column.cells]
+    bounds = [cell for cell in rows if isinstance(cell, str) and cell.startswith("[")]
+    assert any(re.fullmatch(r"\[\d\.\d{4}, \d\.\d{4}\]", cell) for cell in bounds)
+    captions = [part.caption_justify for part in parts if isinstance(part, Table) and part.caption]
+    assert captions == ["left"]
+    assert any(str(part).startswith("scores: ") for part in parts)

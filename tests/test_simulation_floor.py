@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from test_simulation_model import dialogue
 from recordings.acts.dialogue import Dialogue
 from scoring.simulation.acts import act_divergence
 from scoring.simulation.halves import FEWEST, noise_floor, random_halves
+from scoring.simulation.lengths import to_horizon
 from scoring.simulation.realism import BEHAVIOUR, distances, realism
 from topics.errors import InputError
 
@@ -68,6 +70,93 @@ def test_a_small_simulation_is_held_against_groups_of_its_own_size() -> None:
     found = noise_floor(people, people[:20], {"JSD(acts)": act_divergence}, rng)["JSD(acts)"]
     assert found.size == 20
     assert found.verdict == "within"
+
+
+def person_of_a_kind(rng: np.random.Generator, name: str, dialogues: int) -> list[Dialogue]:
+    """Somebody who keeps to ways of their own: the acts and the patience are drawn once for all their dialogues."""
+    shares, patience = rng.dirichlet([1.0] * 4), rng.beta(2, 6)
+    return [
+        dialogue(
+            "".join(rng.choice(list("abcd"), p=shares, size=rng.geometric(patience))), name=f"{name}-{n}", person=name
+        )
+        for n in range(dialogues)
+    ]
+
+
+def people_of_one_population(rng: np.random.Generator, persons: int, dialogues: int) -> list[Dialogue]:
+    return [one for n in range(persons) for one in person_of_a_kind(rng, str(n), dialogues)]
+
+
+def test_a_few_persons_with_many_dialogues_get_no_verdict_since_others_like_them_lie_beyond_too_often() -> None:
+    rng = np.random.default_rng(11)
+    told = []
+    for _ in range(20):
+        real, simulated = (people_of_one_population(rng, 4, 10) for _ in range(2))
+        found = noise_floor(real, simulated, distances(), rng, splits=20)
+        assert {floor.verdict for floor in found.values()} == {"undecided"}
+        assert {floor.users for floor in found.values()} <= {1, 2}
+        told.append(any(floor.matched.median > floor.floor.high for floor in found.values()))
+    assert sum(told) >= 4  # what would have been said to be beyond, of 20: nominal is none
+
+
+def test_a_few_simulated_persons_get_no_verdict_either() -> None:
+    rng = np.random.default_rng(11)
+    real, simulated = people_of_one_population(rng, 60, 2), people_of_one_population(rng, 6, 20)
+    found = noise_floor(real, simulated, {"JSD(acts)": act_divergence}, rng, splits=20)["JSD(acts)"]
+    assert (found.size, found.verdict) == (60, "undecided")
+    assert found.users <= 4
+
+
+def test_persons_of_one_population_are_seldom_beyond_the_floor_where_a_verdict_is_given() -> None:
+    """IARD: few persons for a verdict, since some have many dialogues, held against as many others. Of 30 pairs and
+    four measures each, 5 verdicts in 100 would be 6 of 120; above 16 has a probability of .0002 at that rate."""
+    rng = np.random.default_rng(12)
+    by_person: dict[str, list[Dialogue]] = {}
+    for one in iard():
+        by_person.setdefault(one.unit, []).append(one)
+    names = sorted(by_person)
+    verdicts = []
+    for _ in range(30):
+        drawn = rng.permutation(len(names))[: 7 * FEWEST]
+        sides = [[one for place in part for one in by_person[names[place]]] for part in np.split(drawn, 2)]
+        verdicts += [floor.verdict for floor in noise_floor(sides[0], sides[1], distances(), rng, splits=40).values()]
+    assert verdicts.count("undecided") < 12
+    assert verdicts.count("beyond") <= 16
+
+
+def test_lengths_that_nobody_could_compare_get_no_verdict() -> None:
+    """Every simulated dialogue was cut off after its first turn, so that nobody was seen to stay or to leave."""
+    rng = np.random.default_rng(1)
+    real = [dialogue("a" * int(rng.geometric(0.25)), name=str(n)) for n in range(60)]
+    cut = [replace(one, turns=one.turns[:1], ended=False) for one in real]
+    found = realism(real, cut, splits=20, folds=2, replications=100)
+    for name in ("KS(length)", "W1(length)"):
+        assert math.isnan(found.behaviour[name].value)
+        assert found.behaviour[name].floor.verdict == "undecided"
+    assert (found.lengths.horizon, found.lengths.beyond) == (0, 1)
+
+
+def test_floor_and_matched_lengths_are_over_the_same_turns() -> None:
+    """The floor of people who stay 10 turns or 20 is wide; where simulated ones were cut off at turn 4 it is none."""
+    rng = np.random.default_rng(2)
+    real = [dialogue("a" * (10 if n % 2 else 20), name=str(n)) for n in range(60)]
+    cut = [dialogue("aaaa", name=str(n), ended=False) for n in range(60)]
+    far, near = (
+        noise_floor(real, cut, {"W1": distances()["W1(length)"]}, rng, splits=20, views=views)["W1"].floor.high
+        for views in ({}, {"W1": to_horizon})
+    )
+    assert far > 0
+    assert near == 0
+    assert [max(one.length for one in group) for group in to_horizon([real, cut])] == [4, 4]
+
+
+def test_a_person_with_most_of_the_dialogues_leaves_smaller_groups_to_compare() -> None:
+    real = [dialogue("ab", name=str(n), person="p" if n < 30 else str(n)) for n in range(36)]
+    found = noise_floor(real, real[:13], {"JSD(acts)": act_divergence}, np.random.default_rng(1), splits=20)[
+        "JSD(acts)"
+    ]
+    assert found.size <= 6
+    assert (found.users, found.verdict) == (1, "undecided")
 
 
 def test_a_handful_of_dialogues_gets_no_verdict() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from stochastic_examples import COVERAGE
 
 from scoring.statistics import tails
-from scoring.statistics.proportions import highest_rate_after_none
+from scoring.statistics.proportions import clopper_pearson, highest_rate_after_none
 from scoring.statistics.tails import (
     cvar,
     lower_quantile,
@@ -178,7 +178,7 @@ def test_the_basic_bootstrap_is_not_offered() -> None:
 
 def test_one_topic_and_equal_scores_give_no_interval_and_say_why() -> None:
     lone = pooled_tail(["a"], [[0.1, 0.2]], 0.5, rng())
-    same = pooled_tail(["a", "b"], [[0.5, 0.5], [0.5, 0.5]], 0.5, rng())
+    same = pooled_tail(names(3), [[0.5, 0.5]] * 3, 0.5, rng())
     assert lone.cvar == 0.1
     assert "one topic" in lone.cvar_interval.note
     assert "the same" in same.cvar_interval.note
@@ -231,6 +231,17 @@ def test_a_share_of_the_worst_is_above_0_and_up_to_1(beta: float) -> None:
             call()
 
 
+def test_two_topics_and_replicates_that_do_not_differ_give_no_interval_either() -> None:
+    two = pooled_tail(["a", "b"], [[0.1, 0.2], [0.6, 0.5]], 0.5, rng())
+    assert (math.isnan(two.cvar_interval.low), two.cvar_interval.note) == (True, "2 topics: too few to resample")
+    failing = np.where(np.arange(40)[:, None] < 20, 0.0, [[0.3, 0.7]])
+    found = pooled_tail(names(40), failing, 0.1, rng())
+    assert (found.quantile, found.cvar) == (0, 0)
+    for interval in (found.quantile_interval, found.cvar_interval):
+        assert (math.isnan(interval.low), interval.method) == (True, "")
+        assert interval.note == "no interval: nearly all that is drawn anew gives 0"
+
+
 def test_a_threshold_is_missed_at_a_rate_with_an_interval_over_topics() -> None:
     found = rate_below(names(3), [[0.1, 0.9, 0.9], [0.2, 0.1, 0.9], [0.9, 0.9, np.nan]], 0.5)
     assert found.share.value == pytest.approx((1 / 3 + 2 / 3 + 0) / 3)
@@ -249,6 +260,19 @@ def test_59_clean_trials_exclude_a_failure_rate_of_5_percent() -> None:
 def test_clean_trials_of_few_topics_say_little_of_another_topic() -> None:
     found = rate_of(names(5), np.zeros((5, 100)))
     assert (found.units, found.highest) == (5, highest_rate_after_none(5))
+
+
+@pytest.mark.parametrize("topics", [1, 3, 5, 45])
+def test_what_was_never_or_always_seen_has_the_exact_interval_which_its_one_sided_bound_is_within(topics: int) -> None:
+    never, always = (rate_of(names(topics), np.full((topics, 3), seen)) for seen in (0.0, 1.0))
+    units = 3 if topics == 1 else topics
+    high = float(clopper_pearson(0, units)[1])
+    assert high == pytest.approx(1 - 0.025 ** (1 / units))
+    assert (never.share.interval.low, never.share.interval.high) == (0, high)
+    assert never.highest < high
+    assert never.share.interval.method == "Clopper-Pearson, exact"
+    assert (always.share.interval.low, always.share.interval.high) == pytest.approx((1 - high, 1))
+    assert math.isnan(always.highest)
 
 
 def test_an_invalid_trial_is_no_breakdown_and_bounds_the_rate_both_ways() -> None:

@@ -227,6 +227,24 @@ def test_a_value_of_the_wrong_kind_is_pointed_at(text: str, place: str, what: st
     assert (str(found.place), found.what) == (place, what)
 
 
+@pytest.mark.parametrize(
+    ("written", "advice"),
+    [
+        (".5", "write 0.5"),
+        ("-.5", "write -0.5"),
+        ("2.", "write 2"),
+        ("'0.5'", "write it without quotation marks: 0.5"),
+        (".nan", "write digits: neither infinity nor not-a-number is a value here"),
+        ("-.inf", "write digits: neither infinity nor not-a-number is a value here"),
+        ("half", None),
+    ],
+)
+def test_a_number_that_is_not_read_as_one_comes_with_how_to_write_it(written: str, advice: str | None) -> None:
+    found = tree_fault(f"name: a\nleaves: [{{id: x, share: {written}}}]\n")
+    assert found.what.startswith("share: must be a number")
+    assert found.advice == advice
+
+
 def test_a_wrong_word_lists_the_right_ones() -> None:
     found = tree_fault("name: a\nleaves:\n  - {id: x, kind: cardinal}\n")
     assert str(found).splitlines() == [

@@ -32,6 +32,8 @@ Loc = tuple[str | int, ...]
 _MODEL = TypeVar("_MODEL", bound=BaseModel)
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 _FLOAT = re.compile(r"[-+]?(0|[1-9][0-9]*)(\.[0-9]+([eE][-+]?[0-9]+)?|[eE][-+]?[0-9]+)")
+_LOOSE = re.compile(r"[-+]?(\.[0-9]+|[0-9]+\.|[0-9]+\.?[0-9]*)([eE][-+]?[0-9]+)?")
+_NO_NUMBER = re.compile(r"[-+]?\.?(nan|inf|infinity)", re.IGNORECASE)
 _WORDS: Mapping[str, object] = {"true": True, "false": False, "null": None, "~": None, "": None}
 _SURROGATE = re.compile("[\ud800-\udfff]")  # JSON has them in pairs; YAML and UTF-8 have none
 _DEEPEST = 60
@@ -194,6 +196,8 @@ class Document:
             words = message[:1].lower() + message[1:]
         what = f"{name}: {words}" if name else words
         advice = None
+        if isinstance(given, str) and needed in ("a number", "a whole number"):
+            advice = _number_advice(given)
         if needed == "text" and isinstance(given, (bool, int, float)):
             advice = f'put it in quotation marks, as it should read: "{str(given).lower()}"'
         allowed = str(context.get("expected") or context.get("pattern") or "") or None
@@ -208,6 +212,17 @@ class Document:
             if (*found, part) in self.marks:
                 found = (*found, part)
         return found
+
+
+def _number_advice(text: str) -> str | None:
+    """How to write a number that is not read as one, or that is none."""
+    if _NO_NUMBER.fullmatch(text):
+        return "write digits: neither infinity nor not-a-number is a value here"
+    if not _LOOSE.fullmatch(text) or not math.isfinite(float(text)):
+        return None
+    if _INTEGER.fullmatch(text) or _FLOAT.fullmatch(text):
+        return f"write it without quotation marks: {text}"
+    return f"write {_plain(float(text))}"
 
 
 def _plain(bound: object) -> object:

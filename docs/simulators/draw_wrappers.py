@@ -71,29 +71,39 @@ def persona() -> str:
     return drawn(Plot("noise of a null pair", "trials of each group", "difference of two shares", lines, y=(0.0, 0.5)))
 
 
-def reworded(conversations: int = 100) -> str:
-    """Reformulations in a conversation, by how often the system is useful and how many may stand in a row."""
+def reworded(conversations: int = 400) -> str:
+    """The share of answers after which the user reformulated, by how often the system is useful and how many
+    reformulations may stand in a row."""
     scenario = Scenario(load_topics("fairweb-45").topics[0])
     lines = []
     for most in (1, 3, 10):
         user = reformulating.build(reformulating.Options(most=most), markov.build(markov.Options()))
         points = []
         for useful in RATES:
-            count = 0
+            count = answers = 0
             for trial in range(conversations):
                 streams = Streams(2, (trial,))
                 state, seen = user.start(scenario, streams.at(0)), None
                 for turn in range(1, 40):
                     action, state = user.respond(state, seen, streams.at(turn))
                     if isinstance(action, Stop):
+                        answers += seen is not None
                         break
                     count += action.state in REFORMULATIONS
+                    answers += seen is not None
                     hit = float(streams.at("system", turn)("label").random()) < useful
                     seen = Observation(Answer("Primer"), "o" if hit else "x")
-            points.append((useful, count / conversations))
+            points.append((useful, count / answers))
         lines.append(Line(f"most {most}", points))
     return drawn(
-        Plot("illustrative table over a Markov user", "useful answers", "reformulations", lines, (0.0, 1.0), (0.0, 1.0))
+        Plot(
+            "illustrative table over a Markov user",
+            "share of useful answers",
+            "reformulations per answer",
+            lines,
+            (0.0, 1.0),
+            (0.0, 0.4),
+        )
     )
 
 

@@ -9,8 +9,8 @@ import click
 from rich.console import Console
 
 from harvest.cli.resampling import LEVEL
-from harvest.studies.probe_findings import Noted, Probed, probed
-from harvest.studies.probe_rows import CRITERION, D_PRIME, notes_of, probe_rows
+from harvest.studies.probe_findings import Noted, Probed, notes_of, probed
+from harvest.studies.probe_rows import CRITERION, D_PRIME, probe_rows
 from harvest.tables.probe_figures import case_json, cases_shown, tables
 from harvest.terminal import shown
 from recordings.run_folder import read

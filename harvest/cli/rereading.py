@@ -226,7 +226,7 @@ def _summary(
     if told["unreadable"]:
         yield f"could not be read again, left as recorded: {counted(told['unreadable'], 'answer')}"
     if told["labels_changed"]:
-        yield f"{told['labels_changed']} labels changed"
+        yield f"{counted(told['labels_changed'], 'label')} changed"
     away = sum(one.outcome is not None and one.outcome.kind == INVALID for one in revised)
     if away:
         yield f"to be played again, no valid playing of the protocol any more: {counted(away, 'conversation')}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -26,13 +27,24 @@ __all__ = ["command"]
 @click.option("--system", metavar="NAME", help="Only this system.")
 @click.option("--topic", metavar="ID", help="Only this topic.")
 @click.option("--trial", type=click.IntRange(1), help="Only this trial.")
+@click.option("--attempt", type=click.IntRange(1), help="Only this attempt, also an invalid or interrupted one.")
 @click.option("--all", "every", is_flag=True, help="Every attempt, also invalid and interrupted ones.")
 @click.option("--text", "as_text", is_flag=True, help="Print the conversations even where there are several.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 def command(
-    run: Path, system: str | None, topic: str | None, trial: int | None, every: bool, as_text: bool, as_json: bool
+    run: Path,
+    system: str | None,
+    topic: str | None,
+    trial: int | None,
+    attempt: int | None,
+    every: bool,
+    as_text: bool,
+    as_json: bool,
 ) -> None:
-    """List a run's trials, or print one conversation (with --system, --topic and --trial)."""
+    """List a run's trials, or print one conversation (with --system, --topic and --trial).
+
+    With --all too, every attempt at that trial is printed; --attempt chooses one of them.
+    """
     recorded = read(run)
     _check(
         recorded, "system", system, [one.key.system for one in recorded.conversations] + list(recorded.header.systems)
@@ -42,18 +54,28 @@ def command(
     _check(recorded, "topic", topic, known)
     chosen = [
         conversation
-        for conversation in (recorded.conversations if every else recorded.finished)
+        for conversation in (recorded.conversations if every or attempt is not None else recorded.finished)
         if system in (None, conversation.key.system)
         and topic in (None, conversation.key.topic)
         and trial in (None, conversation.key.trial)
+        and attempt in (None, conversation.attempt)
     ]
+    if attempt is not None and not chosen:
+        raise InputError(
+            f"no trial that is asked for has an attempt {attempt}", place=Place(str(run)), advice="list them by --all"
+        )
+    whole = as_text or len(chosen) == 1 or (bool(chosen) and None not in (system, topic, trial))
     if as_json:
-        click.echo(json.dumps(_document(recorded, chosen, whole=as_text or len(chosen) == 1)))
+        click.echo(json.dumps(_document(recorded, chosen, whole=whole)))
         return
     console = Console(highlight=False)
-    if as_text or len(chosen) == 1:
+    if whole:
+        kept = {
+            (one.trial_id, one.attempt, name): file for one in recorded.failures for name, file in one.evidence.items()
+        }
         for conversation in chosen:
-            _print_conversation(console, conversation)
+            mine = (conversation.trial_id, conversation.attempt)
+            _print_conversation(console, conversation, {key[2]: file for key, file in kept.items() if key[:2] == mine})
     else:
         _print_list(console, recorded, chosen, every=every)
 
@@ -130,7 +152,8 @@ def _print_list(console: Console, run: Run, chosen: list[Conversation], *, every
         console.print(f"[yellow]damage:[/] {escape(sentence)}")
 
 
-def _print_conversation(console: Console, conversation: Conversation) -> None:
+def _print_conversation(console: Console, conversation: Conversation, of_failure: Mapping[str, str]) -> None:
+    """of_failure: what was kept of a failure of this attempt, by name."""
     key = conversation.key
     title = f"{key.system} · {key.topic} · trial {key.trial} · attempt {conversation.attempt}"
     console.rule(Text(shown(title, line=True)))
@@ -159,6 +182,8 @@ def _print_conversation(console: Console, conversation: Conversation) -> None:
                 console.print(Text(f"  … and {len(turn.route.evidence) - 5} more", style="dim"))
         for name, address in turn.reply.evidence.items():
             console.print(Text(f"  evidence {name}: {address}", style="dim"), soft_wrap=True)
+    for name, address in of_failure.items():
+        console.print(Text(f"  evidence of the failure, {name}: {address}", style="dim"), soft_wrap=True)
     detail = conversation.outcome.detail if conversation.outcome else ""
     told = f"outcome: {_outcome(conversation)}" + (f": {detail}" if detail else "")
     console.print(Text(shown(told)), soft_wrap=True)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,13 +17,14 @@ from harvest.cli.groups import command as groups_command
 from harvest.cli.number import NumberRange
 from harvest.cli.resampling import LEVEL
 from harvest.studies.fitted_users import STOP_MODELS, Answers, fit_user, foresight
-from harvest.tables.simulation_figures import FORMAT, check_json, check_tables, fit_tables, foresight_json
+from harvest.tables.simulation_figures import FORMAT, check_json, check_notes, check_tables, fit_tables, foresight_json
 from recordings.acts.dialogue import Dialogue
 from recordings.acts.iard import Level
 from recordings.acts.reading import read_dialogues
 from recordings.json_text import parsed, read_bytes
 from scoring.simulation.act_model import Smoothing
 from scoring.simulation.realism import realism
+from simulators.fitted import check_name
 from topics.counting import counted
 from topics.errors import InputError, Place
 
@@ -97,6 +99,7 @@ def fit_command(
     harvest-acts/1 file (.jsonl), the IARD file as its authors publish it, or search sessions as in Sim4IA. The fitted
     user is written as a harvest-user/1 file; its words are for you to add.
     """
+    check_name(name)
     if out is not None and out.exists():
         raise _taken(out)  # before the work, not after it
     people = Console(stderr=as_json, highlight=False)
@@ -137,7 +140,8 @@ def fit_command(
     people.print(
         f"[dim]{counted(source.dialogues, 'dialogue')} of {counted(source.users, 'user')}, "
         f"{counted(source.decisions, 'decision')}, {source.censored} cut off. "
-        "Intervals: Jeffreys, each share alone; bits and perplexity: on users the model was not fitted on.[/]"
+        "Intervals: Jeffreys, each share alone, dialogues of one user together; bits and perplexity: on users the "
+        "model was not fitted on.[/]"
     )
     if out is not None:
         acts = ", ".join(found.options.acts)
@@ -191,6 +195,8 @@ def check_command(
         people.print(table)
     what = "too few to tell it from" if found.verdict == "undecided" else found.verdict
     people.print(f"behaviour: {what} the split-half floor of the real dialogues")
+    for note in check_notes(found):
+        people.print(f"note: {note}", markup=False)
     people.print(
         "[dim]all: every dialogue; matched: half of the real ones (fewer, if fewer were simulated) against as many "
         "simulated ones, median; floor: against as many real ones. Within: the matched median is at most the upper end "
@@ -232,19 +238,55 @@ def _read(paths: Sequence[Path], intents: Level, people: Console) -> list[Dialog
     return found
 
 
+_KEEP = "harvest score RUN --keep writes one"
+
+
+@dataclass(frozen=True, slots=True)
+class _Score:
+    """A row of scores.json that is of a whole conversation. dialogue: its id among dialogues."""
+
+    dialogue: str
+    measure: str
+    value: float
+
+    @classmethod
+    def of(cls, row: object, where: str, path: Path) -> _Score | None:
+        """None for a row of something else, and for a score that is undefined."""
+        match row:
+            case {"trial": None} | {"topic": None} | {"value": None} | {"turn": int()} | {"entity": str()}:
+                return None
+            case {
+                "system": str(system),
+                "topic": str(topic),
+                "trial": int(trial),
+                "measure": str(measure),
+                "value": int(score) | float(score),
+            } if not isinstance(score, bool) and math.isfinite(score):
+                return cls(f"{system}/{topic}/{trial}", measure, float(score))
+        raise InputError(
+            f"{where} is no score",
+            place=Place(str(path)),
+            allowed='{"system": "B1", "topic": "M002", "trial": 1, "measure": "R", "value": 0.5, …}',
+            advice=f"the file was changed; {_KEEP} anew",
+        )
+
+
 def _scored(dialogues: Sequence[Dialogue], run: Path, measure: str) -> list[Dialogue]:
     """The dialogues of a run with the scores of `measure` that stand in its scores.json."""
+    if not run.is_dir():
+        raise InputError(
+            f"--measure {measure} takes scores from a run, and this is a file: it has none",
+            place=Place(str(run)),
+            advice="name the folder of a run that `harvest score RUN --keep` has scored, or leave --measure out",
+        )
     path = run / "scores.json"
     value = parsed(read_bytes(path), Place(str(path)))
     rows = value.get("rows") if isinstance(value, dict) else None
     if not isinstance(rows, list):
-        raise InputError("not a file of scores", place=Place(str(path)), advice="harvest score RUN --keep writes one")
-    whole = [row for row in rows if row.get("trial") is not None and row.get("topic") and row.get("turn") is None]
-    whole = [row for row in whole if row.get("entity") is None and row.get("value") is not None]
-    scores = {
-        f"{row['system']}/{row['topic']}/{row['trial']}": row["value"] for row in whole if row["measure"] == measure
-    }
+        raise InputError("not a file of scores", place=Place(str(path)), advice=_KEEP)
+    whole = [_Score.of(row, f"row {number}", path) for number, row in enumerate(rows, 1)]
+    scores = {one.dialogue: one.value for one in whole if one and one.measure == measure}
     if not scores:
-        known = ", ".join(sorted({row["measure"] for row in whole})) or "none of conversations"
+        known = ", ".join(sorted({one.measure for one in whole if one})) or "none of conversations"
         raise InputError(f"no scores of {measure!r} for conversations", place=Place(str(path)), allowed=known)
     return [replace(one, score=scores.get(one.id, float("nan"))) for one in dialogues]

@@ -59,7 +59,7 @@ def stays_of(dialogues: Sequence[Dialogue]) -> tuple[Stay, ...]:
         if labels:
             useful = np.cumsum([label == "o" for label in labels])
             coverage = () if "-" in labels else tuple(min(1.0, float(count) / _ENOUGH) for count in useful)
-            stays.append(Stay(tuple(str(label) for label in labels), coverage, one.ended))
+            stays.append(Stay(tuple(str(label) for label in labels), coverage, one.ended, one.unit))
     return tuple(stays)
 
 
@@ -95,7 +95,7 @@ def fit_user(
         ),
         options=options,
         level=level,
-        rows=_rows(table, level),
+        rows=_rows(table, level, dialogues, answers),
         stopping=tuple(_estimate(model, found) for model, found in stopping.items()),
     )
 
@@ -185,18 +185,36 @@ def _models(acts: tuple[str, ...], order: int, answers: Answers, smoothing: Smoo
     return models
 
 
-def _rows(table: ActTable, level: float) -> tuple[RowEstimate, ...]:
+def _rows(table: ActTable, level: float, dialogues: Sequence[Dialogue], answers: Answers) -> tuple[RowEstimate, ...]:
+    """Intervals are Jeffreys', with as many decisions as those are worth: dialogues of one user hang together."""
+    each = [_table([one], table.acts, table.order, answers, Smoothing()).counts for one in dialogues]
+    users = [one.unit for one in dialogues]
     rows = []
     for (after, answer), counted in table.counts.items():
         n = sum(counted.values())
         played = table.row([act for act in after if act != "start"], answer)
         next_acts = {}
-        lows, highs = jeffreys([counted.get(act, 0) for act in played], n, level)
+        own = [one.get((after, answer), {}) for one in each]
+        worth = np.array([n / _design_effect(own, users, act, counted.get(act, 0) / n) for act in played])
+        lows, highs = jeffreys([counted.get(act, 0) / n * size for act, size in zip(played, worth)], worth, level)
         for act, low, high in zip(played, lows, highs):
             k = counted.get(act, 0)
             next_acts[act] = Share(k=k, p=round(played[act], _DIGITS), low=_rounded(low), high=_rounded(high))
         rows.append(RowEstimate(after=after, answer=answer, n=n, next=next_acts))
     return tuple(rows)
+
+
+def _design_effect(counts: Sequence[Mapping[str, int]], users: Sequence[str], act: str, share: float) -> float:
+    """As in `simulators.stopping.fitting`, of the share of `act` in a row. counts: of the row, in each dialogue."""
+    by_user: dict[str, float] = {}
+    alone = 0.0
+    for row, user in zip(counts, users, strict=True):
+        n = sum(row.values())
+        # A share of 0 or 1 has no spread: there the decisions themselves say how far they are one user's.
+        influence = row.get(act, 0) - n * share if 0 < share < 1 else float(n)
+        by_user[user] = by_user.get(user, 0.0) + influence
+        alone += influence**2
+    return max(1.0, sum(one**2 for one in by_user.values()) / alone) if alone else 1.0
 
 
 def stop_fits(dialogues: Sequence[Dialogue]) -> dict[str, StopFit]:

@@ -249,7 +249,7 @@ def _values(system: str, material: Material, table: ScoreTable) -> dict[Key, dic
         if one.key.system != system:
             continue
         trial = (one.key.topic, one.key.trial)
-        cells = useful_cells(labels(one, material.turns[one.key.topic]))
+        cells = useful_cells(labels(one, material.turns[one.key.system, one.key.topic]))
         for turn, cell in enumerate(cells, 1):
             found.setdefault((_USEFUL, turn), {})[trial] = (cell, 1.0)
         known = [cell for cell in cells if not math.isnan(cell)]

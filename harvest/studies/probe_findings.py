@@ -17,7 +17,7 @@ from simulators.probing.recorded import Probe, Spoken, probes, spoken
 from topics.errors import InputError, Place
 from topics.topic import Topic
 
-__all__ = ["Found", "Noted", "Probed", "found_in", "probed", "steps_of"]
+__all__ = ["Found", "Noted", "Probed", "found_in", "notes_of", "probed", "steps_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,3 +188,68 @@ def steps_of(found: Sequence[Found]) -> tuple[Counter[str], Counter[str]]:
     """Steps that were left out, and steps that were not reached, counted over conversations."""
     skipped = Counter(name for one in found for name in one.skipped)
     return skipped, Counter(name for one in found for name in one.unreached)
+
+
+def notes_of(probed: Probed) -> tuple[str, ...]:
+    """What was left out of all figures or limits them, in sentences."""
+    found = probed.found
+    invalid = len(probed.material.invalid)
+    missing = len(probed.material.planned - {one.key for one in found} - probed.material.invalid)
+    faults = [one for one in found if one.fault]
+    unread = [one.unread for one in found if one.unread]
+    several = len({one.key.system for one in found}) > 1
+    skipped, unreached = (_steps_said(part, named=several) for part in _steps_by_system(found))
+    compared = {
+        (note.user, note.case.fact) for one in found for note in one.noted if note.case.measure == "consistency"
+    }
+    bare = [
+        f"{user}: {name}"
+        for user, plan in probed.plans.items()
+        for name, fact in plan.facts.items()
+        if not fact.wrong and (user.rpartition(": ")[2], name) in compared
+    ]
+    sentences: list[str] = []
+    if invalid:
+        sentences.append(f"Trials in no figure: {invalid}. No valid attempt: failed or interrupted.")
+    if missing:
+        sentences.append(f"Planned trials that are not played yet, in no figure: {missing}.")
+    if faults:
+        first = faults[0]
+        where = f"{first.key.system}, {first.key.topic}, trial {first.key.trial}"
+        sentences.append(
+            f"Conversations that do not follow their plan, in no figure: {len(faults)}. "
+            f"The first: {where}: {first.fault}."
+        )
+    if unread:
+        sentences.append(f"Turns that were not read: {sum(unread)}. A wrapper began again there, and the plan with it.")
+    if skipped:
+        sentences.append(f"Steps left out because they did not fit the answer before: {skipped}.")
+    if unreached:
+        sentences.append(f"Steps that were not reached: {unreached}.")
+    if bare:
+        sentences.append(
+            f"Facts without `wrong`: {', '.join(bare)}. An answer that is not right is undecided there, so that their "
+            "consistency is seen only where both answers are right."
+        )
+    return tuple(sentences)
+
+
+def _steps_by_system(found: Sequence[Found]) -> tuple[dict[str, Counter[str]], dict[str, Counter[str]]]:
+    """Steps that were left out, and steps that were not reached, of each system that has such steps."""
+    skipped: dict[str, Counter[str]] = {}
+    unreached: dict[str, Counter[str]] = {}
+    for system in dict.fromkeys(one.key.system for one in found):
+        left_out, not_reached = steps_of([one for one in found if one.key.system == system])
+        if left_out:
+            skipped[system] = left_out
+        if not_reached:
+            unreached[system] = not_reached
+    return skipped, unreached
+
+
+def _steps_said(steps: Mapping[str, Counter[str]], *, named: bool) -> str:
+    return "; ".join((f"{system}: " if named else "") + _counted(count) for system, count in steps.items())
+
+
+def _counted(steps: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} x {count}" for name, count in sorted(steps.items(), key=lambda one: (-one[1], one[0])))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from harvest.studies.probe_findings import Found, Probed, steps_of
+from harvest.studies.probe_findings import Found, Probed
 from recordings.conversation import TrialKey
 from scoring.measures.clustered_detection import detection_over
 from scoring.measures.usefulness import share
@@ -18,7 +18,7 @@ from scoring.statistics.bootstrap import Interval, no_interval
 from scoring.table import ScoreRow
 from topics.topic import Topic
 
-__all__ = ["CRITERION", "D_PRIME", "MEANINGS", "meaning", "notes_of", "probe_rows", "undecided"]
+__all__ = ["CRITERION", "D_PRIME", "MEANINGS", "meaning", "probe_rows", "undecided"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -71,47 +71,6 @@ def undecided(measure: str) -> str:
 def meaning(measure: str) -> str:
     """What a measure says, in words."""
     return MEANINGS["retentiveness" if _DISTANCE.fullmatch(measure) else measure]
-
-
-def notes_of(probed: Probed) -> tuple[str, ...]:
-    """What was left out of all figures or limits them, in sentences."""
-    found = probed.found
-    invalid = len(probed.material.invalid)
-    missing = len(probed.material.planned - {one.key for one in found} - probed.material.invalid)
-    faults = [one for one in found if one.fault]
-    unread = [one.unread for one in found if one.unread]
-    skipped, unreached = steps_of(found)
-    bare = [
-        f"{user}: {name}" for user, plan in probed.plans.items() for name, fact in plan.facts.items() if not fact.wrong
-    ]
-    sentences: list[str] = []
-    if invalid:
-        sentences.append(f"Invalid trials, in no figure: {invalid}. The infrastructure failed in every attempt.")
-    if missing:
-        sentences.append(f"Planned trials that are not played yet, in no figure: {missing}.")
-    if faults:
-        first = faults[0]
-        where = f"{first.key.system}, {first.key.topic}, trial {first.key.trial}"
-        sentences.append(
-            f"Conversations that do not follow their plan, in no figure: {len(faults)}. "
-            f"The first: {where}: {first.fault}."
-        )
-    if unread:
-        sentences.append(f"Turns that were not read: {sum(unread)}. A wrapper began again there, and the plan with it.")
-    if skipped:
-        sentences.append(f"Steps left out because they did not fit the answer before: {_counted(skipped)}.")
-    if unreached:
-        sentences.append(f"Steps that were not reached: {_counted(unreached)}.")
-    if bare:
-        sentences.append(
-            f"Facts without `wrong`: {', '.join(bare)}. An answer that is not right is undecided there, so that their "
-            "consistency is seen only where both answers are right."
-        )
-    return tuple(sentences)
-
-
-def _counted(steps: Mapping[str, int]) -> str:
-    return ", ".join(f"{name} x {count}" for name, count in sorted(steps.items(), key=lambda one: (-one[1], one[0])))
 
 
 def probe_rows(probed: Probed, *, level: float = 0.95, whole: bool = False) -> tuple[ScoreRow, ...]:

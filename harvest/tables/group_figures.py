@@ -79,7 +79,8 @@ def _lines(found: Comparison, key: Key) -> Iterator[tuple[str, ...]]:
             yield (*head, _shown(key, one), str(one.n), _p(one.adjusted), said)
     for (of, first, second), null in found.nulls.items():
         if of == key and first != found.base:
-            name = shown(f"  {second} to {first}", line=True)
+            # Broken here, so that no column breaks it at a place of its own.
+            name = f"  {shown(second, line=True)}\n    to {shown(first, line=True)}"
             yield (name, "", "", _shown(key, null), str(null.n), "", "null pair")
 
 
@@ -145,7 +146,7 @@ def _warnings(found: Comparison) -> Iterator[str]:
 
 def _left_out(found: Comparison) -> Iterator[tuple[str, int]]:
     every = [*found.differences.values(), *found.nulls.values()]
-    yield "a side is invalid", max((one.invalid for one in every), default=0)
+    yield "a side has no valid attempt (failed or interrupted)", max((one.invalid for one in every), default=0)
     yield "a side is not recorded", max((one.unplayed for one in every), default=0)
     yield "a side has no value (see pairs)", max((one.undefined for one in every), default=0)
 

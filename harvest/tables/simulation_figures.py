@@ -11,19 +11,20 @@ from rich.table import Table
 from rich.text import Text
 
 from harvest.terminal import shown
-from scoring.simulation.halves import Floor, Spread
+from scoring.simulation.halves import FEWEST, Floor, Spread
 from scoring.simulation.lengths import Survival
 from scoring.simulation.likelihood import HeldOut
 from scoring.simulation.realism import BEHAVIOUR, FORESIGHT, SCORES, Realism
 from simulators.fitted import UserFile
 from topics.counting import counted
 
-__all__ = ["FORMAT", "check_json", "check_tables", "fit_tables", "foresight_json"]
+__all__ = ["FORMAT", "check_json", "check_notes", "check_tables", "fit_tables", "foresight_json", "scores_said"]
 
 FORMAT = "harvest-simulation/1"
 
 _DIGITS = 12
 _MOST_TURNS = 12
+_ALPHA = 0.05  # a p at most this large is called a difference
 _LONGEST_ACT = 14  # characters that have room beside the figures on 80 columns
 
 
@@ -64,15 +65,51 @@ def check_tables(found: Realism) -> Iterator[Table | Text]:
         scores = found.scores
         p = "< 0.001" if scores.p < 0.001 else f"{scores.p:.3f}"
         yield Text(f"T {scores.statistic:.3f}, permutation p {p}, n {scores.n} and {scores.m}", style="dim")
+        yield Text(f"scores: {scores_said(scores.p, found.score_floor)}")
     ranking = found.ranking
     if ranking.systems:
         table = _table("system", "mean score, real", "simulated")
         for name, real, simulated in zip(ranking.systems, ranking.real, ranking.simulated):
             table.add_row(_text(name), f"{real:.4f}", f"{simulated:.4f}")
         yield table
-    tau = "n/a" if math.isnan(ranking.tau) else f"{ranking.tau:.3f} [{_plain(ranking.low)}, {_plain(ranking.high)}]"
-    drawn = "" if math.isnan(ranking.tau) else f"; {ranking.resampled} drawn anew"
+    known = not math.isnan(ranking.low)
+    tau = _plain(ranking.tau, 3) + (f" [{ranking.low:.3f}, {ranking.high:.3f}]" if known else "")
+    drawn = f"; {ranking.resampled} drawn anew" if known else ""
     yield Text(f"order of systems, Kendall's tau-b: {tau}{drawn}" + (f" ({ranking.note})" if ranking.note else ""))
+
+
+def scores_said(p: float, floor: Floor) -> str:
+    """What the permutation test (is there a difference?) and the floor (is it a large one?) say together."""
+    if math.isnan(p):
+        return "nothing can be said"
+    if p > _ALPHA:
+        seen = f"these dialogues show no difference (p above {_ALPHA:g})"
+        return seen + (", though groups lie beyond the floor: have more of them" if floor.verdict == "beyond" else "")
+    how = {
+        "within": f"but by little: groups of {floor.size} cannot tell it from the floor; p is of all dialogues",
+        "beyond": "and it is larger than between halves of the real users",
+    }.get(floor.verdict, "and groups are too small to tell how large it is")
+    return f"they differ (p at most {_ALPHA:g}), {how}"
+
+
+def check_notes(found: Realism) -> Iterator[str]:
+    """What the verdicts on behaviour cannot speak of: lengths that were cut off, and users who are too few."""
+    lengths = found.lengths
+    if not lengths.horizon:
+        yield "lengths are not compared: on one side every dialogue was cut off before its user could be seen to leave"
+    elif lengths.beyond > 0:
+        shares = (
+            float(curve.share[lengths.horizon]) if lengths.horizon < len(curve.share) else 0.0
+            for curve in found.survivals
+        )
+        real, simulated = (f"{share:.0%}" for share in shares)
+        yield (
+            f"lengths are compared up to {counted(lengths.horizon, 'turn')}, where {real} of the real users and "
+            f"{simulated} of the simulated ones are still there: of what comes after, KS and W1 say nothing"
+        )
+    users = min(measured.floor.users for measured in found.behaviour.values())
+    if users < FEWEST:
+        yield f"groups are of {counted(users, 'user')}; a verdict needs {FEWEST} on either side"
 
 
 def check_json(found: Realism) -> dict[str, Any]:
@@ -86,6 +123,8 @@ def check_json(found: Realism) -> dict[str, Any]:
             for name, one in found.behaviour.items()
         },
         "verdict": found.verdict,
+        "notes": list(check_notes(found)),
+        "lengths": {"horizon": found.lengths.horizon, "beyond": _json(found.lengths.beyond)},
         "survival": {
             side: {
                 "share": [_json(float(value)) for value in curve.share],
@@ -98,6 +137,9 @@ def check_json(found: Realism) -> dict[str, Any]:
         },
         "foresight": foresight_json(found.foresight),
         "testing": {
+            "said": None
+            if found.scores is None or found.score_floor is None
+            else scores_said(found.scores.p, found.score_floor),
             "scores": None
             if found.scores is None or found.score_floor is None
             else {
@@ -157,6 +199,7 @@ def _floor(floor: Floor) -> dict[str, Any]:
         "floor": spread(floor.floor),
         "matched": spread(floor.matched),
         "size": floor.size,
+        "users": floor.users,
         "verdict": floor.verdict,
     }
 
@@ -168,7 +211,7 @@ def _add(table: Table, name: str, value: float, floor: Floor) -> None:
         _plain(value),
         _plain(floor.matched.median),
         _plain(known.median),
-        f"[{_plain(known.low, 3)}, {_plain(known.high, 3)}]",
+        f"[{_plain(known.low)}, {_plain(known.high)}]",
         floor.verdict,
     )
 
@@ -194,7 +237,7 @@ def _foresight(models: Mapping[str, HeldOut], heading: str) -> Table:
         table.add_row(name, f"{one.bits:.3f}", f"{one.perplexity:.2f}", f"{one.gain:.3f}", interval, str(one.n))
     if heading != "model":
         table.caption = "; ".join(f"{name}: {meaning}" for name, meaning in FORESIGHT.items())
-        table.caption_style = "dim"
+        table.caption_style, table.caption_justify = "dim", "left"
     return table
 
 

@@ -4,7 +4,7 @@
     {"id": "474", "turns": [["ask", "x"], ["refine", "o"]], "ended": true, "person": "17", "system": "B1", "score": 0.5}
 
 A turn is [act, what the answer was]; null where no answer came. `id`, `turns` and `ended` are needed; `person`,
-`system`, `topic` (text) and `score` (a number) may be left out.
+`system`, `topic`, `draws` (text) and `score` (a number) may be left out.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from topics.errors import InputError, Place
 __all__ = ["FORMAT", "read_act_lines", "write_act_lines"]
 
 FORMAT = "harvest-acts/1"
-_KEYS = ("id", "turns", "ended", "person", "system", "topic", "score")
+_TEXTS = ("person", "system", "topic", "draws")
+_KEYS = ("id", "turns", "ended", *_TEXTS, "score")
 
 
 def read_act_lines(path: str | PathLike[str]) -> tuple[Dialogue, ...]:
@@ -53,7 +54,7 @@ def write_act_lines(path: str | PathLike[str], dialogues: Iterable[Dialogue], *,
             "turns": [[turn.act, turn.answer] for turn in dialogue.turns],
             "ended": dialogue.ended,
         }
-        named = {"person": dialogue.person, "system": dialogue.system, "topic": dialogue.topic}
+        named = {key: str(getattr(dialogue, key)) for key in _TEXTS}
         row.update({name: value for name, value in named.items() if value})
         if not math.isnan(dialogue.score):
             row["score"] = dialogue.score
@@ -75,7 +76,7 @@ def _dialogue(row: Mapping[str, Json], place: Place) -> Dialogue:
         raise InputError(f"dialogue {name!r}: 'ended' is no truth value", place=place, allowed="true, false")
     if isinstance(score, bool) or not isinstance(score, (int, float, type(None))):
         raise InputError(f"dialogue {name!r}: 'score' is no number", place=place, allowed="a number, or leave it out")
-    texts = {key: row.get(key, "") for key in ("person", "system", "topic")}
+    texts = {key: row.get(key, "") for key in _TEXTS}
     for key, value in texts.items():
         if not isinstance(value, str):
             raise InputError(f"dialogue {name!r}: {key!r} is no text", place=place, advice="put it in quotation marks")

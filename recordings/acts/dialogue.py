@@ -13,6 +13,7 @@ __all__ = ["ActTurn", "Dialogue", "Dialogues", "dialogue_of", "dialogues_of"]
 
 _UNDECIDED = frozenset({"no-branch", "endpoint-failed", "no-words", "recorded-end"})
 _STOPPED = frozenset({"completed", "breakdown", "user-stopped"})
+_PERSON = "human"  # what recordings call a person at the terminal (`simulators.human`)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,8 @@ class Dialogue:
     ended: the user was seen to leave after the last turn. False: the dialogue was cut off there (turn limit, end of the
     system, end of the log), so that how the user would have gone on is not known (a censored end).
     person: who took the user's side, "" where that is not known; dialogues of one person are not independent.
+    draws: of a simulated user, what its random draws are named by; dialogues with the same draws are one user that was
+    played several times, with several systems or for several groups. "" for people, and where it is not known.
     system, topic: "" where there is none. score: of the whole dialogue, NaN where it has none.
     """
 
@@ -44,11 +47,15 @@ class Dialogue:
     system: str = ""
     topic: str = ""
     score: float = math.nan
+    draws: str = ""
 
     @property
     def unit(self) -> str:
-        """What is drawn, split and left out as a whole: the person where one is named, else the dialogue."""
-        return f"person {self.person}" if self.person else f"dialogue {self.id}"
+        """The user: what is drawn, split and left out as a whole. The person where one is named, else the draws of a
+        simulated user, else the dialogue."""
+        if self.person:
+            return f"person {self.person}"
+        return f"draws {self.draws}" if self.draws else f"dialogue {self.id}"
 
     @property
     def length(self) -> int:
@@ -64,13 +71,17 @@ class Dialogues:
     left_out: Sequence[tuple[str, int]] = ()
 
 
-def dialogue_of(conversation: Conversation) -> Dialogue | None:
+def dialogue_of(conversation: Conversation, seed: int | None = None) -> Dialogue | None:
     """The acts in a recorded conversation; None where nothing of it counts: it is invalid, or has no user turn.
 
     An act is what a simulated user of the protocol did, else the state of the user turn; an answer the label of the
     turn (None where no rule judged it). The user is taken to have left where the outcome says so: `user-stopped`,
     `completed`, `breakdown`. Every other end is censored, and so is a stop for which a simulated user had no choice,
     such as `no-branch`. The score is the share of `o` among labelled answers.
+
+    seed: of the run that was played; None for an import and for a chat, whose users are people. The draws of a
+    simulated user are named by seed, user, topic and trial, and never by the system (`harvest.playing.attempt`): these
+    are its `draws`.
     """
     outcome = conversation.outcome
     if not conversation.turns or (outcome is not None and not outcome.valid):
@@ -85,11 +96,17 @@ def dialogue_of(conversation: Conversation) -> Dialogue | None:
         system=key.system,
         topic=key.topic,
         score=labels.count("o") / len(labels) if labels else math.nan,
+        draws=""
+        if seed is None or conversation.user == _PERSON
+        else f"{seed}/{conversation.user}/{key.topic}/{key.trial}",
     )
 
 
-def dialogues_of(conversations: Iterable[Conversation]) -> Dialogues:
-    """One dialogue for each trial: of several attempts the first that is valid, else the last that was cut off."""
+def dialogues_of(conversations: Iterable[Conversation], seed: int | None = None) -> Dialogues:
+    """One dialogue for each trial: of several attempts the first that is valid, else the last that was cut off.
+
+    seed: as in `dialogue_of`.
+    """
     best: dict[TrialKey, Dialogue] = {}
     lost: dict[TrialKey, str] = {}
     finished: set[TrialKey] = set()
@@ -97,9 +114,9 @@ def dialogues_of(conversations: Iterable[Conversation]) -> Dialogues:
         key = conversation.key
         if key in finished:
             continue
-        found = dialogue_of(conversation)
+        found = dialogue_of(conversation, seed)
         if found is None:
-            lost[key] = "no user turn" if conversation.valid else "the infrastructure failed"
+            lost[key] = "no user turn" if conversation.valid else "no valid attempt: failed or interrupted"
             continue
         best[key] = found
         if conversation.valid:

@@ -12,7 +12,8 @@ UMAP 2020. The seeker takes the user's side. An utterance may have several inten
 
 Answers are the recommender's top-level actions in the same way. What a recommender says before the seeker's first
 utterance is left out, since a user of a system opens the conversation. Every dialogue counts as ended by the seeker:
-the file does not say who closed it. The score is 1 where a recommendation was accepted, else 0.
+the file does not say who closed it. `worker_id` of the seeker is the person; one that is null or missing is nobody
+that is known. The score is 1 where a recommendation was accepted, else 0.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def is_iard(value: Json) -> bool:
 def read_iard(path: str | PathLike[str], *, level: Level = "top") -> tuple[Dialogue, ...]:
     """The dialogues in the file at `path`. Raises InputError, naming dialogue and utterance."""
     place = Place.of(path)
-    return dialogues_in_iard(parsed(read_bytes(path), place), place, level=level)
+    return dialogues_in_iard(parsed(read_bytes(path), place, unique=True), place, level=level)
 
 
 def dialogues_in_iard(value: Json, place: Place, *, level: Level = "top") -> tuple[Dialogue, ...]:
@@ -66,7 +67,7 @@ def _dialogue(name: str, row: Json, place: Place, level: Level) -> Dialogue:
                 raise InputError(f"{where}: the seeker spoke twice in a row", place=place)
             intents = _intents(said, _TOP if level == "top" else _SUB, where, place)
             turns.append(ActTurn("+".join(sorted(set(intents))) if level == "top" else intents[0]))
-            person, waiting = str(said.get("worker_id", "")), True
+            person, waiting = _person(said.get("worker_id"), where, place) or person, True
         elif waiting:
             answer = "+".join(sorted(set(_intents(said, _TOP, where, place))))
             turns[-1], waiting = ActTurn(turns[-1].act, answer), False
@@ -76,6 +77,17 @@ def _dialogue(name: str, row: Json, place: Place, level: Level) -> Dialogue:
         raise InputError(f"dialogue {name}: the seeker says nothing", place=place)
     accepted = bool(row.get("accepted_recommendation"))
     return Dialogue(id=name, turns=tuple(turns), ended=True, person=person, system="iard", score=float(accepted))
+
+
+def _person(value: Json, where: str, place: Place) -> str:
+    """ "" where nobody is named."""
+    if value is None:
+        return ""
+    if isinstance(value, bool) or not isinstance(value, (int, str)):
+        raise InputError(
+            f"{where}: 'worker_id' is no number and no text", place=place, allowed='17, "w17", or null where not known'
+        )
+    return str(value)
 
 
 def _intents(said: dict[str, Json], key: str, where: str, place: Place) -> Sequence[str]:

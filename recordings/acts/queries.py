@@ -51,7 +51,7 @@ def is_queries(value: Json) -> bool:
 def read_queries(path: str | PathLike[str]) -> tuple[Dialogue, ...]:
     """The sessions in the file at `path`. Raises InputError where it is none."""
     place = Place.of(path)
-    return dialogues_in_queries(parsed(read_bytes(path), place), place)
+    return dialogues_in_queries(parsed(read_bytes(path), place, unique=True), place)
 
 
 def dialogues_in_queries(value: Json, place: Place) -> tuple[Dialogue, ...]:

@@ -21,20 +21,25 @@ _KINDS = (
 )
 
 
+_RESERVED = {"start": "the start of a dialogue", "stop": "leaving"}  # as in `scoring.simulation.decisions`, above here
+
+
 def read_dialogues(path: str | PathLike[str], *, level: Level = "top") -> Dialogues:
     """The dialogues at `path`, whichever kind it is. level: of the intents, for IARD.
 
-    Raises InputError where it is of no known kind, or holds no dialogue.
+    Raises InputError where it is of no known kind, holds no dialogue, or has an act with a name of ours.
     """
     place, where = Place.of(path), Path(path)
     if where.is_dir():
         if not is_run(where):
             raise InputError("a folder, but not of a run", place=place, allowed=_KINDS)
-        found = dialogues_of(read(where).conversations)
+        run = read(where)
+        # Without a protocol it is an import or a chat: people had these conversations, each another one.
+        found = dialogues_of(run.conversations, None if run.header.protocol is None else run.header.seed)
     elif fspath(path).endswith(".jsonl"):
         found = Dialogues(read_act_lines(path))
     else:
-        value = parsed(read_bytes(path), place)
+        value = parsed(read_bytes(path), place, unique=True)
         if is_iard(value):
             found = Dialogues(dialogues_in_iard(value, place, level=level))
         elif is_queries(value):
@@ -44,4 +49,13 @@ def read_dialogues(path: str | PathLike[str], *, level: Level = "top") -> Dialog
     if not found.kept:
         left = "; ".join(f"{count}: {why}" for why, count in found.left_out)
         raise InputError("no dialogue with a user turn" + (f" ({left})" if left else ""), place=place)
+    for one in found.kept:
+        for number, turn in enumerate(one.turns, 1):
+            if turn.act in _RESERVED:
+                raise InputError(
+                    f"dialogue {one.id}, turn {number}: the act is called {turn.act!r}, which stands for "
+                    f"{_RESERVED[turn.act]}",
+                    place=place,
+                    advice="give it another name",
+                )
     return found

@@ -11,7 +11,8 @@ do not take trials of one topic for independent:
 
 r is there because topics on which a system gives way more move both rates together: that leaves d' as it is, and makes
 c uncertain. Where every topic gives one trial nothing is nested, and the intervals are those of `signal_detection`.
-Coverage of the nominal 95% in simulation: docs/simulators/probe.md.
+Below FEWEST topics there is no interval: r is then an accident (over two topics always -1 or 1), and intervals that
+hold it for known cover as little as .72. Coverage of the nominal 95% in simulation: docs/simulators/probe.md.
 
 Source: G. Y. Zou, Psychological Methods 12 (2007), 399-413 (recovered variances of correlated estimates). That it is
 used with effective numbers of answers is our own; the simulation is its ground.
@@ -29,19 +30,23 @@ import numpy.typing as npt
 from scoring.measures.signal_detection import Detection, signal_detection
 from scoring.measures.usefulness import Share, share
 from scoring.statistics.beta import normal_quantile
-from scoring.statistics.bootstrap import Interval
+from scoring.statistics.bootstrap import Interval, no_interval
 
-__all__ = ["METHOD", "ClusteredDetection", "detection_over"]
+__all__ = ["FEWEST", "METHOD", "ClusteredDetection", "detection_over"]
 
 Floats = npt.NDArray[np.float64]
 
 METHOD = "Wilson, effective n, recovered variances"
 
+FEWEST = 5
+"""Units with several trials that an interval needs."""
+
 
 @dataclass(frozen=True, slots=True)
 class ClusteredDetection:
-    """detection: with intervals over units. correlation: of the two rates over units, in [-1, 1]; 0 where nothing is
-    nested. units: topics that gave a trial.
+    """detection: with intervals over units; NaN, with a note, where units with several trials are fewer than FEWEST.
+    correlation: of the two rates over units, in [-1, 1]; 0 where nothing is nested, NaN where units are too
+    few to tell. units: topics that gave a trial.
     """
 
     detection: Detection
@@ -70,6 +75,9 @@ def detection_over(
     seen = int(((s + n) > 0).sum())
     if math.isnan(whole.d_prime) or (s.max() <= 1 and n.max() <= 1 and not np.any((s > 0) & (n > 0))):
         return ClusteredDetection(whole, 0.0, seen)
+    if seen < FEWEST:
+        none = no_interval(_too_few(seen, whole.d_prime_interval.note))
+        return ClusteredDetection(replace(whole, d_prime_interval=none, criterion_interval=none), math.nan, seen)
     rates = [_rate(units, above, below, level) for above, below in ((h, s), (f, n))]
     r = _correlation(h, s, f, n)
     hit, alarm = _corrected(h, s), _corrected(f, n)
@@ -126,6 +134,11 @@ def _together(one: float, other: float, r: float) -> float:
     # An end of Wilson's interval can lie inside the corrected rate; then that side has no length.
     one, other = max(one, 0.0), max(other, 0.0)
     return math.sqrt(max(one * one + other * other - 2 * r * one * other, 0.0))
+
+
+def _too_few(units: int, said: str) -> str:
+    note = f"no interval: it needs {FEWEST} topics (within one topic: {FEWEST} trials), and there are {units}"
+    return f"{note}; {said}" if said else note
 
 
 def _effective(rate: Share) -> str:

@@ -9,7 +9,9 @@ the size of a half and held against a half:
     matched     D(half, as many simulated dialogues, drawn without replacement)
 
 Both have the sampling noise of two groups of that size. Where there are fewer simulated dialogues than half of the real
-ones, both groups of real ones are cut to their number. A person's dialogues stay on one side.
+ones, both groups of real ones are cut to their number. Groups are filled user by user on either side, so that the
+dialogues of one user are in one group: they are alike, and a few users with many dialogues are few. It is users that a
+verdict counts.
 """
 
 from __future__ import annotations
@@ -23,14 +25,16 @@ import numpy.typing as npt
 
 from recordings.acts.dialogue import Dialogue
 
-__all__ = ["FEWEST", "Distance", "Floor", "Spread", "noise_floor", "random_halves"]
+__all__ = ["FEWEST", "Distance", "Floor", "Spread", "View", "noise_floor", "random_halves"]
 
 Floats = npt.NDArray[np.float64]
 Distance = Callable[[Sequence[Dialogue], Sequence[Dialogue]], float]
-
+View = Callable[[Sequence[Sequence[Dialogue]]], Sequence[Sequence[Dialogue]]]
+"""Cuts groups to what can be compared of all of them."""
 
 FEWEST = 10
-"""Dialogues that a group must have for a verdict."""
+"""Users that a group must have for a verdict. With fewer the halves are of a handful of users, who differ so seldom in
+so few ways that others like them lie beyond too often: docs/simulators/validation.md."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,20 +61,21 @@ class Spread:
 @dataclass(frozen=True, slots=True)
 class Floor:
     """floor: between two groups of real dialogues. matched: between one of them and as many simulated dialogues. size:
-    dialogues in a group, at the median.
+    dialogues in a group, at the median. users: in the group that has the fewest, at the median.
 
     verdict: `within` where the median of `matched` is at most the upper end of the middle 95% of `floor`; `beyond`
-    where it is above; `undecided` where either has no value, or groups have fewer than FEWEST dialogues: then almost
-    anything would be within.
+    where it is above; `undecided` where either has no value, or a group has fewer than FEWEST users: then the
+    floor is of the few who are there, and not of people.
     """
 
     floor: Spread
     matched: Spread
     size: int
+    users: int
 
     @property
     def verdict(self) -> str:
-        if not self.floor.n or not self.matched.n or self.size < FEWEST:
+        if not self.floor.n or not self.matched.n or self.users < FEWEST:
             return "undecided"
         return "within" if self.matched.median <= self.floor.high else "beyond"
 
@@ -80,11 +85,20 @@ def random_halves(
 ) -> tuple[list[Dialogue], list[Dialogue]]:
     """Two random groups that share no user. size: dialogues in each, at least [half of what there is]; groups are
     filled user by user and cut to it. Raises ValueError where there are too few."""
-    by_unit: dict[str, list[Dialogue]] = {}
-    for one in dialogues:
-        by_unit.setdefault(one.unit, []).append(one)
+    first, second = _filled(dialogues, rng, size)
+    half = min(len(first), len(second)) if size is None else size
+    if half < 1 or min(len(first), len(second)) < half:
+        users = len(_by_unit(dialogues))
+        raise ValueError(f"{len(dialogues)} dialogues of {users} users cannot be split into halves of {half}")
+    return _cut(first, half, rng), _cut(second, half, rng)
+
+
+def _filled(
+    dialogues: Sequence[Dialogue], rng: np.random.Generator, size: int | None
+) -> tuple[list[Dialogue], list[Dialogue]]:
+    """Two groups that share no user, of at least `size` where users can be dealt so."""
+    by_unit = _by_unit(dialogues)
     units = sorted(by_unit)
-    half = len(dialogues) // 2 if size is None else size
     first: list[Dialogue] = []
     second: list[Dialogue] = []
     for place in rng.permutation(len(units)):
@@ -92,11 +106,7 @@ def random_halves(
         (first if len(first) <= len(second) else second).extend(by_unit[units[place]])
         if size is not None and min(len(first), len(second)) >= size:
             break
-    if size is None:
-        half = min(len(first), len(second))
-    if half < 1 or min(len(first), len(second)) < half:
-        raise ValueError(f"{len(dialogues)} dialogues of {len(units)} users cannot be split into halves of {half}")
-    return _cut(first, half, rng), _cut(second, half, rng)
+    return first, second
 
 
 def noise_floor(
@@ -106,21 +116,54 @@ def noise_floor(
     rng: np.random.Generator,
     *,
     splits: int = 200,
+    views: Mapping[str, View] | None = None,
 ) -> dict[str, Floor]:
-    """The floor and the matched distance of each measure. Raises ValueError for fewer than two real users."""
+    """The floor and the matched distance of each measure. Raises ValueError for fewer than two real users.
+
+    views: for measures that compare only a part of dialogues: cuts the three groups of a split to the part that all
+    three show, so that floor and matched are over the same.
+    """
+    views = views or {}
     floors: dict[str, list[float]] = {name: [] for name in distances}
     matched: dict[str, list[float]] = {name: [] for name in distances}
     size = len(simulated) if 2 * len(simulated) < len(real) else None
-    sizes = []
+    sizes, users = [], []
     for _ in range(splits):
-        first, second = random_halves(real, rng, size=size)
-        others = _cut(simulated, min(len(first), len(simulated)), rng)
+        halves = _filled(real, rng, size)
+        # One person may have so many dialogues that the others do not fill a group of `size`.
+        common = min(len(halves[0]), len(halves[1]), size or len(real))
+        if not common:
+            raise ValueError(f"{len(real)} dialogues of one user cannot be split")
+        first, second = (_cut(part, common, rng) for part in halves)
+        others = _drawn(simulated, min(len(first), len(simulated)), rng)
+        groups = (first, second, others)
         sizes.append(len(others))
+        users.append(min(len({one.unit for one in group}) for group in groups))
+        seen = {view: view(groups) for view in set(views.values())}
         for name, distance in distances.items():
-            floors[name].append(distance(first, second))
-            matched[name].append(distance(first, others))
-    middle = int(np.median(sizes))
-    return {name: Floor(Spread.of(floors[name]), Spread.of(matched[name]), middle) for name in distances}
+            half, other, drawn = seen[views[name]] if name in views else groups
+            floors[name].append(distance(half, other))
+            matched[name].append(distance(half, drawn))
+    middle, fewest = int(np.median(sizes)), int(np.median(users))
+    return {name: Floor(Spread.of(floors[name]), Spread.of(matched[name]), middle, fewest) for name in distances}
+
+
+def _by_unit(dialogues: Sequence[Dialogue]) -> dict[str, list[Dialogue]]:
+    found: dict[str, list[Dialogue]] = {}
+    for one in dialogues:
+        found.setdefault(one.unit, []).append(one)
+    return found
+
+
+def _drawn(dialogues: Sequence[Dialogue], size: int, rng: np.random.Generator) -> list[Dialogue]:
+    """A random group of `size`, filled user by user."""
+    users = list(_by_unit(dialogues).values())
+    found: list[Dialogue] = []
+    for place in rng.permutation(len(users)):
+        if len(found) >= size:
+            break
+        found.extend(users[place])
+    return _cut(found, size, rng)
 
 
 def _cut(dialogues: Sequence[Dialogue], size: int, rng: np.random.Generator) -> list[Dialogue]:

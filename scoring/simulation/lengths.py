@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,7 @@ import numpy.typing as npt
 from recordings.acts.dialogue import Dialogue
 from scoring.statistics.beta import normal_quantile
 
-__all__ = ["LengthGap", "Survival", "length_gap", "survival"]
+__all__ = ["LengthGap", "Survival", "length_gap", "survival", "to_horizon"]
 
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
@@ -86,7 +86,9 @@ class LengthGap:
     """ks: Kolmogorov-Smirnov distance, the largest |S1(t) - S2(t)|, in [0, 1]. wasserstein: Σ |S1(t) - S2(t)|, in user
     turns: how many turns a dialogue must be changed by, on average. Both over t = 0 … horizon, where both curves are
     known; without censored ends that is everywhere, and both are those of the lengths themselves. beyond: the larger
-    share of users still there at the horizon: 0 where nothing was cut off. All NaN where a side has no dialogue.
+    share of users still there at the horizon: 0 where nothing was cut off. ks and wasserstein are NaN where the horizon
+    is 0: then nobody was seen to decide whether to stay on one side, and nothing can be compared. All NaN where a side
+    has no dialogue.
     """
 
     ks: float
@@ -100,13 +102,29 @@ def length_gap(real: Sequence[Dialogue], simulated: Sequence[Dialogue]) -> Lengt
     if not real or not simulated:
         return LengthGap(math.nan, math.nan, 0, math.nan)
     curves = [survival(side) for side in (real, simulated)]
-    gone = [curve.share[curve.known] == 0 for curve in curves]
-    horizon = min((curve.known for curve, all_left in zip(curves, gone) if not all_left), default=0)
-    if all(gone):
-        horizon = max(curve.known for curve in curves)
+    horizon = _horizon(curves)
     first, second = (_padded(curve.share[: curve.known + 1], horizon + 1) for curve in curves)
+    beyond = float(max(first[-1], second[-1]))
+    if not horizon:
+        return LengthGap(math.nan, math.nan, 0, beyond)
     apart = np.abs(first - second)
-    return LengthGap(float(apart.max()), float(apart.sum()), horizon, float(max(first[-1], second[-1])))
+    return LengthGap(float(apart.max()), float(apart.sum()), horizon, beyond)
+
+
+def to_horizon(groups: Sequence[Sequence[Dialogue]]) -> list[list[Dialogue]]:
+    """The groups with every dialogue cut off one turn after the last t for which the curves of all are known; so the
+    gap of any two is over the same turns. At a horizon of 0 what is left is one turn of each. Groups are not empty."""
+    horizon = _horizon([survival(group) for group in groups])
+    return [
+        [replace(one, turns=one.turns[: horizon + 1], ended=False) if one.length > horizon else one for one in group]
+        for group in groups
+    ]
+
+
+def _horizon(curves: Sequence[Survival]) -> int:
+    """The last t for which all curves are known: one that is at 0 is known for good."""
+    known = [curve.known for curve in curves if curve.share[curve.known] > 0]
+    return min(known) if known else max(curve.known for curve in curves)
 
 
 def _padded(share: Floats, size: int) -> Floats:

@@ -18,8 +18,8 @@ from recordings.acts.dialogue import Dialogue
 from scoring.simulation.act_model import Smoothing, UniformModel, fit_acts
 from scoring.simulation.acts import act_divergence, transition_divergence
 from scoring.simulation.decisions import acts_in
-from scoring.simulation.halves import Distance, Floor, noise_floor
-from scoring.simulation.lengths import Survival, length_gap, survival
+from scoring.simulation.halves import Distance, Floor, View, noise_floor
+from scoring.simulation.lengths import LengthGap, Survival, length_gap, survival, to_horizon
 from scoring.simulation.likelihood import Fit, HeldOut, held_out
 from scoring.simulation.reliability import RankingAgreement, ranking_agreement
 from scoring.simulation.score_gap import ScoreGap, cramer_von_mises, score_gap
@@ -46,6 +46,8 @@ FORESIGHT: Mapping[str, str] = {
 
 SCORES = "CvM(scores)"
 
+_VIEWS: Mapping[str, View] = {"KS(length)": to_horizon, "W1(length)": to_horizon}
+
 
 @dataclass(frozen=True, slots=True)
 class Measured:
@@ -57,12 +59,14 @@ class Measured:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Realism:
-    """All figures. real, simulated: what they are of. behaviour: by the names of BEHAVIOUR. foresight: by those of
-    FORESIGHT. scores, score_floor: None where fewer than two real users or no simulated one have a score."""
+    """All figures. real, simulated: what they are of. behaviour: by the names of BEHAVIOUR. lengths: up to which turn
+    those of all dialogues are compared, and how many are still there. foresight: by the names of FORESIGHT. scores,
+    score_floor: None where fewer than two real users or no simulated one have a score."""
 
     real: Sequence[Dialogue]
     simulated: Sequence[Dialogue]
     behaviour: Mapping[str, Measured]
+    lengths: LengthGap
     survivals: tuple[Survival, Survival]
     foresight: Mapping[str, HeldOut]
     scores: ScoreGap | None
@@ -115,15 +119,19 @@ def realism(
     scores = floor = None
     if len({one.unit for one in scored[0]}) > 1 and scored[1]:
         scores = score_gap(
-            [one.score for one in scored[0]], [one.score for one in scored[1]], _rng(seed, "scores"), permutations=2000
+            [one.score for one in scored[0]],
+            [one.score for one in scored[1]],
+            _rng(seed, "scores"),
+            units=([one.unit for one in scored[0]], [one.unit for one in scored[1]]),
         )
         apart: dict[str, Distance] = {SCORES: _scores_apart}
         floor = noise_floor(scored[0], scored[1], apart, _rng(seed, "score halves"), splits=splits)[SCORES]
-    floors = noise_floor(real, simulated, measures, _rng(seed, "halves"), splits=splits)
+    floors = noise_floor(real, simulated, measures, _rng(seed, "halves"), splits=splits, views=_VIEWS)
     return Realism(
         real,
         simulated,
         {name: Measured(distance(real, simulated), floors[name]) for name, distance in measures.items()},
+        length_gap(real, simulated),
         (survival(real, level=level), survival(simulated, level=level)),
         held_out(
             real,

@@ -22,12 +22,15 @@ __all__ = ["RankingAgreement", "kendall_tau", "ranking_agreement"]
 
 Floats = npt.NDArray[np.float64]
 
+_SAME = "nearly every draw gives the same order, so that its ends would be one point"
+
 
 @dataclass(frozen=True, slots=True)
 class RankingAgreement:
     """tau: τ-b in [-1, 1] over the systems both sides have scores of; NaN for fewer than two, or where one side's means
-    are all equal. low, high: percentile interval; NaN with tau, or where nothing can be drawn anew. systems: compared,
-    with real and simulated means beside them. resampled: `topics` or `dialogues`. note: what a reader must know."""
+    are all equal. low, high: percentile interval; NaN with tau, or where (nearly) all draws agree. systems: compared,
+    with real and simulated means beside them. resampled: `topics`, `users` or `dialogues`. note: what a reader must
+    know."""
 
     tau: float
     low: float
@@ -60,7 +63,8 @@ def ranking_agreement(
     """Agreement on the systems that both sides have scored dialogues of.
 
     Drawn anew are topics, the same for all systems and both sides, where every scored dialogue names one and all
-    systems have the same on both sides; else dialogues within each system.
+    systems have the same on both sides; else the users of each side with all their dialogues; else, where every
+    dialogue is another user's, dialogues within each system. A draw that leaves a system without one is left out.
     """
     sides = [_by_system(side) for side in (real, simulated)]
     systems = tuple(sorted(sides[0].keys() & sides[1].keys()))
@@ -75,19 +79,25 @@ def ranking_agreement(
         note = f"{len(systems)} systems have {math.factorial(len(systems))} orders: agreement by chance is likely"
     found = [{name: side[name] for name in systems} for side in sides]
     topics = [{one.topic for one in dialogues} for side in found for dialogues in side.values()]
+    several = any(len({one.unit for one in side}) < len(side) for side in map(_of_all, found))
     paired = bool(topics) and "" not in topics[0] and len(topics[0]) > 1 and all(one == topics[0] for one in topics)
     low = high = math.nan
     if not math.isnan(tau):
         draws = (
             _over_topics(found, systems, sorted(topics[0]), rng, replications)
             if paired
+            else _over_users(found, systems, rng, replications)
+            if several
             else _over_dialogues(found, systems, rng, replications)
         )
         taus = np.array([kendall_tau(a, b) for a, b in zip(*draws)])
         known = taus[~np.isnan(taus)]
-        if known.size:
-            low, high = (float(q) for q in np.quantile(known, [(1 - level) / 2, (1 + level) / 2]))
-    resampled = "topics" if paired else "dialogues"
+        ends = np.quantile(known, [(1 - level) / 2, (1 + level) / 2]) if known.size else (math.nan, math.nan)
+        if ends[0] < ends[1]:
+            low, high = float(ends[0]), float(ends[1])
+        elif known.size:
+            note = "; ".join(filter(None, (note, f"no interval: {_SAME}")))
+    resampled = "topics" if paired else "users" if several else "dialogues"
     return RankingAgreement(tau, low, high, systems, means[0], means[1], resampled, note)
 
 
@@ -97,6 +107,10 @@ def _by_system(dialogues: Sequence[Dialogue]) -> dict[str, list[Dialogue]]:
         if not math.isnan(one.score):
             found.setdefault(one.system, []).append(one)
     return found
+
+
+def _of_all(side: dict[str, list[Dialogue]]) -> list[Dialogue]:
+    return [one for dialogues in side.values() for one in dialogues]
 
 
 def _mean(scores: Sequence[float]) -> float:
@@ -118,6 +132,24 @@ def _over_topics(
             [_mean([one.score for one in side[name] if one.topic == topic]) for topic in topics] for name in systems
         ]
         found.append(weights @ np.array(cells).T)
+    return found
+
+
+def _over_users(
+    sides: Sequence[dict[str, list[Dialogue]]], systems: Sequence[str], rng: np.random.Generator, replications: int
+) -> list[Floats]:
+    """For each side (replications, systems) means over users drawn anew; NaN where a system got no dialogue."""
+    found = []
+    for side in sides:
+        units = {unit: row for row, unit in enumerate(sorted({one.unit for one in _of_all(side)}))}
+        sums, counts = np.zeros((2, len(units), len(systems)))
+        for column, name in enumerate(systems):
+            for one in side[name]:
+                sums[units[one.unit], column] += one.score
+                counts[units[one.unit], column] += 1
+        weights = rng.multinomial(len(units), [1 / len(units)] * len(units), size=replications).astype(np.float64)
+        drawn = weights @ counts
+        found.append(np.divide(weights @ sums, drawn, out=np.full(drawn.shape, np.nan), where=drawn > 0))
     return found
 
 

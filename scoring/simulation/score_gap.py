@@ -3,7 +3,8 @@
     T = n·m/(n + m)² · Σ over all n + m scores z of (F(z) - G(z))²
 
 with F and G the shares of real and of simulated dialogues that score at most z. The p value is of a permutation test:
-the share of random relabellings (this one counted) with a T at least as large. It takes dialogues for exchangeable.
+the share of random relabellings (this one counted) with a T at least as large. It takes users for exchangeable: the
+dialogues of one are relabelled together.
 
 Source: T. W. Anderson, Annals of Mathematical Statistics 33, 1962; ties stand as they are (equal scores are one step).
 """
@@ -44,17 +45,37 @@ def cramer_von_mises(real: npt.ArrayLike, simulated: npt.ArrayLike) -> float:
 
 
 def score_gap(
-    real: Sequence[float], simulated: Sequence[float], rng: np.random.Generator, *, permutations: int = 2000
+    real: Sequence[float],
+    simulated: Sequence[float],
+    rng: np.random.Generator,
+    *,
+    units: tuple[Sequence[str], Sequence[str]] | None = None,
+    permutations: int = 2000,
 ) -> ScoreGap:
-    """How far apart the scores of real and simulated dialogues are; NaN scores are left out."""
-    sides = [np.array([score for score in side if not math.isnan(score)]) for side in (real, simulated)]
+    """How far apart the scores of real and simulated dialogues are; NaN scores are left out.
+
+    units: whose score each is, on either side, (n,) and (m,) names; None where every score is another user's.
+    """
+    names = units or (range(len(real)), range(len(simulated)))
+    known = [
+        [(s, unit) for s, unit in zip(*side, strict=True) if not math.isnan(s)]
+        for side in zip((real, simulated), names)
+    ]
+    sides = [np.array([score for score, _ in side]) for side in known]
     n, m = (side.size for side in sides)
     if not n or not m:
         return ScoreGap(math.nan, math.nan, math.nan, n, m)
     both = np.concatenate(sides)
     seen = cramer_von_mises(*sides)
-    chosen = np.zeros((permutations, n + m), dtype=bool)
-    np.put_along_axis(chosen, rng.permuted(np.tile(np.arange(n + m), (permutations, 1)), axis=1)[:, :n], True, axis=1)
+    # (n + m,) users by number; one that is on both sides is two, since its label is what is drawn.
+    places: dict[tuple[int, object], int] = {}
+    owner = np.array([places.setdefault((at, unit), len(places)) for at, side in enumerate(known) for _, unit in side])
+    users, first = len(places), sum(at == 0 for at, _ in places)
+    labels = np.zeros((permutations, users), dtype=bool)
+    np.put_along_axis(
+        labels, rng.permuted(np.tile(np.arange(users), (permutations, 1)), axis=1)[:, :first], True, axis=1
+    )
+    chosen = labels[:, owner]
     as_far = int((_statistics(both, chosen) >= seen - 1e-12).sum())
     return ScoreGap(seen, seen * (n + m) / (n * m), (as_far + 1) / (permutations + 1), n, m)
 
@@ -63,8 +84,9 @@ def _statistics(both: Floats, first: npt.NDArray[np.bool_]) -> Floats:
     """(k,) T for k labellings. both: (n + m,) scores. first: (k, n + m) which are of the first group."""
     order = np.argsort(both, kind="stable")
     ranked, labels = both[order], first[:, order]
-    n, m = int(first[0].sum()), int((~first[0]).sum())
-    apart = np.cumsum(labels, axis=1) / n - np.cumsum(~labels, axis=1) / m
+    n = first.sum(axis=1)  # of each labelling: users have different numbers of dialogues
+    m = both.size - n
+    apart = np.cumsum(labels, axis=1) / n[:, None] - np.cumsum(~labels, axis=1) / m[:, None]
     last = np.searchsorted(ranked, ranked, side="right") - 1  # a step is taken whole
-    squares: Floats = np.square(apart[:, last]).sum(axis=1)
-    return n * m / (n + m) ** 2 * squares
+    found: Floats = n * m / both.size**2 * np.square(apart[:, last]).sum(axis=1)
+    return found

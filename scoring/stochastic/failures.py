@@ -1,8 +1,9 @@
 """How often it goes wrong: P(score < threshold), P(breakdown), each with the interval of %useful.
 
-Where something was never seen in n trials, it can still happen: the one-sided bound 1 - .05^(1/n) says how often at
-most. 59 clean trials exclude a rate of 5%, 58 do not. The units are topics, since trials of one topic are alike, and
-trials where there is one topic.
+Where something was never seen in n trials, or always, the interval is the exact one (Clopper-Pearson): the spread that
+others are made from is not there. To exclude a rate, the one-sided bound 1 - .05^(1/n) says how often at most: 59 clean
+trials exclude 5%, 58 do not. It is below the upper end of the interval, which has two sides to pay for.
+The units are topics, since trials of one topic are alike, and trials where there is one topic.
 """
 
 from __future__ import annotations
@@ -15,16 +16,18 @@ import numpy as np
 import numpy.typing as npt
 
 from scoring.measures.usefulness import Share, share
-from scoring.statistics.proportions import highest_rate_after_none
+from scoring.statistics.bootstrap import Interval
+from scoring.statistics.proportions import clopper_pearson, highest_rate_after_none
 
 __all__ = ["Rate", "rate_below", "rate_of"]
 
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """How often something bad happens. share: with the interval of %useful; its `worst` and `best` are the rates had
-    all invalid trials failed, or none. highest: where it was never seen, the
-    one-sided upper bound 1 - (1 - level)^(1/units); NaN else. units: topics, or trials within one topic.
+    """How often something bad happens. share: with the interval of %useful, the exact one over the units where it was
+    never seen or always; its `worst` and `best` are the rates had all invalid trials failed, or none. highest: where it
+    was never seen, the one-sided upper bound 1 - (1 - level)^(1/units), for who wants to exclude a rate; NaN else.
+    units: topics, or trials within one topic.
     """
 
     share: Share
@@ -62,5 +65,9 @@ def rate_of(
         names = [str(number) for number in range(1, len(cells) + 1)]
     found = share(names, cells, np.where(np.isnan(cells), np.nan, 1.0), lost, level=level, pooled=False)
     found = replace(found, worst=found.best, best=found.worst)  # a useful answer more is good, a failure more is not
+    if found.value in (0, 1):
+        low, high = clopper_pearson(found.value * found.topics, found.topics, level)
+        exact = Interval(float(low), float(high), "Clopper-Pearson, exact", "nothing")
+        found = replace(found, interval=exact)
     highest = highest_rate_after_none(found.topics, level) if found.n and found.value == 0 else math.nan
     return Rate(found, highest, found.topics)

@@ -4,7 +4,13 @@ Every turn of every conversation is one chance to leave. A user who left did so 
 recording was cut off it is only known that they had not left by then (right censoring). With k leavings in n chances,
 a constant hazard has the estimate k/n and the standard error sqrt(k/n·(1 - k/n)/n); the logistic one is found by
 Newton's method (iteratively reweighted least squares), with standard errors from the inverse of the observed
-information. Turns of one user are taken for independent, given what the model looks at.
+information. Turns of one conversation are taken for independent, given what the model looks at; conversations of one
+user are not. Each squared standard error is multiplied by a design effect,
+
+    Σ over users of (Σ over their conversations of e)² / Σ over conversations of e²,   at least 1,
+
+e the influence of a conversation on the estimate: 1 where every conversation is another user's, and 2 where every user
+stands there twice and did the same.
 
 Where nobody left (k = 0) or everybody did (k = n) the likelihood has its maximum at the border: the data say that the
 hazard is small or large and not how small or large, the logit of it is infinite, and the formula above would print a
@@ -14,7 +20,7 @@ logistic one, and so is the log-likelihood of a model any of whose parameters is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,11 +40,12 @@ _NAN = float("nan")
 class Stay:
     """How long one user stayed. labels: of each answer, `o`, `x` or `-` (nobody judged). coverage: share of the need
     met by each answer, in [0, 1]; () where that is not known. ended: the user left after the last answer; False where
-    the recording was cut off there."""
+    the recording was cut off there. user: whose it is; "" for somebody of whom there is no other stay."""
 
     labels: tuple[str, ...]
     coverage: tuple[float, ...] = ()
     ended: bool = True
+    user: str = ""
 
     def __post_init__(self) -> None:
         if not self.labels or set(self.labels) - {"o", "x", "-"}:
@@ -81,8 +88,9 @@ class Fit:
 
 def fit_geometric(stays: Iterable[Stay]) -> Fit:
     """`p` of `Geometric`; NaN where nobody left or everybody did at once."""
+    stays = tuple(stays)
     chances, leavings = _counted(stays, "ox-")
-    return Fit({"p": _share(leavings, chances)}, _binomial(leavings, chances), chances)
+    return Fit({"p": _share(stays, "ox-")}, _binomial(leavings, chances), chances)
 
 
 def fit_two_alpha(stays: Sequence[Stay]) -> Fit:
@@ -91,9 +99,7 @@ def fit_two_alpha(stays: Sequence[Stay]) -> Fit:
     Each is NaN where after such answers nobody left, or everybody, or there was none; they are settled apart.
     """
     good, bad, unknown = (_counted(stays, label) for label in "ox-")
-    going = {
-        name: _share(chances - leavings, chances) for name, (chances, leavings) in (("useful", good), ("useless", bad))
-    }
+    going = {name: _share(stays, label, going=True) for name, label in (("useful", "o"), ("useless", "x"))}
     return Fit(
         going,
         _binomial(good[1], good[0]) + _binomial(bad[1], bad[0]),
@@ -118,7 +124,12 @@ def fit_hazard(stays: Sequence[Stay], *, coverage: bool = True) -> Fit:
     left = [stay.ended and turn == len(stay.labels) for stay in stays for turn in range(1, len(stay.labels) + 1)]
     names = ("constant", "turn", *(("coverage",) if coverage else ()))
     n = len(rows)
-    solved = _logistic(np.array(rows, dtype=np.float64).reshape(n, len(names)), np.array(left, dtype=np.float64))
+    whose = np.repeat(np.arange(len(stays)), [len(stay.labels) for stay in stays])
+    solved = _logistic(
+        np.array(rows, dtype=np.float64).reshape(n, len(names)),
+        np.array(left, dtype=np.float64),
+        lambda scores: _design_effect(_sums(scores, whose, len(stays)), [stay.user for stay in stays]),
+    )
     if solved is None:
         return Fit({name: Estimate(_NAN, _NAN, n) for name in names}, _NAN, n)
     values, errors, log_likelihood = solved
@@ -147,10 +158,36 @@ def _counted(stays: Iterable[Stay], labels: str) -> tuple[int, int]:
     return chances, leavings
 
 
-def _share(k: int, n: int) -> Estimate:
+def _share(stays: Sequence[Stay], labels: str, *, going: bool = False) -> Estimate:
+    """The share of chances after answers with one of the labels at which users left, or (going) went on."""
+    n, k = _counted(stays, labels)
     if k in (0, n):
         return Estimate(_NAN, _NAN, n)
-    return Estimate(k / n, float(np.sqrt(k / n * (1 - k / n) / n)), n)
+    each = np.array([_counted((stay,), labels) for stay in stays], dtype=np.float64)
+    wider = _design_effect((each[:, 1] - each[:, 0] * k / n)[:, None], [stay.user for stay in stays])
+    p = 1 - k / n if going else k / n
+    return Estimate(p, float(np.sqrt(p * (1 - p) / n * wider[0])), n)
+
+
+def _sums(values: Floats, places: npt.NDArray[np.intp], size: int) -> Floats:
+    """(size, columns) sums of the rows with the same place."""
+    found = np.zeros((size, values.shape[1]))
+    np.add.at(found, places, values)
+    return found
+
+
+def _design_effect(influence: Floats, users: Sequence[str]) -> Floats:
+    """(columns,) by how much a variance grows because conversations of one user hang together; at least 1.
+
+    influence: (conversations, columns)."""
+    places: dict[tuple[str, str], int] = {}
+    whose = [
+        places.setdefault(("user", user) if user else ("stay", str(i)), len(places)) for i, user in enumerate(users)
+    ]
+    together = np.square(_sums(influence, np.array(whose, dtype=np.intp), len(places))).sum(axis=0)
+    alone = np.square(influence).sum(axis=0)
+    found: Floats = np.maximum(1.0, np.divide(together, alone, out=np.ones_like(alone), where=alone > 0))
+    return found
 
 
 def _binomial(k: int, n: int) -> float:
@@ -159,8 +196,10 @@ def _binomial(k: int, n: int) -> float:
     return sum(float(count * np.log(count / n)) for count in (k, n - k))
 
 
-def _logistic(x: Floats, y: Floats) -> tuple[Floats, Floats, float] | None:
-    """Coefficients, standard errors and log-likelihood; None where there is no maximum."""
+def _logistic(x: Floats, y: Floats, wider: Callable[[Floats], Floats]) -> tuple[Floats, Floats, float] | None:
+    """Coefficients, standard errors and log-likelihood; None where there is no maximum.
+
+    wider: from the influence of every row on every coefficient to the design effect of each."""
     if len(y) == 0 or np.linalg.matrix_rank(x) < x.shape[1] or y.min() == y.max():
         return None
     scale = np.abs(x).max(axis=0)
@@ -178,7 +217,8 @@ def _logistic(x: Floats, y: Floats) -> tuple[Floats, Floats, float] | None:
         if np.abs(beta).max() > 50:  # far beyond what a finite maximum gives: the classes can be parted
             return None
         if np.abs(step).max() < 1e-10:
-            errors = np.sqrt(np.diag(np.linalg.inv(information)))
+            covariance = np.linalg.inv(information)
+            errors = np.sqrt(np.diag(covariance) * wider((z * (y - p)[:, None]) @ covariance))
             return beta / scale, errors / scale, _log_likelihood(z @ beta, y)
     return None
 
