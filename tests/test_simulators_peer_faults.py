@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import random
 import subprocess
@@ -10,6 +11,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -130,6 +132,48 @@ async def test_an_exception_in_a_simulator_is_never_sent_as_the_users_words(
     assert [outcome.kind for _, outcome, _ in watcher.outcomes] == [INVALID] * 3
     assert {one.outcome.reason for one in run.conversations if one.outcome} == {reason}
     assert run.finished == (), "a fault of ours is not counted as the system's"
+
+
+@dataclass
+class Broken:
+    """A user whose second turn is whatever it was given; what no user may do."""
+
+    returned: object
+    name: str = "broken"
+
+    def start(self, scenario: Scenario, rng: Streams) -> State:
+        return {"turn": 0}
+
+    def respond(self, state: State, observation: Observation | None, rng: Streams) -> Any:
+        return (Say("A question.", "ask", 1), {"turn": 1}) if observation is None else self.returned
+
+
+@pytest.mark.parametrize(
+    ("returned", "promise"),
+    [
+        ((Say("More.", 5, 2), {}), "action"),  # type: ignore[arg-type]
+        ((Say(3, "ask", 2), {}), "action"),  # type: ignore[arg-type]
+        ((Say(None, "ask", 2), {}), "action"),  # type: ignore[arg-type]
+        ((Say("More.", "ask", 2, user="u", act=object()), {}), "action"),  # type: ignore[arg-type]
+        ((Say("half \ud800", "ask", 2), {}), "action"),
+        ((Stop("user-stopped", 7), {}), "action"),  # type: ignore[arg-type]
+        ((Say("More.", "ask", 99), {}), "turns"),
+        ((Say("More.", "ask", 2), {"at": math.nan}), "json"),
+        ((Say("More.", "ask", 2), ["no mapping"]), "json"),
+        ("More.", "action"),
+        (None, "action"),
+    ],
+)
+async def test_what_no_user_may_do_is_one_invalid_attempt_and_the_run_can_be_read(
+    tmp_path: Path, returned: object, promise: str
+) -> None:
+    run, watcher, said = await play(tmp_path / "run", Broken(returned))
+    assert set(said) == {"A question."}
+    assert [outcome.kind for _, outcome, _ in watcher.outcomes] == [INVALID] * 3
+    ends = [one.outcome for one in run.conversations if one.outcome]
+    assert {end.reason for end in ends} == {"user-fault"}
+    assert all(f"breaks the promise {promise!r}" in end.detail for end in ends)
+    assert run.damage == ()
 
 
 @pytest.mark.parametrize("name", POLICIES)
