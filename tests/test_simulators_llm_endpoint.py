@@ -324,7 +324,7 @@ async def test_a_key_is_nowhere_in_the_run_though_the_endpoint_tells_it(
 def test_a_key_that_is_not_set_is_refused_before_anything_is_played(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="WORDS_KEY") as caught:
         load_audit(str(audit_file(tmp_path, "http://127.0.0.1:9/v1", api_key_env="WORDS_KEY")))
-    assert "endpoint words" in str(caught.value)
+    assert "endpoint 'words'" in str(caught.value)
 
 
 def test_an_endpoint_that_the_audit_lacks_is_refused_before_anything_is_played(tmp_path: Path) -> None:
