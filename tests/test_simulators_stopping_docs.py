@@ -92,11 +92,11 @@ def test_defaults_that_were_not_fitted_say_so() -> None:
 
 
 def test_a_plot_is_a_picture_that_any_reader_of_svg_can_read(drawing: Any) -> None:
-    line = drawing.Line("a < b & c", ((0.0, 0.0), (1.0, math.nan), (2.0, 1.0), (3.0, 0.5)), steps=True)
+    line = drawing.Line("a < b & c", ((0.0, 0.0), (1.0, math.nan), (2.0, 1.0), (3.0, 0.5), (4.0, 0.5)), steps=True)
     root = ElementTree.fromstring(drawing.drawn(drawing.Plot("title", "x", "y", (line,))))
     lines = [part for part in root.iter() if part.tag.endswith("polyline")]
     assert len(lines) == 2, "a value that is none breaks the line"
-    assert lines[1].attrib["points"].count(",") == 3, "a step has a corner"
+    assert lines[1].attrib["points"].count(",") == 4, "a step has a corner"
     assert "a < b & c" in [part.text for part in root.iter()]
 
 

@@ -178,7 +178,7 @@ def test_the_basic_bootstrap_is_not_offered() -> None:
 
 def test_one_topic_and_equal_scores_give_no_interval_and_say_why() -> None:
     lone = pooled_tail(["a"], [[0.1, 0.2]], 0.5, rng())
-    same = pooled_tail(names(3), [[0.5, 0.5]] * 3, 0.5, rng())
+    same = pooled_tail(names(4), [[0.5, 0.5]] * 4, 0.5, rng())
     assert lone.cvar == 0.1
     assert "one topic" in lone.cvar_interval.note
     assert "the same" in same.cvar_interval.note
