@@ -88,10 +88,10 @@ def _chatted(audit: Audit, system: System, topic: Topic, folder: Path, trial: in
             for sentence in recorded.damage:
                 _tell(f"note: {sentence}")
             work = _work(recorded, system, topic, trial)
-            _introduce(system, topic, work)
             plan = Plan({system.name: (Sitting((work,)),)}, 1, 0, 0, 0)
             once = replace(system, limits=replace(system.limits, attempts=1))  # nobody is asked to say it all again
-            with Keyboard(sys.stdin.fileno(), _tell) as keyboard:
+            with Keyboard(sys.stdin.fileno(), _tell) as keyboard:  # before anybody is asked to type
+                _introduce(system, topic, work)
                 if not await keyboard.begun():
                     _tell("nothing was said, and nothing is recorded")
                     return
