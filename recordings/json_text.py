@@ -8,17 +8,15 @@ stand as themselves, because lines end at the byte 0x0A and nowhere else.
 
 from __future__ import annotations
 
-import errno
 import json
 import re
-from os import PathLike
 from pathlib import Path
 
 from recordings.errors import RunError
-from topics.errors import InputError, Place
-from topics.regular_file import missing_advice, read_regular
+from topics.errors import Place
+from topics.regular_file import read_regular
 
-__all__ = ["Json", "document", "line", "parsed", "read_bytes", "read_lines"]
+__all__ = ["Json", "document", "line", "parsed", "read_lines"]
 
 Json = object
 """A JSON value: dict with text keys, list, text, number, true, false, null."""
@@ -89,22 +87,6 @@ def _second(text: str, key: str, place: Place) -> Place:
         return place
     before = text[: seen[1]]
     return Place(place.path, before.count("\n") + 1, len(before) - before.rfind("\n"))
-
-
-def read_bytes(path: str | PathLike[str]) -> bytes:
-    """The bytes of a file that a person named. Raises InputError where it cannot be read."""
-    place = Place.of(path)
-    try:
-        return read_regular(path)
-    except FileNotFoundError:
-        raise InputError("no such file", place=place, advice=missing_advice(path)) from None
-    except OSError as fault:
-        if fault.errno == errno.ENAMETOOLONG:
-            raise InputError(
-                f"{place.path[:40]!r}… is a text of {len(place.path):,} characters, and no path of a file",
-                advice="give the path of a file that holds it",
-            ) from None
-        raise InputError(f"cannot be read: {fault.strerror}", place=place) from None
 
 
 def read_lines(path: Path) -> tuple[list[tuple[Place, dict[str, Json]]], str]:

@@ -21,10 +21,11 @@ from protocols.answer import Answer
 from recordings.conversation import INVALID, Conversation, Outcome, SystemTurn, TrialKey, Turn
 from recordings.exports import write_export
 from recordings.header import trial_identity
-from recordings.json_text import Json, line, parsed, read_bytes
+from recordings.json_text import Json, line, parsed
 from recordings.transcript_turns import IMPORT_RULE, imported_route, state_name, topic_names
 from topics.errors import InputError, Place
 from topics.links import links_in
+from topics.regular_file import read_bytes
 from topics.topic import TopicSet
 
 __all__ = ["Messages", "messages_line", "read_messages", "write_messages"]

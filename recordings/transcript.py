@@ -30,12 +30,12 @@ from urllib.parse import unquote
 
 from recordings.conversation import Conversation
 from recordings.header import trial_identity
-from recordings.json_text import read_bytes
 from recordings.transcript_turns import Draft, assembled, topic_names
 from topics.attributes import AttributeSet
 from topics.errors import InputError, Place
 from topics.gold import GoldEntry, GoldTable
 from topics.links import canonical_url, find_urls
+from topics.regular_file import read_bytes
 from topics.text_file import decoded
 from topics.topic import Topic, TopicSet
 

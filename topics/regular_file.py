@@ -8,7 +8,9 @@ import stat
 from os import PathLike
 from pathlib import Path
 
-__all__ = ["missing_advice", "read_regular"]
+from topics.errors import InputError, Place
+
+__all__ = ["missing_advice", "read_bytes", "read_regular"]
 
 
 def read_regular(path: str | PathLike[str], most: int = -1) -> bytes:
@@ -24,6 +26,31 @@ def read_regular(path: str | PathLike[str], most: int = -1) -> bytes:
         raise OSError(errno.EINVAL, f"this is {_called(mode)}, not a file", os.fspath(path))
     with open(descriptor, "rb") as file:  # noqa: PTH123  what is open already has no path
         return file.read(most)
+
+
+def read_bytes(path: str | PathLike[str], kind: str = "", *, largest: int = -1, advice: str | None = None) -> bytes:
+    """The bytes of a file that a person named; kind names what it should be (`YAML text`).
+
+    largest: in bytes, -1 for any size; advice: what to do about a larger one. Raises InputError where it is not there,
+    no regular file, larger than that, or its name is no path.
+    """
+    place = Place.of(path)
+    try:
+        data = read_regular(path, largest + 1 if largest >= 0 else -1)
+    except FileNotFoundError:
+        raise InputError("no such file", place=place, advice=missing_advice(path)) from None
+    except OSError as fault:
+        if fault.errno == errno.ENAMETOOLONG:
+            raise InputError(
+                f"{place.path[:40]!r}… is a text of {len(place.path):,} characters, and no path of a file",
+                advice="give the path of a file that holds it",
+            ) from None
+        raise InputError(f"cannot be read: {fault.strerror}", place=place) from None
+    except ValueError as fault:  # a NUL in the path itself
+        raise InputError(f"this is no path: {fault}") from None
+    if 0 <= largest < len(data):
+        raise InputError(f"larger than {largest // 2**20} MiB: not {kind}", place=place, advice=advice)
+    return data
 
 
 def _called(mode: int) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from os import PathLike
 
 from topics.errors import InputError, Place
-from topics.regular_file import missing_advice, read_regular
+from topics.regular_file import read_bytes
 
-__all__ = ["LARGEST", "decoded", "place_in", "read_bytes", "read_text"]
+__all__ = ["LARGEST", "decoded", "place_in", "read_text"]
 
 LARGEST = 16 * 1024 * 1024
 """Bytes. Whatever is larger is no file of ours, and would take the memory of the machine."""
@@ -20,22 +20,6 @@ def read_text(path: str | PathLike[str], kind: str, *, largest: int = LARGEST) -
     that, binary or not UTF-8.
     """
     return decoded(read_bytes(path, kind, largest=largest), Place.of(path).path, kind)
-
-
-def read_bytes(path: str | PathLike[str], kind: str, *, largest: int = LARGEST, advice: str | None = None) -> bytes:
-    """The same as bytes, for files in other encodings too. advice: what to do about a file that is larger."""
-    place = Place.of(path)
-    try:
-        data = read_regular(path, largest + 1)
-    except FileNotFoundError:
-        raise InputError("no such file", place=place, advice=missing_advice(path)) from None
-    except OSError as fault:
-        raise InputError(f"cannot be read: {fault.strerror}", place=place) from None
-    except ValueError as fault:  # a NUL in the path itself
-        raise InputError(f"this is no path: {fault}") from None
-    if len(data) > largest:
-        raise InputError(f"larger than {largest // 2**20} MiB: not {kind}", place=place, advice=advice)
-    return data
 
 
 def decoded(data: bytes, path: str, kind: str) -> str:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,11 +16,11 @@ from harvest.cli.groups import command as groups_command
 from harvest.cli.number import NumberRange
 from harvest.cli.resampling import LEVEL
 from harvest.studies.fitted_users import STOP_MODELS, Answers, fit_user, foresight
+from harvest.studies.kept_scores import with_kept_scores
 from harvest.tables.simulation_figures import FORMAT, check_json, check_notes, check_tables, fit_tables, foresight_json
 from recordings.acts.dialogue import Dialogue
 from recordings.acts.iard import Level
 from recordings.acts.reading import read_dialogues
-from recordings.json_text import parsed, read_bytes
 from scoring.simulation.act_model import Smoothing
 from scoring.simulation.realism import realism
 from simulators.fitted import check_name
@@ -184,7 +183,7 @@ def check_command(
     people = Console(stderr=as_json, highlight=False)
     sides = [_read([path], intents, people) for path in (real, simulated)]
     if measure is not None:
-        sides = [_scored(side, path, measure) for side, path in zip(sides, (real, simulated))]
+        sides = [with_kept_scores(side, path, measure) for side, path in zip(sides, (real, simulated))]
     settings = {"order": order, "splits": splits, "folds": folds, "level": level, "replications": replications}
     found = realism(*sides, seed=seed, order=order, splits=splits, folds=folds, level=level, replications=replications)
     if as_json:
@@ -236,57 +235,3 @@ def _read(paths: Sequence[Path], intents: Level, people: Console) -> list[Dialog
         apart = f"{path.name}/" if len(paths) > 1 else ""
         found += [replace(one, id=apart + one.id, person=one.person and apart + one.person) for one in read.kept]
     return found
-
-
-_KEEP = "harvest score RUN --keep writes one"
-
-
-@dataclass(frozen=True, slots=True)
-class _Score:
-    """A row of scores.json that is of a whole conversation. dialogue: its id among dialogues."""
-
-    dialogue: str
-    measure: str
-    value: float
-
-    @classmethod
-    def of(cls, row: object, where: str, path: Path) -> _Score | None:
-        """None for a row of something else, and for a score that is undefined."""
-        match row:
-            case {"trial": None} | {"topic": None} | {"value": None} | {"turn": int()} | {"entity": str()}:
-                return None
-            case {
-                "system": str(system),
-                "topic": str(topic),
-                "trial": int(trial),
-                "measure": str(measure),
-                "value": int(score) | float(score),
-            } if not isinstance(score, bool) and math.isfinite(score):
-                return cls(f"{system}/{topic}/{trial}", measure, float(score))
-        raise InputError(
-            f"{where} is no score",
-            place=Place(str(path)),
-            allowed='{"system": "B1", "topic": "M002", "trial": 1, "measure": "R", "value": 0.5, …}',
-            advice=f"the file was changed; {_KEEP} anew",
-        )
-
-
-def _scored(dialogues: Sequence[Dialogue], run: Path, measure: str) -> list[Dialogue]:
-    """The dialogues of a run with the scores of `measure` that stand in its scores.json."""
-    if not run.is_dir():
-        raise InputError(
-            f"--measure {measure} takes scores from a run, and this is a file: it has none",
-            place=Place(str(run)),
-            advice="name the folder of a run that `harvest score RUN --keep` has scored, or leave --measure out",
-        )
-    path = run / "scores.json"
-    value = parsed(read_bytes(path), Place(str(path)))
-    rows = value.get("rows") if isinstance(value, dict) else None
-    if not isinstance(rows, list):
-        raise InputError("not a file of scores", place=Place(str(path)), advice=_KEEP)
-    whole = [_Score.of(row, f"row {number}", path) for number, row in enumerate(rows, 1)]
-    scores = {one.dialogue: one.value for one in whole if one and one.measure == measure}
-    if not scores:
-        known = ", ".join(sorted({one.measure for one in whole if one})) or "none of conversations"
-        raise InputError(f"no scores of {measure!r} for conversations", place=Place(str(path)), allowed=known)
-    return [replace(one, score=scores.get(one.id, float("nan"))) for one in dialogues]

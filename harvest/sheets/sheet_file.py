@@ -20,7 +20,8 @@ from recordings.json_text import line
 from scoring.annotations.json_file import JsonValue, read_json_text
 from topics.csv_rows import Cell, csv_line, csv_rows
 from topics.errors import InputError, Place
-from topics.text_file import decoded, read_bytes
+from topics.regular_file import read_bytes
+from topics.text_file import decoded
 
 __all__ = [
     "LARGEST",

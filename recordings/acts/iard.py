@@ -23,8 +23,9 @@ from os import PathLike
 from typing import Literal
 
 from recordings.acts.dialogue import ActTurn, Dialogue
-from recordings.json_text import Json, parsed, read_bytes
+from recordings.json_text import Json, parsed
 from topics.errors import InputError, Place
+from topics.regular_file import read_bytes
 
 __all__ = ["Level", "dialogues_in_iard", "is_iard", "read_iard"]
 

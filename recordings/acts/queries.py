@@ -21,8 +21,9 @@ import re
 from os import PathLike
 
 from recordings.acts.dialogue import ActTurn, Dialogue
-from recordings.json_text import Json, parsed, read_bytes
+from recordings.json_text import Json, parsed
 from topics.errors import InputError, Place
+from topics.regular_file import read_bytes
 
 __all__ = ["dialogues_in_queries", "is_queries", "query_act", "read_queries"]
 

@@ -17,13 +17,14 @@ from typing import Any
 from protocols.answer import Answer
 from recordings.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
 from recordings.header import trial_identity
-from recordings.json_text import parsed, read_bytes
+from recordings.json_text import parsed
 from recordings.trees.builder import TreeBuilder
 from recordings.trees.keys import MergeKey, merging
 from recordings.trees.tree import ConversationTree, FoldedTrial, Scope
 from recordings.trees.wording import cut, printable
 from topics.errors import InputError, Place
 from topics.links import links_in
+from topics.regular_file import read_bytes
 
 __all__ = ["SYSTEM", "Cast", "read_cast"]
 

@@ -26,9 +26,10 @@ from typing import Any, NoReturn
 import numpy as np
 
 from recordings.conversation import TrialKey
-from recordings.json_text import parsed, read_bytes
+from recordings.json_text import parsed
 from recordings.trees.tree import MOST_TEXTS, ConversationTree, DeclaredKey, FoldedTrial, Scope, Symbol
 from topics.errors import InputError, Place
+from topics.regular_file import read_bytes
 
 __all__ = ["FORMAT", "read_trees", "tree_as_json", "tree_from_json", "trees_as_json", "trees_from_json"]
 

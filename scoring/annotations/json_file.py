@@ -14,8 +14,8 @@ from json import JSONDecoder
 from os import PathLike, fspath
 from pathlib import Path
 
-from recordings.json_text import read_bytes
 from topics.errors import InputError, Place
+from topics.regular_file import read_bytes
 from topics.text_file import decoded, place_in
 
 __all__ = ["LARGEST", "JsonValue", "read_json", "read_json_text"]

@@ -90,7 +90,8 @@ def swan_rows(measure: Measure, asked: Asked, scores: SystemScores, resampler: R
     own = [one for one in asked.assessments if one.key.system == scores.system]
     for part in parts(scores.topics, each=True):
         names = [scores.topics[row].id for row in part.rows]
-        here = [one for one in own if one.key.topic in set(names)]
+        within = set(names)
+        here = [one for one in own if one.key.topic in within]
         found = of_system(scores.system, here, schema, asked.judged().judgments).pooled
         if measure.base.name == "SWAN":
             value, n, interval = found.value, found.n, no_interval()
