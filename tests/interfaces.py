@@ -138,9 +138,10 @@ def back_end_server(name: str = "scenario") -> Iterator[BackEnd]:
 def interface_to(name: str, back_end: BackEnd) -> Iterator[Interface]:
     """One more interface to a back end that is there already."""
     if name == "deep-chat":
-        from servers.deep_chat_package import deep_chat_bundle
+        from servers.npm_package import DEEP_CHAT
 
-        command = [sys.executable, "-m", "servers.deep_chat", back_end.url, str(deep_chat_bundle())]
+        bundle = DEEP_CHAT.folder() / "dist" / "deepChat.bundle.js"
+        command = [sys.executable, "-m", "servers.deep_chat", back_end.url, str(bundle)]
         with served(command) as port:
             yield Interface(name, f"http://127.0.0.1:{port}/", back_end)
         return

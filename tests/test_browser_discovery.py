@@ -6,9 +6,12 @@
 from __future__ import annotations
 
 import asyncio
+from functools import cache
+from urllib.parse import urlsplit
 
 import pytest
 from browsing import browsing, pages
+from fonts import FONTS, with_fonts
 
 from harvest.browser.settings import BrowserSettings
 from harvest.finding.discovery import find_composer, find_launcher, find_new_chat, find_send
@@ -105,6 +108,16 @@ TALKING = {
     "an icon of a font": LOG + '<div class="bar"><textarea data-side="here"></textarea><button><span '
     'class="material-icons">attach_file</span></button>'
     '<button data-side="there"><span class="material-icons">arrow_upward</span></button></div>',
+    "icons of a font that are put on the next line": LOG
+    + '<div class="bar" style="flex-wrap:wrap;width:430px"><textarea '
+    'style="flex:1 0 300px" data-side="here"></textarea><button><span class="material-icons">mic_none</span></button>'
+    '<button data-side="there"><span class="material-icons">arrow_upward</span></button></div>',
+    "a name that does not fit beside the box": LOG + '<div style="display:flex"><div style="width:500px"><button '
+    f'aria-label="Attach">{ICON}</button><textarea data-side="here"></textarea></div>'
+    '<button style="margin-left:160px" data-side="there">Ask the assistant now</button></div><p>May be wrong.</p>',
+    "the log above holds buttons, too": '<div class="log"><p>Hello! <button>Again</button></p></div><div class="bar">'
+    f'<textarea data-side="here"></textarea><button data-side="there">{ICON}</button></div><p>Hint</p>'
+    "<button>Top</button>",
 }
 SILENT = {
     "a log-in": '<form><input type="email" placeholder="Email"><input type="password"><button>Sign in</button></form>',
@@ -144,15 +157,15 @@ def looks() -> dict[str, Page]:
 
 
 async def _looks(content: dict[str, str]) -> dict[str, Page]:
+    """Each in a frame of its own, as large as a window: one page is loaded sooner than thirty."""
     paths = {f"/{number}": f"<!doctype html><body>{STYLE}{html}" for number, html in enumerate(content.values())}
-    found = {}
-    async with browsing() as browser, pages(paths) as server:
+    frames = "".join(f'<iframe src="{path}" style="width:1280px;height:800px;border:0"></iframe>' for path in paths)
+    async with browsing() as browser, pages({**paths, "/": frames}) as server:
         window = await browser.sitting(BrowserSettings())
-        for path, name in zip(paths, content):
-            await window.goto(server.url.rstrip("/") + path)
-            found[name] = await window.frames()[0].look()
+        await window.goto(server.url)
+        found = {urlsplit(frame.url).path: await frame.look() for frame in window.frames()}
         await window.close()
-    return found
+    return {name: found[path] for path, name in zip(paths, content)}
 
 
 def marked(page: Page, mark: str) -> Node | None:
@@ -194,6 +207,33 @@ def test_what_opens_a_chat_and_what_begins_another_are_found(looks: dict[str, Pa
 def test_a_page_to_talk_on_needs_no_launcher(looks: dict[str, Page], name: str) -> None:
     found = find_launcher(looks[name])
     assert found is None or found.score < 0.9
+
+
+@cache
+def looks_with(fonts: str) -> dict[str, Page]:
+    """Every page on which one can talk, or nobody can, in a browser that has these fonts alone."""
+    with with_fonts(fonts):
+        return asyncio.run(_looks({**TALKING, **SILENT}))
+
+
+@pytest.mark.parametrize("fonts", FONTS)
+def test_the_way_is_found_whatever_fonts_there_are(fonts: str) -> None:
+    others = looks_with(fonts)
+    for name in TALKING:
+        composer, wanted = marked(others[name], "here"), marked(others[name], "there")
+        assert composer is not None
+        first, *rest = find_composer(others[name])
+        assert (first.node, first.score >= 0.6, [one for one in rest if one.score >= 0.5]) == (composer, True, []), name
+        found = find_send(others[name], composer)
+        assert (found.node if found is not None else None) is wanted, (name, found)
+        assert found is None or found.score >= 0.5, (name, found)
+    for name in SILENT:
+        assert [one for one in find_composer(others[name]) if one.score >= 0.5] == [], name
+
+
+def test_a_browser_has_the_fonts_that_it_is_given_and_no_others() -> None:
+    widths = {fonts: tuple(node.get("h-box") for node in looks_with(fonts)["Spanish"].walk()) for fonts in FONTS}
+    assert len(set(widths.values())) == len(FONTS)
 
 
 def box(markup: str) -> Page:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from harvest.finding.labels import code_of, is_button, is_icon, labels_of, role_of
 from harvest.finding.weighing import Candidate, Scales, around, first, listed, shown
@@ -10,6 +11,15 @@ from harvest.finding.wordings import NEW_CHAT, NOT_SEND, OPEN_CHAT, SEARCH, SEND
 from harvest.reading.page import Box, Node, Page
 
 __all__ = ["find_launcher", "find_new_chat", "find_send"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """The box and what stands with it. last: the outermost button to be seen, and the last one in the group."""
+
+    composer: Node
+    group: Node
+    last: frozenset[Node]
 
 
 def find_send(page: Page, composer: Node) -> Candidate | None:
@@ -24,14 +34,17 @@ def find_send(page: Page, composer: Node) -> Candidate | None:
     buttons = [node for node in buttons if not any(other is not node and node.within(other) for other in buttons)]
     if form is not None and not buttons:
         buttons = [node for node in frame.walk() if is_button(node) and not node.within(composer) and shown(node)]
-    beside = [node for node in buttons if node.box is not None and _beside(node.box, box)]
+    group = _group_of(composer, scope)
+    beside = [node for node in buttons if node.within(group) or (node.box is not None and _beside(node.box, box))]
     last = min(beside, key=lambda node: _from_end(composer, node), default=None)
-    found = [_send(page, node, composer, form, last, alone=len(buttons) == 1) for node in buttons]
+    after = _after(composer, group, buttons)
+    row = _Row(composer, group, frozenset(node for node in (last, *after[-1:]) if node is not None))
+    found = [_send(page, node, row, form, alone=len(buttons) == 1) for node in buttons]
     best = max(found, key=lambda one: one.score, default=None)
     return best if best is not None and best.score >= 0.4 else None
 
 
-def _send(page: Page, node: Node, composer: Node, form: Node | None, last: Node | None, *, alone: bool) -> Candidate:
+def _send(page: Page, node: Node, row: _Row, form: Node | None, *, alone: bool) -> Candidate:
     scales = Scales(node, -2.0)
     names = labels_of(page, node)
     code = code_of(node, inside=True)
@@ -64,7 +77,7 @@ def _send(page: Page, node: Node, composer: Node, form: Node | None, last: Node 
     for state, weight, why in _STATES:
         if state in node.attributes:
             scales.add(weight, why)
-    _by_distance(scales, composer, node is last)
+    _by_distance(scales, row)
     return scales.candidate()
 
 
@@ -84,17 +97,20 @@ _STATES = (
 )
 
 
-def _by_distance(scales: Scales, composer: Node, last: bool) -> None:
-    place, box = scales.node.box, composer.box
+def _by_distance(scales: Scales, row: _Row) -> None:
+    """By where it stands. What the page groups with the box is near it, wherever the pixels are: how wide a button is
+    and whether it goes on the next line depends on the fonts of the machine."""
+    place, box = scales.node.box, row.composer.box
     if place is None or box is None:
         return
-    if _beside(place, box):
-        if _from_end(composer, scales.node) < box.width / 2:
+    last = scales.node in row.last
+    if scales.node.within(row.group) or _beside(place, box):
+        if last or _from_end(row.composer, scales.node) < box.width / 2:
             scales.add(1.0, "at the end of the box")
-        elif _from_end(composer, scales.node) >= box.width:
+        elif _from_end(row.composer, scales.node) >= box.width:
             scales.add(-0.2, "before the box")
         if last:
-            scales.add(0.7, "the outermost one there")
+            scales.add(0.7, "the last one there")
     elif box.bottom - 4 <= place.y <= box.bottom + 90 and place.right > box.x and place.x < box.right + 60:
         scales.add(0.6, "right below the box")
     else:
@@ -188,6 +204,42 @@ def _best(page: Page, weigh: Callable[[Page, Node], Candidate]) -> Candidate | N
     found = [weigh(page, node) for node in page.walk() if is_button(node) and shown(node)]
     best = max(found, key=lambda one: one.score, default=None)
     return best if best is not None and best.score >= 0.5 else None
+
+
+def _group_of(composer: Node, scope: Node) -> Node:
+    """What the page itself puts together with the box: its form; else the nearest element that holds a button, too, and
+    those around it that add nothing but more buttons."""
+    if scope.tag == "form":
+        return scope
+    group = composer
+    for parent in composer.ancestors():
+        if not parent.within(scope):
+            break
+        if _buttons_in(group, composer) and any(_says(one) for one in parent.children if one is not group):
+            break
+        group = parent
+    return group
+
+
+def _says(part: Node | str) -> bool:
+    """Whether it shows words that are on no button, or holds another box to type in or a link to elsewhere."""
+    stack = [part]
+    while stack:
+        one = stack.pop()
+        if isinstance(one, str):
+            if one.strip():
+                return True
+        elif "h-edit" in one.attributes or (role_of(one) == "link" and one.get("href")):
+            return True
+        elif not one.hidden and not is_button(one):
+            stack.extend(one.children)
+    return False
+
+
+def _after(composer: Node, group: Node, buttons: list[Node]) -> list[Node]:
+    """Those of the group that follow the box, in the order of the page."""
+    ordered = list(group.walk())
+    return [node for node in ordered[ordered.index(composer) :] if node in buttons]
 
 
 def _frame_of(composer: Node) -> Node:
