@@ -1,6 +1,7 @@
 """Groups of users that are matched: the same topics and trials, and how far apart their scores lie.
 
 difference(topics, base, other, …)   mean over topics of (other - base), over trials that both sides have
+session_difference(…)                the same, where a trial is one session through all topics
 compared(differences, nulls, …)      which lie beyond chance, after Holm's correction, and beyond the null pair
 """
 
@@ -11,11 +12,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from scoring.statistics.bootstrap import Interval, Resampler
-from scoring.statistics.exchange import exchange_p, holm, least_p
+from scoring.statistics.crossed import crossed_interval
+from scoring.statistics.exchange import exchange_p, exchange_sessions_p, holm, least_p
 
-__all__ = ["Cell", "Difference", "Trial", "compared", "difference"]
+__all__ = ["Cell", "Difference", "Trial", "compared", "difference", "session_difference"]
+
+Floats = npt.NDArray[np.float64]
 
 _SAME = 1e-12
 
@@ -31,9 +36,10 @@ NaN, or over nothing, where it gives no value. The figure of a topic is the rati
 class Difference:
     """What lies between two groups in one measure.
 
-    value: NaN without a pair. n: pairs it is taken over; topics: of how many topics. invalid: pairs left out because
-    one side or both have no valid attempt (failed or interrupted); unplayed: because one is not recorded; undefined:
-    because a value of one side is. interval: paired over topics, by itself. p: of exchanging the sides, by itself;
+    value: NaN without a pair. n: pairs it is taken over; topics: of how many topics; sessions: of how many sessions
+    that run through all topics, 0 where each conversation has its own. invalid: pairs left out because one side or
+    both have no valid attempt (failed or interrupted); unplayed: because one is not recorded; undefined: because a
+    value of one side is. interval: paired over topics, by itself. p: of exchanging the sides, by itself;
     adjusted: after Holm's correction, NaN for a null pair, which is not tested. null: the largest distance of a
     null pair in this measure, NaN without one. beyond: whether it is found to be more than chance, and further
     apart than the null pair; None where that cannot be said.
@@ -50,6 +56,12 @@ class Difference:
     adjusted: float = math.nan
     null: float = math.nan
     beyond: bool | None = None
+    sessions: int = 0
+
+    @property
+    def exchanged(self) -> int:
+        """How many units p exchanges: sessions where they run through all topics, else topics."""
+        return self.sessions or self.topics
 
 
 def difference(
@@ -67,32 +79,97 @@ def difference(
     topics: in the order of the topic set. base, other: of each valid conversation. resampler: draws topics. invalid,
     unplayed: how many pairs there are not, because one side failed or is not recorded.
     """
-    both = base.keys() & other.keys()
-    known: dict[str, list[Trial]] = {}
-    for trial in sorted(both):
-        if _defined(base[trial]) and _defined(other[trial]):
-            known.setdefault(trial[0], []).append(trial)
-    named = [topic for topic in topics if topic in known]
-    each = np.array([_ratio(other, known[topic]) - _ratio(base, known[topic]) for topic in named])
-    n = sum(map(len, known.values()))
+    found, undefined = _pairs(topics, base, other)
+    each = _ratios(found.other) - _ratios(found.base)
     return Difference(
-        value=float(each.mean()) if named else math.nan,
-        n=n,
-        topics=len(named),
+        value=float(each.mean()) if len(each) else math.nan,
+        n=int(found.pairs.sum()),
+        topics=len(found.topics),
         invalid=invalid,
         unplayed=unplayed,
-        undefined=len(both) - n,
-        interval=resampler.means(named, each[:, None, None])[0],
+        undefined=undefined,
+        interval=resampler.means(found.topics, each[:, None, None])[0],
         p=exchange_p(each, rng),
     )
 
 
+def session_difference(
+    topics: Sequence[str],
+    base: Mapping[Trial, Cell],
+    other: Mapping[Trial, Cell],
+    rng: np.random.Generator,
+    *,
+    level: float,
+    invalid: int = 0,
+    unplayed: int = 0,
+) -> Difference:
+    """`difference` where the trials of one number are one session that runs through all topics. What a session
+    answered hangs together, so p exchanges whole sessions, and the interval is clustered by session and by topic.
+    """
+    found, undefined = _pairs(topics, base, other)
+    each = _ratios(found.other) - _ratios(found.base)
+    value = float(each.mean()) if len(each) else math.nan
+    return Difference(
+        value=value,
+        n=int(found.pairs.sum()),
+        topics=len(found.topics),
+        invalid=invalid,
+        unplayed=unplayed,
+        undefined=undefined,
+        interval=crossed_interval(value, _influence(found, each), level=level),
+        p=exchange_sessions_p(found.base, found.other, rng),
+        sessions=found.pairs.shape[1],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Pairs:
+    """topics: those with a pair. pairs: (topics, trials) whether both sides have a value. base, other: (topics, trials,
+    2), the cells of the pairs, and 0 elsewhere."""
+
+    topics: Sequence[str]
+    pairs: npt.NDArray[np.bool_]
+    base: Floats
+    other: Floats
+
+
+def _pairs(topics: Sequence[str], base: Mapping[Trial, Cell], other: Mapping[Trial, Cell]) -> tuple[_Pairs, int]:
+    """The pairs with a value on both sides, and how many there are without."""
+    both = base.keys() & other.keys()
+    known = {trial for trial in both if _defined(base[trial]) and _defined(other[trial])}
+    with_pair = {topic for topic, _ in known}
+    names = [topic for topic in topics if topic in with_pair]
+    rows = {topic: row for row, topic in enumerate(names)}
+    columns = {trial: column for column, trial in enumerate(sorted({trial for _, trial in known}))}
+    shape = len(names), len(columns)
+    found = _Pairs(names, np.zeros(shape, dtype=bool), np.zeros((*shape, 2)), np.zeros((*shape, 2)))
+    for topic, trial in known:
+        place = rows[topic], columns[trial]
+        found.pairs[place] = True
+        found.base[place], found.other[place] = base[topic, trial], other[topic, trial]
+    return found, len(both) - len(known)
+
+
+def _ratios(cells: Floats) -> Floats:
+    """(topics,) ratios of the sums over trials."""
+    sums = cells.sum(axis=1)
+    return np.asarray(sums[:, 0] / sums[:, 1])
+
+
+def _influence(found: _Pairs, each: Floats) -> Floats:
+    """(topics, trials): what each pair adds to the mean of `each`, the differences of topics, to first order."""
+
+    def of(cells: Floats) -> Floats:
+        below = cells.sum(axis=1)[:, 1, None]
+        return np.asarray((cells[:, :, 0] - _ratios(cells)[:, None] * cells[:, :, 1]) / below)
+
+    shares = found.pairs / found.pairs.sum(axis=1, keepdims=True)
+    between = (each - each.mean())[:, None] * shares if len(each) else shares
+    return np.asarray((of(found.other) - of(found.base) + between) / max(1, len(each)))
+
+
 def _defined(cell: Cell) -> bool:
     return not math.isnan(cell[0]) and cell[1] > 0
-
-
-def _ratio(cells: Mapping[Trial, Cell], trials: Sequence[Trial]) -> float:
-    return math.fsum(cells[trial][0] for trial in trials) / math.fsum(cells[trial][1] for trial in trials)
 
 
 def compared(differences: Sequence[Difference], nulls: Sequence[float], *, level: float) -> list[Difference]:
@@ -101,13 +178,13 @@ def compared(differences: Sequence[Difference], nulls: Sequence[float], *, level
 
     Beyond chance: the adjusted p is at most 1 - level, and the difference is larger than the null pair's. Of groups
     that are treated alike that is said, of any of them, at most as often as 1 - level. None where there is no p, and
-    where none can be that small: too few topics for so many comparisons.
+    where none can be that small: too few topics, or sessions, for so many comparisons.
     """
     adjusted = holm([one.p for one in differences])
     family, alpha = sum(not math.isnan(one.p) for one in differences), 1 - level + _SAME
     found = []
     for one, p, null in zip(differences, adjusted, nulls, strict=True):
         told = p <= alpha and not abs(one.value) <= null + _SAME
-        possible = least_p(one.topics) * family <= alpha
+        possible = least_p(one.exchanged) * family <= alpha
         found.append(replace(one, adjusted=p, null=null, beyond=told if told or possible else None))
     return found

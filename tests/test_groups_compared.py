@@ -26,11 +26,11 @@ from harvest.parrot.rehearsal import rehearse
 from harvest.studies.group_comparison import Comparison, compare_groups, grouped_systems
 from protocols.library import load_protocol
 from recordings.run_folder import read
-from scoring.matched import Cell, Difference, Trial, compared, difference
+from scoring.matched import Cell, Difference, Trial, compared, difference, session_difference
 from scoring.measures.usefulness import labels
 from scoring.notation import parse_all
 from scoring.statistics.bootstrap import Resampler, no_interval
-from scoring.statistics.exchange import exchange_p, holm, least_p
+from scoring.statistics.exchange import exchange_p, exchange_sessions_p, holm, least_p
 from simulators.registry import build_users
 from simulators.scenario import Scenario, State
 from simulators.scripted import ScriptedUser
@@ -88,6 +88,41 @@ def test_holms_correction_is_that_of_the_paper() -> None:
     with_nan = holm([0.01, math.nan, 0.04])
     assert with_nan[::2] == pytest.approx([0.02, 0.04]), "what is undefined is no comparison"
     assert math.isnan(with_nan[1])
+
+
+@given(
+    st.lists(
+        st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(1, 2)), min_size=4, max_size=4),
+        min_size=1,
+        max_size=3,
+    )
+)
+@settings(max_examples=60)
+def test_whole_sessions_are_exchanged_as_the_definition_says(cells: list[list[tuple[int, int, int]]]) -> None:
+    """Topics of four sessions each: the base's sum, the other's, and what both are a sum over."""
+    base = np.array([[(one, below) for one, _, below in row] for row in cells], dtype=float)
+    other = np.array([[(two, below + 1) for _, two, below in row] for row in cells], dtype=float)
+
+    def value(first: np.ndarray, second: np.ndarray) -> float:
+        a, b = first.sum(axis=1), second.sum(axis=1)
+        return float((b[:, 0] / b[:, 1] - a[:, 0] / a[:, 1]).mean())
+
+    seen = abs(value(base, other)) - 1e-9
+    every = []
+    for turned in product((False, True), repeat=4):
+        swap = np.array(turned)[None, :, None]
+        every.append(abs(value(np.where(swap, other, base), np.where(swap, base, other))) >= seen)
+    assert exchange_sessions_p(base, other, np.random.default_rng(1)) == pytest.approx(sum(every) / 16)
+
+
+def test_a_single_session_has_no_p_and_sessions_that_are_equal_say_nothing() -> None:
+    rng = np.random.default_rng(1)
+    cells = np.ones((5, 3, 2))
+    assert exchange_sessions_p(cells, cells, rng) == 1.0
+    assert math.isnan(exchange_sessions_p(cells[:, :1], 0.5 * cells[:, :1], rng))
+    assert math.isnan(exchange_sessions_p(np.zeros((0, 0, 2)), np.zeros((0, 0, 2)), rng))
+    less = cells * (0.5, 1.0)
+    assert exchange_sessions_p(less, cells, rng) == 2 / 8, "three sessions, all one way or all the other"
 
 
 # One difference
@@ -156,6 +191,52 @@ def test_groups_that_are_treated_alike_differ_as_often_as_the_level_says() -> No
     assert abs(float(np.mean(np.array(single) <= 0.05)) - 0.05) <= 3 * spread
     family = [min(holm([exchange_p(one[:, group] - one[:, 0], rng) for group in (1, 2, 3)])) for one in smooth]
     assert float(np.mean(np.array(family) <= 0.05)) <= 0.05 + 3 * spread, "of any of three groups"
+
+
+def _sessions(rng: np.random.Generator, topics: int = 12, trials: int = 8) -> tuple[np.ndarray, np.ndarray]:
+    """(topics, trials) of two groups that are treated alike, in sessions that go on: one is good or bad as a whole."""
+    good = rng.normal(0.5, 1, (topics, 1, 1)) + rng.normal(0, 1.5, (1, trials, 2))
+    useful = rng.random((topics, trials, 2)) < 1 / (1 + np.exp(-good))
+    return useful[:, :, 0].astype(float), useful[:, :, 1].astype(float)
+
+
+def _cells(values: np.ndarray) -> dict[Trial, Cell]:
+    return {(f"t{topic}", trial): (float(value), 1.0) for (topic, trial), value in np.ndenumerate(values)}
+
+
+_NAMES = [f"t{topic}" for topic in range(12)]
+
+
+@pytest.mark.parametrize("audits", [400, pytest.param(10_000, marks=pytest.mark.soak)])
+def test_sessions_that_go_on_differ_as_often_as_the_level_says(audits: int) -> None:
+    """Audits of 12 topics in 8 sessions of each group. To exchange topics would find every third of them unfair."""
+    rng = np.random.default_rng(11)
+    worlds = [_sessions(rng) for _ in range(audits)]
+    cells = [[np.stack([side, np.ones_like(side)], axis=2) for side in sides] for sides in worlds]
+    by_session = float(np.mean([exchange_sessions_p(base, other, rng) <= 0.05 for base, other in cells]))
+    spread = math.sqrt(0.05 * 0.95 / audits)
+    print(f"false alarms: {by_session:.4f} ± {spread:.4f} (exchanging sessions)")
+    assert 0.02 < by_session <= 0.05 + 3 * spread, "values are coarse, so at most"
+    by_topic = [exchange_p((other - base).mean(axis=1), rng) <= 0.05 for base, other in worlds[:400]]
+    print(f"              {np.mean(by_topic):.4f} (exchanging topics)")
+    assert float(np.mean(by_topic)) > 0.2, "what the exchange of topics takes for independent is not"
+
+
+def test_a_difference_between_sessions_is_found_and_its_value_is_that_of_topics() -> None:
+    rng = np.random.default_rng(3)
+    base, other = map(_cells, _sessions(rng))
+    worse: dict[Trial, Cell] = {trial: (cell[0] * (rng.random() < 0.2), 1.0) for trial, cell in other.items()}
+    del worse["t3", 5]
+    found = session_difference(_NAMES, base, worse, rng, level=0.95, invalid=1)
+    plain = difference(_NAMES, base, worse, resampler(), rng, invalid=1)
+    assert (found.value, found.n, found.invalid) == (plain.value, 95, 1)
+    assert (found.topics, found.sessions, found.exchanged) == (12, 8, 8)
+    assert found.p == 2 / 2**8
+    assert found.interval.low < found.value < found.interval.high < 0
+    assert compared([found], [math.nan], level=0.95)[0].beyond is True
+    first = {trial: cell for trial, cell in base.items() if trial[1] < 5}
+    few = session_difference(_NAMES, first, worse, rng, level=0.95)
+    assert compared([few], [math.nan], level=0.95)[0].beyond is None, "five sessions can never say so"
 
 
 ONE_TURN = """
@@ -428,8 +509,29 @@ def test_without_a_null_pair_or_with_few_topics_the_page_says_so(
     assert _command(str(tmp_path / "run")) == 0
     told = " ".join(capsys.readouterr().out.split())
     assert "no null pair was played, so p alone speaks of chance" in told
-    assert "3 topics can give no p below 0.25" in told
-    assert "sessions go on from topic to topic" in told
+    assert "p exchanges whole sessions (here 2), not topics" in told
+    assert "2 sessions can give no p below 0.5, which is too much for 4 comparisons: play more trials" in told
+    assert "were the sides of whole sessions exchanged" in told
+    played(tmp_path / "fresh", audit(tmp_path, groups=["older", "younger", "unsaid"]), Scripted(lambda *_: ANSWER))
+    assert _command(str(tmp_path / "fresh")) == 0
+    assert "3 topics can give no p below 0.25" in " ".join(capsys.readouterr().out.split())
+
+
+def test_one_bad_session_is_not_a_group_that_is_treated_badly(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def behave(opening: Opening, n: int, text: str) -> str:
+        return "" if (opening.system, opening.trial) == ("A [younger]", 2) else ANSWER
+
+    topics = {"only": [topic.id for topic in TOPICS.topics[:10]], "groups": ["older", "older-again", "younger"]}
+    wanted = audit(tmp_path, system={"session": "continued"}, **topics)
+    played(tmp_path / "run", wanted, Scripted(behave))
+    assert _command(str(tmp_path / "run"), "-m", "%useful", "--json") == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    (young,) = (row for row in rows if (row["group"], row["base"], row["turn"]) == ("younger", "older", 1))
+    assert (young["value"], young["topics"], young["sessions"], young["exchanged"]) == (-0.5, 10, 2, "sessions")
+    assert (young["p"], young["beyond"], young["low"]) == (1.0, None, None)
+    assert young["note"] == "2 sessions: too few to compare"
 
 
 def test_several_runs_are_compared_each_by_itself_and_told_apart(

@@ -60,7 +60,7 @@ def command(
         for part in group_tables(one):
             people.print(part)
         people.print()
-    for line in legend(found[0]):
+    for line in legend(found):
         people.print(line)
     for note in notes:
         people.print(f"note: {note}", markup=False)

@@ -18,7 +18,7 @@ from protocols.library import decode_protocol
 from recordings.conversation import Conversation, TrialKey
 from recordings.run_folder import Run
 from scoring.catalogue import SHARES, understood
-from scoring.matched import Cell, Difference, Trial, compared, difference
+from scoring.matched import Cell, Difference, Trial, compared, difference, session_difference
 from scoring.measures.usefulness import labels, useful_cells
 from scoring.notation import Term, parse
 from scoring.scores import SHIPPED
@@ -195,6 +195,10 @@ def _compared(
         rng = generator(seed, "groups", "exchange", system.name, *map(str, key), one, other)
         lost, missing = _without_a_pair(material, names[one], names[other])
         sides = [values[group].get(key, {}) for group in (one, other)]
+        if system.continued:
+            return session_difference(
+                topics, sides[0], sides[1], rng, level=settings.level, invalid=lost, unplayed=missing
+            )
         return difference(topics, sides[0], sides[1], resampler, rng, invalid=lost, unplayed=missing)
 
     pairs = [(two, one) if two == base else (one, two) for one, two in system.nulls]

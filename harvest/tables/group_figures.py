@@ -16,6 +16,7 @@ from harvest.terminal import shown
 from scoring.matched import Difference
 from scoring.statistics.exchange import least_p
 from scoring.table import is_percentage
+from topics.counting import counted
 
 __all__ = ["FORMAT", "group_rows", "group_tables", "legend"]
 
@@ -23,14 +24,18 @@ FORMAT = "harvest-groups/1"
 
 _DIGITS = 12
 _MORE_WORDS = 0.5
+_SAME = 1e-12
 _LEGEND = (
     "figure, n: of each group by itself, as `harvest score` gives them",
     "difference: to the base group, over matched pairs alone (same topic and trial, both sides valid); of percentages, "
     "in points",
-    "[low, high]: {level:g}% bootstrap over topics, each interval by itself",
-    "p: how often as far apart, were the sides of topics exchanged; corrected for the number of comparisons (Holm)",
-    "beyond: p at most {alpha:g}, and further apart than the null pair, whose users say the same; ?: too few topics",
+    "[low, high]: {level:g}% {interval}, each interval by itself",
+    "p: how often as far apart, were the sides of {units} exchanged; corrected for the number of comparisons (Holm)",
+    "beyond: p at most {alpha:g}, and further apart than the null pair, whose users say the same; ?: too few {units}",
 )
+# By whether sessions go on from topic to topic.
+_INTERVALS = {False: "bootstrap over topics", True: "t, clustered by session and by topic"}
+_UNITS = {False: "topics", True: "whole sessions"}
 
 
 def group_tables(found: Comparison) -> Iterator[RenderableType]:
@@ -51,11 +56,14 @@ def group_tables(found: Comparison) -> Iterator[RenderableType]:
         yield Text(warning, style="yellow")
 
 
-def legend(found: Comparison) -> Iterator[Text]:
+def legend(found: Sequence[Comparison]) -> Iterator[Text]:
     """What the columns mean."""
-    level = found.settings.level
+    level = found[0].settings.level
+    kinds = sorted({one.system.continued for one in found})
+    words = {"interval": [_INTERVALS[kind] for kind in kinds], "units": [_UNITS[kind] for kind in kinds]}
+    said = {name: " or ".join(each) for name, each in words.items()}
     for line in _LEGEND:
-        yield Text(line.format(level=100 * level, alpha=round(1 - level, 6)), style="dim")
+        yield Text(line.format(level=100 * level, alpha=round(1 - level, 6), **said), style="dim")
 
 
 def _named(key: Key) -> str:
@@ -118,12 +126,7 @@ def _warnings(found: Comparison) -> Iterator[str]:
                 f"{_p(null.p)}, not corrected), though its users say the same. That comes about once in "
                 f"{round(1 / alpha)} measures; else the system changed meanwhile, and differences may too"
             )
-    most = max((one.topics for one in found.differences.values()), default=0)
-    if most >= 2 and least_p(most) * found.family > alpha:
-        yield (
-            f"{most} topics can give no p below {least_p(most):.2g}, which is too much for {found.family} comparisons: "
-            "play more topics, or ask for fewer measures (-m)"
-        )
+    yield from _too_few(found)
     positional = [name for name in ("R", "GFR") if any(key[0].split("(")[0] == name for key in found.measures)]
     longer = {
         group: words - found.words[found.base]
@@ -140,8 +143,25 @@ def _warnings(found: Comparison) -> Iterator[str]:
     for what, count in _left_out(found):
         if count:
             yield f"pairs that are in no difference, at most: {count}, because {what}"
-    if found.system.continued:
-        yield "sessions go on from topic to topic: topics hang together, so intervals and p may claim too much"
+
+
+def _too_few(found: Comparison) -> Iterator[str]:
+    """What is compared by sessions, and that so few topics or sessions can never show a difference."""
+    together, family = found.system.continued, found.family
+    most = max((one.exchanged for one in found.differences.values()), default=0)
+    what, more = ("sessions", "trials") if together else ("topics", "topics")
+    if together:
+        yield (
+            "sessions go on from topic to topic, so what a session answered hangs together: p exchanges whole sessions "
+            f"(here {most}), not topics"
+        )
+    if together and most < 2:
+        yield f"{'one session' if most else 'no session'} of each group can give no p: play more trials"
+    elif most >= 2 and least_p(most) * family > 1 - found.settings.level + _SAME:
+        yield (
+            f"{most} {what} can give no p below {least_p(most):.2g}, which is too much for "
+            f"{counted(family, 'comparison')}: play more {more}, or ask for fewer measures (-m)"
+        )
 
 
 def _left_out(found: Comparison) -> Iterator[tuple[str, int]]:
@@ -176,6 +196,8 @@ _REST: dict[str, object] = {
     "level": None,
     "interval": None,
     "resampled": None,
+    "exchanged": None,
+    "sessions": None,
     "invalid": 0,
     "unplayed": None,
     "undefined": None,
@@ -207,6 +229,8 @@ def _difference(found: Comparison, one: Difference) -> dict[str, object]:
         "level": found.settings.level if interval.method else None,
         "interval": interval.method or None,
         "resampled": interval.resampled or None,
+        "exchanged": "sessions" if found.system.continued else "topics",
+        "sessions": one.sessions if found.system.continued else None,
         "invalid": one.invalid,
         "unplayed": one.unplayed,
         "undefined": one.undefined,
