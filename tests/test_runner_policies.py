@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -44,9 +44,13 @@ class Scripted:
     said: list[str] = field(default_factory=list)
     open_sessions: int = 0
     closed: bool = False
+    at_door: Callable[[int], None] = lambda number: None
+    """Given the number of the opening; raises where it is to fail."""
 
     async def open(self, opening: Opening) -> Scripted.Session:
         self.openings.append(opening)
+        await asyncio.sleep(0)
+        self.at_door(len(self.openings))
         self.open_sessions += 1
         return Scripted.Session(self, opening)
 
@@ -83,6 +87,20 @@ class Quiet:
         self.left.append((system, reason, unplayed))
 
 
+@dataclass
+class Stepped:
+    """A clock that only sleeping moves on."""
+
+    now: float = 0.0
+
+    def clock(self) -> float:
+        return self.now
+
+    async def sleep(self, seconds: float) -> None:
+        self.now += seconds
+        await asyncio.sleep(0)
+
+
 PROTOCOL = load_protocol("fairweb-two-round")
 ALL = load_topics("fairweb-45")
 TOPICS = TopicSet("three", ALL.topics[:3], ALL.attributes)
@@ -95,6 +113,7 @@ def play(
     session: str = "fresh",
     trials: int = 1,
     topics: TopicSet = TOPICS,
+    stepped: Stepped | None = None,
     **limits: float,
 ) -> tuple[Run, Quiet]:
     bounds = Limits(**{"retry_wait": 0.0, "turn_timeout": 5.0, **limits})  # type: ignore[arg-type]
@@ -116,7 +135,10 @@ def play(
     async def run() -> None:
         async with RunWriter.open(folder, header) as writer:
             player = Player(writer, ScriptedUser(PROTOCOL), seed=1)
-            await Runner(player, (system,), {"S": driver}, watcher).play(Plan({"S": sittings}, 0, 0, 0, 0))
+            runner = Runner(player, (system,), {"S": driver}, watcher)
+            if stepped is not None:
+                runner = replace(runner, sleep=stepped.sleep, clock=stepped.clock)
+            await runner.play(Plan({"S": sittings}, 0, 0, 0, 0))
 
     asyncio.run(run())
     return read(folder), watcher
@@ -318,6 +340,53 @@ async def test_a_gate_lets_nobody_out_too_early_however_late_it_wakes() -> None:
     await asyncio.gather(*(passer() for _ in range(3)))
     assert len(passed) == 30
     assert min(later - earlier for earlier, later in pairwise(passed)) >= 0.5
+
+
+@pytest.mark.parametrize(
+    ("retries", "waits"), [(2, [8, 16, 32, 32, 32]), (0, [8, 8, 8, 8, 8]), (20, [8, 16, 32, 64, 120])]
+)
+def test_a_system_that_cannot_be_opened_is_tried_again_later_and_later(
+    tmp_path: Path, retries: int, waits: list[float]
+) -> None:
+    stepped, tried = Stepped(), list[float]()
+
+    def at_door(number: int) -> None:
+        tried.append(stepped.now)
+        if number <= 5:
+            raise NotSent("page-unreachable", "nobody there")
+
+    driver = Scripted(lambda opening, n, text: USEFUL, at_door=at_door)
+    run, _ = play(tmp_path / "run", driver, stepped=stepped, retry_wait=8.0, retries=retries, attempts=3)
+    assert [later - earlier for earlier, later in pairwise(tried)] == [*waits, 0, 0][: len(tried) - 1]
+    assert len(run.finished) == 3
+
+
+def test_sessions_that_fail_to_open_at_the_same_time_are_one_failure_and_then_one_at_a_time_is_tried(
+    tmp_path: Path,
+) -> None:
+    stepped, tried = Stepped(), list[float]()
+
+    def at_door(number: int) -> None:
+        tried.append(stepped.now)
+        if number <= 4:
+            raise Unanswered("page-crashed", "it crashed")
+
+    driver = Scripted(lambda opening, n, text: USEFUL, at_door=at_door)
+    run, _ = play(tmp_path / "run", driver, stepped=stepped, retry_wait=8.0, attempts=4, concurrency=3)
+    assert tried[:5] == [0, 0, 0, 8, 24]
+    assert set(tried[4:]) == {24}
+    assert len(run.finished) == 3
+
+
+def test_a_system_that_refuses_to_be_opened_keeps_no_other_session_waiting(tmp_path: Path) -> None:
+    def at_door(number: int) -> None:
+        raise Denied("login", "log in first")
+
+    stepped = Stepped()
+    driver = Scripted(lambda opening, n, text: USEFUL, at_door=at_door)
+    _, watcher = play(tmp_path / "run", driver, stepped=stepped, retry_wait=8.0, concurrency=2)
+    assert stepped.now == 0
+    assert [reason for _, reason, _ in watcher.left] == ["it refuses every request (login: log in first)"]
 
 
 def test_what_a_driver_did_not_foresee_is_an_invalid_attempt_and_the_run_goes_on(tmp_path: Path) -> None:

@@ -16,15 +16,12 @@ from dataclasses import replace
 import stamina
 
 from harvest.drivers.driver import Denied, DriverError, Exhibit, NotSent, Reply, Session, Unanswered
-from harvest.drivers.limits import Gate, Limits
+from harvest.drivers.limits import LONGEST_WAIT, Gate, Limits
 
 __all__ = ["deliver", "unforeseen"]
 
 # Every failed sending is in the recording; stamina's own warnings would write over the progress display.
 logging.getLogger("stamina").addHandler(logging.NullHandler())
-
-LONGEST_WAIT = 120.0
-"""Seconds: a Retry-After beyond this is not waited for; the attempt is invalid and can be resumed later."""
 
 
 async def deliver(session: Session, text: str, *, stateful: bool, limits: Limits, gate: Gate) -> Reply:

@@ -14,7 +14,7 @@ from harvest.audits.audit import System
 from harvest.audits.groups import traits_of
 from harvest.drivers.delivery import deliver, unforeseen
 from harvest.drivers.driver import Denied, Driver, DriverError, Exhibit, Opening, Reply, Session, Unanswered
-from harvest.drivers.limits import Gate
+from harvest.drivers.limits import Gate, Openings
 from harvest.playing.plan import Work
 from harvest.wording.endpoints import wording_exhibits
 from protocols.answer import Exchange
@@ -36,11 +36,11 @@ __all__ = ["Lease", "Played", "Player"]
 class Lease:
     """A session that is opened when it is first needed, so that failing to open is the first attempt's failure.
 
-    name: what the recording calls it. place: how many conversations it has held so far.
+    openings: of its system. name: what the recording calls it. place: how many conversations it has held so far.
     """
 
-    def __init__(self, driver: Driver, opening: Opening, name: str, place: int) -> None:
-        self._driver, self._opening = driver, opening
+    def __init__(self, driver: Driver, opening: Opening, openings: Openings, name: str, place: int) -> None:
+        self._driver, self._opening, self._openings = driver, opening, openings
         self._session: Session | None = None
         self.name, self.place = name, place
 
@@ -50,8 +50,9 @@ class Lease:
 
     async def session(self) -> Session:
         if self._session is None:
-            with unforeseen():
-                self._session = await self._driver.open(self._opening)
+            async with self._openings.passed():
+                with unforeseen():
+                    self._session = await self._driver.open(self._opening)
         return self._session
 
     async def close(self) -> None:

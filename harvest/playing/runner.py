@@ -10,8 +10,9 @@ sessions at a time, and the count after which it is left alone.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -19,7 +20,7 @@ from typing import Protocol as Seam
 
 from harvest.audits.audit import System
 from harvest.drivers.driver import Driver, Opening
-from harvest.drivers.limits import Gate
+from harvest.drivers.limits import Gate, Openings, Sleep
 from harvest.playing.attempt import Lease, Played, Player
 from harvest.playing.plan import Plan, Sitting, Work, queued
 from protocols.answer import Exchange
@@ -55,6 +56,7 @@ class _Desk:
     system: System
     driver: Driver
     gate: Gate
+    openings: Openings
     queue: deque[Sitting]
     tries: dict[TrialKey, int] = field(default_factory=dict)  # in this command; earlier ones do not count
     invalid_in_a_row: int = 0
@@ -71,6 +73,8 @@ class Runner:
     systems: tuple[System, ...]
     drivers: Mapping[str, Driver]
     watcher: Watcher
+    sleep: Sleep = asyncio.sleep
+    clock: Callable[[], float] = time.monotonic
 
     async def play(self, plan: Plan) -> None:
         """Play every sitting of the plan. Raises StoreError if a turn cannot be made safe."""
@@ -80,7 +84,9 @@ class Runner:
                 driver, limits = self.drivers[asked], systems[0].limits
                 stack.push_async_callback(_closed, driver)
                 queue = deque(queued(plan, systems, self.player.seed))
-                desk = _Desk(systems[0], driver, Gate(limits.spacing), queue)
+                gate = Gate(limits.spacing, sleep=self.sleep, clock=self.clock)
+                openings = Openings(limits.retry_wait, limits.retries, sleep=self.sleep, clock=self.clock)
+                desk = _Desk(systems[0], driver, gate, openings, queue)
                 for _ in range(min(limits.concurrency, len(desk.queue))):
                     group.create_task(self._work_through(desk))
 
@@ -127,7 +133,7 @@ class Runner:
             history=tuple(history),
         )
         name = f"{key.system}/{key.trial}/{key.topic}/{first.attempt}"
-        return Lease(desk.driver, opening, name, place), history
+        return Lease(desk.driver, opening, desk.openings, name, place), history
 
     def _judged(self, desk: _Desk, work: Work, played: Played) -> bool:
         """Count the attempt, and say whether the trial is to be tried again in this command."""
