@@ -104,8 +104,7 @@ def _chatted(audit: Audit, system: System, topic: Topic, folder: Path, trial: in
     except* HarvestError as group:
         raise first_of(group) from None
     except* KeyboardInterrupt:
-        _tell(f"\nbroken off; every turn that was answered is in {_named(folder)}")
-        sys.exit(130)
+        raise KeyboardInterrupt(f"\nbroken off; every turn that was answered is in {_named(folder)}") from None
     outcome = watcher.outcome
     if outcome is not None:
         if outcome.kind == "system-ended":  # nobody was asked for a turn after it, so it is not yet shown

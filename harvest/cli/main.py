@@ -1,15 +1,19 @@
 """The `harvest` command: its list of commands, and how errors become messages and exit codes.
 
-Exit codes: 0 done; 1 a threshold of the audit was missed; 2 the command or a file is wrong; 3 too many invalid
-trials; 130 interrupted. Figures and JSON go to standard output; everything for people goes to standard error.
+Exit codes: 0 done; 1 a threshold of the audit was missed, or a path changed; 2 the command or a file is wrong; 3 too
+many invalid trials; 70 a fault of Harvest itself; 130 interrupted. Figures and JSON go to standard output; everything
+for people goes to standard error.
 """
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import io
 import signal
 import sys
+import traceback
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
 
@@ -18,6 +22,9 @@ import click
 from topics.errors import HarvestError
 
 __all__ = ["COMMANDS", "main"]
+
+_FAULT = 70  # EX_SOFTWARE of sysexits.h: Python's own 1 would say that a threshold was missed
+_INTERRUPTED = 130
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,16 +108,28 @@ def main(arguments: list[str] | None = None) -> None:
     try:
         code = _harvest.main(args=arguments, prog_name="harvest", standalone_mode=False)
     except click.ClickException as fault:
-        fault.show(sys.stderr)
+        _tell(fault.show)
         code = 2
-    except (click.Abort, KeyboardInterrupt):
-        click.echo("interrupted", err=True)
-        code = 130
+    except (click.Abort, KeyboardInterrupt) as stop:
+        _tell(str(stop) or "interrupted")
+        code = _INTERRUPTED
     except HarvestError as fault:
-        click.echo(f"error: {fault}", err=True)
+        _tell(f"error: {fault}")
         code = 2
     except OSError as fault:
         name = f"{fault.filename}: " if fault.filename else ""
-        click.echo(f"error: {name}{fault.strerror or fault}", err=True)
+        _tell(f"error: {name}{fault.strerror or fault}")
         code = 2
+    except BaseException:  # also SystemExit: no command ends that way, but code that a command calls may try to
+        _tell(f"{traceback.format_exc()}error: a fault of Harvest itself, with its traceback above; please report it")
+        code = _FAULT
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _tell(message: str | Callable[..., None]) -> None:
+    """Say it on standard error, if that is still there: the exit code must come through without it."""
+    with contextlib.suppress(OSError, ValueError):
+        if isinstance(message, str):
+            click.echo(message, err=True)
+        else:
+            message(sys.stderr)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
-import sys
 from pathlib import Path
 
 import click
@@ -158,8 +157,8 @@ def _play(audit: Audit, folder: Path, worker: str, console: Console) -> tuple[Pa
     except* HarvestError as group:
         raise first_of(group) from None
     except* KeyboardInterrupt:
-        console.print("interrupted; every finished turn is on disk, and the same command goes on")
-        sys.exit(130)
+        said = "interrupted; every finished turn is on disk, and the same command goes on"
+        raise KeyboardInterrupt(said) from None
 
 
 def _keep_gold(audit: Audit, folder: Path) -> None:

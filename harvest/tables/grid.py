@@ -44,7 +44,8 @@ Column = tuple[str, int]
 
 
 def grids(material: Material, rows: Sequence[ScoreRow], *, width: int) -> list[RenderableType]:
-    """Tables for every topic type, cut into blocks of trials that fit `width` characters.
+    """Tables for every topic type, cut into blocks of trials that fit `width` characters; none where no trial was
+    played.
 
     rows: the scores that stand under the columns.
     """
@@ -54,6 +55,8 @@ def grids(material: Material, rows: Sequence[ScoreRow], *, width: int) -> list[R
     turns = _asked(cells, turns)
     place = {system: i for i, system in enumerate(material.systems)}
     columns = sorted({(key.system, key.trial) for key in cells}, key=lambda column: (place[column[0]], column[1]))
+    if not columns:
+        return []
     name_width = min(_LONGEST_ID, max([12, *(len(topic.id) for topic in topics)]))
     several = {system for system, trial in columns if trial > 1}
     fitting = max(1, (width - name_width - 3) // _CELL)

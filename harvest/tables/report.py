@@ -28,12 +28,12 @@ def print_scored(
     every: bool = False,
     asked: Sequence[str] = (),
 ) -> None:
-    """Print grid, figures (every: also the variants), notes, damage and paths; where no attempt was valid, one
+    """Print grid, figures (every: also the variants), notes, damage and paths; where there is nothing to score, one
     sentence in place of grid, figures and notes, which would be empty. asked: the names of the figures that were asked
     for, if any: they alone are printed, every one, in that order.
     """
-    if material.conversations and not material.finished:
-        console.print(f"[red]{escape(_nothing_valid(material))}[/]")
+    if not material.finished:
+        console.print(f"[red]{escape(_nothing_to_score(material))}[/]")
     else:
         if not asked:
             for grid in grids(material, table.rows, width=console.width):
@@ -52,7 +52,9 @@ def print_scored(
         console.print(f"wrote {escape(str(path))}", soft_wrap=True)
 
 
-def _nothing_valid(material: Material) -> str:
+def _nothing_to_score(material: Material) -> str:
+    if not material.conversations:
+        return "No trial was played yet, so there is nothing to score."
     reasons = Counter("interrupted" if one.outcome is None else one.outcome.reason for one in material.conversations)
     counted = ", ".join(f"{shown(reason, line=True)} x {count}" for reason, count in reasons.most_common())
     tried = len(material.invalid)

@@ -1,0 +1,62 @@
+"""What commands exit with: 1 says that a threshold was missed or a path has changed, and never anything else."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from harvest.cli import main
+from harvest.cli.main import COMMANDS
+
+FAULTS: tuple[BaseException, ...] = (
+    ZeroDivisionError("of our own"),
+    RecursionError(),
+    ExceptionGroup("from the sessions of a run", [KeyError("of our own")]),
+    SystemExit(1),
+    SystemExit("a text, which Python would turn into 1"),
+)
+
+
+def _fail(name: str, fault: BaseException, monkeypatch: pytest.MonkeyPatch) -> int:
+    """The exit code of the command `name` where it raises `fault`."""
+    command: click.Command = importlib.import_module(COMMANDS[name].module).command
+
+    def fail(*_: object, **__: object) -> None:
+        raise fault
+
+    one = next(iter(command.commands.values())) if isinstance(command, click.Group) else command
+    monkeypatch.setattr(one, "params", [])
+    monkeypatch.setattr(one, "callback", fail)
+    with pytest.raises(SystemExit) as ended:
+        main([name] if one is command else [name, str(one.name)])
+    assert isinstance(ended.value.code, int)
+    return ended.value.code
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_fault_of_our_own_exits_with_70_in_every_command(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert _fail(name, ZeroDivisionError("of our own"), monkeypatch) == 70
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: type(fault).__name__)
+def test_a_fault_of_any_kind_exits_with_70_and_its_traceback(
+    fault: BaseException, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _fail("score", fault, monkeypatch) == 70
+    told = capsys.readouterr().err
+    assert "Traceback" in told
+    assert type(fault).__name__ in told
+    assert "a fault of Harvest itself" in told
+
+
+def test_the_exit_code_comes_through_where_nothing_can_be_printed_any_more() -> None:
+    failing = "import harvest.cli.doctor as d; d.command.callback = lambda: 1 / 0"
+    program = f"{failing}; from harvest.cli import main; main(['doctor'])"
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([sys.executable, "-c", program], stderr=full, stdout=full, timeout=60)
+    assert done.returncode == 70
