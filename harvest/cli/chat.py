@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 
 from harvest.audits.audit import Audit, System, load_audit
+from harvest.cli.interruption import Interrupted
 from harvest.cli.run import first_of
 from harvest.playing.attempt import Player
 from harvest.playing.plan import Plan, Sitting, Work
@@ -104,7 +105,7 @@ def _chatted(audit: Audit, system: System, topic: Topic, folder: Path, trial: in
     except* HarvestError as group:
         raise first_of(group) from None
     except* KeyboardInterrupt:
-        raise KeyboardInterrupt(f"\nbroken off; every turn that was answered is in {_named(folder)}") from None
+        raise Interrupted(f"\nbroken off; every turn that was answered is in {_named(folder)}") from None
     outcome = watcher.outcome
     if outcome is not None:
         if outcome.kind == "system-ended":  # nobody was asked for a turn after it, so it is not yet shown

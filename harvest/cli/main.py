@@ -19,6 +19,7 @@ from importlib.metadata import version
 
 import click
 
+from harvest.cli.interruption import Interrupted
 from topics.errors import HarvestError
 
 __all__ = ["COMMANDS", "main"]
@@ -110,8 +111,11 @@ def main(arguments: list[str] | None = None) -> None:
     except click.ClickException as fault:
         _tell(fault.show)
         code = 2
-    except (click.Abort, KeyboardInterrupt) as stop:
-        _tell(str(stop) or "interrupted")
+    except (click.Abort, KeyboardInterrupt):
+        _tell("interrupted")
+        code = _INTERRUPTED
+    except Interrupted as stop:
+        _tell(str(stop))
         code = _INTERRUPTED
     except HarvestError as fault:
         _tell(f"error: {fault}")

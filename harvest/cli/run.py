@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from harvest.audits.audit import Audit, load_audit, placed
+from harvest.cli.interruption import Interrupted
 from harvest.playing.attempt import Player
 from harvest.playing.plan import make_plan
 from harvest.playing.progress import Display
@@ -158,7 +159,7 @@ def _play(audit: Audit, folder: Path, worker: str, console: Console) -> tuple[Pa
         raise first_of(group) from None
     except* KeyboardInterrupt:
         said = "interrupted; every finished turn is on disk, and the same command goes on"
-        raise KeyboardInterrupt(said) from None
+        raise Interrupted(said) from None
 
 
 def _keep_gold(audit: Audit, folder: Path) -> None:
