@@ -125,6 +125,64 @@ async def test_what_was_there_before_the_turn_is_no_sign_even_if_it_is_made_anew
     assert sign not in seen(await frame.sample())
 
 
+SPINNER = '<div class="spinner turning" style="width:20px;height:20px;margin-left:100px"></div>'
+CUT_AWAY = {
+    "no width": '<div style="width:0;overflow:hidden">{}</div>',
+    "no height": '<section style="max-height:0;overflow:clip"><div>{}</div></section>',
+    "a row of a grid": '<div style="display:grid;grid-template-rows:0fr">'
+    '<div style="overflow:hidden;min-height:0">{}</div></div>',
+    "a strip of icons": '<div style="width:48px;overflow:hidden"><div style="width:300px">{}</div></div>',
+    "a list in it": '<div style="width:0;overflow:hidden"><div style="height:50px;overflow:auto">{}</div></div>',
+    "a drawer beside the window": '<div style="position:fixed;width:300px;left:0;transform:translateX(-100%)">{}</div>',
+}
+NOT_CUT_AWAY = {
+    "only scrolled away": '<div style="height:50px;overflow:auto"><p style="height:400px"></p>{}</div>',
+    "scrolled away in a page that does not scroll": "<style>html,body{{height:100%;overflow:hidden}}</style>"
+    '<div style="height:50px;overflow:auto"><p style="height:2000px"></p>{}</div>',
+    "fixed to the window": '<div style="width:0;overflow:hidden"><div style="position:fixed;top:9px">{}</div></div>',
+    "hung on something further out": '<div style="position:relative"><div style="height:0;overflow:hidden">'
+    '<div style="position:absolute;top:9px">{}</div></div></div>',
+    "moved out of its frame and back": "<style>@keyframes glide {{ from {{ translate: -300px }} }}</style>"
+    '<div style="width:200px;overflow:hidden"><div class="shimmer" style="animation:glide 9s infinite">_</div></div>',
+    "around it is inline": '<span style="overflow:hidden">{}</span>',
+}
+
+
+@pytest.mark.parametrize("name", [*CUT_AWAY, *NOT_CUT_AWAY])
+async def test_a_sign_that_what_stands_around_it_cuts_away_is_none(plain: Window, name: str) -> None:
+    await run(plain.frames()[0], ADD, "")
+    frame = await sent(plain)
+    await run(frame, ADD, {**CUT_AWAY, **NOT_CUT_AWAY}[name].format(SPINNER))
+    assert now(await frame.sample()) == (set() if name in CUT_AWAY else {"animation", "hint"})
+
+
+PANES = """<style>@keyframes turn { to { rotate: 1turn } } .turning { animation: turn 1s infinite }</style>
+<nav id=nav></nav><div id=app><aside id=side></aside><div id=pane><header id=head></header><main id=log></main>
+<div id=status></div><form><textarea id=box></textarea><button id=send>Send</button></form></div></div>
+<div id=far></div>"""
+
+
+@pytest.mark.parametrize(
+    ("place", "counts"),
+    [("log", True), ("status", True), ("head", True), ("side", False), ("nav", False), ("far", False)],
+)
+async def test_once_the_turn_is_found_loose_signs_count_beside_it_only(
+    browser: Browser, place: str, counts: bool
+) -> None:
+    async with showing(browser, PANES) as window:
+        frame = await sent(window)
+        add = "html => document.getElementById('{}').insertAdjacentHTML('beforeend', html)"
+        await run(frame, add.format("log"), "<p>Half</p>")
+        await run(frame, add.format(place), SPINNER)
+        assert now(await frame.sample()) == {"animation", "hint"}, "as long as the turn is not found"
+        await frame.watch([named(await frame.look(), "log").id])
+        loose = await frame.sample()
+        assert now(loose) == ({"animation", "hint"} if counts else set())
+        assert seen(loose) == now(loose), "what was never about the turn has not ended either"
+        await run(frame, add.format(place), "<button>Stop</button>")
+        assert "stop" in now(await frame.sample())
+
+
 async def test_a_busy_moment_of_thirty_milliseconds_is_seen_though_nobody_asked_then(browser: Browser) -> None:
     script = """() => { const status = document.getElementById("status"), send = document.getElementById("send");
       setTimeout(() => { status.innerHTML = "<button>Stop</button><p class=typing>…</p>"; send.disabled = true; }, 5);

@@ -22,11 +22,16 @@ const attribute = bound(Element.prototype.getAttribute);
 const attributeNames = bound(Element.prototype.getAttributeNames);
 const matches = bound(Element.prototype.matches);
 const rectOf = bound(Element.prototype.getBoundingClientRect);
+const scrolledDown = getter(Element.prototype, "scrollTop");
+const scrolledAcross = getter(Element.prototype, "scrollLeft");
 const openRoot = getter(Element.prototype, "shadowRoot");
 const checkVisibility = bound(Element.prototype.checkVisibility);
 const animationsOn = bound(Element.prototype.getAnimations);
 const attachShadow = Element.prototype.attachShadow;
 const editable = getter(HTMLElement.prototype, "isContentEditable");
+const [offsetParentOf, offsetLeft, offsetTop, offsetWidth, offsetHeight] = ["Parent", "Left", "Top", "Width", "Height"].map(
+  (name) => getter(HTMLElement.prototype, "offset" + name),
+);
 const assignedTo = bound(HTMLSlotElement.prototype.assignedNodes);
 
 const findInElement = bound(Element.prototype.querySelectorAll);

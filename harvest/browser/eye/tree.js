@@ -98,6 +98,59 @@ function seen(element) {
   return box.width > 0 && box.height > 0;
 }
 
+/** Whether what stands around it cuts it away, as a side bar does that is folded up. What is only scrolled away counts
+ * as seen. */
+function cutAway(element) {
+  let box = edges(rectOf(element));
+  if (animationsOn(element).length > 0 && element instanceof HTMLElement) box = unmoved(element) || box;
+  let position = styleOf(element).position;
+  for (let at = above(element); at !== null; at = above(at)) {
+    const style = styleOf(at);
+    const holds = style.transform !== "none" || style.filter !== "none";
+    if (position === "fixed" && !holds) continue;
+    if (position === "absolute" && !holds && style.position === "static") continue;
+    position = style.position;
+    const around = edges(rectOf(at));
+    if (position === "fixed" && !meet(around, [0, 0, innerWidth, innerHeight])) return true;
+    // What these two cut away is the window's to scroll.
+    if (at === document.documentElement || at === document.body) continue;
+    if (style.display === "inline" || style.display === "contents") continue;
+    if (style.overflowX === "visible" && style.overflowY === "visible") continue;
+    if (around[2] - around[0] <= 1 || around[3] - around[1] <= 1) return true;
+    if (scrolls(style.overflowX) || scrolls(style.overflowY)) box = around;
+    else if (scrolledDown(at) !== 0 || scrolledAcross(at) !== 0) box = around;
+    else if (!meet(box, around)) return true;
+  }
+  return false;
+}
+
+/** Where it would be if nothing moved it: what glimmers leaves its frame again and again. */
+function unmoved(element) {
+  const parent = above(element);
+  if (!(parent instanceof HTMLElement) || parentOf(element) !== parent) return null;
+  const around = rectOf(parent);
+  const own = offsetParentOf(element) === parent;
+  const left = around.left + offsetLeft(element) - (own ? 0 : offsetLeft(parent));
+  const top = around.top + offsetTop(element) - (own ? 0 : offsetTop(parent));
+  return [left, top, left + offsetWidth(element), top + offsetHeight(element)];
+}
+
+function scrolls(overflow) {
+  return overflow === "auto" || overflow === "scroll";
+}
+
+function edges(box) {
+  return [box.left, box.top, box.right, box.bottom];
+}
+
+/** Whether they have more in common than an edge: [left, top, right, bottom] each. */
+function meet(one, other) {
+  return (
+    Math.min(one[2], other[2]) - Math.max(one[0], other[0]) > 1 &&
+    Math.min(one[3], other[3]) - Math.max(one[1], other[1]) > 1
+  );
+}
+
 function inert(element) {
   for (let at = element; at !== null; at = above(at)) if (attribute(at, "inert") !== null) return true;
   return false;

@@ -1,6 +1,7 @@
 // Watching one turn: from before it is typed, because the busy moment of a quick answer is over before anybody outside
 // could ask.
 
+const LOOSE = new Set(["progress", "animation", "hint"]); // they may be about something else on the page
 const EVERY = 100; // ms between two looks at the signs
 const LONGEST = 20; // pauses kept of the longest, and of the last
 const WATCHED = {
@@ -58,6 +59,7 @@ function arm(parts, site) {
     busy,
     roots: new Set(roots),
     watched: null,
+    around: null, // the smallest element that holds what is watched and the box to type in
     maybe: new Map(), // element -> the signs it may be
     there: new Map(), // elements and signatures of signs that were there before -> names of the signs
     signs: {}, // name -> {now, last}
@@ -140,6 +142,29 @@ function watch(numbers) {
   if (turn === null) return;
   settle();
   turn.watched = numbers.map(elementOf).filter((element) => element !== null);
+  turn.around = null;
+  const composer = turn.composer === null ? null : foundAgain(turn.composer, now());
+  if (composer === null || turn.watched.length === 0) return;
+  turn.around = composer;
+  while (turn.around !== null && !encloses(turn.around, turn.watched[0])) turn.around = above(turn.around);
+  // A sign that is there still and was never about this turn has not ended: it never was.
+  const there = Object.keys(turn.signs).filter((name) => turn.signs[name].now);
+  glance();
+  for (const name of there) if (LOOSE.has(name) && !turn.signs[name].now) delete turn.signs[name];
+}
+
+const SIDE = "nav,aside,[role=navigation],[role=complementary]";
+
+/** Whether it stands with the turn: within what holds both its text and the box to type in, and in no part of that
+ * which stands aside. Before the turn is found on the page everything does. */
+function near(element) {
+  if (turn.watched === null || stale()) return true;
+  const composer = turn.composer && turn.composer.element;
+  for (let at = element; at !== null; at = above(at)) {
+    if (turn.watched.includes(at) || at === turn.around) return true;
+    if (matches(at, SIDE) && !(composer && encloses(at, composer))) return false;
+  }
+  return turn.around === null;
 }
 
 function stale() {
@@ -154,7 +179,7 @@ function present() {
       turn.maybe.delete(element);
       continue;
     }
-    if (!seen(element)) continue;
+    if (!seen(element) || cutAway(element)) continue;
     for (const name of signs) {
       if (name === "hint" && !nearlyTextless(element)) continue;
       found.push([name, element, signature(element)]);
@@ -167,7 +192,8 @@ function present() {
     const running = nodeType(root) === 9 ? animationsOfDocument(root) : animationsOfShadow(root);
     for (const animation of running) {
       const target = endless(animation);
-      if (target !== null && seen(target)) found.push(["animation", target, animation.animationName + signature(target)]);
+      if (target === null || !seen(target) || cutAway(target)) continue;
+      found.push(["animation", target, animation.animationName + signature(target)]);
     }
   }
   return found;
@@ -188,6 +214,7 @@ function glance() {
   const there = new Set();
   for (const [name, element, mark] of present()) {
     if (there.has(name) || wasThere(name, element) || wasThere(name, mark)) continue;
+    if (LOOSE.has(name) && !near(element)) continue;
     there.add(name);
   }
   if (turn.busy !== "" && siteBusy()) there.add("site");
