@@ -157,6 +157,12 @@ async def test_a_catalogue_of_one_s_own_is_answered_from(tmp_path: Path) -> None
     assert [link.href for link in answer.links] == ["https://www.imdb.com/title/tt9999999/"]
 
 
+def test_a_folder_called_demo_does_not_hide_the_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "demo").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert load_audit("demo").name == "demo"
+
+
 def test_a_rehearsal_holds_the_words_of_a_real_run(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "harvest", "run", "demo", "--out", str(tmp_path / "run"), "--json"]
     subprocess.run(command, check=True, capture_output=True, timeout=120)

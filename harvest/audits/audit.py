@@ -159,7 +159,7 @@ def shipped_audits() -> tuple[str, ...]:
 
 
 def _audit_path(name_or_path: str) -> Path:
-    if Path(name_or_path).exists() or name_or_path not in shipped_audits():
+    if Path(name_or_path).is_file() or name_or_path not in shipped_audits():
         return Path(name_or_path)
     return Path(str(resources.files("harvest") / "audits" / f"{name_or_path}.yaml"))
 
