@@ -14,7 +14,15 @@ from rich.markup import escape
 from harvest.audits.threshold import Threshold
 from harvest.cli.number import NumberRange
 from harvest.studies.bounds import bounded, missed
-from harvest.studies.scorecard import asked_names, gathered, score_material, scores_document, write_scores
+from harvest.studies.scorecard import (
+    asked_names,
+    gathered,
+    refuse_twice,
+    score_material,
+    scores_document,
+    write_scores,
+)
+from harvest.studies.side_by_side import set_apart
 from harvest.tables.report import print_scored
 from recordings.run_folder import read
 from scoring.notation import parse_all
@@ -92,7 +100,8 @@ def command(
 ) -> int:
     """Score recorded runs, offline, again and again.
 
-    Several RUNS are scored side by side; a system that several of them recorded is told apart as SYSTEM@RUN.
+    Several RUNS are scored side by side, over the topics that all of them tried; what else differs is printed. A system
+    that several of them recorded is told apart as SYSTEM@RUN.
     """
     if not all(text.strip() for text in wanted):
         raise InputError("--measure is empty", advice="write a measure as tables print it, for example R or CVaR(R)")
@@ -103,9 +112,12 @@ def command(
         raise InputError("--nuggets is for SWAN", advice="ask for it: --measure SWAN")
     if keep and len(runs) > 1:
         raise InputError("--keep writes into one run, and several were given", advice="score them one by one")
-    material = gathered([read(run) for run in runs])
-    judged = load_gold(gold, material.topics) if gold is not None else None
     settings = {**options, "gains": gain or None, "weights": weight or None}
+    recorded = [read(run) for run in runs]
+    refuse_twice(recorded)
+    beside = set_apart(recorded, settings, judged=gold is not None)
+    material = gathered(recorded, beside.left_out)
+    judged = load_gold(gold, material.topics) if gold is not None else None
     bounds = [Threshold.model_validate(bound) for bound in material.thresholds]
     criteria = load_schema(schema) if schema else None
     names = asked_names(measures, material.topics, criteria) if measures else ()
@@ -122,9 +134,9 @@ def command(
     paths = [write_scores(runs[0], table, seed)] if keep else []
     people = Console(stderr=as_json, highlight=False)
     if as_json:
-        click.echo(json.dumps(scores_document(table, seed), ensure_ascii=False))
+        click.echo(json.dumps(scores_document(table, seed, beside), ensure_ascii=False))
     else:
-        print_scored(people, material, table, paths, every=every, asked=names)
+        print_scored(people, material, table, paths, every=every, asked=names, contrasts=beside.contrasts)
     misses = missed(bounds, whole, material.topics, criteria)
     for miss in misses:
         people.print(f"[red]threshold missed:[/] {escape(miss)}")

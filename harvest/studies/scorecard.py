@@ -6,15 +6,17 @@ A run holds its topics, its protocol, its gold and its scoring settings, so it c
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from harvest.studies.side_by_side import SideBySide, run_names, settings_from
 from protocols.library import decode_protocol
 from recordings.conversation import Conversation, TrialKey
 from recordings.evidence import write_safely
 from recordings.gold_layers import read_gold_layers
+from recordings.header import topic_value
 from recordings.json_text import document
 from recordings.judgments import Layer, read_layers
 from recordings.run_folder import Run, first_valid
@@ -36,6 +38,7 @@ __all__ = [
     "Material",
     "asked_names",
     "gathered",
+    "refuse_twice",
     "score_material",
     "scores_document",
     "scoring_settings",
@@ -80,18 +83,21 @@ class Material:
         return frozenset(one.key for one in self.conversations) - frozenset(one.key for one in self.finished)
 
 
-def gathered(runs: Sequence[Run]) -> Material:
-    """What `runs` give together. A system that several runs recorded, as two audits of one assistant at different
-    dates do, is told apart as `system@run`.
+def gathered(runs: Sequence[Run], left_out: Collection[str] = ()) -> Material:
+    """What `runs` give together, without the topics `left_out`. A system that several runs recorded, as two audits of
+    one assistant at different dates do, is told apart as `system@run`.
 
     Raises InputError where a run does not know its topics, or one name stands for two topics.
     """
-    for path, count in Counter(run.path.resolve() for run in runs).items():
-        if count > 1:
-            raise InputError("the same run is given twice", place=Place(str(path)))
-    topics = _united_topics(runs)
+    refuse_twice(runs)
+    topics = _united_topics(runs, left_out)
     named = list(_told_apart(runs))
-    turns = {(names[system], topic): most for run, names in named for system, topic, most in _most_turns(run)}
+    turns = {
+        (names[system], topic): most
+        for run, names in named
+        for system, topic, most in _most_turns(run)
+        if topic not in left_out
+    }
     gold = read_gold_layers([run.path for run in runs], topics)
     audit = _audit(runs[0])
     return Material(
@@ -105,9 +111,15 @@ def gathered(runs: Sequence[Run]) -> Material:
             )
             for run, names in named
             for one in run.conversations
+            if one.key.topic not in left_out
         ),
         turns=turns,
-        planned=frozenset(replace(key, system=names[key.system]) for run, names in named for key in _planned(run)),
+        planned=frozenset(
+            replace(key, system=names[key.system])
+            for run, names in named
+            for key in _planned(run)
+            if key.topic not in left_out
+        ),
         gold=gold if len(gold) else None,
         scoring=audit.get("scoring") or {},
         thresholds=tuple(audit.get("thresholds") or ()) if len(runs) == 1 else (),
@@ -154,20 +166,18 @@ def _systems(run: Run) -> Iterator[str]:
     yield from dict.fromkeys((*run.header.systems, *(one.key.system for one in run.conversations)))
 
 
+def refuse_twice(runs: Sequence[Run]) -> None:
+    """Raises InputError where one run is given twice."""
+    for path, count in Counter(run.path.resolve() for run in runs).items():
+        if count > 1:
+            raise InputError("the same run is given twice", place=Place(str(path)))
+
+
 def _told_apart(runs: Sequence[Run]) -> Iterator[tuple[Run, Mapping[str, str]]]:
     """Each run with the names its systems go by."""
-    recorded = [{one.key for one in run.conversations} for run in runs]
-    shared = {
-        key.system
-        for i, keys in enumerate(recorded)
-        for key in keys
-        if any(key in others for others in recorded[:i] + recorded[i + 1 :])
-    }
-    folders = Counter(run.path.resolve().name for run in runs)
-    for run in runs:
-        folder = run.path.resolve().name
-        place = folder if folders[folder] == 1 else str(run.path)
-        yield run, {system: f"{system}@{place}" if system in shared else system for system in _systems(run)}
+    recorded = Counter(system for run in runs for system in {one.key.system for one in run.conversations})
+    for run, place in zip(runs, run_names(runs), strict=True):
+        yield run, {system: f"{system}@{place}" if recorded[system] > 1 else system for system in _systems(run)}
 
 
 def _most_turns(run: Run) -> Iterator[tuple[str, str, int]]:
@@ -201,12 +211,12 @@ def _topics(run: Run) -> TopicSet:
     return topics
 
 
-def _united_topics(runs: Sequence[Run]) -> TopicSet:
+def _united_topics(runs: Sequence[Run], without: Collection[str]) -> TopicSet:
     sets = [_topics(run) for run in runs]
-    known = {topic.id: topic for topic in sets[0].topics}
+    known = {topic.id: topic for topic in sets[0].topics if topic.id not in without}
     for run, topics in zip(runs, sets, strict=True):
         for topic in topics.topics:
-            if known.setdefault(topic.id, topic) != topic:
+            if topic.id not in without and topic_value(known.setdefault(topic.id, topic)) != topic_value(topic):
                 raise InputError(
                     f"topic {topic.id} is not the same as in {runs[0].path}",
                     place=Place(str(run.path)),
@@ -228,11 +238,7 @@ def scoring_settings(
     Raises InputError for a setting out of range, a weight of an attribute set that `topics` has not, and a grade in
     `gold` that has no gain.
     """
-    values = {**scoring, **{key: value for key, value in (changes or {}).items() if value is not None}}
-    if "gains" in values:
-        named = {int(str(grade).removeprefix("L")): gain for grade, gain in values["gains"].items()}
-        values["gains"] = {**Settings().gains, **named}
-    settings = Settings(**values)
+    settings = settings_from(scoring, changes)
     check_weights(settings, topics)
     for grade in sorted({entry.grade for entry in gold or ()}):
         settings.gain(grade)
@@ -294,9 +300,10 @@ def _refuse_unknown(judges: Precedence | None, layers: Sequence[Layer]) -> None:
             raise InputError(f"nobody called {author!r} judged as {kind}", allowed=allowed)
 
 
-def scores_document(table: ScoreTable, seed: int = 0) -> dict[str, object]:
-    """The `harvest-scores/1` document, with the seed of its bootstrap."""
-    return {**table.as_json(), "seed": seed}
+def scores_document(table: ScoreTable, seed: int = 0, beside: SideBySide | None = None) -> dict[str, object]:
+    """The `harvest-scores/1` document, with the seed of its bootstrap. beside: of several runs, how they differ."""
+    differences = {} if beside is None else {"differences": [one.as_json() for one in beside.contrasts]}
+    return {**table.as_json(), "seed": seed, **differences}
 
 
 def write_scores(folder: Path, table: ScoreTable, seed: int = 0) -> Path:

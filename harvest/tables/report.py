@@ -8,15 +8,21 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.markup import escape
+from rich.padding import Padding
+from rich.text import Text
 
 from harvest.studies.scorecard import Material
+from harvest.studies.side_by_side import Contrast
 from harvest.tables.figures import figures
 from harvest.tables.grid import grids, last_asked, legend
 from harvest.terminal import shown
 from recordings.conversation import INVALID
 from scoring.table import ScoreTable
+from topics.counting import counted
 
 __all__ = ["print_scored"]
+
+_MOST_CONTRASTS = 12
 
 
 def print_scored(
@@ -27,10 +33,12 @@ def print_scored(
     *,
     every: bool = False,
     asked: Sequence[str] = (),
+    contrasts: Sequence[Contrast] = (),
 ) -> None:
     """Print grid, figures (every: also the variants), notes, damage and paths; where there is nothing to score, one
     sentence in place of grid, figures and notes, which would be empty. asked: the names of the figures that were asked
-    for, if any: they alone are printed, every one, in that order.
+    for, if any: they alone are printed, every one, in that order. contrasts: in what the runs differ, said right above
+    the figures that are compared.
     """
     if not material.finished:
         console.print(f"[red]{escape(_nothing_to_score(material))}[/]")
@@ -39,6 +47,7 @@ def print_scored(
             for grid in grids(material, table.rows, width=console.width):
                 console.print(grid)
             console.print(f"[dim]{legend(material)}[/]")
+        _print_contrasts(console, contrasts)
         last = last_asked(material)
         for figure in figures(table.rows, material.systems, width=console.width, every=every, asked=asked, last=last):
             console.print(figure)
@@ -50,6 +59,16 @@ def print_scored(
     _print_invalid(console, material)
     for path in paths:
         console.print(f"wrote {escape(str(path))}", soft_wrap=True)
+
+
+def _print_contrasts(console: Console, contrasts: Sequence[Contrast]) -> None:
+    if contrasts:
+        console.print("[yellow]the runs differ, so read their figures with this in mind:[/]")
+    for one in contrasts[:_MOST_CONTRASTS]:
+        console.print(Padding(Text(f"- {shown(one.said, line=True)}"), (0, 0, 0, 2)))
+    if len(contrasts) > _MOST_CONTRASTS:
+        more = counted(len(contrasts) - _MOST_CONTRASTS, "more difference")
+        console.print(f"  and {more}: score --json lists every one under differences")
 
 
 def _nothing_to_score(material: Material) -> str:

@@ -1,0 +1,70 @@
+"""Where JSON values of several runs differ, and that in words a person reads once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+
+from recordings.json_text import Json
+from topics.counting import counted
+
+__all__ = ["Change", "by_value", "changes_between", "in_words"]
+
+_MOST = 3
+_LONGEST = 40
+_BEFORE = 10  # characters of a long value shown before the place where it differs
+
+Change = tuple[str, Mapping[str, Json]]
+"""A path such as `options.model`, and the value there by the run's name; None where a run has nothing there."""
+
+
+def changes_between(values: Mapping[str, Json], path: str = "") -> Iterator[Change]:
+    """Wherever `values`, by name, differ: as deep as they are objects, or lists of one length."""
+    each = list(values.values())
+    if all(one == each[0] for one in each[1:]):
+        return
+    objects = [one for one in each if isinstance(one, dict)]
+    lists = [one for one in each if isinstance(one, list)]
+    inner: dict[str, dict[str, Json]] = {}
+    if len(objects) == len(each):
+        for key in dict.fromkeys(key for one in objects for key in one):
+            inner[str(key)] = {name: one.get(key) for name, one in zip(values, objects)}
+    elif len(lists) == len(each) and len({len(one) for one in lists}) == 1:
+        for place in range(len(lists[0])):
+            inner[str(place)] = {name: one[place] for name, one in zip(values, lists)}
+    if not inner:
+        yield path, values
+    for key, below in inner.items():
+        yield from changes_between(below, f"{path}.{key}" if path else key)
+
+
+def in_words(changes: Sequence[Change]) -> str:
+    """The first few changes: `options.model is a in january, b in february; and 2 more differences`."""
+    said = [f"{path} is {by_value(by_run)}" for path, by_run in changes[:_MOST]]
+    more = len(changes) - _MOST
+    return "; ".join(said) + (f"; and {counted(more, 'more difference')}" if more > 0 else "")
+
+
+def by_value(by_run: Mapping[str, Json]) -> str:
+    """`5 in january and march, 3 in february`; of long values, the part where they begin to differ."""
+    names: dict[str, list[str]] = {}
+    for name, value in by_run.items():
+        names.setdefault(_text(value), []).append(name)
+    texts = list(names)
+    start = max(0, _alike(texts) - _BEFORE) if max(map(len, texts)) > _LONGEST else 0
+    return ", ".join(f"{_cut(text, start)} in {' and '.join(runs)}" for text, runs in names.items())
+
+
+def _text(value: Json) -> str:
+    text = value if isinstance(value, str) else "not given" if value is None else json.dumps(value, ensure_ascii=False)
+    return " ".join(text.split())
+
+
+def _alike(texts: Sequence[str]) -> int:
+    """How many characters all texts begin with."""
+    return next((i for i, letters in enumerate(zip(*texts)) if len(set(letters)) > 1), min(map(len, texts)))
+
+
+def _cut(text: str, start: int) -> str:
+    end = start + _LONGEST
+    return ("…" if start else "") + text[start:end] + ("…" if len(text) > end else "")

@@ -1,0 +1,265 @@
+"""What sets several runs apart that are scored side by side: two audits of one assistant at two dates, for example.
+
+Figures are only compared over topics that every run has tried in the same words; the others are left out of all. One
+set of scoring settings holds for all runs. What else differs is said, and changes no figure.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from harvest.studies.changed_values import by_value, changes_between, in_words
+from recordings.gold_layers import read_gold_layers
+from recordings.header import plain, topic_value
+from recordings.json_text import Json
+from recordings.judgments import read_layers
+from recordings.run_folder import Run
+from scoring.settings import Settings
+from topics.counting import counted
+from topics.errors import InputError, Place
+from topics.topic import TopicSet
+
+__all__ = ["Contrast", "SideBySide", "run_names", "set_apart", "settings_from"]
+
+_MOST_NAMES = 5
+_OPTIONS = {"gains": "--gain GRADE=GAIN", "weights": "--weight SET=WEIGHT"}
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """One respect in which runs differ. what: `topics`, `topic`, `attributes`, `protocol`, `users`, `groups`, `trials`,
+    `system`, `gold` or `judgments`. said: a sentence for people. by_run: by the run's name, what it has there.
+    """
+
+    what: str
+    said: str
+    by_run: Mapping[str, Json]
+
+    def as_json(self) -> dict[str, Json]:
+        return {"what": self.what, "said": self.said, "runs": dict(self.by_run)}
+
+
+@dataclass(frozen=True, slots=True)
+class SideBySide:
+    """left_out: topics that are in no figure, because not every run tried them, or not in the same words. contrasts:
+    everything in which the runs differ; () for runs that are alike, and for a single one."""
+
+    left_out: frozenset[str] = frozenset()
+    contrasts: tuple[Contrast, ...] = ()
+
+
+def run_names(runs: Sequence[Run]) -> tuple[str, ...]:
+    """What each run is called among `runs`: its folder, or its path where folders share a name."""
+    folders = Counter(run.path.resolve().name for run in runs)
+    return tuple(name if folders[name := run.path.resolve().name] == 1 else str(run.path) for run in runs)
+
+
+def set_apart(runs: Sequence[Run], changes: Mapping[str, Any] | None = None, *, judged: bool = False) -> SideBySide:
+    """In what `runs` differ. changes: scoring settings that hold instead of the audits'. judged: gold is given, so that
+    of the runs does not count. Raises InputError where nothing can be compared: no topic in common, or audits that
+    score in different ways.
+    """
+    if len(runs) < 2:
+        return SideBySide()
+    named = dict(zip(run_names(runs), runs, strict=True))
+    _refuse_settings(named, changes or {})
+    sets = {name: run.header.topic_set() for name, run in named.items()}
+    known = {name: topics for name, topics in sets.items() if topics is not None}
+    changed = _changed_topics(known)
+    tried = {name: dict.fromkeys(one.key.topic for one in run.conversations) for name, run in named.items()}
+    everywhere = set.intersection(*map(set, tried.values())) - changed.keys()
+    if not everywhere:
+        raise _nothing_in_common(named, tried, changed)
+    partly = {name: [topic for topic in topics if topic not in everywhere] for name, topics in tried.items()}
+    left_out = frozenset(changed).union(*partly.values())
+    contrasts = (
+        *_topics(partly, changed, len(everywhere)),
+        *_attributes(known),
+        *_protocols(named),
+        *_users(named),
+        *_groups(named),
+        *_trials(named),
+        *_systems(named),
+        *(() if judged else _gold(named, known, everywhere)),
+        *_judgments(named),
+    )
+    return SideBySide(left_out, contrasts)
+
+
+def settings_from(scoring: Mapping[str, Any], changes: Mapping[str, Any] | None = None) -> Settings:
+    """The settings of an audit's section `scoring`, with `changes` over them; gains that are not named keep their
+    default. Raises InputError for a setting out of range."""
+    values = {**scoring, **{key: value for key, value in (changes or {}).items() if value is not None}}
+    if "gains" in values:
+        named = {int(str(grade).removeprefix("L")): gain for grade, gain in values["gains"].items()}
+        values["gains"] = {**Settings().gains, **named}
+    return Settings(**values)
+
+
+def _refuse_settings(named: Mapping[str, Run], changes: Mapping[str, Any]) -> None:
+    each: dict[str, Json] = {
+        name: settings_from(_audit(run).get("scoring") or {}, changes).as_json() for name, run in named.items()
+    }
+    found = [(path, by_run) for path, by_run in changes_between(each)]
+    if found:
+        options = dict.fromkeys(path.partition(".")[0] for path, _ in found)
+        wanted = " ".join(_OPTIONS.get(key, f"--{key.replace('_', '-')} VALUE") for key in options)
+        raise InputError(
+            f"the audits of these runs score in different ways: {in_words(found)}",
+            advice=f"say what holds for all of them ({wanted}), or score the runs one by one",
+        )
+
+
+def _nothing_in_common(
+    named: Mapping[str, Run], tried: Mapping[str, Mapping[str, None]], changed: Mapping[str, Contrast]
+) -> InputError:
+    for name, topics in tried.items():
+        if not topics:
+            return InputError("nothing is recorded here, so there is nothing to set beside it", place=_at(named[name]))
+    said = "; ".join(f"{name} has {_names(list(topics))}" for name, topics in tried.items())
+    if changed:
+        said += f"; {next(iter(changed.values())).said}"
+    return InputError(
+        f"these runs have no topic in common: {said}",
+        advice="score the runs one by one; parts of one run are united by `harvest merge`",
+    )
+
+
+def _at(run: Run) -> Place:
+    return Place(str(run.path))
+
+
+def _audit(run: Run) -> Mapping[str, Any]:
+    return run.header.audit if isinstance(run.header.audit, dict) else {}
+
+
+def _changed_topics(known: Mapping[str, TopicSet]) -> dict[str, Contrast]:
+    """Topics that are not the same in all runs that have them."""
+    values: dict[str, dict[str, Json]] = {}
+    for name, topics in known.items():
+        for topic in topics.topics:
+            values.setdefault(topic.id, {})[name] = topic_value(topic)
+    found = {topic: (by_run, list(changes_between(by_run))) for topic, by_run in values.items()}
+    return {
+        topic: Contrast("topic", f"topic {topic}: {in_words(changes)}", by_run)
+        for topic, (by_run, changes) in found.items()
+        if changes
+    }
+
+
+def _topics(partly: Mapping[str, Sequence[str]], changed: Mapping[str, Contrast], common: int) -> Iterator[Contrast]:
+    if not any(partly.values()):
+        return
+    lost = "; ".join(f"of {name} {_names(topics)}" for name, topics in partly.items() if topics)
+    every = "both runs" if len(partly) == 2 else f"all {len(partly)} runs"
+    same = " in the same words" if changed else ""
+    said = f"figures are over the {counted(common, 'topic')} that {every} tried{same}; left out: {lost}"
+    yield Contrast("topics", said, {name: list(topics) for name, topics in partly.items()})
+    yield from changed.values()
+
+
+def _attributes(known: Mapping[str, TopicSet]) -> Iterator[Contrast]:
+    first = next(iter(known), "")
+    for attribute in dict.fromkeys(name for topics in known.values() for name in topics.attributes):
+        values = {
+            name: plain({part: getattr(topics.attributes[attribute], part) for part in _ATTRIBUTE})
+            for name, topics in known.items()
+            if attribute in topics.attributes
+        }
+        changes = list(changes_between(values))
+        if changes:
+            said = f"attribute set {attribute}: {in_words(changes)}; what {first} has holds for all"
+            yield Contrast("attributes", said, values)
+
+
+_ATTRIBUTE = ("scale", "groups", "gold", "bounds", "mapping")
+
+
+def _protocols(named: Mapping[str, Run]) -> Iterator[Contrast]:
+    protocols = {name: run.header.protocol for name, run in named.items()}
+    texts = {
+        name: {**one, "about": ""} if isinstance(one, dict) else {"name": "none known"}
+        for name, one in protocols.items()
+    }
+    changes = list(changes_between(texts))
+    if not changes:
+        return
+    called = {name: one.get("name", "") for name, one in texts.items()}
+    how = f"protocol: {by_value(called)}" if len(set(called.values())) > 1 else f"protocol: {in_words(changes)}"
+    short = {name: {"name": one.get("name"), "version": one.get("version")} for name, one in texts.items()}
+    yield Contrast("protocol", f"{how}: turns, labels and ends may not mean the same", short)
+
+
+def _users(named: Mapping[str, Run]) -> Iterator[Contrast]:
+    """Models behind simulated users, and files that they are made of."""
+    parts = {
+        name: {key: _audit(run)[key] for key in ("endpoints", "user_files") if key in _audit(run)}
+        for name, run in named.items()
+    }
+    changes = list(changes_between(parts))
+    if changes:
+        yield Contrast("users", f"simulated users: {in_words(changes)}", parts)
+
+
+def _groups(named: Mapping[str, Run]) -> Iterator[Contrast]:
+    groups = {name: list(_audit(run).get("groups") or ()) for name, run in named.items()}
+    if len({tuple(map(str, each)) for each in groups.values()}) > 1:
+        said = by_value({name: ", ".join(map(str, each)) or "none" for name, each in groups.items()})
+        yield Contrast("groups", f"groups of users: {said}", groups)
+
+
+def _trials(named: Mapping[str, Run]) -> Iterator[Contrast]:
+    trials = {
+        name: _audit(run).get("trials") or max((one.key.trial for one in run.conversations), default=0)
+        for name, run in named.items()
+    }
+    if len(set(trials.values())) > 1:
+        yield Contrast("trials", f"trials of each topic: {by_value(trials)}", trials)
+
+
+def _systems(named: Mapping[str, Run]) -> Iterator[Contrast]:
+    for system in dict.fromkeys(name for run in named.values() for name in run.header.systems):
+        values = {name: run.header.systems[system] for name, run in named.items() if system in run.header.systems}
+        changes = list(changes_between(values))
+        if changes:
+            yield Contrast("system", f"system {system}: {in_words(changes)}", values)
+
+
+def _gold(named: Mapping[str, Run], known: Mapping[str, TopicSet], topics: set[str]) -> Iterator[Contrast]:
+    """Gold is one for all: entries of every run, the newest where two differ."""
+    tables = {name: read_gold_layers([run.path], known.get(name)) for name, run in named.items()}
+    entries = {name: {(e.topic, e.entity): e for e in table if e.topic in topics} for name, table in tables.items()}
+    counts: dict[str, Json] = {name: len(own) for name, own in entries.items()}
+    if not any(counts.values()):
+        return
+    without = [name for name, own in entries.items() if not own]
+    every = [key for own in entries.values() for key in own]
+    differing = sum(
+        len({repr((own[key].grade, own[key].groups)) for own in entries.values() if key in own}) > 1
+        for key in dict.fromkeys(every)
+    )
+    if without:
+        said = f"gold: {', '.join(without)} has none of its own and is judged by that of the other"
+        yield Contrast("gold", f"{said}: entities that only it names are unjudged", counts)
+    if differing:
+        said = f"gold: {counted(differing, 'entity')} judged differently; the newest judgment holds for all"
+        yield Contrast("gold", said, counts)
+
+
+def _judgments(named: Mapping[str, Run]) -> Iterator[Contrast]:
+    """Whose judgments a run has; the rules' are made anew for all."""
+    authors = {
+        name: sorted({f"{one.kind}:{one.author}" for one in read_layers(run.path) if one.kind in ("human", "model")})
+        for name, run in named.items()
+    }
+    if len(set(map(tuple, authors.values()))) > 1:
+        said = by_value({name: ", ".join(each) or "of nobody" for name, each in authors.items()})
+        yield Contrast("judgments", f"judgments: {said}: SWAN and WAN may be over different criteria", {**authors})
+
+
+def _names(topics: Sequence[str]) -> str:
+    more = len(topics) - _MOST_NAMES
+    return ", ".join(topics[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
