@@ -14,8 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harvest.browser.settings import BrowserSettings
+from harvest.browser.window import Browser
 from harvest.chats.chat import Chat, Manners, Said
-from harvest.chats.completion import FIRM, LOOSE, TRUSTED, Completion, Experience, Patience, Sample, Verdict
+from harvest.chats.completion import FIRM, LOOSE, TRUSTED, Completion, Patience, Sample, Verdict
+from harvest.chats.experience import Experience
 from harvest.drivers.driver import Unanswered
 from harvest.sites.description import site_of
 
@@ -36,7 +38,8 @@ class Simulated:
         pauses = tuple((after - before, before) for before, after in itertools.pairwise(edges))
         now = frozenset(name for name, begin, end in self.signs if begin <= at < end)
         ended = {name: end for name, begin, end in self.signs if end <= at and name not in now}
-        return Sample(at, quiet, past[0] if past else None, pauses, now, ended)
+        came = {name: begin for name, begin, _ in self.signs if begin <= at}
+        return Sample(at, quiet, past[0] if past else None, pauses, now, ended, came=came)
 
     def judged(self, completion: Completion | None = None, most: float = 200.0) -> tuple[float, Verdict] | None:
         """(when, verdict) of the first sample that is taken for the end."""
@@ -107,7 +110,9 @@ def test_a_trusted_sign_that_stays_is_waited_for(sign: str) -> None:
 
 
 def test_a_mistrusted_sign_is_not_looked_at() -> None:
-    found = Simulated([0.5, 0.6], [("animation", 0.0, 1e9)]).judged(Completion(mistrusted=frozenset({"animation"})))
+    found = Simulated([0.5, 0.6], [("animation", 0.0, 1e9)]).judged(
+        Completion(known=Experience(mistrusted={"animation"}))
+    )
     assert found is not None
     assert found[1].how == "quiet"
 
@@ -172,80 +177,162 @@ def test_more_quiet_never_unsays_the_end(quiet: float, more: float) -> None:
         assert Completion(Patience()).judge(sample(more)) is not None
 
 
-def stuck(*signs: str) -> Sample:
-    """Text that stands still while these signs stay."""
-    return Sample(60.0, 30.0, 1.0, (), frozenset(signs))
-
-
-def ended(*signs: str) -> Sample:
-    return Sample(6.0, 4.0, 1.0, (), frozenset(), dict.fromkeys(signs, 2.0))
-
-
 def test_signs_that_stay_are_no_end_the_first_time_and_mistrusted_from_the_second_on() -> None:
     known = Experience()
-    assert not known.believes(stuck("animation", "send"))
+    assert not known.believes({"animation", "send"}, whole=True)
     assert known.mistrusted == set()
-    assert known.believes(stuck("send"))
+    assert known.believes({"send"}, whole=True)
     assert known.mistrusted == {"send"}
-    assert known.believes(stuck("animation", "send"))
+    assert known.believes({"animation", "send"}, whole=True)
     assert known.mistrusted == {"animation", "send"}
+
+
+def test_half_an_answer_behind_a_sign_that_stays_is_never_believed_however_often_it_happens() -> None:
+    known = Experience()
+    for _ in range(5):
+        assert not known.believes({"hint"}, whole=False)
+    assert not known.believes({"hint"}, whole=True), "what half an answer showed is no reason"
+    assert not known.believes({"hint"}, whole=False)
+    assert known.mistrusted == set()
 
 
 def test_a_sign_met_for_the_first_time_beside_a_known_one_is_no_end() -> None:
     known = Experience()
-    known.believes(stuck("animation"))
-    assert not known.believes(stuck("animation", "composer"))
-    assert known.believes(stuck("animation", "composer"))
+    known.believes({"animation"}, whole=True)
+    assert not known.believes({"animation", "composer"}, whole=True)
+    assert known.believes({"animation", "composer"}, whole=True)
 
 
-@pytest.mark.parametrize("signs", [("animation",), ("animation", "hint")])
-def test_a_sign_that_went_with_a_whole_answer_says_for_ever_that_half_of_one_is_no_answer(signs: tuple[str]) -> None:
+def finished(known: Experience, *signs: str) -> None:
+    """An answer with these signs, whole after 2 s."""
+    known.finished(signs, dict.fromkeys(signs, 0.2), signs, 0.5, 2.0)
+
+
+@pytest.mark.parametrize("signs", [{"animation"}, {"animation", "hint"}])
+def test_a_sign_that_went_with_a_whole_answer_says_for_ever_that_half_of_one_is_no_answer(signs: set[str]) -> None:
     known = Experience()
-    known.finished(ended("animation", "network"))
+    finished(known, "animation", "network")
     assert known.ended == {"animation", "network"}
     for _ in range(3):
-        assert not known.believes(stuck(*signs))
+        assert not known.believes(signs, whole=True)
     assert known.mistrusted == set()
 
 
 def test_what_ended_with_one_answer_is_kept_beside_what_ended_with_others() -> None:
     known = Experience()
-    known.finished(ended("stop"))
-    known.finished(ended())
-    known.finished(ended("network"))
+    for signs in (("stop",), (), ("network",)):
+        finished(known, *signs)
     assert known.ended == {"stop", "network"}
+
+
+def test_a_mistrusted_sign_that_goes_after_all_is_believed_again() -> None:
+    known = Experience(stayed={"animation"}, mistrusted={"animation"})
+    finished(known, "animation")
+    assert known.mistrusted == set()
+    assert not known.believes({"animation"}, whole=True)
+
+
+def waits(known: Experience, *turns: Simulated) -> list[float]:
+    """Seconds waited after the last change of each of these answers in turn; below 0 it was cut."""
+    extra = []
+    for page in turns:
+        completion = Completion(known=known)
+        found = page.judged(completion)
+        assert found is not None
+        sample = page.sample(found[0])
+        if sample.last_change == page.writes[-1]:
+            assert sample.began is not None
+            lasted = completion.lasted(sample)
+            known.finished(sample.ended.keys(), sample.came, lasted, sample.began, sample.last_change)
+        extra.append(round(found[0] - page.writes[-1], 1))
+    return extra
+
+
+def late_stop(first: float, writing: float, *, shown_after: float, by_sending: bool = True) -> Simulated:
+    """An answer that is written from `first` on, and a stop button that is shown so long after the sending (or the
+    first word), if there is still something to stop then."""
+    moments = [round(first + 0.1 * step, 3) for step in range(int(writing / 0.1) + 1)]
+    shown = shown_after if by_sending else first + shown_after
+    return Simulated(moments, [("stop", shown, moments[-1] + 0.05)] if shown < moments[-1] else [])
+
+
+@pytest.mark.parametrize("by_sending", [True, False])
+def test_once_it_is_known_how_soon_the_stop_button_comes_a_quick_answer_without_one_costs_little(
+    by_sending: bool,
+) -> None:
+    def turn(first: float, writing: float) -> Simulated:
+        return late_stop(first, writing, shown_after=0.6, by_sending=by_sending)
+
+    known = Experience()
+    quick = turn(0.2, 0.2)
+    assert waits(known, quick, turn(0.3, 3.0), quick, turn(0.8, 2.0), quick)[::2] == pytest.approx([4, 4, 1.1], abs=0.2)
+    assert max(waits(known, *[turn(first, writing) for first in (0.2, 0.5, 3.0) for writing in (0.2, 4)])) <= 2.5
+
+
+def test_a_sign_that_is_missing_in_a_long_answer_tells_nothing_any_more() -> None:
+    known = Experience()
+    long, quick = late_stop(0.3, 3.0, shown_after=0.6), late_stop(0.2, 0.2, shown_after=0.6)
+    assert waits(known, long, long, quick)[-1] <= 1.3
+    assert waits(known, Simulated([round(0.3 + 0.1 * step, 3) for step in range(40)]), quick)[-1] >= 4
+    assert known.unsteady == {"stop"}
+
+
+@given(
+    st.floats(0.1, 2.0),
+    st.lists(st.tuples(st.floats(0.1, 4.0), st.lists(st.floats(0.05, 3.9), max_size=6)), min_size=3, max_size=5),
+    st.booleans(),
+)
+def test_no_answer_is_cut_by_what_is_known_of_a_stop_button_that_always_comes(
+    shown_after: float, answers: list[tuple[float, list[float]]], by_sending: bool
+) -> None:
+    known = Experience()
+    for first, gaps in answers:
+        moments = [first, *itertools.accumulate(gaps, initial=first)][1:]
+        shown = shown_after if by_sending else first + shown_after
+        signs = [("stop", shown, moments[-1] + 0.01)] if shown < moments[-1] else []
+        assert waits(known, Simulated(moments, signs))[0] >= 0
 
 
 NEVER_DONE = """<!doctype html><body><main role=log></main>
 <form><textarea></textarea><button>Send</button></form><script>
 const log = document.querySelector("main"), box = document.querySelector("textarea");
 const add = (html) => log.insertAdjacentHTML("beforeend", html);
-document.querySelector("form").onsubmit = (event) => {
+document.querySelector("form").onsubmit = async (event) => {
   event.preventDefault();
   add(`<div class=user>${box.value}</div>`);
   box.value = "";
-  setTimeout(() => add("<div class=bot><p>It ends here.</p><progress></progress></div>"), 100);
+  const text = ASKED ? await (await fetch("/answer")).text() : "It ends here.";
+  setTimeout(() => add(`<div class=bot><p>${text}</p><progress></progress></div>`), 100);
 };
 </script>"""
 
 
+async def said_on(browser: Browser, url: str, manners: Manners, known: Experience) -> Said:
+    window = await browser.sitting(BrowserSettings())
+    try:
+        chat = Chat(window, site_of({}), manners, known)
+        await chat.open(url)
+        return await chat.say("Where does it end?")
+    finally:
+        await window.close()
+
+
 async def test_a_page_that_is_never_done_is_unfinished_once_then_believed_then_mistrusted() -> None:
     manners, known = Manners(patience=Patience(stuck=2.0)), Experience()
-    async with browsing() as browser, pages({"/": NEVER_DONE}) as server:
-
-        async def said(text: str) -> Said:
-            window = await browser.sitting(BrowserSettings())
-            try:
-                chat = Chat(window, site_of({}), manners, known)
-                await chat.open(server.url)
-                return await chat.say(text)
-            finally:
-                await window.close()
-
+    answer = {"/": NEVER_DONE.replace("ASKED", "true"), "/answer": "It ends here."}
+    async with browsing() as browser, pages(answer) as server:
         with pytest.raises(Unanswered, match=r"unfinished: .*says for ever that more is coming \(progress\)") as fault:
-            await said("Where does it end?")
+            await said_on(browser, server.url, manners, known)
         assert fault.value.partial == "It ends here."
-        for finish in ("stuck", "quiet"):
-            whole = await said("Where does it end?")
+        for finish in ("stuck", "signs"):
+            whole = await said_on(browser, server.url, manners, known)
             assert (whole.answer.text, whole.finish) == ("It ends here.", finish)
     assert known.mistrusted == {"progress"}
+
+
+async def test_a_page_that_is_never_done_and_shows_nothing_else_is_unfinished_every_time() -> None:
+    manners, known = Manners(patience=Patience(stuck=1.0)), Experience()
+    async with browsing() as browser, pages({"/": NEVER_DONE.replace("ASKED", "false")}) as server:
+        for _ in range(3):
+            with pytest.raises(Unanswered, match="unfinished"):
+                await said_on(browser, server.url, manners, known)

@@ -11,11 +11,14 @@ __all__ = ["Glance", "Sign", "glance_of"]
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """seen: since the send. now: it is there. last: seconds since it was last there; None: it never was."""
+    """seen: since the send. now: it is there. last: seconds since it was last there; first: seconds from the send until
+    it was first there. None: it never was.
+    """
 
     seen: bool
     now: bool
     last: float | None
+    first: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +50,17 @@ def glance_of(sample: Mapping[str, Any]) -> Glance:
     return Glance(
         asked=sample["asked"] / 1000,
         quiet=sample["quiet"] / 1000,
-        rewritten=None if sample["rewritten"] is None else sample["rewritten"] / 1000,
+        rewritten=_seconds(sample["rewritten"]),
         changes=sample["changes"],
         pauses=tuple((length / 1000, began / 1000) for length, began in sample["pauses"]),
         signs={
-            name: Sign(sign["seen"], sign["now"], None if sign["last"] is None else sign["last"] / 1000)
+            name: Sign(sign["seen"], sign["now"], _seconds(sign["last"]), _seconds(sign["first"]))
             for name, sign in sample["signals"].items()
         },
         stale=sample["stale"],
         mutations=sample["mutations"],
     )
+
+
+def _seconds(milliseconds: float | None) -> float | None:
+    return None if milliseconds is None else milliseconds / 1000

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from harvest.browser.window import Window
-from harvest.chats.completion import Completion, Experience, Patience
+from harvest.chats.completion import FIRM, Completion, Patience
+from harvest.chats.experience import Experience
 from harvest.chats.mismatch import find_mismatch
 from harvest.chats.opening import Opening
 from harvest.chats.place import Place, place_on, send_button
@@ -64,6 +65,7 @@ class Chat:
 
     def __init__(self, window: Window, site: Site, manners: Manners, experience: Experience) -> None:
         self._window, self._site, self._manners, self._experience = window, site, manners, experience
+        self._completion = Completion(manners.patience, experience)
         self._habits = Habits()
         self._place: Place | None = None
         self._opening = Opening(window, site)
@@ -100,7 +102,7 @@ class Chat:
             place,
             text,
             habits=self._habits,
-            completion=Completion(self._manners.patience, frozenset(self._experience.mistrusted)),
+            completion=self._completion,
             selectors=self._site.selectors,
             trouble=self._wall,
         )
@@ -172,7 +174,9 @@ class Chat:
         if wall is not None:
             raise Unanswered(wall.kind, wall.excerpt, partial=awaited.turn.text, exhibits=exhibits)
         why, sample = awaited.why, awaited.sample
-        if awaited.verdict is not None and awaited.verdict.how == "stuck" and not self._experience.believes(sample):
+        lasted = self._completion.lasted(sample)
+        stuck = awaited.verdict is not None and awaited.verdict.how == "stuck"
+        if stuck and not self._experience.believes(sample.now, whole=bool(FIRM & lasted.keys())):
             why = "unfinished"
         if why in ("", "no-reply"):  # a page is not silent where the answer stands beside what the site names
             mismatch = find_mismatch(awaited.page, awaited.source, said, awaited.turn, self._site, self._habits)
@@ -184,10 +188,12 @@ class Chat:
                 "timeout": f"no whole answer within {self._manners.answer_seconds:g} s",
                 "no-reply": "the page stayed silent: no answer, and nothing that says one is coming",
                 "page-reloaded": "the page was loaded anew, and the turn does not stand in it with an answer",
-                "unfinished": f"the text stands still, but the page says for ever that more is coming ({signs})",
+                "unfinished": f"the text stands still, but the page says for ever that more is coming ({signs}); if "
+                "that was all of it, name in `busy` of a site file what is shown while an answer is written",
             }[why]
             raise Unanswered(why, detail, partial=awaited.turn.text, exhibits=exhibits)
-        self._experience.finished(sample)
+        began = sample.last_change if sample.began is None else sample.began
+        self._experience.finished(sample.ended.keys() - sample.now, sample.came, lasted, began, sample.last_change)
 
     async def _exhibits(self, awaited: Awaited, said: str, by: str) -> tuple[Exhibit, ...]:
         wanted = self._manners.evidence

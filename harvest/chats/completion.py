@@ -18,7 +18,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["FIRM", "LOOSE", "TRUSTED", "Completion", "Experience", "Patience", "Sample", "Verdict"]
+from harvest.chats.experience import Experience
+
+__all__ = ["FIRM", "LOOSE", "TRUSTED", "Completion", "Patience", "Sample", "Verdict"]
 
 TRUSTED = frozenset({"stop", "busy", "site"})
 FIRM = TRUSTED | {"network"}
@@ -53,8 +55,10 @@ class Sample:
 
     quiet: since the text last changed (since sending, if it never did). began: when the first word of the answer
     stood on the page; None: there is none yet. pauses: (length, when it began) of the longest gaps between changes.
-    now: signs that are there. ended: signs that were there and are gone, with the time they were last there.
-    rewritten: how long ago the same text was put there anew; None: it never was.
+    now: signs that are there. ended: signs that were there and are gone, with the time they were last there (`network`
+    may be in both: one request has ended, another goes on).
+    rewritten: how long ago the same text was put there anew; None: it never was. came: signs that were or are there,
+    with the time they were first there.
     """
 
     at: float
@@ -64,6 +68,7 @@ class Sample:
     now: frozenset[str] = frozenset()
     ended: Mapping[str, float] = field(default_factory=dict)
     rewritten: float | None = None
+    came: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def last_change(self) -> float:
@@ -83,48 +88,17 @@ class Verdict:
 
 
 @dataclass(slots=True)
-class Experience:
-    """What the turns so far taught about a site's signs.
-
-    ended: they came and went with a whole answer. stayed: they did not go, once; mistrusted: nor the second time.
-    """
-
-    ended: set[str] = field(default_factory=set)
-    stayed: set[str] = field(default_factory=set)
-    mistrusted: set[str] = field(default_factory=set)
-
-    def finished(self, sample: Sample) -> None:
-        """An answer was whole, and these signs had gone."""
-        self.ended |= sample.ended.keys()
-
-    def believes(self, stuck: Sample) -> bool:
-        """Whether a text behind which signs stay for ever may be taken for a whole answer.
-
-        Not where they have been seen to end: then this answer broke off. And not the first time they are met: half an
-        answer taken for a whole one is worse than a turn that is asked again in a new conversation.
-        """
-        signs = set(stuck.now)
-        if signs & self.ended:
-            return False
-        known = signs <= self.stayed
-        self.stayed |= signs
-        if known:
-            self.mistrusted |= signs
-        return known
-
-
-@dataclass(slots=True)
 class Completion:
-    """For one turn. mistrusted: signs that stayed for ever in an earlier turn of this page."""
+    """For one turn. known: what earlier turns taught about this site."""
 
     patience: Patience = field(default_factory=Patience)
-    mistrusted: frozenset[str] = frozenset()
+    known: Experience = field(default_factory=Experience)
 
     def judge(self, sample: Sample) -> Verdict | None:
         """Whether the text, as it is now, is the whole of it. None: wait."""
         if sample.began is None:
             return None
-        now = sample.now - self.mistrusted
+        now = sample.now - self.known.mistrusted
         if now:
             if not now & TRUSTED and sample.quiet >= self.patience.stuck:
                 return Verdict("stuck", self.patience.stuck)
@@ -141,25 +115,33 @@ class Completion:
         failed: whether something says that it failed.
         """
         patience = min(self.patience.failed, self.patience.silent) if failed else self.patience.silent
-        now = sample.now - self.mistrusted
+        now = sample.now - self.known.mistrusted
         alive = max((sample.last_change, *sample.ended.values()), default=0.0)
         return not now & FIRM and sample.at - alive >= patience
 
+    def lasted(self, sample: Sample) -> dict[str, float]:
+        """The signs that are gone and were there to the end of the text, with the time they were last there."""
+        return {sign: at for sign, at in sample.ended.items() if self._went_with_the_text(sample, sign, at)}
+
     def _needed(self, sample: Sample) -> tuple[str, float]:
         """(how, seconds of quiet) for a sample in which no sign is left."""
-        patience = self.patience
-        lasted = {
-            sign: at
-            for sign, at in sample.ended.items()
-            if sign not in self.mistrusted and self._went_with_the_text(sample, sign, at)
-        }
+        patience, lasted = self.patience, self.lasted(sample)
         if not lasted:
-            # The wait for the first word says how long the system thinks, not how long it pauses between words.
-            pauses = (length for length, since in sample.pauses if sample.began is not None and since >= sample.began)
-            return "quiet", min(patience.most, max(patience.alone, 1.5 * max(pauses, default=0.0)))
+            return "quiet", self._alone(sample)
         base = patience.covered if FIRM & lasted.keys() else patience.loose
         after = max(_gaps_after(sample, max(lasted.values())), default=0.0)
         return "signs", min(patience.most, max(base, 2 * after))
+
+    def _alone(self, sample: Sample) -> float:
+        """Seconds of quiet where no sign went with the text."""
+        patience, began = self.patience, sample.began or 0.0
+        # The wait for the first word says how long the system thinks, not how long it pauses between words.
+        pause = 1.5 * max((length for length, since in sample.pauses if since >= began), default=0.0)
+        missing = self.known.missing(sample.came.keys(), began)
+        if missing is not None and sample.at >= missing:
+            # A sign that goes with every longer answer here would have come by now if this one were to go on.
+            return min(patience.most, max(patience.loose, pause))
+        return min(patience.most, max(patience.alone, self.known.alone, pause))
 
     def _went_with_the_text(self, sample: Sample, sign: str, end: float) -> bool:
         """Whether a sign that ended at `end` was there to the end of the text, but for what followed without a break:

@@ -15,8 +15,8 @@ from harvest.browser.frame import Frame
 from harvest.browser.settings import BrowserSettings
 from harvest.browser.window import Browser, Window
 from harvest.chats.chat import Chat, Manners, Said
-from harvest.chats.completion import Experience
 from harvest.chats.draft import Finding, drafted, without
+from harvest.chats.experience import Experience
 from harvest.chats.findings import Exchange, exchange_of, found_opening, found_place, found_speaking, proven
 from harvest.drivers.driver import DriverError
 from harvest.finding.discovery import find_send

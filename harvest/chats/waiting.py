@@ -158,12 +158,13 @@ class Waiting:
         at = seen.asked or 0.0
         now = {name for name, sign in seen.signs.items() if sign.now}
         ended = {name: at - sign.last for name, sign in seen.signs.items() if sign.last is not None and not sign.now}
+        came = {name: sign.first + self._shift for name, sign in seen.signs.items() if sign.first is not None}
         traffic = self._window.traffic
         if traffic.pending:
             now.add("network")
-        elif traffic.last_ended is not None and self._carried():
-            ended["network"] = traffic.last_ended
-        return Sample(at, seen.quiet, self._began, seen.pauses, frozenset(now), ended, seen.rewritten)
+        if traffic.last_ended is not None and self._carried():
+            ended["network"] = traffic.last_ended  # what brought the text, though others may still be under way
+        return Sample(at, seen.quiet, self._began, seen.pauses, frozenset(now), ended, seen.rewritten, came)
 
     def _carried(self) -> bool:
         """Whether the requests that ended may have brought the answer: one that received next to nothing has only

@@ -22,7 +22,8 @@ from harvest.browser.relay import Relay
 from harvest.browser.settings import BrowserSettings
 from harvest.browser.window import Window, own_browser
 from harvest.chats.chat import Chat, Manners
-from harvest.chats.completion import Experience, Patience
+from harvest.chats.completion import Patience
+from harvest.chats.experience import Experience
 from harvest.drivers.driver import (
     Capabilities,
     DriverError,

@@ -62,7 +62,7 @@ function arm(parts, site) {
     around: null, // the smallest element that holds what is watched and the box to type in
     maybe: new Map(), // element -> the signs it may be
     there: new Map(), // elements and signatures of signs that were there before -> names of the signs
-    signs: {}, // name -> {now, last}
+    signs: {}, // name -> {now, last, first}
     waiting: [], // changes of which it is not yet known whether they are seen
     looked: 0,
     last: null,
@@ -227,7 +227,7 @@ function glance() {
     if (send === null || !seen(send) || off(send)) there.add("send");
   }
   for (const name of Object.keys(turn.signs)) turn.signs[name].now = false;
-  for (const name of there) turn.signs[name] = { now: true, last: at };
+  for (const name of there) turn.signs[name] = { now: true, last: at, first: (turn.signs[name] || { first: at }).first };
 }
 
 function settleOnly() {
@@ -271,7 +271,9 @@ function sample() {
   const signals = {};
   for (const name of ["stop", "busy", "progress", "composer", "send", "animation", "hint", "site"]) {
     const sign = turn.signs[name];
-    signals[name] = sign ? { seen: true, now: sign.now, last: at - sign.last } : { seen: false, now: false, last: null };
+    signals[name] = sign
+      ? { seen: true, now: sign.now, last: at - sign.last, first: sign.first - turn.sent }
+      : { seen: false, now: false, last: null, first: null };
   }
   return {
     asked: at - turn.sent,
