@@ -5,12 +5,33 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
-from typing import TextIO
+from contextlib import suppress
+from typing import Any, TextIO
 
-__all__ = ["shown", "terminal_width", "wrapped"]
+__all__ = ["Lasting", "shown", "terminal_width", "wrapped"]
 
 _KEPT = "\n\t"
 _BIDI = {*"\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"}
+
+
+class Lasting:
+    """A stream that takes what is written to it also when its terminal is gone: what is told on the way must not end a
+    run. Everything else is that of `stream`."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        with suppress(OSError):
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with suppress(OSError):
+            self._stream.flush()
 
 
 def shown(text: str, *, line: bool = False) -> str:

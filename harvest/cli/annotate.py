@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
-import signal
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -15,6 +13,7 @@ import click
 from rich.console import Console
 from rich.progress import Progress
 
+from harvest.cli.interruption import run_until_stopped
 from harvest.extraction.layer import nugget_judgments
 from harvest.sheets.annotation_sheet import Assessed, counts, sampled, sheet_rows, write_sheet
 from harvest.sheets.annotators import added, agreements, standing
@@ -153,9 +152,8 @@ def _extract(
             task = shown.add_task("passages", total=total)
             return lambda: shown.advance(task)
 
-        # A scheduler stops us with SIGTERM: what was answered is on disk.
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
-        done = asyncio.run(extract(run, chosen, endpoint, secrets, tries=tries, watch=watch))
+        # Where it is stopped, what was answered is on disk.
+        done = run_until_stopped(extract(run, chosen, endpoint, secrets, tries=tries, watch=watch))
     for sentence in account(done):
         click.echo(sentence, err=True)
     return 0 if done.whole else 3

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-import signal
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,7 +10,7 @@ from pathlib import Path
 import click
 
 from harvest.audits.audit import Audit, System, load_audit
-from harvest.cli.interruption import Interrupted
+from harvest.cli.interruption import Interrupted, run_until_stopped
 from harvest.cli.run import first_of
 from harvest.playing.attempt import Player
 from harvest.playing.plan import Plan, Sitting, Work
@@ -99,9 +97,8 @@ def _chatted(audit: Audit, system: System, topic: Topic, folder: Path, trial: in
                 player = Player(writer, HumanUser(), audit.seed, keep_evidence=audit.evidence, words=keyboard)
                 await Runner(player, (once,), {system.name: audit.drivers[system.name]}, watcher).play(plan)
 
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        asyncio.run(play())
+        run_until_stopped(play())
     except* HarvestError as group:
         raise first_of(group) from None
     except* KeyboardInterrupt:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import click
 
+from harvest.cli.interruption import run_until_stopped
 from harvest.installation import DISTRIBUTION, foreign_owners, owners_by_package
 from topics.counting import counted
 
@@ -149,7 +150,7 @@ def _browser() -> Finding:
         detail = f"{fault.what}{only}. To get one: {fault.advice}"
         return Finding("browser", "fault" if os.environ.get(VARIABLE) else "note", detail)
     try:
-        return Finding("browser", "ok", f"{asyncio.run(version(found.path))} at {found.path} ({found.how})")
+        return Finding("browser", "ok", f"{run_until_stopped(version(found.path))} at {found.path} ({found.how})")
     except (DriverError, TimeoutError) as fault:
         why = fault.detail if isinstance(fault, DriverError) else f"it did not start within {_START:g} s"
         return Finding("browser", "note", f"{found.path} ({found.how}) does not start: {why}")

@@ -1,11 +1,128 @@
-"""How a command that asks systems is stopped from outside."""
+"""How a command is stopped from outside: by ctrl-C (SIGINT), a scheduler (SIGTERM) or a terminal that goes (SIGHUP).
+
+All three are one. The first lets everything that is open be closed in good order; after it, a second SIGINT or SIGTERM
+ends the command at once. What is recorded is safe either way, and nothing that was started is left behind: programs and
+browsers see that we are gone. What was ignored when the command began, as by nohup, stays ignored.
+"""
 
 from __future__ import annotations
 
+import atexit
+import os
+import signal
+import sys
+import termios
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import TYPE_CHECKING, Any, TypeVar
+
 from topics.errors import HarvestError
 
-__all__ = ["Interrupted"]
+if TYPE_CHECKING:
+    import asyncio
+
+__all__ = ["CODE", "Interrupted", "interruptible", "run_until_stopped"]
+
+T = TypeVar("T")
+
+CODE = 130
+"""What an interrupted command exits with, whichever signal it was."""
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_SHOW_CURSOR = b"\x1b[?25h"
 
 
 class Interrupted(HarvestError):
-    """Somebody stopped the command: it exits with 130. The text says what is safe."""
+    """Somebody stopped the command: it exits with `CODE`. The text says what is safe."""
+
+
+def interruptible() -> None:
+    """From now on the signals of this process raise KeyboardInterrupt."""
+    for number in _heard():
+        signal.signal(number, signal.default_int_handler)
+
+
+def run_until_stopped(work: Coroutine[Any, Any, T]) -> T:
+    """`asyncio.run(work)`. The first signal cancels it, and KeyboardInterrupt is raised once it is closed."""
+    import asyncio  # late: most commands need none of it
+
+    stop = _Stop()
+
+    async def watched() -> T:
+        with stop.of(asyncio.current_task(), asyncio.get_running_loop()):
+            return await work
+
+    with stop.heard():
+        try:
+            found = asyncio.run(watched())
+        except asyncio.CancelledError:
+            if not stop.asked:
+                raise
+            raise KeyboardInterrupt from None
+    if stop.asked:
+        raise KeyboardInterrupt
+    return found
+
+
+class _Stop:
+    """asked: whether a signal came."""
+
+    def __init__(self) -> None:
+        self.asked = False
+        self._cancel: Callable[[], object] = lambda: None
+        self._restore = _terminal()
+
+    @contextmanager
+    def heard(self) -> Iterator[None]:
+        before = {number: signal.signal(number, self._came) for number in _heard()}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    @contextmanager
+    def of(self, task: asyncio.Task[Any] | None, loop: asyncio.AbstractEventLoop) -> Iterator[None]:
+        assert task is not None
+        self._cancel = lambda: loop.call_soon_threadsafe(task.cancel)
+        try:
+            if self.asked:
+                task.cancel()
+            yield
+        finally:
+            self._cancel = lambda: None
+
+    def _came(self, number: int, _: FrameType | None) -> None:
+        if not self.asked:
+            self.asked = True
+            atexit.register(_ignore)
+            self._cancel()
+        elif number != signal.SIGHUP:  # a terminal that goes may say so twice
+            self._restore()
+            os._exit(CODE)
+
+
+def _heard() -> list[signal.Signals]:
+    return [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+
+
+def _ignore() -> None:
+    """At the very end Python gives signals back their own meaning, and one more would change the exit code."""
+    for number in _SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+
+
+def _terminal() -> Callable[[], None]:
+    """Gives the terminal back as it is now."""
+    kept: list[Any] | None = None
+    with suppress(OSError, ValueError, termios.error):
+        kept = termios.tcgetattr(sys.stdin.fileno())
+
+    def restore() -> None:
+        with suppress(OSError, ValueError, termios.error):
+            if kept is not None:
+                termios.tcsetattr(sys.stdin.fileno(), termios.TCSANOW, kept)
+            if os.isatty(2):
+                os.write(2, _SHOW_CURSOR)
+
+    return restore

@@ -19,6 +19,7 @@ from harvest.browser.installed import find_browser
 from harvest.browser.login import keep_login, log_in, secrets_of
 from harvest.browser.settings import BrowserSettings
 from harvest.browser.window import Browser, own_browser
+from harvest.cli.interruption import run_until_stopped
 from harvest.drivers.browser import Options, settings_of
 from harvest.drivers.driver import Surroundings
 from harvest.sites.description import load_site
@@ -65,7 +66,7 @@ def command(
         by_hand=True,
         storage_state=target if known else None,
     )
-    state = asyncio.run(logged_in(settings, url, _entered))
+    state = run_until_stopped(logged_in(settings, url, _entered))
     cookies, origins = state["cookies"], [one for one in state["origins"] if one.get("localStorage")]
     if not cookies and not any(one.get("localStorage") or one.get("indexedDB") for one in state["origins"]):
         raise InputError("the page left neither cookies nor storage, so there is no log-in to keep")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import io
+import os
 import signal
 import sys
 import traceback
@@ -19,13 +20,12 @@ from importlib.metadata import version
 
 import click
 
-from harvest.cli.interruption import Interrupted
+from harvest.cli import interruption
 from topics.errors import HarvestError
 
 __all__ = ["COMMANDS", "main"]
 
 _FAULT = 70  # EX_SOFTWARE of sysexits.h: Python's own 1 would say that a threshold was missed
-_INTERRUPTED = 130
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +103,11 @@ def main(arguments: list[str] | None = None) -> None:
         # A reply may hold what no terminal can show (half a surrogate pair, or any Chinese where LANG is C).
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    if arguments is None and not {*sys.argv[1:2]} & _WITH_PIPES:
-        # Go away quietly with the reader, as `| head` expects. Never where a pipe may be a system's or a browser's.
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    if arguments is None:
+        interruption.interruptible()
+        if not {*sys.argv[1:2]} & _WITH_PIPES:
+            # Go away quietly with the reader, as `| head` expects. Never where a pipe may be a system's or a browser's.
+            signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:
         code = _harvest.main(args=arguments, prog_name="harvest", standalone_mode=False)
     except click.ClickException as fault:
@@ -113,10 +115,10 @@ def main(arguments: list[str] | None = None) -> None:
         code = 2
     except (click.Abort, KeyboardInterrupt):
         _tell("interrupted")
-        code = _INTERRUPTED
-    except Interrupted as stop:
+        code = interruption.CODE
+    except interruption.Interrupted as stop:
         _tell(str(stop))
-        code = _INTERRUPTED
+        code = interruption.CODE
     except HarvestError as fault:
         _tell(f"error: {fault}")
         code = 2
@@ -127,7 +129,18 @@ def main(arguments: list[str] | None = None) -> None:
     except BaseException:  # also SystemExit: no command ends that way, but code that a command calls may try to
         _tell(f"{traceback.format_exc()}error: a fault of Harvest itself, with its traceback above; please report it")
         code = _FAULT
+    _flush()
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _flush() -> None:
+    """What the end of the process could not write, to a terminal that is gone, would change its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            with contextlib.suppress(OSError, ValueError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _tell(message: str | Callable[..., None]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 from collections.abc import Sequence
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from harvest.cli.interruption import run_until_stopped
 from harvest.cli.number import NumberRange
 from harvest.terminal import shown
 from topics.errors import InputError
@@ -48,7 +48,7 @@ def command(
     You must have the right to audit the page. Without --out and --json the draft goes to standard output.
     """
     _check(url, message, out, screenshot, login)
-    found = asyncio.run(_probed(url, message, login, timeout, headed))
+    found = run_until_stopped(_probed(url, message, login, timeout, headed))
     useful = any(one.field == "composer" for one in found.findings)
     written: list[Path] = []
     refusals: list[OSError] = []

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import signal
+import sys
 from pathlib import Path
+from typing import TextIO, cast
 
 import click
 from rich.console import Console
 from rich.markup import escape
 
 from harvest.audits.audit import Audit, load_audit, placed
-from harvest.cli.interruption import Interrupted
+from harvest.cli.interruption import Interrupted, run_until_stopped
 from harvest.playing.attempt import Player
 from harvest.playing.plan import make_plan
 from harvest.playing.progress import Display
@@ -20,6 +20,7 @@ from harvest.playing.runner import Runner
 from harvest.studies.bounds import bounded, check_bounds, missed
 from harvest.studies.scorecard import gathered, score_material, scores_document, scoring_settings, write_scores
 from harvest.tables.report import print_scored
+from harvest.terminal import Lasting
 from recordings.continuation import extended, refuse_differences
 from recordings.gold_layers import keep_gold
 from recordings.run_folder import is_run, read
@@ -71,7 +72,7 @@ def command(
         scoring_settings(resolved.scoring, resolved.topics, resolved.gold)
     check_bounds(resolved)
     folder = (out or Path("runs") / resolved.name).absolute()  # a system in this process may change the folder
-    console = Console(stderr=True, highlight=False)
+    console = Console(file=cast(TextIO, Lasting(sys.stderr)), highlight=False)
     _introduce(console, resolved)
     journal, left = _play(resolved, folder, worker, console)
 
@@ -151,10 +152,8 @@ def _play(audit: Audit, folder: Path, worker: str, console: Console) -> tuple[Pa
                     await Runner(player, audit.played, audit.drivers, display).play(plan)
             return folder / f"trials-{writer.worker}.jsonl", display.left
 
-    # A scheduler stops us with SIGTERM: the turn in flight is given up, everything before it is on disk.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        return asyncio.run(play())
+        return run_until_stopped(play())  # the turn in flight is given up, everything before it is on disk
     except* HarvestError as group:
         raise first_of(group) from None
     except* KeyboardInterrupt:

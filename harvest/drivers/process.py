@@ -1,6 +1,7 @@
 """A program of our own to talk to: bytes in, bytes out, bounded in size and time, and gone when we are done.
 
-The program is the leader of a process group, so that what it starts goes with it. No other process is signalled.
+Between it and us stands `supervisor`, a process of its own that knows all the program started. It kills that when we
+say so, when the program ends, and when we end ourselves, be it by SIGKILL. No other process is signalled.
 """
 
 from __future__ import annotations
@@ -9,10 +10,13 @@ import asyncio
 import contextlib
 import os
 import signal
+import socket
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
+from harvest.drivers import supervisor
 from harvest.drivers.driver import Denied, Unanswered
 
 __all__ = ["Program"]
@@ -29,7 +33,8 @@ class Program(asyncio.SubprocessProtocol):
     def __init__(self, most: int) -> None:
         self._most = most
         self._transport: asyncio.SubprocessTransport | None = None
-        self._group: int | None = None
+        self._control: socket.socket | None = None
+        self._group, self._reported = 0, b""
         self._stderr = bytearray()
         self._changed = asyncio.Event()
         self._gone = asyncio.Event()
@@ -38,16 +43,46 @@ class Program(asyncio.SubprocessProtocol):
 
     @classmethod
     async def start(cls, argv: Sequence[str], folder: Path, environment: Mapping[str, str], most: int) -> Program:
-        """Start `argv` in `folder`. most: bytes of output held at once. Raises Denied if it cannot be started."""
+        """Start `argv` in `folder`; argv[0] is a path. most: bytes of output held at once. Raises Denied
+        (`cannot-start`)."""
         loop = asyncio.get_running_loop()
+        ours, theirs = socket.socketpair()
+        ours.setblocking(False)
+        command = (sys.executable, "-I", "-S", supervisor.__file__, str(theirs.fileno()), *argv)
         try:
-            transport, program = await loop.subprocess_exec(
-                lambda: cls(most), *argv, cwd=folder, env=dict(environment), start_new_session=True
-            )
-        except (OSError, ValueError) as fault:
-            raise Denied("cannot-start", f"{argv[0]} cannot be started: {fault}") from None
-        program._transport, program._group = transport, transport.get_pid()
+            with theirs:
+                transport, program = await loop.subprocess_exec(
+                    lambda: cls(most),
+                    *command,
+                    cwd=folder,
+                    env=dict(environment),
+                    start_new_session=True,
+                    pass_fds=(theirs.fileno(),),
+                )
+        except BaseException as fault:
+            ours.close()
+            if isinstance(fault, (OSError, ValueError)):
+                raise Denied("cannot-start", f"{argv[0]} cannot be started: {fault}") from None
+            raise
+        program._transport, program._control = transport, ours
+        try:
+            await program._begun(argv[0])
+        except BaseException:
+            await program.kill()
+            raise
         return program
+
+    async def _begun(self, name: str) -> None:
+        """Wait until the program runs. Raises Denied where it does not."""
+        assert self._control is not None
+        self._reported = await asyncio.get_running_loop().sock_recv(self._control, 64)
+        said = self._reported.split()
+        if said[:1] != [b"started"]:
+            why = os.strerror(int(said[1])) if said else "the process that was to start it has ended"
+            raise Denied("cannot-start", f"{name} cannot be started: {why}")
+        self._group = int(said[1])
+        if self._gone.is_set():
+            self._let_go()
 
     # What the event loop tells us -------------------------------------------------------------------------------
 
@@ -69,8 +104,8 @@ class Program(asyncio.SubprocessProtocol):
     def process_exited(self) -> None:
         self._gone.set()
         self._changed.set()
-        # Children it leaves behind would hold its output open for ever.
-        self._signal(signal.SIGKILL)
+        if self._reported:  # else it is still being waited for
+            self._let_go()
 
     # What a session asks for ------------------------------------------------------------------------------------
 
@@ -127,19 +162,22 @@ class Program(asyncio.SubprocessProtocol):
                 if stdin is not None:
                     stdin.close()
                 if not await self._gone_within(_GRACE):
-                    self._signal(signal.SIGTERM)
+                    self._terminate()
                     await self._gone_within(_GRACE)
         finally:
             await self.kill()
 
     async def kill(self) -> None:
         """End it and all it started, at once."""
-        self._signal(signal.SIGKILL)
+        if self._control is not None and not self._gone.is_set():
+            self._control.shutdown(socket.SHUT_WR)  # the supervisor takes that for our end
         if self._transport is not None:
             # SIGKILL cannot be refused, and without the wait a zombie stays; a dead disk may hold it up for ever.
             await asyncio.shield(self._gone_within(_DEAD))
+            if not self._gone.is_set():
+                self._transport.kill()
             self._transport.close()
-        self._group = None
+        self._let_go()
 
     async def _gone_within(self, seconds: float) -> bool:
         with contextlib.suppress(TimeoutError):
@@ -147,10 +185,23 @@ class Program(asyncio.SubprocessProtocol):
                 await self._gone.wait()
         return self._gone.is_set()
 
-    def _signal(self, number: int) -> None:
-        if self._group is not None:
+    def _terminate(self) -> None:
+        """SIGTERM to its group."""
+        if self._control is not None:
+            with contextlib.suppress(OSError):
+                self._control.send(b"T")
+
+    def _let_go(self) -> None:
+        """Of the supervisor, which has ended. Where somebody has killed it, the program's group is killed by us."""
+        if self._control is None:
+            return
+        with contextlib.suppress(OSError):
+            self._reported += self._control.recv(64)
+        self._control.close()
+        self._control = None
+        if self._group and b"ended" not in self._reported:
             with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._group, number)
+                os.killpg(self._group, signal.SIGKILL)
 
     def _pipe(self, fd: int) -> asyncio.WriteTransport | None:
         pipe = self._transport.get_pipe_transport(fd) if self._transport is not None else None

@@ -1,0 +1,172 @@
+"""Stands between us and a program, so that nothing of the program is left behind, however either of us ends.
+
+    python -I -S supervisor.py CONTROL PROGRAM [ARGUMENT…]
+
+CONTROL: a socket, inherited. `started PID` or `failed ERRNO` is written to it, then `ended`; a `T` that comes in is
+SIGTERM to the program's group. Where the other side closes it, be it because its process was killed, everything is
+killed. It ends as the program ended: with the same code, or by the same signal.
+
+On Linux it adopts what the program's children leave behind, also in sessions of their own, so all of it is found as its
+own children. Elsewhere only the program's group is.
+
+It runs by itself, with little of the standard library, because every program waits for it to start: with pathlib and
+contextlib that takes twice as long.
+"""
+
+# ruff: noqa: SIM105, PTH123, PTH208
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import select
+import signal
+import sys
+import time
+
+_SET_CHILD_SUBREAPER = 36  # of prctl(2)
+_LONGEST = 5.0  # seconds: what cannot be killed by then waits for a dead disk, and would hold us up for ever
+_PAUSE = 0.002
+_OURS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+"""Also sent to everything at once, as by a service manager; what is to happen then, the other side says."""
+
+
+def main() -> None:
+    """Runs the program and does not return."""
+    control = int(sys.argv[1])
+    os.set_inheritable(control, False)
+    woken, wakes = os.pipe()
+    os.set_blocking(wakes, False)
+    signal.set_wakeup_fd(wakes)
+    for one in (signal.SIGCHLD, *_OURS):
+        if signal.getsignal(one) is not signal.SIG_IGN:  # the program inherits what is ignored
+            signal.signal(one, lambda number, frame: None)
+    adopting = _adopts()
+    program = _started(control, sys.argv[2:])
+    status = _until_ended(program, control, woken)
+    _kill_all(program, adopting)
+    _report(control, "ended")
+    _end_as(status)
+
+
+def _report(control: int, what: str) -> None:
+    try:
+        os.write(control, f"{what}\n".encode())
+    except OSError:  # nobody is there any more
+        pass
+
+
+def _adopts() -> bool:
+    """Have what loses its parent below us become our child. False where the system cannot do that."""
+    if not sys.platform.startswith("linux"):
+        return False
+    try:
+        return bool(ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0)
+    except (OSError, AttributeError):
+        return False
+
+
+def _started(control: int, argv: list[str]) -> int:
+    try:
+        program = os.posix_spawn(
+            argv[0],
+            argv,
+            os.environ,
+            setsid=True,
+            setsigdef=[signal.SIGPIPE, signal.SIGXFSZ],  # which Python ignores
+        )
+    except OSError as fault:
+        _report(control, f"failed {fault.errno}")
+        os._exit(0)
+    # Its pipes are its own: held here too, they would still be open when it has closed them.
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for one in range(3):
+        os.dup2(nothing, one)
+    _report(control, f"started {program}")
+    return program
+
+
+def _until_ended(program: int, control: int, woken: int) -> int | None:
+    """Its status; None where the other side wants it killed."""
+    while True:
+        while (found := _reaped()) is not None:
+            if found[0] == program:
+                return found[1]
+        ready, _, _ = select.select((control, woken), (), ())
+        if woken in ready:
+            os.read(woken, 512)
+        if control in ready:
+            try:
+                asked = os.read(control, 64)
+            except OSError:
+                asked = b""
+            if not asked:
+                return None
+            _signal(-program, signal.SIGTERM)
+
+
+def _reaped() -> tuple[int, int] | None:
+    """A child that has ended, and its status; None where none has."""
+    try:
+        ended, status = os.waitpid(-1, os.WNOHANG)
+    except ChildProcessError:
+        return None
+    return (ended, status) if ended else None
+
+
+def _kill_all(program: int, adopting: bool) -> None:
+    """Kill the program and what it started, until nothing is left. What a child leaves behind is a child itself in the
+    next round."""
+    until = time.monotonic() + _LONGEST
+    while time.monotonic() < until:
+        for one in _children() if adopting else (-program,):
+            _signal(one, signal.SIGKILL)
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            return
+        time.sleep(_PAUSE)
+
+
+def _signal(process: int, number: int) -> None:
+    try:
+        os.kill(process, number)
+    except (ProcessLookupError, PermissionError):
+        pass
+
+
+def _children() -> list[int]:
+    own = os.getpid()
+    try:
+        with open(f"/proc/self/task/{own}/children", "rb") as file:
+            return [int(one) for one in file.read().split()]
+    except OSError:  # a kernel without that file
+        return [int(name) for name in os.listdir("/proc") if name.isdigit() and _parent(name) == own]
+
+
+def _parent(process: str) -> int:
+    try:
+        with open(f"/proc/{process}/stat", "rb") as file:
+            # The name before it is in brackets, and may hold any character.
+            return int(file.read().rpartition(b")")[2].split()[1])
+    except (OSError, IndexError, ValueError):
+        return 0
+
+
+def _end_as(status: int | None) -> None:
+    code = -signal.SIGKILL if status is None else os.waitstatus_to_exitcode(status)
+    if code >= 0:
+        os._exit(code)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # the program has left its own
+    try:
+        signal.signal(-code, signal.SIG_DFL)
+    except OSError:  # nobody can handle SIGKILL
+        pass
+    os.kill(os.getpid(), -code)
+    os._exit(128 - code)
+
+
+if __name__ == "__main__":
+    main()
