@@ -14,6 +14,7 @@ from scoring.settings import Settings
 from scoring.swan.assessment import Assessment, Ground, assess, nugget_notes
 from scoring.swan.judged import Judgments
 from scoring.swan.schema import Schema
+from scoring.swan.unsettled import refuse_unsettled
 from scoring.swan.wan import Swan
 from scoring.swan.weighting import Weighting
 from topics.attributes import AttributeSet
@@ -79,8 +80,18 @@ class Asked:
     seen: set[tuple[str, int]] = field(default_factory=set)
     planned: int = 0
 
+    def refuse_unsettled(self) -> None:
+        """Raises InputError where a SWAN or a WAN would rest on one of several judgments that count alike."""
+        wanted = [measure for measure in self.measures if measure.base.name in ("SWAN", "WAN")]
+        if not wanted:
+            return
+        schema, judgments = self.judged().schema, self.judged().judgments
+        every = any(measure.base.name == "SWAN" for measure in wanted)
+        names = {one.name for one in schema} if every else {schema[one.criterion].name for one in wanted}
+        refuse_unsettled(self.assessments, judgments, schema, names)
+
     def notes(self) -> tuple[str, ...]:
-        """Sentences about judgments that are in no score."""
+        """Sentences about whose judgments count, and about those that are in no score."""
         if not any(measure.base.name in ("SWAN", "WAN") for measure in self.measures):
             return ()
         schema, judgments = self.judged().schema, self.judged().judgments
@@ -97,7 +108,19 @@ class Asked:
         if unknown:
             found.append(f"Judgments on {unknown} are in no score: the schema {schema.name!r} has no such criterion.")
         notes = nugget_notes(self.assessments, judgments)
-        return (*self._coverage(), *notes, *found)
+        return (*self._coverage(), *self._judges(), *notes, *found)
+
+    def _judges(self) -> tuple[str, ...]:
+        """Whose judgments, other than those of rules, SWAN and WAN rest on."""
+        entries = [entry for one in self.assessments for scored in one.scored.values() for entry in scored]
+        judged = [entry for entry in entries if entry.by.kind != "rule"]
+        if not judged:
+            return ()
+        whose = ", ".join(f"{by} ({count})" for by, count in sorted(Counter(str(one.by) for one in judged).items()))
+        disputed = sum(entry.disputed for entry in judged)
+        differ = "differs" if disputed == 1 else "differ"
+        differing = f"; {disputed} {differ} from what others, or a rule, said" if disputed else ""
+        return (f"SWAN and WAN rest on {counted(len(judged), 'judgment')} by {whose}{differing}.",)
 
     def _coverage(self) -> tuple[str, ...]:
         """Which criteria the SWAN of each system covers, and where; two over different ones do not compare."""

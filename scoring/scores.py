@@ -105,6 +105,7 @@ def score(
         not_asked += scores.not_asked
         table.extend(scores.rows(resampler))
         table.extend(form_rows(asked, scores, [found[key] for key in keys], resampler, seed))
+    asked.refuse_unsettled()
     missing = len(set(planned) - found.keys() - set(lost))
     notes = (*_notes(gold, unlabelled, unjudged, len(lost), missing, not_asked), *asked.notes())
     whole = ScoreTable(tuple(table), settings, notes)

@@ -320,6 +320,48 @@ def test_another_guideline_or_another_person_is_a_layer_of_its_own_and_a_note_th
     assert "1 with another note" in annotate("--import", str(sheet), "--author", "ben", "--version", "1")[1]
 
 
+@pytest.mark.parametrize("order", [("anna", "ben"), ("ben", "anna")])
+def test_where_two_people_differ_a_score_asks_whose_judgment_counts_and_the_order_of_import_changes_nothing(
+    run: Path, tmp_path: Path, annotate: Annotate, capfd: pytest.CaptureFixture[str], order: tuple[str, str]
+) -> None:
+    sheet = tmp_path / "sheet.csv"
+    annotate("--export", str(sheet), "--criterion", "Fluency")
+    said = {"anna": ["1", "0", "1"], "ben": ["1", "0.5", ""]}
+    for author in order:
+        filled(sheet, lambda i, _, author=author: said[author][i])  # type: ignore[misc]
+        annotate("--import", str(sheet), "--author", author)
+
+    def harvest(*words: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as done:
+            main([words[0], str(run), *words[1:]])
+        out, told = capfd.readouterr()
+        assert isinstance(done.value.code, int)
+        return done.value.code, out, " ".join(told.split())
+
+    for command in (("score", "-m", "SWAN"), ("score", "-m", "WAN(Fluency)"), ("tree", "--score", "WAN(Fluency)")):
+        code, out, told = harvest(*command)
+        assert (code, out) == (2, "")
+        assert "human:anna and human:ben judged one and the same thing differently (Fluency 1)" in told
+        assert re.search(r"judgments/human-anna-\w+\.jsonl:\d", told)
+        assert "--judges human:anna,human,rule" in told
+    assert harvest("score", "-m", "WAN(Conciseness)")[0] == 0, "nothing that differs is in it"
+    values = {}
+    for first, mean in (("anna", (1 + 0 + 1) / 3), ("ben", (1 + 0.5 + 1) / 3)):
+        judges = ("--judges", f"human:{first},human,rule")
+        code, out, _ = harvest("score", "-m", "WAN(Fluency)", "-m", "pooled(WAN(Fluency))", *judges, "--json")
+        assert code == 0
+        document = json.loads(out)
+        (row,) = (row for row in document["rows"] if row["measure"] == "pooled(WAN(Fluency))" and not row["topic_type"])
+        assert row["value"] == pytest.approx(mean)
+        (note,) = (note for note in document["notes"] if note.startswith("SWAN and WAN rest on"))
+        values[first] = note
+        assert harvest("tree", "--score", "WAN(Fluency)", *judges)[0] == 0
+    assert values["anna"] == (
+        "SWAN and WAN rest on 3 judgments by human anna (3); 1 differs from what others, or a rule, said."
+    )
+    assert "human anna (1), human ben (2)" in values["ben"]
+
+
 def test_agreement_is_told_after_an_import_with_its_n(tmp_path: Path, annotate: Annotate) -> None:
     sheet = tmp_path / "sheet.csv"
     annotate("--export", str(sheet), "--criterion", "Fluency", "--criterion", "Correctness")

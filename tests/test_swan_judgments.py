@@ -18,6 +18,7 @@ from scoring.swan.assessment import assess, of_system
 from scoring.swan.item import Source
 from scoring.swan.judged import NUGGET, Judgments, Precedence
 from scoring.swan.schema import load_schema
+from scoring.swan.unsettled import refuse_unsettled
 from topics.errors import InputError
 
 SCHEMA = load_schema()
@@ -48,21 +49,72 @@ def test_a_target_comes_back_from_its_judgment() -> None:
     assert "speaker" not in FIRST.about()
 
 
-def test_of_two_human_layers_the_newest_counts_and_the_dispute_is_marked() -> None:
-    older, newer = layer(0.0, author="anna"), layer(1.0, author="ben", at="2026-02-01")
-    assert told([older, newer]) == told([newer, older]) == [(1.0, "human ben 1", True)]
+def test_two_people_who_differ_settle_nothing_in_whatever_order_they_were_imported() -> None:
+    """Neither is before the other, so a score by that criterion is refused, and says how to settle it."""
+    for dates in (("2026-01-01", "2026-02-01"), ("2026-02-01", "2026-01-01")):
+        anna, ben = layer(0.0, author="anna", at=dates[0]), layer(1.0, author="ben", at=dates[1])
+        for layers in ([anna, ben], [ben, anna]):
+            judgments = Judgments.of(layers, SCHEMA)
+            found = assess(TALK, SCHEMA, judgments)
+            assert {name: len(opinions) for name, opinions in found.unsettled.items()} == {"Correctness": 1}
+            with pytest.raises(RunError) as caught:
+                refuse_unsettled([found], judgments, SCHEMA, ["Correctness"])
+            assert caught.value.what.startswith(
+                "human:anna and human:ben judged one and the same thing differently (Correctness 1)"
+            )
+            assert "human anna 1 says 0, and human ben 1 1" in caught.value.what
+            assert caught.value.advice is not None
+            assert "--judges human:anna,human,rule" in caught.value.advice
+            with pytest.raises(RunError):
+                refuse_unsettled([found], judgments, SCHEMA, ["Modesty"])  # its rule reads Correctness
+            refuse_unsettled([found], judgments, SCHEMA, ["Fluency"])
 
 
-def test_two_layers_that_agree_are_no_dispute() -> None:
-    assert told([layer(1.0), layer(1.0, author="ben", at="2026-02-01")]) == [(1.0, "human ben 1", False)]
+def test_does_not_apply_is_another_judgment_than_a_score() -> None:
+    layers = [layer(None), layer(1.0, author="ben")]
+    assert set(assess(TALK, SCHEMA, Judgments.of(layers, SCHEMA)).unsettled) == {"Correctness"}
+
+
+def test_two_layers_that_agree_are_no_dispute_and_settle_it() -> None:
+    for dates in (("2026-01-01", "2026-02-01"), ("2026-02-01", "2026-01-01")):
+        layers = [layer(1.0, at=dates[0]), layer(1.0, author="ben", at=dates[1])]
+        assert told(layers) == [(1.0, "human anna 1", False)]
+        assert not assess(TALK, SCHEMA, Judgments.of(layers, SCHEMA)).unsettled
 
 
 def test_who_revises_a_judgment_disputes_nothing() -> None:
     first, revised = layer(0.0), layer(1.0, at="2026-03-01")
     assert told([first, revised]) == told([revised, first]) == [(1.0, "human anna 1", False)]
     ben = layer(1.0, author="ben", at="2026-02-01")
-    assert told([first, ben]) == [(1.0, "human ben 1", True)]
+    assert assess(TALK, SCHEMA, Judgments.of([first, ben], SCHEMA)).unsettled
+    assert not assess(TALK, SCHEMA, Judgments.of([first, ben, revised], SCHEMA)).unsettled
     assert told([first, ben, revised]) == [(1.0, "human anna 1", False)]
+
+
+def test_nuggets_of_two_people_in_one_conversation_are_refused_until_one_is_named() -> None:
+    def marks(author: str, at: str) -> Layer:
+        nugget = Judgment(FIRST.about(), NUGGET, {"type": "F"})
+        return Layer("human", author, "1", "", at, (nugget,))
+
+    for dates in (("2026-01-01", "2026-02-01"), ("2026-02-01", "2026-01-01")):
+        layers = [marks("anna", dates[0]), marks("ben", dates[1])]
+        judgments = Judgments.of(layers, SCHEMA)
+        with pytest.raises(InputError, match="anna and ben marked the nuggets of the same conversation"):
+            refuse_unsettled([assess(TALK, SCHEMA, judgments)], judgments, SCHEMA, ["Correctness"])
+        for precedence in (Precedence(nuggets="ben"), Precedence.parse("human:ben,human,rule")):
+            chosen = Judgments.of(layers, SCHEMA, precedence)
+            refuse_unsettled([assess(TALK, SCHEMA, chosen)], chosen, SCHEMA, ["Correctness"])
+
+
+def test_judgments_of_sets_that_differ_are_refused_too() -> None:
+    name = next(one.name for one in SCHEMA if one.level == "set")
+    layers = [
+        Layer("human", author, judgments=(Judgment({"system": "S", "topic": "T"}, name, value),))
+        for author, value in (("anna", 0.0), ("ben", 1.0))
+    ]
+    judgments = Judgments.of(layers, SCHEMA)
+    with pytest.raises(RunError, match="human:anna and human:ben"):
+        refuse_unsettled([assess(TALK, SCHEMA, judgments)], judgments, SCHEMA, [name])
 
 
 def test_an_author_can_be_put_first() -> None:

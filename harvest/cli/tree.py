@@ -6,6 +6,7 @@ import json
 import shutil
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from textwrap import wrap
 
@@ -56,6 +57,9 @@ _FORMATS = ("terminal", "text", "json", "graphml", "dot", "mermaid", "svg")
     "--gold", metavar="NAME|FILE.csv", help="With --score: judge by this gold table instead of the run's own."
 )
 @click.option(
+    "--judges", metavar="KINDS", help="With --score SWAN: whose judgments, the first before the next [human,rule]."
+)
+@click.option(
     "--nuggets", metavar="NAME", help="With --score SWAN: whose nuggets, by the name of a layer [the rules']."
 )
 @click.option("--width", type=click.IntRange(40, 1000), help="Columns [the terminal's; text: 80; svg: 120, 8 px each].")
@@ -71,6 +75,7 @@ def command(
     level: float,
     measure: str | None,
     gold: str | None,
+    judges: str | None,
     nuggets: str | None,
     width: int | None,
     least: float | None,
@@ -90,13 +95,14 @@ def command(
     term = parse(measure) if measure is not None else None
     if term is None and gold is not None:
         raise InputError("--gold judges what a score is taken of", advice="ask for one: --score R")
-    if nuggets is not None and (term is None or term.name not in ("SWAN", "WAN")):
-        raise InputError("--nuggets is for SWAN", advice="ask for it: --score SWAN")
+    for option, value in (("--judges", judges), ("--nuggets", nuggets)):
+        if value is not None and (term is None or term.name not in ("SWAN", "WAN")):
+            raise InputError(f"{option} is for SWAN", advice="ask for it: --score SWAN")
     recorded = read(run)
     trees, left = folded(recorded, system=system, topic=topic, merge=merge)
     for sentence in (*recorded.damage, *left):
         click.echo(f"note: {shown(sentence, line=True)}", err=True)
-    values = _values(recorded, term, gold, nuggets) if term is not None else {}
+    values = _values(recorded, term, gold, judges, nuggets) if term is not None else {}
     figures = [
         tree_figures(tree, level=level, interval=interval, scores=tree_scores(tree, term, values) if term else None)
         for tree in trees
@@ -156,10 +162,11 @@ def folded(
     return trees, left
 
 
-def _values(run: Run, term: Term, gold: str | None, nuggets: str | None) -> dict[TrialKey, float]:
+def _values(run: Run, term: Term, gold: str | None, judges: str | None, nuggets: str | None) -> dict[TrialKey, float]:
     material = gathered([run])
     table = load_gold(gold, material.topics) if gold is not None else None
-    return trial_values(material, term, gold=table, judges=Precedence(nuggets=nuggets or ""))
+    chosen = Precedence.parse(judges) if judges else Precedence()
+    return trial_values(material, term, gold=table, judges=replace(chosen, nuggets=nuggets or ""))
 
 
 def _tried(conversations: Sequence[Conversation]) -> str:

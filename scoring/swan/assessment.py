@@ -58,7 +58,8 @@ class Assessment:
     order of reading. nuggets: of both sides. orphans: judgments of this conversation, on criteria of the schema, whose
     span is no item here (made for other nuggets); they are in no score. lacking: the nuggets that were asked for were
     not extracted whole here, so nothing is scored and all is undefined. refused: nuggets that their extractor proposed
-    and that could not be taken.
+    and that could not be taken. unsettled: by criterion, opinions that scores here rest on although others that count
+    as much differ. extractors: the authors of the nuggets, where there are several and none counts before the others.
     """
 
     key: TrialKey
@@ -69,6 +70,8 @@ class Assessment:
     orphans: int = 0
     lacking: bool = False
     refused: int = 0
+    unsettled: Mapping[str, tuple[Opinion, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    extractors: tuple[str, ...] = ()
 
     def wans(self, schema: Schema) -> dict[str, Wan]:
         """WAN^c by criterion, for those that one conversation can have: not those of sets of conversations."""
@@ -113,6 +116,7 @@ def assess(
     items: dict[str, tuple[Item, ...]] = {}
     scored: dict[str, tuple[Scored, ...]] = {}
     values: dict[str, dict[Item, float]] = {}
+    unsettled: dict[str, tuple[Opinion, ...]] = {}
     used = 0
     for one in sorted(schema, key=lambda criterion: any(rule.needs for rule in criterion.rules)):
         if one.level == "set":
@@ -125,15 +129,28 @@ def assess(
             if opinion is not None:
                 kept[item] = opinion
         used += len(kept)
-        scored[one.name] = _scores(one, items[one.name], kept, judgments, sight, values)
+        ruled = _ruled(one, items[one.name], judgments, sight, values)
+        unsettled[one.name] = tuple(
+            opinion for item, opinion in kept.items() if opinion.equals and _counts(opinion, ruled.get(item))
+        )
+        scored[one.name] = _scores(items[one.name], kept, ruled)
         told = {entry.item for entry in scored[one.name]}
         absent = {item for item, opinion in kept.items() if opinion.value is None} - told  # does not apply
         items[one.name] = tuple(item for item in items[one.name] if item not in absent)
         values[one.name] = {entry.item: entry.value for entry in scored[one.name]}
     orphans = len(opinions) - used
     layer = judgments.layers.get((conversation.trial_id, conversation.attempt))
-    refused = layer.refused if layer else 0
-    return Assessment(conversation.key, conversation.attempt, sight.nuggets, items, scored, orphans, refused=refused)
+    return Assessment(
+        conversation.key,
+        conversation.attempt,
+        sight.nuggets,
+        items,
+        scored,
+        orphans,
+        refused=layer.refused if layer else 0,
+        unsettled={name: opinions for name, opinions in unsettled.items() if opinions},
+        extractors=tuple(sorted((layer.layer.author, *layer.equals))) if layer and layer.equals else (),
+    )
 
 
 def nugget_notes(assessments: Iterable[Assessment], judgments: Judgments) -> tuple[str, ...]:
@@ -152,14 +169,17 @@ def nugget_notes(assessments: Iterable[Assessment], judgments: Judgments) -> tup
     return tuple(note for applies, note in found if applies)
 
 
-def _scores(
+_Ruled = Mapping[Item, tuple[float, Source, int]]
+"""What the first rule that has a say gives an item, and its place in the precedence."""
+
+
+def _ruled(
     criterion: Criterion,
     items: tuple[Item, ...],
-    kept: Mapping[Item, Opinion],
     judgments: Judgments,
     sight: Sight,
     known: Mapping[str, Mapping[Item, float]],
-) -> tuple[Scored, ...]:
+) -> _Ruled:
     ruled: dict[Item, tuple[float, Source, int]] = {}
     for rule in criterion.rules:
         rank = judgments.precedence.rank("rule", str(rule))
@@ -168,10 +188,19 @@ def _scores(
         seen = Sight(sight.conversation, items, sight.nuggets, sight.entities, sight.attributes, sight.settings, known)
         for item, value in rule.scores(seen):
             ruled.setdefault(item, (value, Source("rule", str(rule), rule.version), rank))
+    return ruled
+
+
+def _counts(opinion: Opinion, now: tuple[float, Source, int] | None) -> bool:
+    """Whether what was judged goes before what a rule says now."""
+    return now is None or opinion.rank <= now[2]
+
+
+def _scores(items: tuple[Item, ...], kept: Mapping[Item, Opinion], ruled: _Ruled) -> tuple[Scored, ...]:
     found = []
     for item in items:
         opinion, now = kept.get(item), ruled.get(item)
-        if opinion is not None and (now is None or opinion.rank <= now[2]):
+        if opinion is not None and _counts(opinion, now):
             if opinion.value is not None:
                 disputed = opinion.disputed or (now is not None and now[0] != opinion.value)
                 found.append(Scored(item, opinion.value, opinion.by, disputed))

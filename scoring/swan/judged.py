@@ -1,9 +1,11 @@
 """Judgments of several layers brought together: which one counts where they differ, and who it is from.
 
 Layers are never merged. A *precedence* is declared, for example `human,rule`: the kinds, or `kind:author` pairs, that
-may be used, in that order. Within an entry the newest layer wins; of layers made at the same time, the one whose
-author, version and file name come last. So the order in which layers are read changes nothing. A kind that is not named
-is not used: a model's scores enter only where somebody wrote `model`.
+may be used, in that order. Of one author the newest layer counts; of layers made at the same time, the one whose
+version and file name come last. Where an entry stands for several authors who judged the same thing differently, none
+of them counts before the others: a score that needs it is refused until the precedence names one. So neither the order
+in which layers are read nor that in which they were imported changes a figure. A kind that is not named is not used: a
+model's scores enter only where somebody wrote `model`.
 
 Nuggets are another matter: those that one extractor found are taken all together or not at all. The rules' are taken
 unless a precedence names others, and a model's only then.
@@ -26,7 +28,7 @@ from scoring.words import Passage
 from topics.errors import InputError, Place
 from topics.identity import content_hash
 
-__all__ = ["EXTRACTION", "NUGGET", "Judgments", "Opinion", "Precedence", "words_hash"]
+__all__ = ["EXTRACTION", "NUGGET", "Given", "Judgments", "Opinion", "Precedence", "words_hash"]
 
 NUGGET = "nugget"
 """The criterion of a judgment that says: here is a nugget, of this type."""
@@ -73,28 +75,41 @@ class Precedence:
 
 
 @dataclass(frozen=True, slots=True)
+class Given:
+    """What one author says of one thing. rank: its place in the precedence. place: where it stands."""
+
+    value: float | None
+    by: Source
+    rank: int
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
 class Opinion:
     """The judgment that counts. value: a score in [0, 1], or None for "does not apply". disputed: another source that
     could have been used gave another value; who revises a judgment of one's own disputes nothing. rank: its place in
-    the precedence.
+    the precedence. equals: the judgments that none counts before another of, though they differ; () where one does.
     """
 
     value: float | None
     by: Source
     disputed: bool
     rank: int
+    equals: tuple[Given, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class NuggetLayer:
     """The layer whose nuggets are used in one conversation, and what it says there. refused: nuggets that its extractor
     proposed and that could not be taken. said: `words_hash` of the conversation it was made of, "" if not known.
+    equals: other authors whose nuggets the precedence puts neither before these nor behind them.
     """
 
     layer: Layer
     found: list[tuple[Target, Judgment, Place]]
     refused: int = 0
     said: str = ""
+    equals: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +142,8 @@ class Judgments:
         chosen = precedence or Precedence()
         layers = tuple(layers)
         criteria = {one.name: one for one in schema}
-        opinions: dict[tuple[str, int], dict[Key, _Given]] = {}
-        sets: dict[SetKey, _Given] = {}
+        opinions: dict[tuple[str, int], dict[Key, _ByAuthor]] = {}
+        sets: dict[SetKey, _ByAuthor] = {}
         nuggets = _nuggets(layers, chosen)
         refused, unplaced, unknown = 0, 0, set[str]()
         for rank, layer in _ranked(layers, chosen):
@@ -145,14 +160,14 @@ class Judgments:
                 if not criterion.may_score(layer.kind) or layer.kind == "rule":
                     refused += 1
                     continue
-                value = _score(judgment, place)
+                given = Given(_score(judgment, place), by, rank, place)
                 if target is not None and criterion.level != "set":
                     here = opinions.setdefault((target.trial, target.attempt), {})
-                    _give(here.setdefault((target, judgment.criterion), {}), value, by, rank)
+                    here.setdefault((target, judgment.criterion), {})[by.kind, by.author] = given
                 match judgment.about:
                     case {"system": str(system), "topic": str(topic)} if criterion.level == "set":
                         about = (system, topic, judgment.criterion)
-                        _give(sets.setdefault(about, {}), value, by, rank)
+                        sets.setdefault(about, {})[by.kind, by.author] = given
                     case _:
                         unplaced += target is None or criterion.level == "set"
         counted = {trial: {key: _opinion(given) for key, given in here.items()} for trial, here in opinions.items()}
@@ -212,24 +227,27 @@ def _nuggets(layers: Sequence[Layer], precedence: Precedence) -> dict[tuple[str,
         return {}
     if name:
         chosen = [one for one in layers if one.kind != "gold" and name in (one.author, f"{one.author}/{one.version}")]
-        own = [layer for _, layer in _ranked(chosen, Precedence(tuple((kind, "") for kind in KINDS)))]
+        own = _ranked(chosen, Precedence(tuple((kind, "") for kind in KINDS)))
     else:
-        own = [layer for _, layer in _ranked(layers, precedence) if layer.kind != "model"]
+        own = [(rank, layer) for rank, layer in _ranked(layers, precedence) if layer.kind != "model"]
     found: dict[tuple[str, int], NuggetLayer] = {}
-    for layer in own:
+    authors: dict[tuple[tuple[str, int], int], dict[str, None]] = {}
+    for rank, layer in own:
         for judgment, place in _placed(layer):
             where = _extracted(judgment)
             if where is None:
                 continue
             if where not in found or found[where].layer is not layer:
-                found[where] = NuggetLayer(layer, [])
+                equal = authors.setdefault((where, rank), {})
+                equal[layer.author] = None
+                found[where] = NuggetLayer(layer, [], equals=tuple(sorted(equal.keys() - {layer.author})))
             target = Target.of(judgment)
             if target is not None:
                 found[where].found.append((target, judgment, place))
             else:
                 found[where] = replace(found[where], refused=_refused(judgment), said=_said(judgment))
     if name:
-        _refuse_unclear(name, layers, own)
+        _refuse_unclear(name, layers, [layer for _, layer in own])
     return found
 
 
@@ -300,7 +318,7 @@ def _all_placed(passage: Passage, group: list[tuple[Candidate, Place]], version:
 
 
 def _ranked(layers: Iterable[Layer], precedence: Precedence) -> list[tuple[int, Layer]]:
-    """The layers that may be used, the best last, so that what they say is what stays."""
+    """The layers that may be used, the best last, so that what an author says there is what stays."""
     found = []
     for layer in layers:
         rank = precedence.rank(layer.kind, layer.author)
@@ -343,15 +361,13 @@ def _score(judgment: Judgment, place: Place) -> float | None:
     return float(value)
 
 
-_Given = dict[tuple[str, str], tuple[float | None, Source, int]]
-"""By kind and author, the last value of each; whoever counts most stands last."""
+_ByAuthor = dict[tuple[str, str], Given]
+"""By kind and author, the newest of each."""
 
 
-def _give(given: _Given, value: float | None, by: Source, rank: int) -> None:
-    given.pop((by.kind, by.author), None)
-    given[by.kind, by.author] = value, by, rank
-
-
-def _opinion(given: _Given) -> Opinion:
-    value, by, rank = list(given.values())[-1]
-    return Opinion(value, by, any(other != value for other, _, _ in given.values()), rank)
+def _opinion(given: _ByAuthor) -> Opinion:
+    rank = min(one.rank for one in given.values())
+    best = sorted((one for one in given.values() if one.rank == rank), key=lambda one: (one.by.kind, one.by.author))
+    disputed = len({one.value for one in given.values()}) > 1
+    equals = tuple(best) if len({one.value for one in best}) > 1 else ()
+    return Opinion(best[0].value, best[0].by, disputed, rank, equals)

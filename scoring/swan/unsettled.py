@@ -1,0 +1,60 @@
+"""Judgments that differ where the precedence puts no author before another: refused, with the way to settle it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable
+
+from recordings.errors import RunError
+from scoring.swan.assessment import Assessment
+from scoring.swan.judged import Judgments, Opinion
+from scoring.swan.schema import Schema
+from topics.counting import counted
+from topics.errors import InputError
+
+__all__ = ["refuse_unsettled"]
+
+
+def refuse_unsettled(
+    assessments: Iterable[Assessment], judgments: Judgments, schema: Schema, criteria: Collection[str]
+) -> None:
+    """Raises InputError where a score by one of `criteria` would rest on the judgment of one of several authors whom
+    nothing puts before the others, or on the nuggets of one of them."""
+    every = tuple(assessments)
+    needed = set(criteria) | {name for one in criteria for rule in schema[one].rules for name in rule.needs}
+    asked = {(one.key.system, one.key.topic) for one in every}
+    found = [(name, opinion) for one in every for name, opinions in one.unsettled.items() for opinion in opinions]
+    found += [
+        (name, opinion)
+        for (system, topic, name), opinion in judgments.sets.items()
+        if opinion.equals and (system, topic) in asked
+    ]
+    found = [(name, opinion) for name, opinion in found if name in needed]
+    if found:
+        raise _differing(found, judgments)
+    extractors = sorted({author for one in every for author in one.extractors})
+    if extractors:
+        raise InputError(
+            f"{' and '.join(extractors)} marked the nuggets of the same conversation, and nothing says whose count",
+            advice=f"name one of them: --nuggets {extractors[0]}",
+        )
+
+
+def _differing(found: list[tuple[str, Opinion]], judgments: Judgments) -> RunError:
+    authors = sorted({(one.by.kind, one.by.author) for _, opinion in found for one in opinion.equals})
+    named = [f"{kind}:{author}" for kind, author in authors]
+    counts = Counter(name for name, _ in found)
+    listed = ", ".join(f"{name} {count}" for name, count in counts.most_common())
+    things = "one and the same thing" if len(found) == 1 else f"the same {counted(len(found), 'thing')}"
+    first, second, *_ = sorted(found[0][1].equals, key=lambda one: (str(one.place), str(one.by)))
+    rest = [str(part) for part in str(judgments.precedence).split(",")]
+    return RunError(
+        f"{' and '.join(named)} judged {things} differently ({listed}), and nothing says whose judgment counts; here "
+        f"{first.by} says {_said(first.value)}, and {second.by} {_said(second.value)} ({second.place})",
+        place=first.place,
+        advice=f"say whose counts before the others': --judges {','.join(dict.fromkeys([named[0], *rest]))}",
+    )
+
+
+def _said(value: float | None) -> str:
+    return "n/a" if value is None else f"{value:g}"
