@@ -192,8 +192,8 @@ def test_what_a_killed_supervisor_leaves_is_killed_with_the_programs_group(folde
         programs = {one for line in (folder / "family").read_text().splitlines() for one in line.split()[:1]}
         supervisors = [one for one in below(process.pid) if one.parent == process.pid]
         assert len(supervisors) == 2
-        for one in supervisors:
-            os.kill(one.id, signal.SIGKILL)
+        for supervisor in supervisors:
+            os.kill(supervisor.id, signal.SIGKILL)
         assert gone([int(one) for one in programs]) == []
         for one in started:
             if living([one]):
