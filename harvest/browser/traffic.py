@@ -18,6 +18,7 @@ __all__ = ["Asked", "Fault", "Traffic"]
 
 CARRYING = frozenset({"fetch", "xhr", "eventsource", "document"})
 """Kinds of request that may carry an answer; pictures, scripts, styles and beacons do not."""
+_LOADED = frozenset({"document", "script", "stylesheet", "fetch", "xhr"})
 STREAMS = frozenset({"text/event-stream", "application/x-ndjson", "application/jsonl", "application/stream+json"})
 _HUNG_UP = "net::ERR_ABORTED"
 _PROMPT = 1.0  # seconds after the mark within which the turn itself goes out
@@ -158,6 +159,11 @@ class Traffic:
             for one in self._open.values()
             if one.kind in CARRYING and not one.background
         )
+
+    @property
+    def loading(self) -> bool:
+        """Whether a page, a frame, a script, a style or data asked for after the mark is still under way."""
+        return any(one.kind in _LOADED and not one.background for one in self._open.values())
 
     @property
     def begun(self) -> int:

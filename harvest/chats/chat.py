@@ -13,7 +13,7 @@ from harvest.browser.window import Window
 from harvest.chats.completion import FIRM, Completion, Patience
 from harvest.chats.experience import Experience
 from harvest.chats.mismatch import find_mismatch
-from harvest.chats.opening import Opening
+from harvest.chats.opening import Opening, covered_by
 from harvest.chats.place import Place, place_on, send_button
 from harvest.chats.sending import send, type_text
 from harvest.chats.waiting import Awaited, Waiting
@@ -27,6 +27,7 @@ from protocols.answer import Answer
 __all__ = ["Chat", "Manners", "Said"]
 
 _RECOVERY = 10.0  # seconds a composer gets to be ready again for the next turn
+_UNNAMED = 1.0  # seconds after which what covers the composer and is no window is no reason to wait
 _STEP = 0.1
 _XHTML = "application/xhtml+xml"
 
@@ -139,20 +140,25 @@ class Chat:
         return tuple(kept)
 
     async def _ready(self) -> Place:
-        """Where to type the next turn. Raises NotSent where the page takes none."""
+        """Where to type the next turn, with nothing over it. Raises NotSent where the page takes none."""
         assert self._place is not None, "open first"
-        until = time.monotonic() + _RECOVERY
+        begun = time.monotonic()
+        self._opening.clear()
         while True:
             looks = await self._opening.looks()
             found = place_on(looks, self._site)
-            if found is not None:
+            covered = found is not None and await self._opening.covered(found)
+            dismissed = (found is None or covered) and await self._opening.dismissed(looks)
+            waited = time.monotonic() - begun
+            known = covered and covered_by(looks, self._site)
+            if found is not None and not dismissed and (not covered or (waited > _UNNAMED and not known)):
                 # What worked before is tried first, though the page may have made its box anew.
                 found.ways = self._place.ways
                 self._place = found
                 return found
-            if time.monotonic() >= until:
+            if waited >= _RECOVERY:
                 self._opening.raise_walls(looks)
-                raise NotSent("composer-gone", "the box to type in has gone, or takes nothing any more")
+                raise known or NotSent("composer-gone", "the box to type in has gone, or takes nothing any more")
             await asyncio.sleep(_STEP)
 
     async def _find_button(self, place: Place) -> None:

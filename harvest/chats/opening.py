@@ -8,15 +8,15 @@ from collections.abc import Sequence
 
 from harvest.browser.frame import Frame
 from harvest.browser.window import Window
+from harvest.chats.clearing import Clearing, Press
 from harvest.chats.place import GOOD, Place, place_on
 from harvest.drivers.driver import Denied, DriverError, NotSent, Unanswered
 from harvest.finding.blockers import find_blockers
-from harvest.finding.discovery import find_launcher, find_new_chat
-from harvest.finding.selectors import selector_for
+from harvest.finding.discovery import find_new_chat
 from harvest.reading.page import Node, Page
 from harvest.sites.site import Site
 
-__all__ = ["WALLS", "Opening"]
+__all__ = ["WALLS", "Opening", "covered_by"]
 
 WALLS: dict[str, type[DriverError]] = {
     "login": Denied,
@@ -31,12 +31,12 @@ _REMEDY = {
     "login": " (log in once by hand with `harvest login`, and name its file in the option `login`)",
     "captcha": " (Harvest solves none: ask the site's operator for a way in)",
 }
+_COVERED = "something lies over the box to type in"
 _STEP = 0.2  # seconds between looks
 _GRACE = 3.0  # seconds a page gets to show its composer before a launcher is pressed or a wall is believed
 _CALM = 0.4  # seconds without a change after which a page is taken to be ready
 _CALM_AT_MOST = 5.0  # … or after this, whatever moves
 _MOST_FRAMES = 20  # looked at; each asks all around it whether it is shown
-_MOST_CLICKS = 6  # banners, modals and launchers that are clicked away
 
 
 class Opening:
@@ -50,6 +50,7 @@ class Opening:
         self._window, self._site = window, site
         self.did: list[str] = []
         self.found: list[tuple[str, str | None]] = []
+        self._clearing = Clearing(window, site, self._note)
 
     async def place(self, status: int | None, seconds: float) -> Place:
         """Where to talk, with nothing in the way. status: of HTTP, of the page.
@@ -58,22 +59,23 @@ class Opening:
         `composer-covered`, `no-composer`).
         """
         begun = time.monotonic()
+        self.clear()
         await self._press_in_order(begun + seconds)
         sought = f"; the site's composer {self._site.composer!r} matches nothing there" if self._site.composer else ""
         why = NotSent("no-composer", f"no box to type in was found within {seconds:g} s at {self._window.url}{sought}")
         while (waited := time.monotonic() - begun) < seconds:
             looks = await self.looks()
             found = place_on(looks, self._site)
-            if await self._dismissed(looks):
+            if await self.dismissed(looks):
                 continue
             if found is not None:
-                if not await self._covered(found) and self._ready(looks):
+                if not await self.covered(found) and self._ready(looks):
                     await self._calm(found)
                     return found
-                why = NotSent("composer-covered", "something lies over the box to type in")
-            elif waited > _GRACE:
+                why = covered_by(looks, self._site) or NotSent("composer-covered", _COVERED)
+            elif waited > _GRACE and self._clearing.settled():
                 self.raise_walls(looks, status)
-                await self._launched(looks)
+                await self._clearing.launch(looks)
             await asyncio.sleep(_STEP)
         raise why
 
@@ -109,13 +111,17 @@ class Opening:
                     raise
         return looks
 
-    async def _dismissed(self, looks: Sequence[tuple[Frame, Page]]) -> bool:
-        """Click away what lies over the page; whether something was clicked."""
-        for frame, page in looks:
-            for blocker in find_blockers(page, site=self._site)[:1]:
-                if blocker.dismiss is not None and len(self.did) < _MOST_CLICKS:
-                    return await self._pressed(frame, blocker.dismiss, blocker.kind, page)
-        return False
+    def clear(self) -> None:
+        """Begin to clear the way once more: what was answered for an earlier turn may be answered again."""
+        self._clearing = Clearing(self._window, self._site, self._note)
+
+    async def dismissed(self, looks: Sequence[tuple[Frame, Page]]) -> bool:
+        """Click away what lies over the page; whether something was clicked, or is about to go."""
+        return await self._clearing.dismiss(looks)
+
+    def _note(self, press: Press) -> None:
+        self.did.append(f"{press.kind}: pressed {press.name!r}")
+        self.found.append((press.kind, press.selector))
 
     async def _press_in_order(self, until: float) -> None:
         """What the site says must be pressed before one can talk."""
@@ -127,20 +133,13 @@ class Opening:
                 ]
                 if marked and await self._pressed(*marked[0], "open"):
                     break
-                await self._dismissed(looks)
+                await self.dismissed(looks)
                 if time.monotonic() > until:
                     raise NotSent("not-openable", f"nothing to press was found for {selector!r} (open)")
                 await asyncio.sleep(_STEP)
 
-    async def _launched(self, looks: Sequence[tuple[Frame, Page]]) -> bool:
-        for frame, page in looks:
-            launcher = find_launcher(page)
-            if launcher is not None and launcher.score >= GOOD and len(self.did) < _MOST_CLICKS:
-                return await self._pressed(frame, launcher.node, "launcher", page)
-        return False
-
-    async def _pressed(self, frame: Frame, node: Node, kind: str, page: Page | None = None) -> bool:
-        """Whether it could be clicked. page: where it stands, if it was found there by ourselves."""
+    async def _pressed(self, frame: Frame, node: Node, kind: str) -> bool:
+        """Whether what the site names could be clicked."""
         part = await frame.node(node.id)
         if part is None:
             return False
@@ -149,12 +148,11 @@ class Opening:
         except NotSent:
             return False
         self.did.append(f"{kind}: pressed {(node.text or node.get('aria-label') or node.tag)[:60]!r}")
-        if page is not None:
-            self.found.append((kind, selector_for(page, node)))
         await asyncio.sleep(_STEP)
         return True
 
-    async def _covered(self, place: Place) -> bool:
+    async def covered(self, place: Place) -> bool:
+        """Whether something lies over the box to type in."""
         part = await place.frame.node(place.composer)
         if part is None:
             return True
@@ -181,3 +179,13 @@ class Opening:
             elif time.monotonic() - since >= _CALM and not self._window.traffic.pending:
                 return
             await asyncio.sleep(_STEP / 4)
+
+
+def covered_by(looks: Sequence[tuple[Frame, Page]], site: Site) -> NotSent | None:
+    """The window that lies over the page, by its name; None where none is known."""
+    for _, page in looks:
+        for blocker in find_blockers(page, site=site):
+            if blocker.kind in ("consent", "modal"):
+                detail = f"a {blocker.kind} window lies over the box to type in: {blocker.excerpt}"
+                return NotSent("composer-covered", detail)
+    return None

@@ -45,22 +45,28 @@ def find_banner(page: Page) -> Blocker | None:
     boxes = [one.node for one in find_composer(page) if one.score >= 0.25]
     composer = boxes[0] if boxes else None
     for region in _consents(page, composer):
-        dismiss, how = _choice(page, region, _ANSWERS)
-        if dismiss is not None:
-            return Blocker("consent", region.text[:300], region, dismiss, ("speaks of cookies or consent", how))
+        choices = _choices(page, region, _ANSWERS)
+        if choices:
+            return _blocker("consent", region, choices, "speaks of cookies or consent")
     for region in dialogs(page):
         if composer is not None and (composer.within(region) or not _over(page, region, composer)):
             continue
         if _holds_frame(region):
             continue
         asks = region.text in SIGN_IN_FIRST or (region.text in SIGN_IN and _asks_for_password(region))
-        dismiss, how = _choice(page, region, (CLOSE, REJECT) if asks else (CLOSE, REJECT, NECESSARY, ACCEPT))
+        choices = _choices(page, region, (CLOSE, REJECT) if asks else (CLOSE, REJECT, NECESSARY, ACCEPT))
         if asks:
-            return Blocker("login", region.text[:300], region, dismiss, ("a window that asks for a log-in", how))
-        if dismiss is not None:
-            kind = "consent" if region.text in TERMS else "modal"
-            return Blocker(kind, region.text[:300], region, dismiss, ("a window over the page", how))
+            return _blocker("login", region, choices, "a window that asks for a log-in")
+        if choices:
+            return _blocker("consent" if region.text in TERMS else "modal", region, choices, "a window over the page")
     return None
+
+
+def _blocker(kind: str, region: Node, choices: dict[Node, str], why: str) -> Blocker:
+    first, *stronger = choices or [None]
+    how = choices[first] if first is not None else "no button to answer it"
+    others = tuple(node for node in stronger if node is not None)
+    return Blocker(kind, region.text[:300], region, first, (why, how), others)
 
 
 def dialogs(page: Page) -> Iterator[Node]:
@@ -138,20 +144,21 @@ def _over(page: Page, region: Node, composer: Node) -> bool:
     return overlap(region.box, composer.box) > 0 or any(covers(page, one, 0.5) for one in (region, *region.elements))
 
 
-def _choice(page: Page, region: Node, wordings: tuple[Wording, ...]) -> tuple[Node | None, str]:
-    """The button to press, and how it was told; the first wording that has one decides."""
+def _choices(page: Page, region: Node, wordings: tuple[Wording, ...]) -> dict[Node, str]:
+    """The buttons that answer it, in the order of `wordings`, and how each was told."""
     buttons = [node for node in _buttons(region) if not _leads_away(page, node)]
+    found: dict[Node, str] = {}
     for wording in wordings:
         for exact in (True, False):
             for node in buttons:
                 name = _named(page, node, wording, exact=exact)
                 if name:
-                    return node, f"answered by {name!r}"
+                    found.setdefault(node, f"answered by {name!r}")
         if wording is CLOSE:
             for node in buttons:
                 if node.text in _CROSSES or code_of(node, inside=True) & {"close", "dismiss"}:
-                    return node, "answered by its close button"
-    return None, "no button to answer it"
+                    found.setdefault(node, "answered by its close button")
+    return found
 
 
 def _named(page: Page, node: Node, wording: Wording, *, exact: bool = False) -> str:

@@ -14,7 +14,8 @@ class Blocker:
     """kind: consent, modal (both to be clicked away), login, captcha, rate-limit, error, maintenance.
 
     excerpt: what it says, at most 300 characters. node: the element, None where only traffic tells of it. dismiss:
-    what to click to be rid of it; None: nothing. why: the signs, in words.
+    what to click to be rid of it; None: nothing. why: the signs, in words. stronger: what else would answer it, the
+    button that agrees to least first, for where `dismiss` does not make it go.
     """
 
     kind: str
@@ -22,6 +23,7 @@ class Blocker:
     node: Node | None
     dismiss: Node | None
     why: tuple[str, ...]
+    stronger: tuple[Node, ...] = ()
 
 
 def came_since(node: Node) -> bool:

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from harvest.finding.labels import code_of, is_button, is_icon, labels_of, role_of
+from harvest.finding.notices import CLOSE
 from harvest.finding.weighing import Candidate, Scales, around, first, listed, shown
-from harvest.finding.wordings import NEW_CHAT, NOT_SEND, OPEN_CHAT, SEARCH, SEND, words
+from harvest.finding.wordings import NEW_CHAT, NOT_SEND, OPEN_CHAT, SEARCH, SEND, Wording, words
 from harvest.reading.page import Box, Node, Page
 
 __all__ = ["find_launcher", "find_new_chat", "find_send"]
@@ -174,7 +175,16 @@ def _launcher(page: Page, node: Node) -> Candidate:
         scales.add(-0.9, "in a menu, the header or the footer")
     if "h-off" in node.attributes:
         scales.add(-2.0, "disabled")
+    if node.get("aria-expanded") == "true":
+        scales.add(-5.0, "has opened what it opens")
+    elif name := next((name for name in names if name in CLOSE or name in _SHUT), ""):
+        scales.add(-5.0, f"called {name[:60]!r}: it closes something")
     return scales.candidate()
+
+
+_SHUT = Wording(
+    "minimi* | collapse | minimieren | réduire | minimizar | riduci | свернуть | 最小化 | 最小化する | 최소화"
+)
 
 
 def find_new_chat(page: Page) -> Candidate | None:

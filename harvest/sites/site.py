@@ -124,7 +124,9 @@ class Site(StrictModel):
         None, description="clicked to begin another conversation on the same page; not given: the page is opened anew"
     )
     dismiss: tuple[Css, ...] = Field(
-        (), max_length=20, description="clicked whenever it is shown while the page opens: the “Reject” of a banner"
+        (),
+        max_length=20,
+        description="clicked when shown while the page opens, or lying over the box later: the “Reject” of a banner",
     )
     composer: Css | None = Field(None, description="the box to type in")
     send: Send | None = Field(None, description="the button that sends; or the key that does: `enter`, `control+enter`")
