@@ -247,3 +247,27 @@ def test_the_selectors_of_a_site_win() -> None:
     silent = f'<p h-site="user" h-born="5">picture</p><p h-site="reply" h-born="300">Alien.</p>{COMPOSER}'
     assert bubbles(silent) == ["Alien."]
     assert bubbles(f'<p h-site="reply">Old.</p><p h-site="user" h-born="5">{SAID}</p>{COMPOSER}') == []
+
+
+@pytest.mark.parametrize(
+    "state", ["Sending…", "Delivered ✓✓", "Wird zugestellt", "Vu par Robin", "既読 12:05", "Прочитано"]
+)
+def test_how_far_the_users_words_have_come_is_no_answer(state: str) -> None:
+    row = f'<section h-born="5"><div>{SAID}</div><div h-said="400"><span>{state}</span></div></section>'
+    assert bubbles(f'<main><div class="log">{row}</div>{COMPOSER}</main>') == []
+    answer = '<article h-born="900"><p>Alien.</p></article>'
+    assert bubbles(f'<main><div class="log">{row}{answer}</div>{COMPOSER}</main>') == ["Alien."]
+
+
+def test_what_came_with_the_users_words_is_in_doubt_until_something_else_comes() -> None:
+    row = f'<section h-born="5"><div>{SAID}</div><div><span>Off it goes</span></div></section>'
+    found = spot(f'<main><div class="log">{row}</div>{COMPOSER}</main>')
+    assert ([bubble.text for bubble in found.bubbles], found.doubtful) == (["Off it goes"], True)
+    assert found.container is not None
+    assert found.container.classes == ("log",), "the answer may come anywhere in it"
+    answer = '<article h-born="900"><p>Alien.</p></article>'
+    found = spot(f'<main><div class="log">{row}{answer}</div>{COMPOSER}</main>')
+    assert ([bubble.text for bubble in found.bubbles], found.doubtful) == (["Alien."], False)
+    # A bubble made like the user's, in a list that was there: a bot in the page itself answers at once.
+    found = spot(chat(("user", SAID, 5), ("bot", "Alien.", 6)))
+    assert ([bubble.text for bubble in found.bubbles], found.doubtful) == (["Alien."], False)

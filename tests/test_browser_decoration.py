@@ -7,6 +7,7 @@ from snapshots import COMPOSER, snapshot
 
 from harvest.reading.phrases import (
     is_counter,
+    is_delivery,
     is_label,
     is_named_time,
     is_notice,
@@ -243,6 +244,13 @@ def test_a_mark_for_what_is_being_written_is_no_text() -> None:
         (is_label, "Bot · 12:04|Assistant • Just now|You, 3:15 PM", "The answer at 12:04|Bot fly"),
         (is_named_time, "Robin 10:42|Fin · AI Agent · 2m ago|Mary Jane, 3:15 PM", "We meet at 10:42|It is 12:04|a · b"),
         (is_status, "Copied!|Copy|Seen ✓|👍 Like|Show more", "Read more|Copy this to the file|Edit the film"),
+        (
+            is_delivery,
+            "Sending…|Sent|Sent · 5:38 PM|Delivered ✓✓|Seen by Robin|Read 12:05 PM|Wird gesendet …|Gelesen um 12:30"
+            "|Envoyé|Lu|Envoi en cours|Enviando...|Entregado|Visualizzato|Verzonden|送信中…|既読 12:30|已发送|전송 중"
+            "|Отправляется|تم الإرسال",
+            "Send it|Read the book|Read more|Seen and not heard|Vue.js|Received wisdom|Sent by mail in 1999",
+        ),
         (is_counter, "1/2|< 3 / 4 >", "1/2 cup|a/b"),
         (
             is_placeholder,

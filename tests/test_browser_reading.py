@@ -124,6 +124,20 @@ def test_the_beginning_is_known_also_where_an_element_is_used_again() -> None:
     assert read_turn(snapshot(f"<p>{SAID}</p><p>Alien.</p>{COMPOSER}", asked=None), SAID).began == 0.0
 
 
+def test_what_is_in_doubt_is_no_answer_as_long_as_another_may_come() -> None:
+    row = f'<section h-born="5"><div>{SAID}</div><div><span>Off it goes</span></div></section>'
+    found = read(f'<main><div class="log">{row}</div>{COMPOSER}</main>')
+    assert (found.text, found.links, found.began, found.left_out) == ("", (), None, ("Off it goes",))
+    assert found.doubtful is not None
+    assert (found.doubtful.text, found.doubtful.began, found.doubtful.left_out) == ("Off it goes", 0.005, ())
+
+
+def test_the_end_is_known_as_the_page_dates_it() -> None:
+    body = f'<p h-born="5">{SAID}</p><div h-born="90"><p>One.</p><p h-said="700">Two.</p></div>{COMPOSER}'
+    found = read(body)
+    assert (found.began, found.ended) == (0.09, 0.7)
+
+
 def test_habits_are_learnt_turn_by_turn() -> None:
     turn = '<div class="q" h-born="{born}">{said}</div><div class="a" h-born="{later}">{text}</div>'
     page = snapshot(f"<main>{turn.format(born=5, said='one', later=90, text='First.')}</main>{COMPOSER}")

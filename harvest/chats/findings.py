@@ -73,7 +73,8 @@ def exchange_of(place: Place, before: Page, message: str, said: Said) -> Exchang
     """The exchange as it was recorded, read again from the page that was kept of it."""
     kept = {exhibit.name: exhibit.data for exhibit in said.exhibits}
     after = parse_page(kept["page"].decode())
-    return Exchange(place, before, after, read_turn(after, message), place.ways[0])
+    turn = read_turn(after, message)
+    return Exchange(place, before, after, turn.doubtful or turn, place.ways[0])
 
 
 async def found_speaking(talk: Exchange, message: str) -> tuple[Finding, ...]:

@@ -133,7 +133,8 @@ def _failed(run: Path, attempt: Attempt, conversation: Conversation, known: _Kno
         if not failure.turn or "page" not in failure.evidence:
             continue
         try:
-            _, read = _read(run, failure.evidence, "page", conversation.turns[failure.turn - 1].said, known)
+            said, ended = conversation.turns[failure.turn - 1].said, failure.reason == "no-reply"
+            _, read = _read(run, failure.evidence, "page", said, known, ended=ended)
         except _Unreadable:
             continue  # nothing was recorded from it, so nothing is wrong
         if read.text and read.text != failure.partial:
@@ -144,8 +145,10 @@ class _Unreadable(Exception):
     """What is wrong with an exhibit, in a sentence."""
 
 
-def _read(run: Path, evidence: Mapping[str, str], source: str, said: str, known: _Known) -> tuple[Page, ReadTurn]:
-    """The page and what is read on it; `known` learns from it. Raises _Unreadable."""
+def _read(
+    run: Path, evidence: Mapping[str, str], source: str, said: str, known: _Known, *, ended: bool = True
+) -> tuple[Page, ReadTurn]:
+    """The page and what is read on it; `known` learns from it. ended: nothing else was to come. Raises _Unreadable."""
     text = _text(run, source, evidence[source])
     watch = _watch(run, evidence.get("watch", ""))
     habits = known.habits if known.whole else _habits(watch) or known.habits
@@ -153,6 +156,7 @@ def _read(run: Path, evidence: Mapping[str, str], source: str, said: str, known:
         page = parse_page(text)
         if source == "page":
             read = read_turn(page, said, habits=habits)
+            read = read.doubtful or read if ended else read
             known.habits = learn(page, read, habits)
         else:
             known.whole = False

@@ -67,6 +67,8 @@ class Waiting:
         self._trouble: Blocker | None = None
         self._began: float | None = None
         self._container = 0
+        self._bubbles: frozenset[int] = frozenset()  # in which the answer was first read
+        self._since: float | None = None  # when it was found to stand elsewhere than where it had been watched
         self._bytes = 0
         self._looked_at = (-1, 0)
         self._echoed = False  # whether the user's words have stood on the page
@@ -88,17 +90,23 @@ class Waiting:
             failed = self._lost or self._trouble is not None
             silent = self._began is None and self._completion.silent(sample, failed=failed)
             late = time.monotonic() >= until
+            since = self._since
             if verdict or silent or late:
                 source, page, turn = await self._look()
                 went_on = (await self._glance()).changes != seen.changes
+                if silent and not failed and turn.doubtful is not None:
+                    turn, verdict = turn.doubtful, Verdict("quiet", sample.quiet)  # nothing else will come
+                    self._began = turn.began
                 if not turn.text:
                     self._began = None  # what was there has gone again
-                done = verdict is not None and bool(turn.text) and not went_on
+                same = self._since == since  # what is read is what was quiet
+                done = verdict is not None and bool(turn.text) and not went_on and same
                 if late or done or (silent and not turn.text):
                     silence = "page-reloaded" if self._shift or self._lost else "no-reply"
                     why = "" if done else "timeout" if late else silence
                     trouble = None if turn.text else self._trouble
-                    return Awaited(source, page, turn, verdict if done else None, why, self._sample(seen), trouble)
+                    sample = self._dated(self._sample(seen), turn)
+                    return Awaited(source, page, turn, verdict if done else None, why, sample, trouble)
             elif sample.quiet >= _DOUBT and sample.at - self._asked_after >= _DOUBT:
                 # Some pages show an error, and then for ever that they are at work.
                 self._asked_after = sample.at
@@ -118,6 +126,7 @@ class Waiting:
             await self._place.frame.follow(self._selectors)
             self._shift = self._since_sending()
             self._began, self._container, self._looked_at = None, 0, (-1, 0)
+            self._bubbles, self._since = frozenset(), None
         raise Unanswered("page-reloaded", "the page was loaded anew again and again while its answer was awaited")
 
     async def _look(self) -> tuple[str, Page, ReadTurn]:
@@ -129,8 +138,12 @@ class Waiting:
         if self._lost:
             turn = ReadTurn("")
         self._bytes = len(turn.text.encode())
-        if turn.text and self._began is None:
+        moved = self._moved(page, turn)
+        if turn.text and (self._began is None or moved):
             self._began = self._since_sending() if self._shift else turn.began
+            self._bubbles = frozenset(bubble.id for bubble in turn.bubbles if bubble.id)
+        if moved:
+            self._since = self._since_sending()
         if not turn.text:
             self._trouble = self._find_trouble(page, turn) or self._trouble
         container = turn.container.id if turn.container is not None else 0
@@ -138,6 +151,26 @@ class Waiting:
             self._container = container
             await self._place.frame.watch([container])
         return source, page, turn
+
+    def _moved(self, page: Page, turn: ReadTurn) -> bool:
+        """Whether the answer stands outside of what was watched, or beside what was first read as one: a state of the
+        user's bubble, say. Then the quiet was not that of this text."""
+        if not turn.text or turn.container is None:
+            return False
+        watched = page.by_id.get(self._container)
+        if watched is not None and not turn.container.within(watched):
+            return True
+        still = [page.by_id[number] for number in self._bubbles if number in page.by_id and self._began is not None]
+        return any(
+            one.visible and one.text and not any(one.within(bubble) or bubble.within(one) for bubble in turn.bubbles)
+            for one in still
+        )
+
+    def _dated(self, sample: Sample, turn: ReadTurn) -> Sample:
+        """The sample with the last change as the page itself dates it, where it was not watched."""
+        if self._since is None or turn.ended is None or sample.last_change > self._since or self._shift:
+            return sample
+        return replace(sample, quiet=sample.at - min(turn.ended, sample.at))
 
     def _since_sending(self) -> float:
         return time.monotonic() - self._window.traffic.marked
@@ -164,7 +197,8 @@ class Waiting:
             now.add("network")
         if traffic.last_ended is not None and self._carried():
             ended["network"] = traffic.last_ended  # what brought the text, though others may still be under way
-        return Sample(at, seen.quiet, self._began, seen.pauses, frozenset(now), ended, seen.rewritten, came)
+        quiet = seen.quiet if self._since is None else min(seen.quiet, max(0.0, at - self._since))
+        return Sample(at, quiet, self._began, seen.pauses, frozenset(now), ended, seen.rewritten, came)
 
     def _carried(self) -> bool:
         """Whether the requests that ended may have brought the answer: one that received next to nothing has only

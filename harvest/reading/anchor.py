@@ -14,7 +14,7 @@ from itertools import pairwise
 from harvest.reading.echo import Echo, find_echoes
 from harvest.reading.ground import Ground, akin, hints, leads, signature
 from harvest.reading.page import Node, collapsed, letters
-from harvest.reading.phrases import is_label, is_notice, is_placeholder, is_status, is_time
+from harvest.reading.phrases import is_delivery, is_label, is_notice, is_placeholder, is_status, is_time
 
 __all__ = ["Spot", "find_spot"]
 
@@ -31,7 +31,7 @@ class Spot:
 
     echo: the user's words; user: all of the user's bubble, with names and times. container: what holds the bubbles.
     how: `echo`, `site` (by the site's own selectors), or `new` (what came since the send). rising: newer turns stand
-    above older ones.
+    above older ones. doubtful: all there is came together with the user's words, and may be a state of their bubble.
     """
 
     bubbles: tuple[Node, ...]
@@ -40,6 +40,7 @@ class Spot:
     container: Node | None = None
     how: str = "new"
     rising: bool = False
+    doubtful: bool = False
 
 
 def find_spot(ground: Ground, said: str, *, user: Sequence[str] = (), rising: bool = False) -> Spot:
@@ -80,20 +81,21 @@ def _after(ground: Ground, echo: Echo, rising: bool) -> Spot:
     """Climb from the user's words until something follows them."""
     branch = echo.node
     found: Spot | None = None
-    brief = False
     for around in echo.node.ancestors():
         bubbles, up = _following(ground, around, branch, rising)
         spot = Spot(tuple(bubbles), echo.node, branch, around, "echo", up)
-        if found is None and bubbles:
-            found, brief = spot, all(_at_once(ground, bubble, echo.node) for bubble in bubbles)
-        elif found is not None and up == found.rising:
-            if brief and any(akin(bubble, branch) for bubble in bubbles):
-                # What was found is a name or a state that came with the user's words, in the user's bubble.
-                found, brief = spot, False
-            elif any(signature(bubble) == signature(branch) for bubble in bubbles):
-                found = replace(found, bubbles=(*found.bubbles, *bubbles), container=around)
+        if bubbles and (found is None or (found.doubtful and up == found.rising)):
+            doubtful = _came_along(ground, spot)
+            if found is None or not doubtful:
+                # What was found before is a name or a state in the user's bubble.
+                found = replace(spot, doubtful=doubtful)
+        elif found is not None and up == found.rising and any(signature(b) == signature(branch) for b in bubbles):
+            found = replace(found, bubbles=(*found.bubbles, *bubbles), container=around)
         branch = around
-    return found or _rest(ground, echo) or Spot((), echo.node, echo.node, _list(ground, echo.node), "echo", rising)
+    found = found or _rest(ground, echo) or Spot((), echo.node, echo.node, None, "echo", rising)
+    if found.doubtful or found.container is None:
+        return replace(found, container=_list(ground, echo.node))  # the answer may come anywhere in it
+    return found
 
 
 def _following(ground: Ground, around: Node, branch: Node, rising: bool) -> tuple[list[Node], bool]:
@@ -175,7 +177,7 @@ def _tells(ground: Ground, node: Node, branch: Node | None = None) -> bool:
 def _says(text: str) -> bool:
     """Whether it is more than a time, a state, or a word for the user; what stands for an answer to come counts."""
     text = collapsed(text)
-    if not text or is_time(text) or is_status(text):
+    if not text or is_time(text) or is_status(text) or is_delivery(text):
         return False
     if not any(character.isalnum() for character in text):
         return is_placeholder(text) or not text.isascii()
@@ -195,6 +197,17 @@ def _only_pressed(ground: Ground, node: Node) -> bool:
         else:
             stack.extend(inner.elements)
     return pressed >= ground.signs(node)
+
+
+def _came_along(ground: Ground, spot: Spot) -> bool:
+    """Whether all of it is short, came with the user's words, and is no bubble made like theirs in a list that was
+    there: then it may be a name or a state of their bubble, in words of its own."""
+    assert spot.echo is not None
+    assert spot.user is not None
+    assert spot.container is not None
+    if not all(_at_once(ground, bubble, spot.echo) for bubble in spot.bubbles):
+        return False
+    return spot.container in ground.births or not any(akin(bubble, spot.user) for bubble in spot.bubbles)
 
 
 def _at_once(ground: Ground, node: Node, echo: Node) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 __all__ = [
     "is_counter",
+    "is_delivery",
     "is_label",
     "is_named_time",
     "is_notice",
@@ -72,11 +73,31 @@ _ROLE = re.compile(rf"(?:{_ROLES}|{_PEOPLE}){_SAID}", re.IGNORECASE)
 _PART = rf"(?:{_TIME}|(?:{_ROLES}|{_PEOPLE}){_SAID}|edited|bearbeitet)"
 _LABEL = re.compile(rf"[^\w\s]*\s*{_PART}(?:{_BREAK}{_PART})*[\W_]*", re.IGNORECASE)
 
+_DELIVERY_WORDS = (
+    r"(?:not\s(?:yet\s)?)?(?:sent|delivered|read|seen|received)|sending|delivering|posting|posted|submitted|pending|queued"
+    r"|message\ssent|(?:wird|noch\snicht)\s(?:gesendet|zugestellt|versendet|übermittelt|gelesen)|gesendet|versendet|verschickt"
+    r"|zugestellt|ausgeliefert|gelesen|gesehen|empfangen|ausstehend|(?:en\scours\sd['’])?envoi(?:\sen\scours)?|envoyée?"
+    r"|distribuée?|remise?|livrée?|lue?|vue?|reçue?|non\slue?|en\sattente|enviando|(?:a\s)?enviar|enviad[oa]|entregad[oa]"
+    r"|entregue|leíd[oa]|lid[oa]|vist[oa]|recibid[oa]|recebid[oa]|pendiente|pendente|(?:in\s)?invio(?:\sin\scorso)?"
+    r"|inviat[oa]|consegnat[oa]|lett[oa]|visualizzat[oa]|ricevut[oa]|in\sattesa|(?:wordt|bezig\smet)?\s?verzenden"
+    r"|(?:wordt\s)?verzonden|verstuurd|bezorgd|afgeleverd|gelezen|gezien|ontvangen|wysyłanie|wysłan[oay]|dostarczon[oay]"
+    r"|przeczytan[oay]|odczytan[oay]|wyświetlon[oay]|отправка|отправляется|отправлен[оа]?|доставлен[оа]?|прочитан[оа]?"
+    r"|просмотрен[оа]?|получен[оа]?|gönderiliyor|gönderildi|iletildi|teslim\sedildi|okundu|görüldü|جارٍ?\sالإرسال"
+    r"|جاري\sالإرسال|قيد\sالإرسال|تم\sالإرسال|تم\sالتسليم|تم\sالتوصيل|تمت\sالقراءة|تمت\sالمشاهدة|भेजा\sजा\sरहा(?:\sहै)?"
+    r"|भेजा\sगया|डिलीवर\sहुआ|पहुंच\sगया|देखा\sगया|पढ़ा\sगया|送信中|送信しています|送信済み?|送信しました|配信済み|既読|未読"
+    r"|发送中|正在发送|已发送|发送成功|已?送达|已读|未读|已收到|傳送中|正在傳送|已傳送|已送出|已送達|已讀|未讀|전송\s?중|보내는\s?중"
+    r"|전송됨|전송\s?완료|보냄|전달됨|(?:안\s?)?읽음"
+)
+_BY = r"(?:(?:by|von|par|por|door|przez|to)\s\w[\w'’.-]*(?:\s\w[\w'’.-]*)?)"
+_DELIVERY = re.compile(
+    rf"[\W_]*(?:{_DELIVERY_WORDS})(?:{_BREAK}(?:{_DELIVERY_WORDS}|{_TIME}|{_BY}))*[\W_]*", re.IGNORECASE
+)
+
 _STATUS_WORDS = (
-    r"copied!?|copy(?:\scode|\stext|\smessage)?|edit(?:ed)?|sent|delivered|read|seen|re-?generate(?:\sresponse)?|retry"
+    rf"{_DELIVERY_WORDS}|copied!?|copy(?:\scode|\stext|\smessage)?|edit(?:ed)?|re-?generate(?:\sresponse)?|retry"
     r"|try\sagain|share|like|dislike|good\sresponse|bad\sresponse|read\saloud|show\s(?:more|less)|see\smore|report"
-    r"|helpful\??|was\sthis\shelpful\??|kopiert!?|kopieren|bearbeitet|gesendet|zugestellt|gelesen|neu\sgenerieren|teilen"
-    r"|copié!?|copier|modifié|envoyé|lu|copiado!?|copiar|editado|enviado|leído|复制|已复制|编辑|重新生成|コピー"
+    r"|helpful\??|was\sthis\shelpful\??|kopiert!?|kopieren|bearbeitet|neu\sgenerieren|teilen"
+    r"|copié!?|copier|modifié|copiado!?|copiar|editado|复制|已复制|编辑|重新生成|コピー"
 )
 _STATUS = re.compile(rf"[\W_]*(?:{_STATUS_WORDS})(?:[\W_]+(?:{_STATUS_WORDS}))*[\W_]*", re.IGNORECASE)
 _COUNTER = re.compile(r"[\s<>‹›«»◀▶←→]*\d{1,3}\s?/\s?\d{1,3}[\s<>‹›«»◀▶←→]*")
@@ -128,6 +149,11 @@ def is_role(text: str) -> bool:
 def is_status(text: str) -> bool:
     """Nothing but what a button or a tick says: `Copied`, `Seen`, `Show more`."""
     return len(text) <= 60 and _STATUS.fullmatch(text) is not None
+
+
+def is_delivery(text: str) -> bool:
+    """Nothing but how far a message has come: `Sending…`, `Delivered ✓✓`, `Seen by Robin · 12:04`."""
+    return len(text) <= 60 and _DELIVERY.fullmatch(text) is not None
 
 
 def is_counter(text: str) -> bool:

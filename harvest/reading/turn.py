@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
@@ -61,7 +61,9 @@ class ReadTurn:
     links: as `links_in` finds them in the text. bubbles: the elements of the answer in the order they were said; one
     that was cut out of a running text has no number (id 0). echo: the user's words, None where the page does not
     repeat them. container: the element around all of it. how: `echo`, `site`, `new` or `reply`. left_out: what
-    decorations said. began: seconds from the send to the first piece of the answer; None without text.
+    decorations said. began, ended: seconds from the send to the first and to the last piece of the answer, as far as
+    the page dates them; None without text. doubtful: the turn as it is to be read where nothing else comes, of what is
+    more likely a name, a time or a state; only without text.
     """
 
     text: str
@@ -72,7 +74,9 @@ class ReadTurn:
     how: str = "new"
     left_out: tuple[str, ...] = ()
     began: float | None = None
+    ended: float | None = None
     rising: bool = field(default=False, repr=False)
+    doubtful: ReadTurn | None = field(default=None, repr=False)
 
 
 def read_turn(page: Page, said: str, *, habits: Habits | None = None) -> ReadTurn:
@@ -94,11 +98,14 @@ def read_turn(page: Page, said: str, *, habits: Habits | None = None) -> ReadTur
     if name:
         decorations.texts.append(name)
         text = text[len(name) :].lstrip()
-    began = _began(ground, spot, decorations) if text else None
+    began, ended = _dates(ground, spot, decorations) if text else (None, None)
     left_out = tuple(decorations.texts)
-    return ReadTurn(
-        text, links_in(text), spot.bubbles, spot.echo, spot.container, spot.how, left_out, began, spot.rising
+    turn = ReadTurn(
+        text, links_in(text), spot.bubbles, spot.echo, spot.container, spot.how, left_out, began, ended, spot.rising
     )
+    if not text or not spot.doubtful:
+        return turn
+    return replace(turn, text="", links=(), left_out=(*left_out, text), began=None, ended=None, doubtful=turn)
 
 
 def read_bubbles(page: Page, *, habits: Habits | None = None, left_out: Collection[str] = ()) -> ReadTurn:
@@ -164,9 +171,10 @@ def _speaker(text: str, echo: Node | None, said: str, names: Iterable[str]) -> s
     return told[0].strip() if _SPOKEN.search(before + " ") and before.rstrip().endswith((":", "：")) else ""
 
 
-def _began(ground: Ground, spot: Spot, decorations: Decorations) -> float:
-    """Seconds after the send at which the first text of the answer came."""
-    times: list[float] = []
+def _dates(ground: Ground, spot: Spot, decorations: Decorations) -> tuple[float, float]:
+    """Seconds after the send at which the first and the last text of the answer came."""
+    first: list[float] = []
+    last: list[float] = []
     stack = list(spot.bubbles)
     while stack:
         node = stack.pop()
@@ -174,7 +182,10 @@ def _began(ground: Ground, spot: Spot, decorations: Decorations) -> float:
             continue
         if any(isinstance(child, str) and child.strip() for child in node.children):
             born = ground.births.get(node, node.born)
-            said = float(node.get("h-said")) if node.get("h-said") else born
-            times.extend(time for time in (born if born is not None else said,) if time is not None)
+            said = float(node.get("h-said")) if node.get("h-said") else None
+            times = [time for time in (born, said) if time is not None]
+            first.extend(times[:1])
+            last.extend(times)
         stack.extend(node.elements)
-    return (min(times) if times else ground.page.asked or 0.0) / 1000
+    asked = ground.page.asked or 0.0
+    return min(first, default=asked) / 1000, max(last, default=asked) / 1000

@@ -106,6 +106,9 @@ PAGES: dict[str, tuple[str, ...]] = {
     "connecting": ("answer", "answer"),
     "drafts": ("answer", "answer"),
     "receipts": ("answer", "answer"),
+    "delivery": ("answer", "answer"),
+    "own-states": ("answer",),
+    "late-states": ("answer",),
     "redirecting": ("answer", "answer"),
     "loaded-anew": ("answer", "answer"),
     "lost-turn": ("answer", "lost"),
@@ -145,8 +148,17 @@ def _simple(page: str, turn: int, text: str, mark: str) -> PageReply:
     )
 
 
-_FIRST = {"name-first": 2.5, "thinking": 1.5}
-_PAUSE = {"long-pause": 2.5, "aria-busy": 2.0, "polled-parts": 2.5, "accepted": 3.0, "loaded-anew": 1.5, "swept": 3.0}
+_FIRST = {"name-first": 2.5, "thinking": 1.5, "delivery": 4.0, "own-states": 6.5, "late-states": 3.0}
+_PAUSE = {
+    "delivery": 2.5,
+    "late-states": 3.5,
+    "long-pause": 2.5,
+    "aria-busy": 2.0,
+    "polled-parts": 2.5,
+    "accepted": 3.0,
+    "loaded-anew": 1.5,
+    "swept": 3.0,
+}
 
 
 def _bubbles(page: str, turn: int, text: str, mark: str) -> PageReply:
