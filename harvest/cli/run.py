@@ -19,6 +19,7 @@ from harvest.playing.progress import Display
 from harvest.playing.runner import Runner
 from harvest.studies.bounds import bounded, check_bounds, missed
 from harvest.studies.scorecard import gathered, score_material, scores_document, scoring_settings, write_scores
+from harvest.studies.selection import selection
 from harvest.tables.report import print_scored
 from harvest.terminal import Lasting
 from recordings.continuation import extended, refuse_differences
@@ -79,11 +80,13 @@ def command(
     run = read(folder)
     material = gathered([run])
     table = score_material(material, measures=bounded(resolved.thresholds))
-    written = [folder / "run.json", *([journal] if journal else []), write_scores(folder, table)]
+    lost = selection(material)
+    scores = write_scores(folder, table, selection=lost.as_json())
+    written = [folder / "run.json", *([journal] if journal else []), scores]
     people = console if as_json else Console(highlight=False)
-    print_scored(people, material, table, written)
+    print_scored(people, material, table, written, selection=lost)
     if as_json:
-        click.echo(json.dumps(scores_document(table), ensure_ascii=False))
+        click.echo(json.dumps(scores_document(table, selection=lost.as_json()), ensure_ascii=False))
 
     plan = make_plan(resolved, run.conversations)
     if plan.to_play:

@@ -22,6 +22,7 @@ from harvest.studies.scorecard import (
     scores_document,
     write_scores,
 )
+from harvest.studies.selection import selection
 from harvest.studies.side_by_side import set_apart
 from harvest.tables.report import print_scored
 from recordings.run_folder import read
@@ -131,12 +132,15 @@ def command(
         judges=replace(Precedence.parse(judges) if judges else Precedence(), nuggets=nuggets or ""),
     )
     table = whole.only(names) if names else whole  # the bounds of the audit need figures nobody asked to see
-    paths = [write_scores(runs[0], table, seed)] if keep else []
+    lost = selection(material)
+    paths = [write_scores(runs[0], table, seed, lost.as_json())] if keep else []
     people = Console(stderr=as_json, highlight=False)
     if as_json:
-        click.echo(json.dumps(scores_document(table, seed, beside), ensure_ascii=False))
+        click.echo(json.dumps(scores_document(table, seed, beside, lost.as_json()), ensure_ascii=False))
     else:
-        print_scored(people, material, table, paths, every=every, asked=names, contrasts=beside.contrasts)
+        print_scored(
+            people, material, table, paths, every=every, asked=names, contrasts=beside.contrasts, selection=lost
+        )
     misses = missed(bounds, whole, material.topics, criteria)
     for miss in misses:
         people.print(f"[red]threshold missed:[/] {escape(miss)}")

@@ -300,14 +300,17 @@ def _refuse_unknown(judges: Precedence | None, layers: Sequence[Layer]) -> None:
             raise InputError(f"nobody called {author!r} judged as {kind}", allowed=allowed)
 
 
-def scores_document(table: ScoreTable, seed: int = 0, beside: SideBySide | None = None) -> dict[str, object]:
-    """The `harvest-scores/1` document, with the seed of its bootstrap. beside: of several runs, how they differ."""
+def scores_document(
+    table: ScoreTable, seed: int = 0, beside: SideBySide | None = None, selection: Mapping[str, object] | None = None
+) -> dict[str, object]:
+    """The `harvest-scores/1` document, with the seed of its bootstrap. beside: of several runs, how they differ.
+    selection: what lost attempts come to (`harvest.studies.selection`)."""
     differences = {} if beside is None else {"differences": [one.as_json() for one in beside.contrasts]}
-    return {**table.as_json(), "seed": seed, **differences}
+    return {**table.as_json(), "seed": seed, **differences, **({"selection": selection} if selection else {})}
 
 
-def write_scores(folder: Path, table: ScoreTable, seed: int = 0) -> Path:
+def write_scores(folder: Path, table: ScoreTable, seed: int = 0, selection: Mapping[str, object] | None = None) -> Path:
     """Write `scores.json` beside the recording: derived, and made anew each time."""
     path = folder / "scores.json"
-    write_safely(path, document(scores_document(table, seed)))
+    write_safely(path, document(scores_document(table, seed, selection=selection)))
     return path

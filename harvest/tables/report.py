@@ -12,9 +12,11 @@ from rich.padding import Padding
 from rich.text import Text
 
 from harvest.studies.scorecard import Material
+from harvest.studies.selection import Selection
 from harvest.studies.side_by_side import Contrast
 from harvest.tables.figures import figures
 from harvest.tables.grid import grids, last_asked, legend
+from harvest.tables.selection_figures import selection_figures
 from harvest.terminal import shown
 from recordings.conversation import INVALID
 from scoring.table import ScoreTable
@@ -34,11 +36,12 @@ def print_scored(
     every: bool = False,
     asked: Sequence[str] = (),
     contrasts: Sequence[Contrast] = (),
+    selection: Selection | None = None,
 ) -> None:
     """Print grid, figures (every: also the variants), notes, damage and paths; where there is nothing to score, one
     sentence in place of grid, figures and notes, which would be empty. asked: the names of the figures that were asked
     for, if any: they alone are printed, every one, in that order. contrasts: in what the runs differ, said right above
-    the figures that are compared.
+    the figures that are compared. selection: what lost attempts come to, said below the figures if it is anything.
     """
     if not material.finished:
         console.print(f"[red]{escape(_nothing_to_score(material))}[/]")
@@ -51,12 +54,17 @@ def print_scored(
         last = last_asked(material)
         for figure in figures(table.rows, material.systems, width=console.width, every=every, asked=asked, last=last):
             console.print(figure)
+        if selection is not None:
+            for bounds in selection_figures(selection):
+                console.print(bounds)
         console.print()
         for note in table.notes:
             console.print(f"note: {escape(note)}")
     for sentence in material.damage:
         console.print(f"[yellow]damage:[/] {escape(sentence)}")
     _print_invalid(console, material)
+    for one in selection.concentrations if selection is not None else ():
+        console.print(f"[bold red]warning:[/] {escape(shown(one.sentence, line=True))}")
     for path in paths:
         console.print(f"wrote {escape(str(path))}", soft_wrap=True)
 

@@ -1,0 +1,25 @@
+"""Whether two yes-or-no properties go together more than chance would have it."""
+
+from __future__ import annotations
+
+from math import exp, lgamma
+
+__all__ = ["fisher_exact"]
+
+
+def fisher_exact(both: int, first: int, second: int, neither: int) -> float:
+    """One-sided p: how likely at least `both` are, if `first + both` and `second + both` are drawn apart from another.
+
+    R. A. Fisher's exact test (1935): the tail of the hypergeometric distribution, given all four margins. 1 where a
+    margin is 0. Raises ValueError for a negative count.
+    """
+    if min(both, first, second, neither) < 0:
+        raise ValueError(f"counts cannot be negative: {(both, first, second, neither)}")
+    row, column, whole = both + first, both + second, both + first + second + neither
+    tail = (_ways(row, k) + _ways(whole - row, column - k) for k in range(both, min(row, column) + 1))
+    return min(1.0, sum(exp(ways - _ways(whole, column)) for ways in tail))
+
+
+def _ways(n: int, k: int) -> float:
+    """Logarithm of n over k."""
+    return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)
