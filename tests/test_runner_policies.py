@@ -46,6 +46,8 @@ class Scripted:
     closed: bool = False
     at_door: Callable[[int], None] = lambda number: None
     """Given the number of the opening; raises where it is to fail."""
+    at_end: Callable[[Opening], None] = lambda opening: None
+    """Called after each conversation; raises where its last reply was none."""
 
     async def open(self, opening: Opening) -> Scripted.Session:
         self.openings.append(opening)
@@ -66,6 +68,9 @@ class Scripted:
             self.driver.said.append(text)
             await asyncio.sleep(0)
             return Reply(SystemTurn(Answer(self.driver.behave(self.opening, len(self.driver.said), text))))
+
+        async def settle(self) -> None:
+            self.driver.at_end(self.opening)
 
         async def close(self) -> None:
             self.driver.open_sessions -= 1
@@ -387,6 +392,24 @@ def test_a_system_that_refuses_to_be_opened_keeps_no_other_session_waiting(tmp_p
     _, watcher = play(tmp_path / "run", driver, stepped=stepped, retry_wait=8.0, concurrency=2)
     assert stepped.now == 0
     assert [reason for _, reason, _ in watcher.left] == ["it refuses every request (login: log in first)"]
+
+
+def test_a_conversation_whose_last_reply_turns_out_to_be_cut_is_invalid_and_played_again(
+    tmp_path: Path,
+) -> None:
+    ends: list[str] = []
+
+    def at_end(opening: Opening) -> None:
+        ends.append(opening.topic)
+        if ends == ["M001"]:
+            raise Unanswered("went-on", "the answer went on", partial="all of it")
+
+    run, _ = play(tmp_path / "run", Scripted(lambda opening, n, text: USEFUL, at_end=at_end))
+    assert ends == ["M001", "M002", "M003", "M001"]
+    (invalid,) = (one for one in run.conversations if not one.valid)
+    assert invalid.outcome == Outcome("invalid", "went-on", "the answer went on")
+    assert [(failure.reason, failure.partial) for failure in run.failures] == [("went-on", "all of it")]
+    assert len(run.finished) == 3
 
 
 def test_what_a_driver_did_not_foresee_is_an_invalid_attempt_and_the_run_goes_on(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -16,6 +17,7 @@ from harvest.chats.mismatch import find_mismatch
 from harvest.chats.opening import Opening, covered_by
 from harvest.chats.place import Place, place_on, send_button
 from harvest.chats.sending import send, type_text
+from harvest.chats.taken import Taken, take
 from harvest.chats.waiting import Awaited, Waiting
 from harvest.drivers.driver import DriverError, Exhibit, NotSent, Unanswered
 from harvest.finding.blockers import Blocker, find_refusal
@@ -70,6 +72,7 @@ class Chat:
         self._habits = Habits()
         self._place: Place | None = None
         self._opening = Opening(window, site)
+        self._taken: Taken | None = None
 
     async def open(self, url: str) -> None:
         """Load the page and find one's way. Raises DriverError, each time by the name of what stood in the way."""
@@ -91,6 +94,8 @@ class Chat:
 
     async def say(self, text: str) -> Said:
         """Raises DriverError; its `partial` holds what there was of an answer, its exhibits the evidence."""
+        before = self._taken
+        await self._check_again()
         place = await self._ready()
         await place.frame.arm(place.composer, place.send, self._site.selectors)
         await type_text(place, text)
@@ -110,8 +115,14 @@ class Chat:
         awaited = await waiting.answer(self._manners.answer_seconds)
         exhibits = await self._exhibits(awaited, text, by)
         self._refuse(awaited, text, exhibits)
+        if before is not None:
+            with self._learning(before):
+                before.check_later(awaited.page)
         verdict = awaited.verdict
         assert verdict is not None
+        quiet = awaited.sample.quiet
+        by_quiet = verdict.how == "quiet"
+        self._taken = take(awaited.page, awaited.turn, text, quiet, self._habits) if by_quiet else None
         self._habits = learn(awaited.page, awaited.turn, self._habits)
         return Said(
             answer=Answer(awaited.turn.text, awaited.turn.links),
@@ -122,6 +133,37 @@ class Chat:
             ended=any(node.visible for node in awaited.page.marked("ended")),
             exhibits=exhibits,
         )
+
+    async def settle(self) -> None:
+        """At the end of a conversation: raises Unanswered (`went-on`) where its last answer was taken for whole by its
+        quiet alone, and goes on if it is given as long once more."""
+        if self._taken is None:
+            return
+        await asyncio.sleep(self._taken.quiet)
+        try:
+            await self._check_again()
+        except DriverError as fault:
+            if fault.reason == "went-on":  # a page that is lost now was there for all that was recorded
+                raise
+
+    async def _check_again(self) -> None:
+        """Read the last answer once more, if nothing but its quiet told its end."""
+        taken, self._taken = self._taken, None
+        if taken is None or self._place is None:
+            return
+        page = await self._place.frame.look(self._site.selectors)
+        if page.asked is not None:  # else another document has come
+            with self._learning(taken):
+                taken.check(page)
+
+    @contextlib.contextmanager
+    def _learning(self, taken: Taken) -> Iterator[None]:
+        """An answer that went on asks for more quiet on this site."""
+        try:
+            yield
+        except Unanswered:
+            self._experience.went_on(taken.quiet, self._manners.patience.most)
+            raise
 
     async def failure(self) -> tuple[Exhibit, ...]:
         """What can still be kept of a page on which something went wrong. Never raises."""

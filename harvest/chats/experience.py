@@ -69,8 +69,9 @@ class Experience:
         return known
 
     def went_on(self, pause: float, most: float) -> None:
-        """An answer that was taken for whole went on after `pause` seconds. most: no quiet is longer."""
+        """An answer that was taken for whole went on after more than `pause` seconds. most: no quiet is longer."""
         self.alone = min(most, max(self.alone, 1.5 * pause))
+        self.unsteady |= self._onsets.keys()
 
     def missing(self, came: Collection[str], began: float) -> float | None:
         """Seconds after the sending from which on a sign would be there if more of the answer were to come; None where

@@ -8,6 +8,8 @@ automation.
 from __future__ import annotations
 
 import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal, Self
@@ -217,16 +219,26 @@ class _Session:
         self._relay, self._window, self._chat = relay, window, chat
 
     async def say(self, text: str) -> Reply:
-        try:
+        async with self._keeping():
             said = await self._chat.say(text)
-        except DriverError as fault:
-            fault.exhibits += tuple(one for one in await self._chat.failure() if one.name not in _names(fault.exhibits))
-            raise
         turn = SystemTurn(said.answer, said.asked_at, said.first, said.last, finish=said.finish, ended=said.ended)
         return Reply(turn, said.exhibits)
 
+    async def settle(self) -> None:
+        async with self._keeping():
+            await self._chat.settle()
+
     async def close(self) -> None:
         await self._relay.leave(self._window)
+
+    @asynccontextmanager
+    async def _keeping(self) -> AsyncIterator[None]:
+        """A fault gets what can still be kept of the page."""
+        try:
+            yield
+        except DriverError as fault:
+            fault.exhibits += tuple(one for one in await self._chat.failure() if one.name not in _names(fault.exhibits))
+            raise
 
 
 def _names(exhibits: tuple[Exhibit, ...]) -> set[str]:

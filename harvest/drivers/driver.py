@@ -16,7 +16,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from protocols.answer import Exchange
 from recordings.conversation import SystemTurn
@@ -33,6 +33,7 @@ __all__ = [
     "Opening",
     "Reply",
     "Session",
+    "Settling",
     "Surroundings",
     "Unanswered",
 ]
@@ -98,6 +99,15 @@ class Session(Protocol):
 
     async def close(self) -> None:
         """Let go of what the session holds. Never raises; may be called twice."""
+        ...
+
+
+@runtime_checkable
+class Settling(Protocol):
+    """A session that can tell only at the end of a conversation whether its last reply was whole."""
+
+    async def settle(self) -> None:
+        """After the last turn of a conversation. Raises DriverError where it was not: the attempt is invalid."""
         ...
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from harvest.audits.audit import System
 from harvest.audits.groups import traits_of
 from harvest.drivers.delivery import deliver, unforeseen
-from harvest.drivers.driver import Denied, Driver, DriverError, Exhibit, Opening, Reply, Session, Unanswered
+from harvest.drivers.driver import Denied, Driver, DriverError, Exhibit, Opening, Reply, Session, Settling, Unanswered
 from harvest.drivers.limits import Gate, Openings
 from harvest.playing.plan import Work
 from harvest.wording.endpoints import wording_exhibits
@@ -54,6 +54,12 @@ class Lease:
                 with unforeseen():
                     self._session = await self._driver.open(self._opening)
         return self._session
+
+    async def settle(self) -> None:
+        """Raises DriverError where the last reply of a conversation turns out to be no whole one."""
+        if isinstance(self._session, Settling):
+            with unforeseen():
+                await self._session.settle()
 
     async def close(self) -> None:
         if self._session is not None:
@@ -107,7 +113,9 @@ class Player:
             )
         )
         try:
-            played.outcome = await self._converse(work, system, lease, gate, asked, played)
+            outcome = await self._converse(work, system, lease, gate, asked, played)
+            await lease.settle()
+            played.outcome = outcome
         except DriverError as fault:
             played.denied = isinstance(fault, Denied)
             # A system may echo our key in its error, and what is told here is also shown on the terminal.
