@@ -184,6 +184,32 @@ async def test_a_stream_may_end_in_several_ways(done: bytes) -> None:
     assert reply.turn.answer.text == "all"
 
 
+@pytest.mark.parametrize(("ends", "connections"), [(True, 1), (False, 3)])
+async def test_streamed_turns_share_a_connection_and_one_that_is_held_open_holds_up_nothing(
+    ends: bool, connections: int
+) -> None:
+    from_ports = set()
+
+    async def handler(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        from_ports.add(writer.get_extra_info("peername"))
+        events = chunk(content="all") + chunk(finish_reason="stop") + b"data: [DONE]\n\n"
+        head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+        writer.write(head + f"{len(events):x}\r\n".encode() + events + b"\r\n")
+        await writer.drain()
+        await asyncio.sleep(0.05)  # the end of the stream comes in a packet of its own
+        if not ends:
+            await asyncio.sleep(100)
+        writer.write(b"0\r\n\r\n")
+
+    async with serving(handler) as server, asyncio.timeout(60):
+        driver = _driver(server.url, stream=True, timeout=90)
+        session = await driver.open(Opening("model", "M002", 1, seed=1))
+        for _ in range(3):
+            assert (await session.say("hello")).turn.answer.text == "all"
+        await driver.close()
+    assert len(from_ports) == connections
+
+
 async def test_a_character_cut_in_two_escapes_is_put_together() -> None:
     halves = [b'data: {"choices": [{"delta": {"content": "\\ud83e"}}]}\n\n', chunk(content="\udd9c!")]
     reply, _ = await _ask(_streamed(*halves), stream=True)

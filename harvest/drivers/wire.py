@@ -37,6 +37,8 @@ _MOST_REDIRECTS = 5
 _UNPACKED = frozenset({"gzip", "deflate"})
 """Codings that are undone though we asked for none. They swell a packet by 1000 at most; others, or one within the
 other, know no such bound, and the limit on a reply's size is looked at only after each packet."""
+_AFTER_THE_END = 0.5  # seconds, and bytes, that may follow the last word of a stream
+_MOST_AFTER_THE_END = 65536
 _KEEP_ALIVE = 2.0  # seconds: servers drop idle connections after 5 s or more, and a turn lost to that is lost
 
 
@@ -128,6 +130,7 @@ class Wire:
                 f"system {surroundings.system!r}: the proxy cannot be used{why}",
                 allowed="http://HOST:PORT or https://HOST:PORT",
             ) from None
+        self._held_open = False
         # The client's own jar would carry cookies from one session into another.
         self._client.cookies.jar.set_policy(DefaultCookiePolicy(allowed_domains=[]))
 
@@ -193,13 +196,32 @@ class Wire:
                 async with aclosing(EventSource(cast(httpx.Response, text)).aiter_sse()) as source:
                     async for event in source:
                         if events.take(event.event, event.data, transfer.watch):
-                            return
+                            break
             except Unanswered:
                 if not text.ended or events.whole:
                     raise
                 # The last event was cut in the middle: that is the stream's fault, not that of its JSON.
             if not events.whole:
                 raise Unanswered("broken-stream", "the stream ended before the reply was complete")
+            if not text.ended:
+                await self._read_on(chunks)
+
+    async def _read_on(self, chunks: AsyncIterator[bytes]) -> None:
+        """To the end of a stream whose reply is whole: only then can the connection serve the next turn. A server that
+        holds it open is waited for once."""
+        if self._held_open:
+            return
+        read = 0
+        try:
+            async with asyncio.timeout(_AFTER_THE_END):
+                async for chunk in chunks:
+                    read += len(chunk)
+                    if read > _MOST_AFTER_THE_END:
+                        return
+        except TimeoutError:
+            self._held_open = True
+        except (httpx.HTTPError, OSError, Unanswered):
+            pass  # nothing of the reply is lost
 
     async def _bounded(self, response: httpx.Response, transfer: _Transfer) -> AsyncGenerator[bytes, None]:
         codings = [name.lower() for name in response.headers.get_list("content-encoding", split_commas=True) if name]

@@ -29,6 +29,7 @@ from scoring.swan.judged import Judgments, Precedence
 from scoring.swan.schema import Schema, load_schema
 from scoring.table import ScoreTable
 from simulators.probing.recorded import holds_probe
+from topics.counting import counted
 from topics.errors import InputError, Place
 from topics.gold import GoldTable
 from topics.identity import generator
@@ -279,7 +280,21 @@ def score_material(
         only=only,
         judged=judged,
     )
-    return replace(table, notes=(*table.notes, PROBED)) if material.probed else table
+    notes = (*_empty_replies(material), *([PROBED] if material.probed else ()))
+    return replace(table, notes=(*table.notes, *notes)) if notes else table
+
+
+def _empty_replies(material: Material) -> Iterator[str]:
+    """An empty text is an answer like any other; many of them are more often a fault that nothing else shows."""
+    of = Counter(
+        one.key.system
+        for one in material.finished
+        for turn in one.turns
+        if turn.reply is not None and not (turn.reply.answer.text.strip() or turn.reply.answer.links)
+    )
+    if of:
+        systems = ", ".join(f"{system} x {count}" for system, count in of.items())
+        yield f"{counted(of.total(), 'empty reply')}, taken for answers ({systems})."
 
 
 def asked_names(measures: Sequence[Term], topics: TopicSet, schema: Schema | None = None) -> tuple[str, ...]:
