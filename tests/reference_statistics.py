@@ -128,26 +128,25 @@ def cvar(values: Sequence[Fraction], weights: Sequence[Fraction], beta: Fraction
 # --- does a failure lead to the next? --------------------------------------------------------------------------------
 
 
-def _strata(rows: Sequence[Sequence[str]], topics: Sequence[str], ended: str) -> list[list[tuple[bool, bool]]]:
-    """(failed now, fails next) of each conversation, by topic and turn. `·`: the next turn was not asked."""
+def _strata(rows: Sequence[Sequence[str]], topics: Sequence[str]) -> list[list[tuple[bool, bool]]]:
+    """(failed now, fails next) of each conversation, by topic and turn, where the next turn was asked."""
     found: dict[tuple[str, int], list[tuple[bool, bool]]] = defaultdict(list)
     for topic, row in zip(topics, rows, strict=True):
         for turn in range(len(row) - 1):
             now, then = row[turn], row[turn + 1]
-            if now not in "ox" or then in "?·" or (then == "-" and ended == "left out"):
-                continue
-            found[topic, turn].append((now == "x", then != "o"))
+            if now in "ox" and then in "ox":
+                found[topic, turn].append((now == "x", then == "x"))
     return list(found.values())
 
 
-def persistence(rows: Sequence[Sequence[str]], topics: Sequence[str], ended: str) -> tuple[float, float, float]:
+def persistence(rows: Sequence[Sequence[str]], topics: Sequence[str]) -> tuple[float, float, float]:
     """(more, fewer, two-sided) p-values: every way of dealing the next labels anew within topic and turn, one by one.
 
     rows: labels of each conversation. Within a stratum each choice of which cases fail next is equally likely.
     """
     ways: list[list[int]] = []
     observed = 0
-    for cases in _strata(rows, topics, ended):
+    for cases in _strata(rows, topics):
         failed = [now for now, _ in cases]
         observed += sum(now and then for now, then in cases)
         outcomes = sum(then for _, then in cases)
@@ -160,10 +159,10 @@ def persistence(rows: Sequence[Sequence[str]], topics: Sequence[str], ended: str
     return float(more), float(fewer), float(both)
 
 
-def mantel_haenszel(rows: Sequence[Sequence[str]], topics: Sequence[str], ended: str) -> tuple[float, float]:
+def mantel_haenszel(rows: Sequence[Sequence[str]], topics: Sequence[str]) -> tuple[float, float]:
     """Pooled risk difference and odds ratio over topic and turn; NaN for 0/0."""
     top = bottom = odds = against = Fraction(0)
-    for cases in _strata(rows, topics, ended):
+    for cases in _strata(rows, topics):
         n = len(cases)
         exposed = sum(now for now, _ in cases)
         if exposed in (0, n):

@@ -110,7 +110,7 @@ def _legend(rows: Sequence[ScoreRow]) -> str:
     if failures:
         said.append(f"0 is good: {', '.join(failures)}")
     if "persistence" in names:
-        said.append("persistence: from -1 to 1, above 0 where failures go on")
+        said.append("persistence: from -1 to 1, above 0 where failures follow failures")
     return "; ".join(said)
 
 

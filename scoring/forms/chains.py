@@ -1,4 +1,4 @@
-"""The label chain of a system: its transitions, and whether failures go on."""
+"""The label chain of a system: its transitions, and whether failures follow failures."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["chain_rows"]
 
 
 def chain_rows(measure: Measure, scores: SystemScores, conversations: Sequence[Conversation]) -> Iterator[ScoreRow]:
-    """Transitions of the label chain, and whether failures go on."""
+    """Transitions of the label chain, and whether failures follow failures."""
     cells = _labels(scores, conversations)
     for part in parts(scores.topics, each=True):
         rows = list(part.rows)
@@ -30,11 +30,14 @@ def chain_rows(measure: Measure, scores: SystemScores, conversations: Sequence[C
         if measure.form == "persistence":
             found = persistence(here, names, level=scores.settings.level)
             after_x, after_o = found.after_x, found.after_o
-            test = f"it goes on failing: p={found.test.more:.3g}" if found.test.n else "there is nothing to compare"
-            note = (
-                f"fails next: {_shown(after_x)} after x (n={after_x.n}), {_shown(after_o)} after o (n={after_o.n}); "
-                f"within topic and turn, {test}"
+            test = (
+                f"association within conversations, given topic and turn: p={found.test.middle:.3g}; conversations "
+                "that are worse throughout show it too"
+                if found.test.n
+                else "association within conversations: no topic has both kinds of trials to compare"
             )
+            sides = f"{_shown(after_x)} after x (n={after_x.n}), {_shown(after_o)} after o (n={after_o.n})"
+            note = f"fails next: {sides}; {test}"
             value, n = after_x.value - after_o.value, after_x.n + after_o.n
             yield form_row(scores, part, measure.name, value, n, no_interval(), topics=topics, note=note)
             continue

@@ -37,6 +37,9 @@ class StratifiedTest:
     difference: pooled P(outcome|exposed) - P(outcome|not), in [-1, 1]. odds_ratio: pooled, in [0, inf]; NaN for 0/0.
     n: cases in strata that tell something: those with both exposed and unexposed cases, and both outcomes.
     strata: how many those are. method: `exact conditional`, or `Mantel-Haenszel, normal` for very large tables.
+
+    Where exposure does not matter, the exact p-values are at most .05 at most 5% of the time, and mostly far less:
+    counts come in steps. `middle` is not so cautious.
     """
 
     p: float
@@ -47,6 +50,13 @@ class StratifiedTest:
     n: int
     strata: int
     method: str
+
+    @property
+    def middle(self) -> float:
+        """The mid-p of `more`: P(more than observed) + P(as many)/2. Where exposure does not matter it is uniform on
+        [0, 1] up to the steps that counts come in, its mean 1/2 exactly (H. O. Lancaster, JASA 56 (1961), 223-234).
+        """
+        return (1 + self.more - self.fewer) / 2
 
 
 def compare_within(

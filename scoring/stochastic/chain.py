@@ -1,15 +1,19 @@
 """The label-level Markov chain of a system: how often o follows o, x follows o, and so on.
 
-States: `start`, `o` (a useful answer), `x` (not), `-` (no further turn although the protocol had one). Each transition
-is a share: times it was taken / times its source was left, over topics and trials. A protocol's last turn leads
-nowhere and is in no denominator. So
+States: `start`, `o` (a useful answer), `x` (not), `-` (the conversation ended badly, before a turn that it would still
+have had). Each transition is a share over topics and trials:
+
+    a → o, a → x    turns that got this label / turns that were asked after `a` and answered
+    a → -           conversations that ended badly after `a` / the same, and the turns that were asked after `a`
+
+A turn that was not asked (`·`) is in neither: that the protocol was completed, or came to its last turn, says nothing
+of the system. So what the next answer is, given that there is one, is told apart from whether there is one:
 
     %useful 1   = P(start → o)
-    %useful 2   = P(start → o)·P(o → o) + P(start → x)·P(x → o), of step 2
-    %recovery   = P(x → o) of step 2, wherever the first turn took place
+    %recovery   = (1 - P(x → -))·P(x → o), both of step 2, wherever the first turn took place
 
-up to the way topics are weighed: a transition is the ratio of the sums, as %recovery is. The unit is the topic, and the
-intervals are those of %recovery (`scoring.measures.usefulness.share`). A reply without a label is in no transition.
+The unit is the topic, a transition is the ratio of the sums, and the intervals are those of %recovery
+(`scoring.measures.usefulness.share`). A reply without a label is in no transition.
 """
 
 from __future__ import annotations
@@ -28,7 +32,7 @@ __all__ = ["ABSENT", "STATES", "TRANSITIONS", "Transition", "chain", "codes", "s
 Labels = npt.NDArray[np.int8]
 
 STATES = ("o", "x", "-", UNLABELLED, NOT_ASKED)
-"""By code: 0 to 4. No further turn is one state of the chain, `-`, whether it was prevented or not asked."""
+"""By code: 0 to 4, as in a row of `scoring.measures.usefulness.labels`."""
 
 ABSENT = -1
 """The code of every turn of a trial that was not played, or never became valid: in no number."""
@@ -84,7 +88,7 @@ def chain(
     labels: (topics, trials, turns) codes, `ABSENT` where a trial gave none. topics: names. invalid: (topics, trials)
     bool, trials that never became valid, for the bounds `worst` and `best`. step: only transitions to this turn.
     only: source and target of the one transition that is wanted.
-    Within one topic the trials are the units. A source that was never left: NaN, n = 0.
+    Within one topic the trials are the units. A source that nothing followed: NaN, n = 0.
     """
     grid = _grid(labels, topics)
     turns = grid.shape[2]
@@ -100,8 +104,8 @@ def chain(
         counted = [at for at in asked if (at == 1) == (source == "start")]
         above, below = np.zeros(grid.shape[:2]), np.zeros(grid.shape[:2])
         for at in counted:
-            left, here = _left(grid, at, source), grid[:, :, at - 1]
-            known = left & (here != ABSENT) & (here != _CODES[UNLABELLED])
+            here = grid[:, :, at - 1]
+            known = _left(grid, at, source) & np.isin(here, _AMONG[target])
             below += known
             above += known & (here == _CODES[target])
         above[~played] = below[~played] = np.nan
@@ -133,6 +137,9 @@ def steps(labels: npt.ArrayLike, topics: Sequence[str]) -> npt.NDArray[np.int64]
 
 
 _CODES = {state: code for code, state in enumerate(STATES)}
+_ANSWERED = (_CODES["o"], _CODES["x"])
+_AMONG = {"o": _ANSWERED, "x": _ANSWERED, "-": (*_ANSWERED, _CODES["-"])}
+"""What a transition to each target is a share of."""
 
 
 def _grid(labels: npt.ArrayLike, topics: Sequence[str]) -> Labels:
@@ -141,7 +148,7 @@ def _grid(labels: npt.ArrayLike, topics: Sequence[str]) -> Labels:
         raise ValueError(f"labels must be ({len(topics)} topics, trials, turns), not {grid.shape}")
     if not np.issubdtype(grid.dtype, np.integer) or grid.min(initial=0) < ABSENT or grid.max(initial=0) >= len(STATES):
         raise ValueError("labels must be codes: see `codes`")
-    return np.where(grid == _CODES[NOT_ASKED], _CODES["-"], grid).astype(np.int8, copy=False)
+    return grid.astype(np.int8, copy=False)
 
 
 def _left(grid: Labels, step: int, source: str) -> npt.NDArray[np.bool_]:
