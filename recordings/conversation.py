@@ -81,12 +81,14 @@ class Outcome:
 
     kind, in the order in which they win: `invalid` (infrastructure), `system-ended`, `completed` or `breakdown`
     or `no-match` (the protocol's end), `user-stopped`, `turn-limit`. reason: a short slug for counting
-    (`timeout`, `http-503`, `script-ended`); detail: a sentence for a person.
+    (`timeout`, `http-503`, `script-ended`); detail: a sentence for a person. missing: user turns that the conversation
+    would still have had, see `recordings.endings`; None where the recording does not say, and the protocol may.
     """
 
     kind: str
     reason: str = ""
     detail: str = ""
+    missing: int | None = None
 
     @property
     def valid(self) -> bool:

@@ -97,7 +97,7 @@ def encode(event: Event) -> dict[str, Any]:
                 "at": event.at,
             }
         case TrialEnded():
-            return {
+            row = {
                 "event": "trial-ended",
                 "id": event.trial_id,
                 "attempt": event.attempt,
@@ -107,6 +107,9 @@ def encode(event: Event) -> dict[str, Any]:
                 "at": event.at,
                 "redacted": event.redacted,
             }
+            if event.outcome.missing is not None:
+                row["missing"] = event.outcome.missing
+            return row
 
 
 def _encode_reply(reply: SystemTurn) -> dict[str, Any]:
@@ -269,7 +272,8 @@ def _failed(row: _Row) -> Failed:
 
 
 def _ended(row: _Row) -> TrialEnded:
-    outcome = Outcome(row.text("outcome", _MISSING), row.text("reason"), row.text("detail"))
+    missing = row.count("missing") if "missing" in row.values else None
+    outcome = Outcome(row.text("outcome", _MISSING), row.text("reason"), row.text("detail"), missing)
     return TrialEnded(*_attempt(row), outcome, row.text("at"), row.count("redacted"))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -13,6 +13,7 @@ from recordings.errors import RunError
 from recordings.events import events_of
 from recordings.header import Header, make_header
 from recordings.json_text import Json
+from recordings.lengths import MOST_TURNS
 from recordings.provenance import Clock, utc_now
 from recordings.run_folder import is_run, read
 from recordings.store import RunWriter
@@ -31,18 +32,29 @@ class Imported:
 
 
 def import_header(
-    conversations: Sequence[Conversation], topics: TopicSet | None, *, source: Json = None, clock: Clock = utc_now
+    conversations: Sequence[Conversation],
+    topics: TopicSet | None,
+    *,
+    source: Json = None,
+    most_turns: Mapping[tuple[str, str], int] | None = None,
+    clock: Clock = utc_now,
 ) -> Header:
     """The header of a run of imported conversations: no protocol, and systems of which only the name is known.
 
-    topics: only those that occur are kept, in the order of the set.
+    topics: only those that occur are kept, in the order of the set. most_turns: user turns that the protocol could take
+    at most, by (system, topic), where the import knows.
     """
     names = {conversation.key.topic for conversation in conversations}
     kept = None
     if topics is not None:
         kept = topics.only(names)
     systems = {conversation.key.system: {"name": conversation.key.system} for conversation in conversations}
-    audit = {"name": "import", "topics": topics.name if topics else "", "trials": 0}
+    audit: dict[str, Json] = {"name": "import", "topics": topics.name if topics else "", "trials": 0}
+    if most_turns:
+        by_system: dict[str, dict[str, int]] = {}
+        for (system, topic), most in sorted(most_turns.items()):
+            by_system.setdefault(system, {})[topic] = most
+        audit[MOST_TURNS] = by_system
     return make_header(audit=audit, protocol=None, topics=kept, systems=systems, source=source, clock=clock)
 
 
@@ -76,7 +88,7 @@ async def _record(
             known = recorded.get((conversation.trial_id, conversation.attempt))
             if known is not None:
                 worker = conversation.worker or known.worker
-                if replace(known, worker="") != replace(conversation, worker="") or known.worker != worker:
+                if _as_known(known) != _as_known(conversation, known) or known.worker != worker:
                     key = conversation.key
                     raise RunError(
                         f"another conversation is recorded as {key.system}, {key.topic}, trial {key.trial}, "
@@ -88,3 +100,11 @@ async def _record(
             await writer.append(*events_of(conversation), sync=False)
             written += 1
     return Imported(written, len(conversations) - written)
+
+
+def _as_known(conversation: Conversation, known: Conversation | None = None) -> Conversation:
+    """What two imports of one file have in common: earlier versions did not count the turns that never came."""
+    outcome = conversation.outcome
+    if outcome is not None and known is not None and known.outcome is not None and known.outcome.missing is None:
+        outcome = replace(outcome, missing=None)
+    return replace(conversation, worker="", outcome=outcome)

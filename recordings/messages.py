@@ -3,16 +3,17 @@
     {"messages": [{"role": "user", "content": "…"}, {"role": "assistant", "content": "…"}],
      "metadata": {"system": "B1", "topic": "M002", "trial": 1, "labels": ["o"], "outcome": "completed"}}
 
-Texts come back exactly. What others write is taken as far as it can be told apart: contents in parts of text,
-system prompts (kept, as metadata of the import), a greeting before the first user turn (a turn in which nothing was
-said), several messages of one side in a row (joined by a line end), a refusal in place of a content.
+Texts, links, labels and outcomes come back exactly, and with them every figure that needs no judgments by people or
+models. What others write is taken as far as it can be told apart: contents in parts of text, system prompts (kept, as
+metadata of the import), a greeting before the first user turn (a turn in which nothing was said), several messages of
+one side in a row (joined by a line end), a refusal in place of a content.
 """
 
 from __future__ import annotations
 
 import codecs
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any
@@ -22,9 +23,10 @@ from recordings.conversation import INVALID, Conversation, Outcome, SystemTurn, 
 from recordings.exports import write_export
 from recordings.header import trial_identity
 from recordings.json_text import Json, line, parsed
-from recordings.transcript_turns import IMPORT_RULE, imported_route, state_name, topic_names
+from recordings.transcript_heading import own_links
+from recordings.transcript_turns import IMPORT_RULE, imported_route, marked_breakdown, state_name, topic_names
 from topics.errors import InputError, Place
-from topics.links import links_in
+from topics.links import Link, links_in
 from topics.regular_file import read_bytes
 from topics.topic import TopicSet
 
@@ -35,10 +37,12 @@ _USER, _ASSISTANT, _PROMPT = ("user",), ("assistant",), ("system", "developer")
 
 @dataclass(frozen=True, slots=True)
 class Messages:
-    """What a file holds. prompts: system prompts by (system, topic, trial)."""
+    """What a file holds. prompts: system prompts by (system, topic, trial). most_turns: user turns that the protocol
+    could take at most, by (system, topic), where the file says so."""
 
     conversations: tuple[Conversation, ...]
     prompts: Mapping[TrialKey, tuple[str, ...]]
+    most_turns: Mapping[tuple[str, str], int]
 
 
 def read_messages(
@@ -52,6 +56,7 @@ def read_messages(
     data = read_bytes(path).removeprefix(codecs.BOM_UTF8)
     conversations: list[Conversation] = []
     prompts: dict[TrialKey, tuple[str, ...]] = {}
+    most_turns: dict[tuple[str, str], int] = {}
     counted: Counter[tuple[str, str]] = Counter()
     seen: dict[tuple[TrialKey, int], int] = {}
     for number, row in enumerate(data.split(b"\n"), 1):
@@ -69,9 +74,12 @@ def read_messages(
         conversations.append(conversation)
         if reader.prompts:
             prompts[conversation.key] = tuple(reader.prompts)
+        if reader.most_turns:
+            about = (conversation.key.system, conversation.key.topic)
+            most_turns[about] = max(reader.most_turns, most_turns.get(about, 0))
     if not conversations:
         raise InputError("no conversation in this file", place=Place.of(path, 1))
-    return Messages(tuple(conversations), prompts)
+    return Messages(tuple(conversations), prompts, most_turns)
 
 
 class _Line:
@@ -97,10 +105,15 @@ class _Line:
             raise self.error(f"metadata.{key} is not text")
         return value
 
-    def _count(self, key: str, default: int) -> int:
+    @property
+    def most_turns(self) -> int:
+        """0 where the line does not say."""
+        return self._count("most_turns", 0, least=0)
+
+    def _count(self, key: str, default: int, *, least: int = 1) -> int:
         value = self.metadata.get(key, default)
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise self.error(f"metadata.{key} is not a number from 1")
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise self.error(f"metadata.{key} is not a number from {least}")
         return value
 
     def _list(self, key: str) -> list[str]:
@@ -127,17 +140,20 @@ class _Line:
         key = TrialKey(system, topic, self._count("trial", counted[system, topic]))
         said = self._sides()
         labels, states = self._list("labels"), self._list("states")
-        outcome = self._outcome(said)
+        users, acts, links = self._list("users"), self._list("acts"), self._links()
+        outcome = self._outcome(said, labels)
         turns = []
         for number, (question, answer) in enumerate(said, 1):
             state = state_name(states, number)
             label = labels[number - 1] if number <= len(labels) else ""
             last = f"stop:{outcome.kind if outcome else 'interrupted'}"
             target = last if number == len(said) else state_name(states, number + 1)
-            reply = None if answer is None else SystemTurn(Answer(answer, links_in(answer)))
+            found = links[number - 1] if number <= len(links) else None
+            reply = None if answer is None else SystemTurn(Answer(answer, links_in(answer) if found is None else found))
             routed = reply is not None and label not in ("", "-")
             route = imported_route(number, state, label, target) if routed else None
-            turns.append(Turn(number, state, question, reply, route))
+            user, act = ("".join(one[number - 1 : number]) for one in (users, acts))
+            turns.append(Turn(number, state, question, reply, route, user, act))
         identity = trial_identity(None, known or topic, {"name": system}, key.trial)
         return Conversation(
             key=key,
@@ -153,12 +169,34 @@ class _Line:
             ended_at=self._text("ended_at"),
         )
 
-    def _outcome(self, said: list[tuple[str, str | None]]) -> Outcome | None:
+    def _links(self) -> list[tuple[Link, ...] | None]:
+        """Of each answer; None where they are those of its text."""
+        value = self.metadata.get("links") or []
+        if not isinstance(value, list):
+            raise self.error("metadata.links is not a list")
+        found: list[tuple[Link, ...] | None] = []
+        for item in value:
+            links: list[Link] = []
+            for link in item or ():
+                match link:
+                    case [str(text), str(href)]:
+                        links.append(Link(text, href))
+                    case _:
+                        raise self.error("metadata.links holds something that is no link", allowed="[text, address]")
+            found.append(None if item is None else tuple(links))
+        return found
+
+    def _outcome(self, said: list[tuple[str, str | None]], labels: Sequence[str]) -> Outcome | None:
         kind = self._text("outcome")
         if kind:
-            return None if kind == "interrupted" else Outcome(kind, self._text("reason"), self._text("detail"))
+            missing = self._count("missing", 0, least=0) if "missing" in self.metadata else None
+            ended = Outcome(kind, self._text("reason"), self._text("detail"), missing)
+            return None if kind == "interrupted" else ended
         if not said or said[-1][1] is None:
             return Outcome(INVALID, "no-reply", "the file holds no answer to the last user turn")
+        never = list(labels[len(said) :]).count("-")
+        if never:
+            return marked_breakdown(never, "the file marks a turn that never came")
         return Outcome("completed", IMPORT_RULE, "the file does not say how the conversation ended")
 
     def _sides(self) -> list[tuple[str, str | None]]:
@@ -204,13 +242,20 @@ class _Line:
         raise self.error(f"{where} has no content", allowed="text, or a list of parts of text")
 
 
-def write_messages(conversations: Iterable[Conversation], path: str | PathLike[str]) -> None:
-    """Write the conversations to `path`, whole or not at all. Raises as `write_export` does."""
-    data = b"".join(map(messages_line, conversations))
+def write_messages(
+    conversations: Iterable[Conversation],
+    path: str | PathLike[str],
+    *,
+    most_turns: Mapping[tuple[str, str], int] | None = None,
+) -> None:
+    """Write the conversations to `path`, whole or not at all. most_turns: user turns that the protocol could take at
+    most, by (system, topic). Raises as `write_export` does."""
+    known = most_turns or {}
+    data = b"".join(messages_line(one, known.get((one.key.system, one.key.topic), 0)) for one in conversations)
     write_export(path, data)
 
 
-def messages_line(conversation: Conversation) -> bytes:
+def messages_line(conversation: Conversation, most_turns: int = 0) -> bytes:
     """One conversation as a line. The metadata hold everything that `read_messages` needs to give it back."""
     messages = []
     for turn in conversation.turns:
@@ -218,7 +263,7 @@ def messages_line(conversation: Conversation) -> bytes:
         if turn.reply is not None:
             messages.append({"role": "assistant", "content": turn.reply.answer.text})
     outcome = conversation.outcome
-    metadata = {
+    metadata: dict[str, Json] = {
         "system": conversation.key.system,
         "topic": conversation.key.topic,
         "trial": conversation.key.trial,
@@ -236,4 +281,15 @@ def messages_line(conversation: Conversation) -> bytes:
         "started_at": conversation.started_at,
         "ended_at": conversation.ended_at,
     }
+    if outcome is not None and outcome.missing is not None:
+        metadata["missing"] = outcome.missing
+    if most_turns:
+        metadata["most_turns"] = most_turns
+    for key, values in (
+        ("users", [turn.user for turn in conversation.turns]),
+        ("acts", [turn.act for turn in conversation.turns]),
+        ("links", own_links(conversation.turns)),
+    ):
+        if any(value is not None and value != "" for value in values):
+            metadata[key] = list(values)
     return line({"messages": messages, "metadata": metadata})

@@ -30,6 +30,7 @@ from urllib.parse import unquote
 
 from recordings.conversation import Conversation
 from recordings.header import trial_identity
+from recordings.transcript_heading import NOTHING, parse_heading
 from recordings.transcript_turns import Draft, assembled, topic_names
 from topics.attributes import AttributeSet
 from topics.errors import InputError, Place
@@ -57,13 +58,15 @@ _BULLET = re.compile(r"^\s*(?:[-*•–]|\d{1,3}[.)])\s+")
 @dataclass(frozen=True, slots=True)
 class Transcript:
     """What a file holds. gold: the judged entities. notes: the annotator's words by (topic, entity).
-    warnings: what was understood but does not agree, each with file:line.
+    warnings: what was understood but does not agree, each with file:line. most_turns: user turns that the protocol
+    could take at most, by (system, topic), where the file says so.
     """
 
     conversations: tuple[Conversation, ...]
     gold: GoldTable
     notes: Mapping[tuple[str, str], str]
     warnings: tuple[str, ...]
+    most_turns: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -125,7 +128,9 @@ class _Reader:
         self.path, self.system, self.trial, self.topics = path, system, trial, topics
         self.drafts: list[Draft] = []
         self.draft: Draft | None = None
-        self.own: dict[str, str] = {}
+        self.heading = NOTHING
+        self.most_turns: dict[tuple[str, str], int] = {}
+        self.further: list[GoldEntry] = []  # judged, and in no reply
         self.exact = False
         self.returns = False  # our own file went through an editor that ends lines with CR LF
         self.line = 0
@@ -163,39 +168,59 @@ class _Reader:
             if name != FORMAT.partition("/")[0] or version.partition(".")[0] != FORMAT.partition("/")[2]:
                 raise self.error(f"a transcript of version {first!r} is not known here", column=8, allowed=FORMAT)
             self.exact, self.returns = True, returns
-        self.own = {}
-        for pair in pairs:
-            if not pair:
-                continue
-            key, equals, value = pair.partition("=")
-            if not equals:
-                raise self.error(f"{pair!r} is not name=value", column=8, allowed="system=B1 trial=1")
-            self.own[key] = unquote(value, errors="surrogatepass")
-        for key in ("trial", "attempt", "place"):
-            if key in self.own and not re.fullmatch(r"[1-9]\d{0,8}", self.own[key]):
-                raise self.error(f"{key}={self.own[key]} is not a number from 1", column=8)
+        try:
+            self.heading = parse_heading(filter(None, pairs))
+        except ValueError as fault:
+            raise self.error(str(fault), column=8) from None
+        if self.heading.judged is not None:
+            self._further(self.heading.judged)
+
+    def _further(self, entry: GoldEntry) -> None:
+        """Gold that no reply mentions."""
+        if self.topics is not None:
+            self._known(entry.topic)
+            for name, vector in entry.groups.items():
+                self._attribute(name, len(vector), 8)
+        self.further.append(entry)
+
+    def _known(self, name: str) -> Topic:
+        assert self.topics is not None
+        topic = next((one for one in self.topics.topics if one.id == name), None)
+        if topic is None:
+            raise self.error(
+                f"topic {name!r} is not in the topic set {self.topics.name!r}",
+                column=7,
+                allowed=topic_names(self.topics),
+                advice="if this is text of a reply, take out its first #",
+            )
+        return topic
+
+    def _attribute(self, name: str, size: int, column: int) -> AttributeSet:
+        """The attribute set of a vector. column: of its shares."""
+        assert self.topics is not None
+        known = self.topics.attributes.get(name)
+        if known is None:
+            names = ", ".join(self.topics.attributes)
+            raise self.error(f"no attribute set is called {name!r}", column=2, allowed=names)
+        if len(known.groups) != size:
+            what = f"{name} has {len(known.groups)} groups, and {size} shares stand here"
+            raise self.error(what, column=column, allowed=", ".join(known.groups))
+        return known
 
     def _topic(self, name: str) -> None:
         self._close()
         name = unquote(name, errors="surrogatepass") if self.exact else name
         if not name:
             raise self.error("a topic without a name", allowed="##### M002")
-        topic: Topic | None = None
-        if self.topics is not None:
-            topic = next((one for one in self.topics.topics if one.id == name), None)
-            if topic is None:
-                raise self.error(
-                    f"topic {name!r} is not in the topic set {self.topics.name!r}",
-                    column=7,
-                    allowed=topic_names(self.topics),
-                    advice="if this is text of a reply, take out its first #",
-                )
-        system = self.own.get("system") or self.system
+        topic = None if self.topics is None else self._known(name)
+        system = self.heading.own.get("system") or self.system
         if not system:
             raise self.error("nobody says which system this is", advice="give its name (--system), or ###### system=B1")
-        trial = int(self.own.get("trial", self.trial))
+        trial = self.heading.number("trial", self.trial)
         identity = trial_identity(None, topic or name, {"name": system}, trial)
-        self.draft = Draft(system, name, trial, identity, dict(self.own), self.exact, self.line, topic)
+        self.draft = Draft(system, name, trial, identity, self.heading, self.exact, self.line, topic)
+        if most := self.heading.number("most_turns", 0):
+            self.most_turns[system, name] = max(most, self.most_turns.get((system, name), 0))
         self.words = self.turn_words = 0
         self.mention = self.current = None
 
@@ -312,13 +337,7 @@ class _Reader:
             raise self.error(f"the shares of {name} sum to {float(sum(shares)):g}, not to 1", column=found.start(2) + 1)
         vector = tuple(float(share) for share in shares)
         if self.topics is not None:
-            known = self.topics.attributes.get(name)
-            if known is None:
-                names = ", ".join(self.topics.attributes)
-                raise self.error(f"no attribute set is called {name!r}", column=2, allowed=names)
-            if len(known.groups) != len(vector):
-                what = f"{name} has {len(known.groups)} groups, and {len(vector)} shares stand here"
-                raise self.error(what, column=found.start(2) + 1, allowed=", ".join(known.groups))
+            known = self._attribute(name, len(vector), found.start(2) + 1)
             if raw and _means(known, raw, vector):
                 judged.raw[name] = raw
         if judged.groups.get(name, vector) != vector:
@@ -351,12 +370,14 @@ class _Reader:
             entries.append(GoldEntry(topic_id, entity, judged.grade, judged.title, judged.groups, judged.raw))
             if judged.notes:
                 notes[topic_id, entity] = "; ".join(judged.notes)
+        annotated = {(entry.topic, entry.entity) for entry in entries}
+        entries += [entry for entry in self.further if (entry.topic, entry.entity) not in annotated]
         conversations: list[Conversation] = []
         for draft in self.drafts:
             conversation, warnings = assembled(draft, self.path)
             conversations.append(conversation)
             self.warnings += warnings
-        return Transcript(tuple(conversations), GoldTable(entries), notes, tuple(self.warnings))
+        return Transcript(tuple(conversations), GoldTable(entries), notes, tuple(self.warnings), self.most_turns)
 
 
 def _means(known: AttributeSet, raw: str, vector: tuple[float, ...]) -> bool:

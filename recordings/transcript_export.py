@@ -1,21 +1,22 @@
 """The annotated transcript text, written: what `recordings.transcript` reads back exactly.
 
-What comes back: identity, texts, states, labels, outcome, times of start and end, and the gold of URLs that stand in
-the replies. What a transcript has no place for: times of turns, tokens, evidence, the reasons of routes, links whose
-address does not stand in the text. A run folder keeps all of that; a transcript is for reading and annotating.
+What comes back: identity, texts, links, states, labels, who spoke, outcome, times of start and end, and the gold of the
+topics, and with them every figure that needs no judgments by people or models. What a transcript has no place for:
+those judgments, times of turns, tokens, evidence, the reasons of routes. A run folder keeps all of that; a transcript
+is for reading and annotating.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from os import PathLike
-from urllib.parse import quote
 
 from recordings.conversation import Conversation
 from recordings.exports import write_export
 from recordings.transcript import FORMAT, entity_key
+from recordings.transcript_heading import encoded, heading_line, judged_line
 from topics.gold import GoldTable, written_vector
 from topics.links import find_urls
 from topics.topic import TopicSet
@@ -24,7 +25,6 @@ __all__ = ["transcript_text", "write_transcript"]
 
 _UNWRITABLE = re.compile("[\\0\ud800-\udfff]")  # what cannot stand in a text file in UTF-8
 _LIKE_MARKUP = re.compile(r"[#\\]|wc\s*=", re.IGNORECASE)
-_SAFE = "/:+,;@!$&'()*#-._~<>[]{}|^?"  # everything a person would like to read; not %, = or white space
 
 
 def write_transcript(
@@ -33,45 +33,46 @@ def write_transcript(
     *,
     gold: GoldTable | None = None,
     topics: TopicSet | None = None,
+    most_turns: Mapping[tuple[str, str], int] | None = None,
 ) -> None:
     """Write `transcript_text` to `path`, whole or not at all. Raises as `write_export` does."""
-    text = transcript_text(conversations, gold=gold, topics=topics)
+    text = transcript_text(conversations, gold=gold, topics=topics, most_turns=most_turns)
     write_export(path, text.encode())
 
 
 def transcript_text(
-    conversations: Iterable[Conversation], *, gold: GoldTable | None = None, topics: TopicSet | None = None
+    conversations: Iterable[Conversation],
+    *,
+    gold: GoldTable | None = None,
+    topics: TopicSet | None = None,
+    most_turns: Mapping[tuple[str, str], int] | None = None,
 ) -> str:
-    """The conversations as annotated text; gold: what annotations are written from, topics: to know the entities."""
+    """The conversations as annotated text.
+
+    gold: what annotations are written from; entities that stand in no reply come at the end. topics: to know the
+    entities. most_turns: user turns that the protocol could take at most, by (system, topic).
+    """
+    known, table = most_turns or {}, gold or GoldTable()
     lines: list[str] = []
+    about: dict[str, set[str]] = {}
     for conversation in conversations:
-        lines += _conversation(conversation, gold or GoldTable(), topics)
+        key = conversation.key
+        annotated: set[str] = set()
+        lines.append(heading_line(conversation, FORMAT, known.get((key.system, key.topic), 0)))
+        lines += _conversation(conversation, table, topics, annotated)
+        about.setdefault(key.topic, set()).update(annotated)
+    for topic, mentioned in about.items():
+        lines += [judged_line(entry) for entry in table.entries(topic) if entry.entity not in mentioned]
     return "\n".join(lines) + "\n"
 
 
-def _conversation(conversation: Conversation, gold: GoldTable, topics: TopicSet | None) -> Iterator[str]:
-    key, outcome = conversation.key, conversation.outcome
-    pairs = {
-        "system": key.system,
-        "trial": str(key.trial),
-        "attempt": str(conversation.attempt),
-        "id": conversation.trial_id,
-        "outcome": outcome.kind if outcome else "interrupted",
-        "reason": outcome.reason if outcome else "",
-        "detail": outcome.detail if outcome else "",
-        "session": conversation.session,
-        "place": str(conversation.place),
-        "user": conversation.user,
-        "worker": conversation.worker,
-        "started_at": conversation.started_at,
-        "ended_at": conversation.ended_at,
-        "states": " ".join(turn.state for turn in conversation.turns),
-    }
-    kept = " ".join(f"{name}={_quoted(value)}" for name, value in pairs.items() if value)
-    yield f"###### {FORMAT} {kept}"
-    yield f"##### {_quoted(key.topic)}"
+def _conversation(
+    conversation: Conversation, gold: GoldTable, topics: TopicSet | None, judged: set[str]
+) -> Iterator[str]:
+    """Its lines; the entities that they annotate are added to `judged`."""
+    key = conversation.key
+    yield f"##### {encoded(key.topic)}"
     words = 0
-    judged: set[str] = set()
     topic = next((one for one in topics.topics if one.id == key.topic), None) if topics else None
     for turn in conversation.turns:
         yield f"### U{turn.number}"
@@ -79,7 +80,7 @@ def _conversation(conversation: Conversation, gold: GoldTable, topics: TopicSet 
         words += len(turn.said.split())
         if turn.reply is None:
             continue
-        yield f"### S{turn.number}" + (f" {_quoted(turn.label)}" if turn.label else "")
+        yield f"### S{turn.number}" + (f" {encoded(turn.label)}" if turn.label else "")
         for line in turn.reply.answer.text.split("\n"):
             yield _escaped(line)
             mentions = find_urls(line)
@@ -103,7 +104,3 @@ def _escaped(line: str) -> str:
     if _UNWRITABLE.search(line):
         return "\\" + json.dumps(line)
     return f"\\{line}" if _LIKE_MARKUP.match(line) else line
-
-
-def _quoted(text: str) -> str:
-    return quote(text, safe=_SAFE, errors="surrogatepass")

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from protocols.answer import Answer
 from protocols.route import Route
 from recordings.conversation import INVALID, Conversation, Outcome, SystemTurn, TrialKey, Turn
+from recordings.transcript_heading import Heading
 from topics.links import links_in
 from topics.topic import Topic, TopicSet
 
-__all__ = ["IMPORT_RULE", "Draft", "OpenTurn", "assembled", "imported_route", "state_name", "topic_names"]
+__all__ = [
+    "IMPORT_RULE",
+    "Draft",
+    "OpenTurn",
+    "assembled",
+    "imported_route",
+    "marked_breakdown",
+    "state_name",
+    "topic_names",
+]
 
 IMPORT_RULE = "imported"
 """Name of the rule in the route of a label that somebody else gave."""
@@ -40,21 +51,25 @@ class OpenTurn:
 
 @dataclass(slots=True)
 class Draft:
-    """A conversation under way. own: what our own line above it says. exact: texts are escaped, nothing is trimmed."""
+    """A conversation under way. heading: our own line above it. exact: texts are escaped, nothing is trimmed."""
 
     system: str
     topic_id: str
     trial: int
     trial_id: str
-    own: dict[str, str]
+    heading: Heading
     exact: bool
     line: int
     topic: Topic | None = None
     turns: list[OpenTurn] = field(default_factory=list)
 
     @property
+    def own(self) -> Mapping[str, str]:
+        return self.heading.own
+
+    @property
     def attempt(self) -> int:
-        return int(self.own.get("attempt", 1))
+        return self.heading.number("attempt", 1)
 
     @property
     def open(self) -> OpenTurn | None:
@@ -83,6 +98,11 @@ def imported_route(number: int, state: str, label: str, target: str) -> Route:
     return Route(number, state, label, IMPORT_RULE, "1", (), target)
 
 
+def marked_breakdown(never: int, detail: str) -> Outcome:
+    """The end of a conversation after which a file marks `never` turns as turns that never came."""
+    return Outcome("breakdown", IMPORT_RULE, detail, never)
+
+
 def assembled(draft: Draft, path: str) -> tuple[Conversation, list[str]]:
     """The conversation in a draft, and warnings, each with file:line."""
     said = [turn for turn in draft.turns if turn.speaker == "U"]
@@ -101,10 +121,12 @@ def assembled(draft: Draft, path: str) -> tuple[Conversation, list[str]]:
     silent = [turn for turn in said if turn.number not in replies]
     outcome: Outcome | None
     if "outcome" in draft.own:
-        outcome = Outcome(draft.own["outcome"], draft.own.get("reason", ""), draft.own.get("detail", ""))
+        missing = draft.heading.number("missing", 0) if "missing" in draft.own else None
+        outcome = Outcome(draft.own["outcome"], draft.own.get("reason", ""), draft.own.get("detail", ""), missing)
         outcome = None if outcome.kind == "interrupted" else outcome
     elif broke_down:
-        outcome = Outcome("breakdown", IMPORT_RULE, "the transcript marks a turn that never came")
+        dropped = len(never - {turn.number for turn in said})
+        outcome = marked_breakdown(dropped, "the transcript marks a turn that never came")
     elif silent or not said:
         outcome = Outcome(INVALID, "no-reply", "the transcript holds no answer to the last user turn")
         line = silent[-1].line if silent else draft.line
@@ -126,16 +148,17 @@ def _conversation(
     turns: list[Turn] = []
     for turn in said:
         state = state_name(states, turn.number)
-        text = turn.text(exact=draft.exact)
+        text, speaker = turn.text(exact=draft.exact), draft.heading.speakers.get(turn.number, ("", ""))
         if turn.number not in replies or turn.number in never:
-            turns.append(Turn(turn.number, state, text))
+            turns.append(Turn(turn.number, state, text, None, None, *speaker))
             continue
         answer = replies[turn.number].text(exact=draft.exact)
         label = replies[turn.number].label
         last = turn is said[-1]
         target = f"stop:{outcome.kind if outcome else 'interrupted'}" if last else state_name(states, turn.number + 1)
         route = imported_route(turn.number, state, label, target) if label else None
-        turns.append(Turn(turn.number, state, text, SystemTurn(Answer(answer, links_in(answer))), route))
+        given = Answer(answer, draft.heading.links.get(turn.number, links_in(answer)))
+        turns.append(Turn(turn.number, state, text, SystemTurn(given), route, *speaker))
     return Conversation(
         key=_key(draft),
         trial_id=draft.own.get("id") or draft.trial_id,
@@ -143,7 +166,7 @@ def _conversation(
         turns=tuple(turns),
         outcome=outcome,
         session=draft.own.get("session", ""),
-        place=int(draft.own.get("place", 1)),
+        place=draft.heading.number("place", 1),
         user=draft.own.get("user", "imported"),
         worker=draft.own.get("worker", ""),
         started_at=draft.own.get("started_at", ""),

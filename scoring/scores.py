@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 
 from recordings.conversation import Conversation, TrialKey
+from recordings.endings import missing_turns
 from scoring.asked import Asked, Judged
 from scoring.catalogue import Measure, understood
 from scoring.conversations import figures
@@ -49,8 +50,8 @@ def score(
 
     conversations: one valid conversation for each finished trial, in any order. gold: None scores usefulness alone,
     and a note says so. turns: how many user turns the protocol can take, for all or by (system, topic id); None takes
-    the most that were recorded of each system, and a topic with more recorded turns than that has as many as were
-    recorded.
+    the most that were recorded of each system, with those that are missing; and a topic with more recorded turns than
+    that has as many as were recorded.
     invalid: trials whose every attempt the infrastructure failed. planned: all trials of the run; those neither
     finished nor invalid are named in a note and in no figure. rng: two numbers are drawn from it, so the same
     recording and seed give the same table. measures: what is computed besides the default ones (see
@@ -145,7 +146,7 @@ def _turns(
 ) -> dict[str, int]:
     """By topic, for the conversations `found` of one system: those of others change nothing."""
     if turns is None:
-        turns = max((turn.number for conversation in found.values() for turn in conversation.turns), default=0)
+        turns = max((len(one.turns) + missing_turns(one) for one in found.values()), default=0)
     most = {
         topic.id: turns.get((system, topic.id), 0) if isinstance(turns, Mapping) else turns for topic in topics.topics
     }
@@ -194,8 +195,8 @@ def _notes(
         (missing, f"{counted(missing, 'planned trial')} not played yet: in no figure."),
         (
             not_asked,
-            f"{counted(not_asked, 'conversation')} ended well before the protocol's last turn, completed or left by "
-            "the user: turns that were not asked are in no %-measure.",
+            f"{counted(not_asked, 'conversation')} ended well, or in a way that was not recorded, before the "
+            "protocol's last turn: turns that were not asked are in no %-measure.",
         ),
     )
     return tuple(note for applies, note in found if applies)

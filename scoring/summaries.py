@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,9 @@ from topics.topic import Topic
 __all__ = ["SystemScores"]
 
 Floats = npt.NDArray[np.float64]
+
+FEWEST_FAILED = 4
+"""Topics of which a first turn failed (within one topic: trials) that an interval of %recovery needs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +87,7 @@ class SystemScores:
         row = labels(conversation, self.turns[key.topic])
         self._valid[at] = True
         self.unlabelled += row.count(UNLABELLED)
-        self.not_asked += NOT_ASKED in row
+        self.not_asked += NOT_ASKED in row and "-" not in row
         self._useful[at][: len(row)] = useful_cells(row)
         self._recovered[at], self._failed[at] = recovery_cells(row)
         for figure in figures:
@@ -144,8 +147,13 @@ class SystemScores:
         below = np.where(below > 0, below, np.nan)
         found = self._share(part, above, below, invalid, resampler, whole=float(turns))
         yield self._share_row("ave%useful", found, part, invalid)
-        found = self._share(part, self._recovered[grid], self._failed[grid], invalid, resampler, pooled=True)
-        yield self._share_row("%recovery", found, part, invalid)
+        lost = invalid & np.array([[self.turns[self.topics[row].id] > 1] for row in part.topics])
+        found = self._share(part, self._recovered[grid], self._failed[grid], lost, resampler, pooled=True)
+        if 0 < found.topics < FEWEST_FAILED:
+            units = "topic" if part.topic is None else "trial"
+            few = f"{counted(found.topics, units)} with a first turn that failed, too few for an interval"
+            found = replace(found, interval=no_interval(few))
+        yield self._share_row("%recovery", found, part, lost)
 
     def _share(
         self,

@@ -77,13 +77,13 @@ def test_figures_of_a_whole_trial_stand_once_under_its_last_turn() -> None:
     assert len([line for line in lines if line.startswith(" %useful")]) == 2
 
 
-def test_turns_that_nobody_was_asked_have_no_column_and_those_a_breakdown_took_have() -> None:
+def test_turns_that_nobody_was_asked_have_no_column_and_the_one_a_breakdown_took_has() -> None:
     left = material([talk("oo"), talk("oxo", trial=2)], 20)
     assert max(turns_of(printed(left, 80))) == 3
     assert "not asked" in legend(left)
     assert "not asked" not in legend(material([talk("oo"), talk("oo", trial=2)], 20))
     broken = material([talk("oo", ended=BADLY)], 20)
-    assert max(turns_of(printed(broken, 80))) == 20
+    assert max(turns_of(printed(broken, 80))) == 3
 
 
 def test_a_long_name_of_a_topic_is_folded_too() -> None:

@@ -129,11 +129,18 @@ def test_labels_of_a_conversation() -> None:
         (Outcome("user-stopped", PATIENCE), "·"),
         (Outcome("user-stopped", BUDGET), "·"),
         (Outcome("completed"), "·"),
-        (Outcome("completed", "imported"), "-"),
+        (Outcome("turn-limit"), "·"),
+        (Outcome("completed", "imported"), "·"),
     ],
 )
-def test_a_turn_is_held_against_a_system_only_where_it_broke_down(outcome: Outcome, missing: str) -> None:
-    assert labels(conversation(("a", "b"), labels="o", outcome=outcome), 3) == ("o", missing, missing)
+def test_a_turn_is_held_against_a_system_only_where_it_ended_badly_and_once(outcome: Outcome, missing: str) -> None:
+    assert labels(conversation(("a", "b"), labels="o", outcome=outcome), 3) == ("o", missing, "·")
+
+
+@pytest.mark.parametrize(("missing", "row"), [(0, "x··"), (1, "x-·"), (2, "x--"), (5, "x--")])
+def test_a_recording_that_says_how_many_turns_are_missing_is_believed(missing: int, row: str) -> None:
+    spoken = conversation(("a", "b"), labels="x", outcome=Outcome("breakdown", missing=missing))
+    assert "".join(labels(spoken, 3)) == row
 
 
 def test_turns_that_a_satisfied_user_did_not_take_are_in_no_share() -> None:
@@ -171,14 +178,14 @@ def test_a_reply_without_a_label_is_neither_useful_nor_useless() -> None:
 
 @pytest.mark.parametrize(
     ("row", "expected"),
-    [("xo", (1, 1)), ("xx", (0, 1)), ("x-", (0, 1)), ("oo", (0, 0)), ("ox", (0, 0)), ("x", (0, 1)), ("o", (0, 0))],
+    [("xo", (1, 1)), ("xx", (0, 1)), ("x-", (0, 1)), ("--", (0, 1)), ("oo", (0, 0)), ("ox", (0, 0)), ("o", (0, 0))],
 )
 def test_recovery_of_one_conversation(row: str, expected: tuple[float, float]) -> None:
     assert recovery_cells(tuple(row)) == expected
 
 
-@pytest.mark.parametrize("row", ["?o", "??", "x?"])
-def test_recovery_is_unknown_where_a_label_is_missing(row: str) -> None:
+@pytest.mark.parametrize("row", ["?o", "??", "x?", "x·", "x"])
+def test_recovery_is_unknown_where_a_label_or_a_second_turn_is_missing(row: str) -> None:
     assert all(math.isnan(cell) for cell in recovery_cells(tuple(row)))
     assert recovery_cells(("o", "?")) == (0.0, 0.0)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from recordings.gold_layers import read_gold_layers
+from recordings.lengths import most_turns, with_missing_turns
 from recordings.messages import write_messages
 from recordings.run_folder import read
 from recordings.transcript_export import write_transcript
@@ -36,10 +37,13 @@ def command(run: Path, form: str, out: Path, force: bool, system: str | None, ev
         for conversation in (recorded.conversations if every else recorded.finished)
         if system in (None, conversation.key.system)
     ]
+    chosen = list(with_missing_turns(chosen, recorded.header))
+    longest = most_turns(recorded.header, recorded.finished)
     if form == "gfrc":
-        write_transcript(chosen, out, gold=read_gold_layers([run]), topics=recorded.header.topic_set())
+        gold, topics = read_gold_layers([run]), recorded.header.topic_set()
+        write_transcript(chosen, out, gold=gold, topics=topics, most_turns=longest)
     else:
-        write_messages(chosen, out)
+        write_messages(chosen, out, most_turns=longest)
     for sentence in recorded.damage:
         click.echo(f"damage: {sentence}", err=True)
     click.echo(f"{counted(len(chosen), 'conversation')} written to {out}", err=True)

@@ -10,7 +10,10 @@ import click
 from recordings.conversation import Conversation
 from recordings.gold_layers import keep_gold, read_gold_layers
 from recordings.imports import import_header, record
-from recordings.messages import read_messages
+from recordings.lengths import told_most_turns
+from recordings.messages import Messages, read_messages
+from recordings.run_folder import is_run
+from recordings.store import read_header
 from recordings.transcript import Transcript, read_transcript
 from topics.counting import counted
 from topics.errors import InputError, Place
@@ -54,6 +57,7 @@ def command(
             read_transcript(file, system=system or file.stem, trial=trial, topics=topic_set) for file in files
         ]
         conversations = [one for transcript in transcripts for one in transcript.conversations]
+        most_turns = _longest(transcripts)
         judged = _united(files, transcripts)
         notes = {about: words for transcript in transcripts for about, words in transcript.notes.items()}
         for warning in (warning for transcript in transcripts for warning in transcript.warnings):
@@ -64,17 +68,18 @@ def command(
         _refuse_two_trees(files)
         conversations = [one for file in files for one in read_cast(file, system=system or SYSTEM).conversations]
         topic_set = load_topics(topics) if topics else _made(conversations)
-        judged, notes = GoldTable(), {}
+        most_turns, judged, notes = {}, GoldTable(), {}
     else:
         given = load_topics(topics) if topics else None
-        conversations = []
-        for file in files:
-            read = read_messages(file, system=system or file.stem, topic=topic or "", topics=given)
-            conversations += read.conversations
+        read = [read_messages(file, system=system or file.stem, topic=topic or "", topics=given) for file in files]
+        conversations = [one for messages in read for one in messages.conversations]
         topic_set = given or _made(conversations)
-        judged, notes = GoldTable(), {}
+        most_turns, judged, notes = _longest(read), GoldTable(), {}
+    if is_run(out):
+        most_turns = {**told_most_turns(read_header(out)), **most_turns}
     source = {"format": form, "files": [file.name for file in files]}
-    imported = record(out, conversations, import_header(conversations, topic_set, source=source))
+    header = import_header(conversations, topic_set, source=source, most_turns=most_turns)
+    imported = record(out, conversations, header)
     if len(judged):
         keep_gold(out, judged, source=", ".join(file.name for file in files), author="annotator", notes=notes)
     if gold is not None:
@@ -83,6 +88,15 @@ def command(
     written = counted(imported.written, "conversation")
     entities = counted(len(read_gold_layers([out], topic_set)), "judged entity")
     click.echo(f"{written} written to {out}{known}; {entities}", err=True)
+
+
+def _longest(files: Iterable[Transcript | Messages]) -> dict[tuple[str, str], int]:
+    """User turns that the protocol could take at most, by (system, topic), where any of the files says so."""
+    found: dict[tuple[str, str], int] = {}
+    for file in files:
+        for about, most in file.most_turns.items():
+            found[about] = max(most, found.get(about, 0))
+    return found
 
 
 def _refuse_two_trees(files: tuple[Path, ...]) -> None:

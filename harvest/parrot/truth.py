@@ -19,6 +19,7 @@ from harvest.parrot.profiles import BEHAVIOURS, Behaviour, Heard, Profile, Row
 from harvest.parrot.sentences import compose
 from protocols.answer import Answer, Exchange
 from protocols.interpreter import Position, advance, begin
+from protocols.missing_turns import fewest_turns_onward
 from protocols.protocol import Protocol
 from protocols.route import Ask, Say, Stop
 from topics.links import links_in
@@ -33,17 +34,18 @@ PATIENCE = 1250
 """L in words: five minutes at 250 words a minute (GFRC §3.2)."""
 
 NOT_ASKED = "·"
-"""A turn that never came because the protocol was completed before it."""
+"""A turn that was not asked, and that nothing says would have been."""
 
 
 @dataclass(frozen=True, slots=True)
 class Path:
     """One way a conversation can go.
 
-    labels: `o`, `x` for each turn that took place, then up to the protocol's most turns `-`, or `·` (not asked) where
-    the protocol was completed. outcome: the protocol's (`completed`, `breakdown`, …). positions: for each place in the
-    lists, in order, the 1-based index in the whole conversation of the last word of the entry that stands there.
-    turn_ends: the same of the last word of each system turn that took place.
+    labels: `o`, `x` for each turn that took place, `-` for each that a breakdown prevented
+    (`protocols.missing_turns`), then `·` (not asked) up to the protocol's most turns. outcome: the protocol's
+    (`completed`, `breakdown`, …). positions: for each place in the lists, in order, the 1-based index in the whole
+    conversation of the last word of the entry that stands there. turn_ends: the same of the last word of each
+    system turn that took place.
     """
 
     behaviours: tuple[Behaviour, ...]
@@ -58,11 +60,11 @@ class Path:
 class Truth:
     """The expectations of one profile under one protocol, averaged over topics with equal weight.
 
-    label_paths: probability by labels (`o x`). useful: P(label = o | asked) for each turn, `-` in the denominator, in
-    [0, 1]; NaN for a turn that is never asked. average: useful turns / turns asked, both expected: their mean where all
-    turns are asked. recovery: P(o in turn 2 | x in turn 1 and turn 2 asked); NaN where that never is, or there is one
-    turn. unsuccessful: the probability of what recovery is conditional on. breakdown: P(the protocol ends in
-    `breakdown`). relevance: expected R, in [0, 1].
+    label_paths: probability by labels (`o x`). useful: P(label = o | asked) for each turn, `-` in the denominator,
+    in [0, 1]; NaN for a turn that is never asked. average: the expected share of a conversation's turns that are
+    useful: the mean of `useful` where all turns are asked. recovery: P(o in turn 2 | x in turn 1 and turn 2 asked);
+    NaN where that never is, or there is one turn. unsuccessful: the probability of what recovery is conditional on.
+    breakdown: P(the protocol ends in `breakdown`). relevance: expected R, in [0, 1].
     """
 
     label_paths: Mapping[str, float]
@@ -151,8 +153,8 @@ class _Walk:
         exchanges: tuple[Exchange, ...],
     ) -> None:
         if isinstance(action, Stop):
-            never = NOT_ASKED if action.outcome == "completed" else "-"
-            padded = (*labels, *(never for _ in range(self.turns - len(labels))))
+            missing = ["-"] * self._missing(action, position)
+            padded = (*labels, *missing, *(NOT_ASKED for _ in range(self.turns - len(labels) - len(missing))))
             places, ends = _positions(exchanges, self.shelf), _turn_ends(exchanges)
             self.found.append(Path(behaviours, padded, action.outcome, probability, places, ends))
             return
@@ -170,6 +172,12 @@ class _Walk:
                 following, after = advance(self.protocol, self.topic, position, talk)
                 label = following.route.label if following.route else "-"
                 self.go(following, after, (*behaviours, behaviour), (*labels, label), probability * chance, talk)
+
+    def _missing(self, stop: Stop, position: Position) -> int:
+        if stop.outcome not in ("breakdown", "no-match") or stop.route is None:
+            return 0
+        used = dict(position.used)
+        return fewest_turns_onward(self.protocol, self.topic, stop.route.state, used, position.turn)
 
     def _reply(self, behaviour: Behaviour, heard: Heard, before: tuple[Behaviour, ...]) -> str:
         k = self.profile.entities
@@ -210,12 +218,16 @@ def _of_topic(ways: Sequence[Path], profile: Profile, shelf: Shelf, gains: Mappi
     return Truth(
         label_paths=label_paths,
         useful=tuple(hit / every if every else math.nan for hit, every in zip(hits, asked, strict=True)),
-        average=math.fsum(hits) / math.fsum(asked),
+        average=math.fsum(w.probability * _useful_share(w.labels) for w in ways),
         recovery=recovered / unsuccessful if unsuccessful and turns > 1 else math.nan,
         unsuccessful=unsuccessful,
         breakdown=math.fsum(w.probability for w in ways if w.outcome == "breakdown"),
         relevance=math.fsum(w.probability * _relevance(w, profile, gain, patience) for w in ways),
     )
+
+
+def _useful_share(labels: Sequence[str]) -> float:
+    return labels.count("o") / (len(labels) - labels.count(NOT_ASKED))
 
 
 def _relevance(way: Path, profile: Profile, gain: float, patience: int) -> float:

@@ -19,7 +19,7 @@ from recordings.conversation import Conversation, TrialKey
 from recordings.run_folder import Run
 from scoring.catalogue import SHARES, understood
 from scoring.matched import Cell, Difference, Trial, compared, difference, session_difference
-from scoring.measures.usefulness import labels, useful_cells
+from scoring.measures.usefulness import labels, useful_cells, useful_share
 from scoring.notation import Term, parse
 from scoring.scores import SHIPPED
 from scoring.settings import Settings
@@ -253,9 +253,9 @@ def _values(system: str, material: Material, table: ScoreTable) -> dict[Key, dic
         if one.key.system != system:
             continue
         trial = (one.key.topic, one.key.trial)
-        cells = useful_cells(labels(one, material.turns[one.key.system, one.key.topic]))
-        for turn, cell in enumerate(cells, 1):
+        given = labels(one, material.turns[one.key.system, one.key.topic])
+        for turn, cell in enumerate(useful_cells(given), 1):
             found.setdefault((_USEFUL, turn), {})[trial] = (cell, 1.0)
-        known = [cell for cell in cells if not math.isnan(cell)]
-        found.setdefault((_MEAN_USEFUL, None), {})[trial] = (sum(known), float(len(known)))
+        value, over = useful_share(given)
+        found.setdefault((_MEAN_USEFUL, None), {})[trial] = (value, float(over > 0))
     return found

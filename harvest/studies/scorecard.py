@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from harvest.studies.side_by_side import SideBySide, run_names, settings_from
-from protocols.library import decode_protocol
 from recordings.conversation import Conversation, TrialKey
 from recordings.evidence import write_safely
 from recordings.gold_layers import read_gold_layers
 from recordings.header import topic_value
 from recordings.json_text import document
 from recordings.judgments import Layer, read_layers
+from recordings.lengths import most_turns, with_missing_turns
 from recordings.run_folder import Run, first_valid
 from scoring.asked import Judged
 from scoring.catalogue import understood
@@ -96,7 +96,7 @@ def gathered(runs: Sequence[Run], left_out: Collection[str] = ()) -> Material:
     turns = {
         (names[system], topic): most
         for run, names in named
-        for system, topic, most in _most_turns(run)
+        for (system, topic), most in most_turns(run.header, run.finished).items()
         if topic not in left_out
     }
     gold = read_gold_layers([run.path for run in runs], topics)
@@ -111,7 +111,7 @@ def gathered(runs: Sequence[Run], left_out: Collection[str] = ()) -> Material:
                 trial_id=_own_trial(one.trial_id, run, runs),
             )
             for run, names in named
-            for one in run.conversations
+            for one in with_missing_turns(run.conversations, run.header)
             if one.key.topic not in left_out
         ),
         turns=turns,
@@ -179,20 +179,6 @@ def _told_apart(runs: Sequence[Run]) -> Iterator[tuple[Run, Mapping[str, str]]]:
     recorded = Counter(system for run in runs for system in {one.key.system for one in run.conversations})
     for run, place in zip(runs, run_names(runs), strict=True):
         yield run, {system: f"{system}@{place}" if recorded[system] > 1 else system for system in _systems(run)}
-
-
-def _most_turns(run: Run) -> Iterator[tuple[str, str, int]]:
-    """(system, topic, turns the protocol can take at most); without a protocol (an import), those of the longest
-    conversation of the system."""
-    topics = _topics(run).topics
-    protocol = None if run.header.protocol is None else decode_protocol(run.header.protocol)
-    longest: Counter[str] = Counter()
-    for one in run.finished:
-        longest[one.key.system] = max(longest[one.key.system], len(one.turns))
-    for topic in topics:
-        foreseen = None if protocol is None else protocol.most_turns(topic)
-        for system in _systems(run):
-            yield system, topic.id, longest[system] if foreseen is None else foreseen
 
 
 def _planned(run: Run) -> Iterator[TrialKey]:

@@ -1,12 +1,14 @@
 """%useful, ave%useful and %recovery ([GFRC] §5), from the o/x/- grid.
 
     %useful of turn t   turns with `o` / topics asked; a `-` (the conversation broke down before) is in the denominator
-    ave%useful          mean of %useful over the turns
+    ave%useful          mean over conversations of the share of its turns that were useful, a `-` being one of its turns
     %recovery           topics with `x` in turn 1 and `o` in turn 2 / topics with `x` in turn 1
 
-A turn is `·` where the conversation had ended well before it: the protocol was completed, or a user who was not driven
-away left. Nothing was asked, so nothing failed: it is in no numerator and no denominator, as if the protocol were
-shorter there. A user who gave up on the system is a breakdown.
+Where every conversation has the same number of turns, as in [GFRC], ave%useful is the mean of %useful over the turns.
+
+A turn is `-` where the conversation ended badly (a breakdown, an end by the system, a user who gave up) and was certain
+to have had it otherwise: `recordings.endings` counts them. It is `·` where nothing was asked and nothing is missing: it
+is in no numerator and no denominator, as if the protocol were shorter there.
 
 All are shares in [0, 1]; people see percents. A trial that the infrastructure failed is invalid: it is in no numerator
 and no denominator, it is counted beside the value, and `Share.worst` and `Share.best` say what the value would be had
@@ -26,12 +28,21 @@ import numpy as np
 import numpy.typing as npt
 
 from recordings.conversation import Conversation
-from recordings.transcript_turns import IMPORT_RULE
+from recordings.endings import ended_badly, missing_turns
 from scoring.statistics.beta import normal_quantile, student_quantile
 from scoring.statistics.bootstrap import Interval, Resampler, no_interval
 from scoring.statistics.proportions import wilson
 
-__all__ = ["NOT_ASKED", "UNLABELLED", "Share", "labels", "recovery_cells", "share", "useful_cells"]
+__all__ = [
+    "NOT_ASKED",
+    "UNLABELLED",
+    "Share",
+    "labels",
+    "recovery_cells",
+    "share",
+    "useful_cells",
+    "useful_share",
+]
 
 Floats = npt.NDArray[np.float64]
 
@@ -39,10 +50,7 @@ UNLABELLED = "?"
 """A reply nobody classified, for example of an imported conversation: neither useful nor useless."""
 
 NOT_ASKED = "·"
-"""A turn that never came because the conversation had ended well before it."""
-
-GAVE_UP = "frustrated"
-"""Why a user leaves a system that failed it: the reason of `simulators.reasons`, which stand above this module."""
+"""A turn that was not asked, and that nothing says would have been."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,25 +69,14 @@ class Share:
 
 
 def labels(conversation: Conversation, turns: int) -> tuple[str, ...]:
-    """(turns,) `o`, `x`, `-` for a turn that a breakdown prevented, `·` for one not asked, `?` for no label.
+    """(turns,) `o`, `x`, `-` for a turn that a bad end prevented, `·` for one not asked, `?` for no label.
 
-    What a user said last and nobody answered, in a recording that ended well, is taken as not asked.
+    What a user said last and nobody answered is `-` where the conversation ended badly, and not asked where it did not.
     """
-    found = [NOT_ASKED if _ended_well(conversation) else "-"] * turns
-    for turn in conversation.turns:
-        if turn.number <= turns and turn.reply is not None:
-            found[turn.number - 1] = turn.label or UNLABELLED
-    return tuple(found)
-
-
-def _ended_well(conversation: Conversation) -> bool:
-    """Whether turns that are missing were not asked. Of an import nobody knows how it ended, so they count."""
-    outcome = conversation.outcome
-    if outcome is None:
-        return False
-    if outcome.kind == "user-stopped":
-        return outcome.reason != GAVE_UP
-    return outcome.kind == "completed" and outcome.reason != IMPORT_RULE
+    unanswered = "-" if ended_badly(conversation.outcome) else NOT_ASKED
+    row = [unanswered if turn.reply is None else turn.label or UNLABELLED for turn in conversation.turns]
+    row += ["-"] * missing_turns(conversation)
+    return (*row[:turns], *(NOT_ASKED for _ in range(turns - len(row))))
 
 
 def useful_cells(row: Sequence[str]) -> tuple[float, ...]:
@@ -87,17 +84,22 @@ def useful_cells(row: Sequence[str]) -> tuple[float, ...]:
     return tuple(1.0 if label == "o" else math.nan if label in (UNLABELLED, NOT_ASKED) else 0.0 for label in row)
 
 
+def useful_share(row: Sequence[str]) -> tuple[float, int]:
+    """(ave%useful of one conversation's labels in [0, 1], turns it is over); (NaN, 0) without a turn that counts."""
+    cells = [cell for cell in useful_cells(row) if not math.isnan(cell)]
+    return (math.fsum(cells) / len(cells) if cells else math.nan), len(cells)
+
+
 def recovery_cells(row: Sequence[str]) -> tuple[float, float]:
     """(recovered, failed first) of one conversation's labels, each 0.0 or 1.0; both NaN where a label is missing.
 
-    Any first label but `o` is a failure. A conversation that broke down after it did not recover; one whose second turn
-    was not asked had no chance to, and is in neither.
+    Any first label but `o` is a failure. A conversation that broke down after it did not recover; one without a second
+    turn, because it was not asked or because the protocol has one turn alone, could not, and is in neither.
     """
-    useful = useful_cells(row[:2]) or (math.nan,)
-    if math.isnan(useful[0]) or (len(useful) == 2 and useful[0] == 0 and math.isnan(useful[1])):
+    first, second = useful_cells((*row[:2], NOT_ASKED, NOT_ASKED)[:2])
+    if math.isnan(first) or (first == 0 and math.isnan(second)):
         return math.nan, math.nan
-    failed = 1.0 - useful[0]
-    return (useful[1] if failed and len(useful) == 2 else 0.0), failed
+    return (0.0, 0.0) if first else (second, 1.0)
 
 
 def share(
@@ -115,8 +117,9 @@ def share(
 
     topics: (topics,) names. above, below: (topics, trials) useful answers and answers, NaN where no valid trial
     or no label is. invalid: (topics, trials) bool, trials that never became valid; `whole` answers were lost in each.
-    pooled: the ratio of the sums (%recovery); else the mean over topics of each topic's mean (%useful), so that a
-    topic with fewer valid trials weighs no less. resampler: bootstrap instead of the formula.
+    pooled: the ratio of the sums (%recovery); else each trial's share is averaged over the trials of a topic, and then
+    over topics (%useful, ave%useful), so that neither a topic with fewer valid trials nor a conversation with fewer
+    turns weighs less. resampler: bootstrap instead of the formula.
     """
     top, bottom = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
     lost = np.asarray(invalid, dtype=bool)
@@ -137,13 +140,21 @@ def share(
 
 
 def _value(top: Floats, bottom: Floats, pooled: bool) -> float:
-    above, below = top.sum(axis=1), bottom.sum(axis=1)
+    above, below = _by_topic(top, bottom, pooled)
     rows = below > 0
     if not rows.any():
         return math.nan
     if pooled:
         return float(above.sum() / below.sum())
     return float((above[rows] / below[rows]).mean())
+
+
+def _by_topic(top: Floats, bottom: Floats, pooled: bool) -> tuple[Floats, Floats]:
+    """(topics,) numerator and denominator of each topic: of its answers if pooled, else of its trials' own shares."""
+    if pooled:
+        return top.sum(axis=1), bottom.sum(axis=1)
+    there = bottom > 0
+    return np.divide(top, bottom, out=np.zeros_like(top), where=there).sum(axis=1), there.sum(axis=1).astype(float)
 
 
 def _by_formula(top: Floats, bottom: Floats, value: float, pooled: bool, level: float) -> Interval:
@@ -155,8 +166,8 @@ def _by_formula(top: Floats, bottom: Floats, value: float, pooled: bool, level: 
     count the others too covers .85 where 6 of 45 topics fail.
     Where every answer is the same no variance is estimated, and n_eff is the number of topics.
     """
-    above, below = top.sum(axis=1), bottom.sum(axis=1)
-    units, answers = int((below > 0).sum()), float(below.sum())
+    above, below = _by_topic(top, bottom, pooled)
+    units, answers = int((below > 0).sum()), float(bottom.sum())
     if answers == units:  # one answer a topic: nothing is nested
         low, high = wilson(value * answers, answers, level)
         return Interval(float(low), float(high), "Wilson", "nothing")

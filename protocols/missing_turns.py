@@ -1,0 +1,84 @@
+"""How many user turns a conversation that ended badly would still have had.
+
+After a breakdown nobody knows how the conversation would have gone on, so only what is certain counts: the fewest turns
+with which the protocol, had it gone on at that point, could have come to its own end (`completed`).
+
+    fewest_turns_onward(protocol, topic, state, used, turn)              from `state`, by any edge that goes on
+    fewest_turns_onward(protocol, topic, state, used, turn, target=…)    from `state` on to `target`, the state chosen
+
+- 0 where nothing goes on: in the last state of a protocol, and at its turn limit.
+- Where a simulated user speaks, it may leave instead of speaking again: of a user's turns only the next one counts.
+- A turn limit is a bound and no plan: where nothing else ends the protocol, only the next turn counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from protocols.protocol import Protocol
+from protocols.states import Target
+from topics.topic import Topic
+
+__all__ = ["fewest_turns_onward"]
+
+_Position = tuple[str, tuple[tuple[str, int], ...]]
+"""The state that speaks, and how many of the topic's turns each state has said."""
+
+
+def fewest_turns_onward(
+    protocol: Protocol, topic: Topic, state: str, used: Mapping[str, int], turn: int, *, target: str = ""
+) -> int:
+    """User turns, at least 0, that were certain to follow user turn `turn`, which was said in `state`.
+
+    used: how many of the topic's turns each state had said by then. target: the state that was chosen to speak next; ""
+    where none was, as in a breakdown: then by any edge of `state` that goes on. A state that the protocol does not have
+    (it was recorded with another one): 1.
+    """
+    if state not in protocol.states or (target and target not in protocol.states):
+        return 1
+    left = None if protocol.turn_limit is None else protocol.turn_limit - turn
+    targets = [Target(state=target)] if target else [edge.target for edge in protocol.states[state].edges]
+    counts = tuple(sorted(used.items()))
+    landed = [_landing(protocol, topic, one, counts) for one in targets]
+    positions = {one for one in landed if isinstance(one, tuple)}
+    if not positions:
+        return 0
+    fewest = _to_the_end(protocol, topic, positions) or 1
+    return fewest if left is None else max(0, min(fewest, left))
+
+
+def _to_the_end(protocol: Protocol, topic: Topic, positions: set[_Position]) -> int:
+    """Turns on the shortest way from here to the protocol's own end, those at `positions` included; 0 without one."""
+    turns, seen = 0, set(positions)
+    while positions:
+        turns += 1
+        landed = {
+            _landing(protocol, topic, edge.target, used)
+            for state, used in positions
+            for edge in protocol.states[state].edges
+        }
+        onward = {one for one in landed if isinstance(one, tuple)}
+        if "completed" in landed or _a_user_speaks(protocol, onward):
+            return turns
+        positions = onward - seen
+        seen |= positions
+    return 0
+
+
+def _a_user_speaks(protocol: Protocol, positions: Iterable[_Position]) -> bool:
+    return any(protocol.states[state].user for state, _ in positions)
+
+
+def _landing(protocol: Protocol, topic: Topic, target: Target, used: tuple[tuple[str, int], ...]) -> _Position | str:
+    """Where `target` leads: the state that speaks, through those whose list is used up; or how the protocol ends."""
+    while target.state:
+        state = protocol.states[target.state]
+        following = state.after_last(topic)
+        if following is None:
+            return state.name, used
+        counts = dict(used)
+        said = counts.get(state.name, 0)
+        if said < len(topic.turns):
+            return state.name, tuple(sorted((counts | {state.name: said + 1}).items()))
+        target = following
+    return target.outcome
