@@ -1,13 +1,16 @@
 """Raw evidence on disk: each exhibit once, under the hash of its content.
 
 An address is the file's path inside the run folder, `evidence/ab/ab….json`: a person can open it, and the
-content can be checked against its name.
+content can be checked against its name. Pages are compressed (`….xhtml.gz`): one is looked at now and then, and each
+turn of a conversation keeps one. Runs that keep them as they are, are read as ever.
 """
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import os
+import zlib
 from itertools import count
 from pathlib import Path
 
@@ -34,6 +37,9 @@ _EXTENSIONS = {
     "text/plain": "txt",
     "text/xml": "xml",
 }
+_COMPRESSED = frozenset({"xhtml"})
+_SMALL = 1024  # bytes; to compress less is not worth it
+_LARGEST = 256 * 1024 * 1024  # bytes that a compressed exhibit may come to
 _numbers = count(1)
 
 
@@ -41,40 +47,62 @@ def _digest(data: bytes) -> str:
     return hashlib.blake2b(data, digest_size=20, person=b"harvest-evidence").hexdigest()
 
 
-def address_of(data: bytes, media_type: str) -> str:
-    """Where `data` is kept: `evidence/<2 hex>/<40 hex>.<extension>`, hash blake2b with 20 bytes."""
-    digest = _digest(data)
+def _kept_as(data: bytes, media_type: str) -> tuple[bytes, str]:
+    """(bytes of the file, its extension)"""
     kind = media_type.partition(";")[0].strip().lower()
     plain = "json" if kind.endswith("+json") else "txt" if kind.startswith("text/") else "bin"
     extension = _EXTENSIONS.get(kind, plain)
+    if extension not in _COMPRESSED or len(data) < _SMALL:
+        return data, extension
+    return gzip.compress(data, mtime=0), f"{extension}.gz"  # without the time: the same page is kept once
+
+
+def _address(kept: bytes, extension: str) -> str:
+    digest = _digest(kept)
     return f"evidence/{digest[:2]}/{digest}.{extension}"
+
+
+def address_of(data: bytes, media_type: str) -> str:
+    """Where `data` is kept: `evidence/<2 hex>/<40 hex>.<extension>`, hash blake2b with 20 bytes of the file."""
+    return _address(*_kept_as(data, media_type))
 
 
 def keep_exhibit(run: Path, data: bytes, media_type: str) -> str:
     """Make `data` safe on disk and return its address. Raises OSError. Keeping it again writes nothing."""
-    address = address_of(data, media_type)
+    kept, extension = _kept_as(data, media_type)
+    address = _address(kept, extension)
     path = run / address
-    if path.exists() and path.stat().st_size == len(data):
+    if path.exists() and path.stat().st_size == len(kept):
         return address
     made = [folder for folder in (run / "evidence", path.parent) if not folder.exists()]
     path.parent.mkdir(parents=True, exist_ok=True)
     for folder in made:
         fsync_folder(folder.parent)
-    write_safely(path, data)
+    write_safely(path, kept)
     return address
 
 
 def read_exhibit(run: Path, address: str) -> bytes:
-    """The exhibit at `address`. Raises ValueError, with what is wrong with it, if its content is not what its name
-    says or it cannot be read."""
+    """What was kept at `address`, no longer compressed. Raises ValueError, with what is wrong with it, if the file is
+    not what its name says or cannot be read."""
     path = run / address
     try:
         data = read_regular(path)
     except OSError as fault:
         raise ValueError(f"cannot be read: {fault.strerror}") from fault
-    if _digest(data) != path.name.partition(".")[0]:
+    name, _, extension = path.name.partition(".")
+    if _digest(data) != name:
         raise ValueError("its content is not what its name says")
-    return data
+    if extension.removesuffix(".gz") not in _COMPRESSED or not extension.endswith(".gz"):
+        return data
+    unpacking = zlib.decompressobj(wbits=31)  # gzip
+    try:
+        plain = unpacking.decompress(data, _LARGEST)
+    except zlib.error as fault:
+        raise ValueError(f"cannot be decompressed: {fault}") from fault
+    if not unpacking.eof:
+        raise ValueError("cannot be decompressed: it is cut off, or too large")
+    return plain
 
 
 def evidence_fault(run: Path, address: str) -> str:

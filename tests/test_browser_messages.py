@@ -17,6 +17,7 @@ from interfaces import Pages, awkward_pages
 from processes import below, gone
 
 from harvest.browser import window
+from harvest.browser.login import keep_login
 from harvest.browser.settings import BrowserSettings
 from harvest.browser.window import Browser
 from harvest.cli.main import main
@@ -63,6 +64,18 @@ async def test_what_asks_for_a_person_is_told_with_what_a_person_can_do(awkward:
     fault = await opened(url=awkward.url(name), open_timeout=20.0)
     assert (type(fault), fault.reason) == (Denied, name)
     assert words in fault.detail
+
+
+async def test_a_log_in_that_is_not_taken_any_more_is_to_be_renewed_and_not_made_for_the_first_time(
+    awkward: Pages, tmp_path: Path
+) -> None:
+    kept = tmp_path / "chat.login.json"
+    keep_login(kept, {"cookies": [], "origins": []})
+    fault = await opened(url=awkward.url("login"), open_timeout=20.0, login=str(kept))
+    assert (type(fault), fault.reason) == (Denied, "login")
+    assert f"the log-in in {kept} was used" in fault.detail
+    assert f"renew it with `harvest login … --out {kept}`" in fault.detail
+    assert "log in once by hand" not in fault.detail
 
 
 async def test_a_program_that_never_answers_is_given_up_and_does_not_stay(

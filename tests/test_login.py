@@ -7,6 +7,7 @@ and close them as a person would.
 from __future__ import annotations
 
 import asyncio
+import gzip
 import io
 import json
 import os
@@ -296,7 +297,7 @@ def _everything(folder: Path) -> list[tuple[str, bytes]]:
     for file in folder.rglob("*"):
         if file.is_file():
             data = file.read_bytes()
-            found.append((str(file), data))
+            found.append((str(file), gzip.decompress(data) if file.suffix == ".gz" else data))
             if zipfile.is_zipfile(io.BytesIO(data)):
                 with zipfile.ZipFile(io.BytesIO(data)) as archive:
                     found += [(f"{file}:{name}", archive.read(name)) for name in archive.namelist()]

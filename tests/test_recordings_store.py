@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import gzip
+import hashlib
 import json
 import os
 import random
@@ -25,6 +27,7 @@ from protocols.answer import Answer
 from recordings.conversation import Outcome, SystemTurn, TrialKey
 from recordings.errors import RunError, StoreError
 from recordings.events import Answered, Asked, TrialEnded, TrialStarted
+from recordings.evidence import address_of, evidence_fault, keep_exhibit, read_exhibit
 from recordings.header import Header
 from recordings.run_folder import read
 from recordings.store import RunWriter, read_header
@@ -82,6 +85,46 @@ async def test_the_same_exhibit_is_kept_once(tmp_path: Path) -> None:
         addresses = await asyncio.gather(*(writer.keep("page", "text/html", b"<p>x</p>") for _ in range(20)))
     assert len(set(addresses)) == 1
     assert [file.suffix for file in (tmp_path / "run" / "evidence").rglob("*") if file.is_file()] == [".html"]
+
+
+PAGE = b"<h-page>" + b"<p class='bubble bot'>One line of a long conversation.</p>" * 4000 + b"</h-page>"
+XHTML = "application/xhtml+xml"
+
+
+def test_a_page_is_kept_compressed_once_and_read_as_it_was(tmp_path: Path) -> None:
+    address = keep_exhibit(tmp_path, PAGE, XHTML)
+    assert re.fullmatch(r"evidence/[0-9a-f]{2}/[0-9a-f]{40}\.xhtml\.gz", address)
+    assert (tmp_path / address).stat().st_size < len(PAGE) / 50
+    assert gzip.decompress((tmp_path / address).read_bytes()) == PAGE
+    written = (tmp_path / address).stat().st_mtime_ns
+    assert keep_exhibit(tmp_path, PAGE, XHTML) == address == address_of(PAGE, XHTML)
+    assert (tmp_path / address).stat().st_mtime_ns == written
+    assert read_exhibit(tmp_path, address) == PAGE
+    assert evidence_fault(tmp_path, address) == ""
+
+
+def as_found(run: Path, data: bytes, extension: str) -> str:
+    """A file as another program may have left it, under a name that fits."""
+    digest = hashlib.blake2b(data, digest_size=20, person=b"harvest-evidence").hexdigest()
+    file = run / "evidence" / digest[:2] / f"{digest}.{extension}"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(data)
+    return file.relative_to(run).as_posix()
+
+
+def test_pages_that_were_kept_as_they_are_and_archives_are_read_as_ever(tmp_path: Path) -> None:
+    archive = gzip.compress(b"what a driver has compressed itself")
+    for data, extension in ((PAGE, "xhtml"), (archive, "gz"), (b"<p>", "html")):
+        assert read_exhibit(tmp_path, as_found(tmp_path, data, extension)) == data
+    assert keep_exhibit(tmp_path, b"<h-page></h-page>", XHTML).endswith(".xhtml"), "too small to be worth it"
+
+
+@pytest.mark.parametrize("data", [PAGE, b"", gzip.compress(PAGE)[:-9], gzip.compress(bytes(2_000_000))])
+def test_a_compressed_page_that_is_damaged_or_without_end_is_a_fault_and_no_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: bytes
+) -> None:
+    monkeypatch.setattr("recordings.evidence._LARGEST", 1_000_000)
+    assert "cannot be decompressed" in evidence_fault(tmp_path, as_found(tmp_path, data, "xhtml.gz"))
 
 
 async def test_each_process_starts_a_file_of_its_own(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 
 from harvest.browser.window import Window
 from harvest.chats.completion import FIRM, Completion, Patience
@@ -39,13 +40,14 @@ class Manners:
     """How a page is dealt with.
 
     evidence: what is kept of each turn: `screenshot`, `reply` (the answer's HTML), `page` (the whole page's), `watch`
-    (how its end was told). afresh: a new chat is begun on the page once it is open. open_seconds, answer_seconds: the
-    longest waits.
+    (how its end was told). afresh: a new chat is begun on the page once it is open. login: the file with the log-in
+    that the window was given. open_seconds, answer_seconds: the longest waits.
     """
 
     patience: Patience = field(default_factory=Patience)
     evidence: frozenset[str] = frozenset()
     afresh: bool = False
+    login: Path | None = None
     open_seconds: float = 60.0
     answer_seconds: float = 240.0
 
@@ -71,7 +73,7 @@ class Chat:
         self._completion = Completion(manners.patience, experience)
         self._habits = Habits()
         self._place: Place | None = None
-        self._opening = Opening(window, site)
+        self._opening = Opening(window, site, manners.login)
         self._taken: Taken | None = None
 
     async def open(self, url: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 from harvest.browser.frame import Frame
 from harvest.browser.window import Window
@@ -32,6 +33,10 @@ _REMEDY = {
     "captcha": " (Harvest solves none: ask the site's operator for a way in)",
 }
 _COVERED = "something lies over the box to type in"
+_RENEWAL = (
+    " (though the log-in in {0} was used: it may have run out; renew it with `harvest login … --out {0}`, with the "
+    "options of the audit, since some sites tie a log-in to them)"
+)
 _STEP = 0.2  # seconds between looks
 _GRACE = 3.0  # seconds a page gets to show its composer before a launcher is pressed or a wall is believed
 _CALM = 0.4  # seconds without a change after which a page is taken to be ready
@@ -40,14 +45,14 @@ _MOST_FRAMES = 20  # looked at; each asks all around it whether it is shown
 
 
 class Opening:
-    """One page being opened.
+    """One page being opened. login: the file with the log-in that its window was given.
 
     did: what was pressed for it, in a person's words. found: of that what no site named: its kind (of a Blocker, or
     `launcher`) and its selector, in order.
     """
 
-    def __init__(self, window: Window, site: Site) -> None:
-        self._window, self._site = window, site
+    def __init__(self, window: Window, site: Site, login: Path | None = None) -> None:
+        self._window, self._site, self._login = window, site, login
         self.did: list[str] = []
         self.found: list[tuple[str, str | None]] = []
         self._clearing = Clearing(window, site, self._note)
@@ -84,7 +89,10 @@ class Opening:
         for _, page in looks:
             for wall in find_blockers(page, site=self._site, status=status):
                 if wall.kind in WALLS:
-                    raise WALLS[wall.kind](wall.kind, wall.excerpt + _REMEDY.get(wall.kind, ""))
+                    remedy = _REMEDY.get(wall.kind, "")
+                    if wall.kind == "login" and self._login is not None:
+                        remedy = _RENEWAL.format(self._login)
+                    raise WALLS[wall.kind](wall.kind, wall.excerpt + remedy)
 
     async def new_chat(self) -> bool:
         """Begin another conversation, by what the site names or what looks like it; whether anything was pressed."""

@@ -183,6 +183,7 @@ class BrowserDriver:
             evidence=frozenset(options.evidence),
             # Whoever is logged in finds the last conversation where it was left.
             afresh=options.login is not None or site.new_chat is not None,
+            login=login,
             open_seconds=options.open_timeout,
             answer_seconds=options.timeout,
         )
