@@ -32,8 +32,8 @@ _MOST_DIFFS = 3  # of topics, systems, …: whoever changed forty topics need no
 def differences(old: Header, new: Header) -> list[str]:
     """Why a run with header `old` cannot go on as `new`: readable lines, none where it can.
 
-    Compared: seed, protocol, and every topic, system, endpoint and file of a user that both have. Added and removed
-    ones are no difference.
+    Compared: seed, protocol, and every topic, system, endpoint, file of a user or a system and default of a driver that
+    both have. Added and removed ones are no difference.
     """
     lines: list[str] = []
     if old.seed != new.seed:
@@ -42,10 +42,26 @@ def differences(old: Header, new: Header) -> list[str]:
     if old.topics != new.topics:
         lines += _diffs("topic", _by_id(old), _by_id(new))
     lines += _diffs("system", old.systems, new.systems)
-    # Another model, or other content in a file that a simulated user is made of, is another user.
-    for key, what in (("endpoints", "endpoint"), ("user_files", "the content of the file of user")):
+    # Another model, or other content in a file that a simulated user or a system is made of, is another one.
+    for key, what in (
+        ("endpoints", "endpoint"),
+        ("user_files", "the content of the file of user"),
+        ("system_files", "the content of the files of system"),
+    ):
         lines += _diffs(what, _part(old, key), _part(new, key))
-    return lines
+    before, after = _part(old, "system_defaults"), _part(new, "system_defaults")
+    return lines + _diffs("what the driver takes for the options not given of system", *_shared(before, after))
+
+
+def _shared(old: Mapping[str, Json], new: Mapping[str, Json]) -> tuple[dict[str, Json], dict[str, Json]]:
+    """The two with the options alone that both know: one that is new, or newly written down, changes nothing."""
+    kept: tuple[dict[str, Json], dict[str, Json]] = ({}, {})
+    for name in old.keys() & new.keys():
+        one, other = old[name], new[name]
+        if isinstance(one, dict) and isinstance(other, dict):
+            for target, values in zip(kept, (one, other), strict=True):
+                target[name] = {key: values[key] for key in sorted(one.keys() & other.keys())}
+    return kept
 
 
 def _protocols(old: Json, new: Json) -> list[str]:

@@ -122,6 +122,17 @@ def test_an_attempt_is_lost_in_the_state_that_was_to_speak() -> None:
     assert lost_in(Conversation(key, "", 1, (), invalid)) == ""
 
 
+def test_what_is_lost_with_its_last_answer_counts_in_the_state_of_that_answer() -> None:
+    run = []
+    for trial in range(1, 13):
+        key, label = TrialKey("S", f"T{trial % 3}", trial), "x" if trial % 2 else "o"
+        asked = worlds._turn(1, "ask", label), worlds._turn(2, "insist" if label == "x" else "more", "o")
+        run.append(
+            Conversation(key, "", 1, asked, Outcome("invalid", "went-on") if label == "x" else Outcome("completed"))
+        )
+    assert [(one.state, one.lost) for one in concentrations(run)] == [("insist", 6)]
+
+
 @pytest.mark.parametrize("world", ["10% of turns lost", "lost by topic, 10% on average"])
 def test_false_alarms_are_rare(world: str) -> None:
     assert worlds.told(worlds.FALSE[world], (15, 5), 120) <= 0.05

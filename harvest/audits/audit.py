@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from harvest.audits.audit_file import AuditFile, SystemEntry
+from harvest.audits.fingerprints import fingerprints
 from harvest.audits.groups import check_groups, grouped_name
 from harvest.audits.threshold import Threshold
 from harvest.drivers.driver import Driver, Surroundings
@@ -147,6 +148,7 @@ class Audit:
             "scoring": self.scoring,
             **({"user_files": files} if (files := files_of(self.protocol)) else {}),
             **({"endpoints": self.endpoints.definition()} if self.endpoints else {}),
+            **fingerprints([(one.name, one.driver, one.options) for one in self.systems], self.folder),
             "max_invalid": self.max_invalid,
             "thresholds": [threshold.model_dump(exclude_none=True) for threshold in self.thresholds],
         }

@@ -8,7 +8,7 @@ automation.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -264,3 +264,9 @@ def _login(options: Options, surroundings: Surroundings) -> Path | None:
 def build(options: Options, surroundings: Surroundings) -> BrowserDriver:
     """Raises InputError where there is no browser, no site of that name, or no log-in."""
     return BrowserDriver(options, surroundings)
+
+
+def files(options: Options, folder: Path) -> Iterator[tuple[str, Path]]:
+    """The site file. A log-in is renewed, and makes no other system."""
+    if isinstance(options.site, str):
+        yield options.site, folder / options.site

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
@@ -314,3 +315,10 @@ def _exit_reason(code: int | None) -> str:
 def build(options: Options, surroundings: Surroundings) -> CommandDriver:
     """Raises InputError where a variable that `env` names is not set. Whether the program is there shows at open."""
     return CommandDriver(options, surroundings)
+
+
+def files(options: Options, folder: Path) -> Iterator[tuple[str, Path]]:
+    """What argv names, but for a program that is looked up on PATH: it differs from machine to machine."""
+    for place, word in enumerate(options.argv):
+        if place or "/" in word:
+            yield word, folder / word

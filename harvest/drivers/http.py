@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from pathlib import Path as FilePath
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlencode
 
@@ -317,3 +318,9 @@ def _session_id(received: Received, path: str) -> str | None:
 def build(options: Options, surroundings: Surroundings) -> HttpDriver:
     """Raises InputError where a variable that the options name is not set."""
     return HttpDriver(options, surroundings)
+
+
+def files(options: Options, folder: FilePath) -> Iterator[tuple[str, FilePath]]:
+    """The certificates that are trusted."""
+    if options.ca_file is not None:
+        yield options.ca_file, folder / options.ca_file

@@ -4,7 +4,8 @@ messages of each session and send them all with every turn.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
@@ -186,3 +187,9 @@ def _reply(text: str, finish: str, tokens: Mapping[str, int], received: Received
 def build(options: Options, surroundings: Surroundings) -> OpenAIDriver:
     """Raises InputError where the key's variable is not set."""
     return OpenAIDriver(options, surroundings)
+
+
+def files(options: Options, folder: Path) -> Iterator[tuple[str, Path]]:
+    """The certificates that are trusted."""
+    if options.ca_file is not None:
+        yield options.ca_file, folder / options.ca_file

@@ -14,6 +14,7 @@ import importlib.util
 import inspect
 import sys
 import traceback
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any, Literal
@@ -236,3 +237,12 @@ def _from_file(path: Path) -> ModuleType:
     sys.modules[name] = module  # dataclasses and pickle look their module up there
     spec.loader.exec_module(module)
     return module
+
+
+def files(options: Options, folder: Path) -> Iterator[tuple[str, Path]]:
+    """The file in which the function stands. What it imports is not looked at."""
+    place = options.function.rpartition(":")[0]
+    if place.endswith(".py"):
+        yield place, folder / place
+    elif (spec := importlib.util.find_spec(place)) is not None and spec.origin is not None:
+        yield place, Path(spec.origin)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
+from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Any
 
@@ -13,7 +15,7 @@ from harvest.drivers.driver import Driver, Surroundings
 from topics.document import Document, Loc, StrictModel
 from topics.errors import InputError
 
-__all__ = ["DRIVERS", "build_driver", "driver_module", "options_model"]
+__all__ = ["DRIVERS", "build_driver", "driver_files", "driver_module", "options_model"]
 
 DRIVERS: Mapping[str, str] = MappingProxyType(
     {
@@ -26,7 +28,8 @@ DRIVERS: Mapping[str, str] = MappingProxyType(
         "replay": "harvest.drivers.replay",
     }
 )
-"""Each module has `Options`, a StrictModel, and `build(options, surroundings) -> Driver`."""
+"""Each module has `Options`, a StrictModel, and `build(options, surroundings) -> Driver`; one whose options name files
+that belong to the system has `files(options, folder)`, too."""
 
 
 def driver_module(name: str) -> ModuleType:
@@ -44,6 +47,18 @@ def options_model(name: str) -> type[StrictModel]:
     """The options that the driver `name` takes. Raises InputError as `driver_module`."""
     model: type[StrictModel] = driver_module(name).Options
     return model
+
+
+def driver_files(name: str, options: StrictModel, folder: Path) -> Iterator[tuple[str, Path]]:
+    """The regular files that make a system of the driver `name` what it is, each with what its options call it."""
+    for called, path in getattr(driver_module(name), "files", _none)(options, folder):
+        with suppress(OSError, ValueError):  # no file has such a name
+            if path.is_file():
+                yield called, path
+
+
+def _none(options: StrictModel, folder: Path) -> Iterator[tuple[str, Path]]:
+    yield from ()
 
 
 def build_driver(

@@ -179,11 +179,15 @@ def _concentrated(system: str, conversations: Sequence[Conversation], alpha: flo
 def _places(conversation: Conversation) -> Iterator[tuple[str, bool]]:
     """Where the attempt came to, and whether it was lost there. "" stands for the opening turn, which no answer
     precedes."""
-    for turn in conversation.turns:
-        lost = turn.reply is None and not conversation.valid
-        yield (turn.state if turn.number > 1 else ""), lost
-    if not conversation.valid and (not conversation.turns or conversation.turns[-1].reply is not None):
-        yield (lost_in(conversation) if conversation.turns else ""), True
+    places = [turn.state if turn.number > 1 else "" for turn in conversation.turns]
+    if conversation.valid:
+        yield from ((place, False) for place in places)
+        return
+    where = lost_in(conversation)
+    if places and where == conversation.turns[-1].state:
+        where = places.pop()
+    yield from ((place, False) for place in places)
+    yield where, True
 
 
 def _bounds(material: Material, lost: Mapping[TrialKey, Conversation]) -> Iterator[Bound]:

@@ -1,0 +1,41 @@
+"""What makes a system this one beside what its audit says: the defaults of its driver, and what its files hold.
+
+They go into the header of a run, so that it does not go on with another program, function, certificate or site under
+the old name. Headers made before they were kept have none, and such runs go on as before.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from harvest.drivers.registry import driver_files, options_model
+
+__all__ = ["fingerprints"]
+
+
+def fingerprints(systems: Iterable[tuple[str, str, dict[str, Any]]], folder: Path) -> dict[str, dict[str, Any]]:
+    """`system_defaults`: by system, the options that the audit leaves to its driver, and their values;
+    `system_files`: by system, a hash of each file that its options name. systems: (name, driver, options as written).
+    """
+    defaults: dict[str, Any] = {}
+    files: dict[str, Any] = {}
+    for name, driver, written in systems:
+        options = options_model(driver).model_validate(written)
+        values = options.model_dump(mode="json")
+        defaults[name] = {key: value for key, value in values.items() if key not in written}
+        found = {called: _digest(path) for called, path in driver_files(driver, options, folder)}
+        if found:
+            files[name] = found
+    return {"system_defaults": defaults, "system_files": files}
+
+
+def _digest(path: Path) -> str:
+    """Hex, of the content; "" where it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
+    except OSError:
+        return ""
