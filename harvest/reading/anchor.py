@@ -91,6 +91,8 @@ def _after(ground: Ground, echo: Echo, rising: bool) -> Spot:
                 found = replace(spot, doubtful=doubtful)
         elif found is not None and up == found.rising and any(signature(b) == signature(branch) for b in bubbles):
             found = replace(found, bubbles=(*found.bubbles, *bubbles), container=around)
+        if around.get("role") in ("log", "feed") or _lists(ground, around, branch):
+            break  # what stands outside of the conversation is no answer
         branch = around
     found = found or _rest(ground, echo) or Spot((), echo.node, echo.node, None, "echo", rising)
     if found.doubtful or found.container is None:
@@ -197,6 +199,14 @@ def _only_pressed(ground: Ground, node: Node) -> bool:
         else:
             stack.extend(inner.elements)
     return pressed >= ground.signs(node)
+
+
+def _lists(ground: Ground, around: Node, branch: Node) -> bool:
+    """Whether it holds what was said before, in bubbles made like the one around the user's words."""
+    return ground.dated and any(
+        one.classes and one is not branch and ground.signs(one) and not ground.fresh(one) and akin(one, branch)
+        for one in around.elements
+    )
 
 
 def _came_along(ground: Ground, spot: Spot) -> bool:

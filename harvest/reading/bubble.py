@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
+from harvest.reading.boxes import editor_text, is_editor
 from harvest.reading.ground import is_control, kind
 from harvest.reading.markdown import is_picture
 from harvest.reading.page import Node, collapsed
@@ -32,7 +33,7 @@ SHORT = 60  # characters: longer lines are never decoration
 PROSE = frozenset(
     {
         *("a", "blockquote", "code", "dd", "dt", "em", "h1", "h2", "h3", "h4", "h5", "h6", "i", "li", "ol", "p", "pre"),
-        *("summary", "table", "tbody", "td", "th", "tr", "ul"),
+        *("summary", "table", "tbody", "td", "textarea", "th", "tr", "ul"),
     }
 )
 
@@ -58,6 +59,10 @@ def _each_leaf(node: Node, dropped: Collection[Node], controls: bool) -> Iterato
             text = collapsed(item)
             if text:
                 yield Leaf(text, parent)
+        elif is_editor(item) or item.tag == "textarea":
+            text = collapsed(editor_text(item) if is_editor(item) else item.get("h-value"))
+            if text and not item.hidden and item not in dropped:
+                yield Leaf(text, item)
         elif item.tag == "img":
             if is_picture(item) and not item.hidden and item not in dropped:
                 yield Leaf("", item)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from itertools import islice, pairwise
 
+from harvest.reading.boxes import is_editor
 from harvest.reading.bubble import (
     PROSE,
     SHORT,
@@ -208,7 +209,7 @@ class _Search:
             if element is bubble and len(self.bubbles) == 1 and not self._alike(element):
                 break
             placed = bubble.tag in ("tr", "tbody") and element.tag in ("td", "tbody", "tr")
-            prose = prose or (element.tag in PROSE and not placed)
+            prose = prose or (element.tag in PROSE and not placed) or is_editor(element)
             hinted = hinted or bool(hints_last(element) & _STAMPS) or element.tag == "time"
             prose = prose or _is_all_of_content(element, near, inside, bubble)
             reason = self._reason(element, text, prose=prose, hinted=hinted, first=first)

@@ -11,6 +11,7 @@ from bisect import bisect_left, bisect_right
 from functools import lru_cache
 from typing import NamedTuple
 
+from harvest.reading.boxes import composers_on, is_written
 from harvest.reading.page import Node, Page
 
 __all__ = ["CONTROLS", "Ground", "Span", "akin", "hints", "hints_last", "is_control", "kind", "leads", "signature"]
@@ -33,7 +34,7 @@ CONTROLS = frozenset(
 _CONTROL_ROLES = frozenset(
     {
         *("button", "combobox", "listbox", "menu", "menubar", "menuitem", "menuitemradio", "option", "scrollbar"),
-        *("searchbox", "slider", "spinbutton", "switch", "tab", "tablist", "textbox", "toolbar", "tooltip"),
+        *("searchbox", "slider", "spinbutton", "switch", "tab", "tablist", "toolbar", "tooltip"),
     }
 )
 _ZONES = frozenset({"nav", "aside", "dialog"})
@@ -89,7 +90,7 @@ class Ground:
         self.pieces: list[tuple[int, Node, int]] = []
         self.starts: set[int] = set()
         self.ends: set[int] = set()
-        self.composers: list[Node] = [node for node in page.walk() if _composes(node)]
+        self.composers: list[Node] = composers_on(page)
         self._around_composer = {around for node in self.composers for around in (node, *node.ancestors())}
         self._breaks: list[int] = [0]
         self._fresh: list[int] = []
@@ -156,6 +157,9 @@ class Ground:
                 born = own if own is not None else born
                 if born is not None:
                     self.births[node] = born
+            if node.tag == "textarea" and "h-value" in node.attributes:
+                self._signs += len(_INK.findall(node.get("h-value")))
+                self._fresh.extend([begun[1]] if born is not None else [])
             while child < len(node.children):
                 inner = node.children[child]
                 child += 1
@@ -198,7 +202,9 @@ class Ground:
             self._breaks.append(self._count)
 
     def _apart(self, node: Node) -> bool:
-        if is_control(node) or "h-edit" in node.attributes:
+        if is_control(node) or node in self.composers:
+            return True
+        if "h-edit" in node.attributes and not is_written(node):
             return True
         if node in self._around_composer:
             return False
@@ -221,8 +227,10 @@ class Ground:
 
 
 def is_control(node: Node) -> bool:
-    """Something to press or to fill in, which says nothing; a link is none."""
+    """Something to press or to fill in, which says nothing. A link is none, nor a box with an answer written in it."""
     role = node.get("role")
+    if node.tag == "textarea" and is_written(node):
+        return False
     if node.tag in CONTROLS:
         return True
     return role in _CONTROL_ROLES and not leads(node)
@@ -287,16 +295,6 @@ def _signature(tag: str, names: str, test: str) -> str:
 
 def _plain(name: str) -> str:
     return _DIGITS.sub("#", _HEX.sub("#", name)) if name else ""
-
-
-def _composes(node: Node) -> bool:
-    """A box for prose: no search field, no box that is not seen."""
-    if "h-edit" not in node.attributes or node.get("type") == "search":
-        return False
-    called = f"{node.get('placeholder')} {node.get('aria-label')}".lower()
-    return not (node.tag == "input" and ("search" in called or "filter" in called)) and not any(
-        around.hidden for around in (node, *node.ancestors())
-    )
 
 
 def _in_log(node: Node) -> bool:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterator
 from itertools import islice
 
+from harvest.reading.boxes import editor_text, is_editor
 from harvest.reading.ground import hints, is_control
 from harvest.reading.page import Node
 from harvest.reading.phrases import is_status
@@ -29,14 +30,16 @@ _INVISIBLE = str.maketrans({"\xa0": " ", "\u200b": None, "\ufeff": None})
 
 
 def is_listing(node: Node) -> bool:
-    """Whether it is a block of code, not a word of it: `pre`, or `code` that is laid out as a block."""
-    if node.tag == "pre":
+    """Whether it is a block of code, not a word of it: `pre`, `code` that is laid out as a block, or an editor."""
+    if node.tag == "pre" or is_editor(node):
         return True
     return node.tag == "code" and node.block and node.get("h-space") == "pre"
 
 
 def listing_text(node: Node, dropped: Collection[Node] = ()) -> str:
     """The code as it stands, line by line, without line numbers, buttons and the line break at its end."""
+    if is_editor(node):
+        return editor_text(node).rstrip("\n")
     pieces: list[str] = []
     gutters = _number_columns(node)
     stack: list[Node | str | int] = [node]
@@ -68,7 +71,8 @@ def listing_text(node: Node, dropped: Collection[Node] = ()) -> str:
 
 def language_of(node: Node) -> str:
     """The language that a block of code is in, as its classes or the bar over it say; "" where nothing does."""
-    inner = [child for child in node.elements if child.tag == "code"]
+    # Highlighters put a frame of their own between both; an editor says it of what it holds.
+    inner = [child for child in node.walk() if child is not node and (child.tag == "code" or is_editor(node))]
     around = [other for other, _ in zip(node.ancestors(), range(2), strict=False) if _only_code(other)]
     for candidate in (*inner, node, *around):
         for attribute in ("data-language", "data-lang"):

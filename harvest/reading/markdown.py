@@ -117,6 +117,8 @@ class _Writer:
             text = finished(self.line(node.children, node, depth)).replace("\n", " ")
             if text:
                 yield Block(f"{'#' * level} {text}", True, node)
+        elif tag == "textarea":  # a draft: its lines as they stand
+            yield Block(finished(shown_text(node.get("h-value"), "pre")), True, node)
         elif is_listing(node):
             yield from self._listing(node)
         elif tag in _LISTS and not _has_stray(node):
@@ -284,12 +286,13 @@ class _Writer:
             return _is_formula(node) and "katex-display" in node.classes
         if node.tag == "a":
             return False
-        return node.block or self._holds_block.get(node, False)
+        return node.block or node.tag == "textarea" or self._holds_block.get(node, False)
 
     def _find_blocks(self, root: Node) -> None:
         for node in list(root.walk())[::-1]:
             self._holds_block[node] = any(
-                (inner.block and not self._gone(inner)) or (inner.tag != "a" and self._holds_block[inner])
+                ((inner.block or inner.tag == "textarea") and not self._gone(inner))
+                or (inner.tag != "a" and self._holds_block[inner])
                 for inner in node.elements
             )
 

@@ -8,8 +8,9 @@ are filled, scripts and styles are left out. Beside an element's own attributes 
     h-hide    1: no person sees it (display, visibility, opacity, clipped to nothing)
     h-show    how it is laid out, where its tag does not say: block, inline, none
     h-space   pre, or line: white space that is shown (as white-space: pre or pre-line do)
-    h-value   what is typed in (never of a password)
+    h-value   what is typed in (never of a password); of an editor of code all that is written in it
     h-off     1: disabled, or read-only        h-edit   1: can be typed into
+    h-typed   1: the last turn was typed into it
     h-click   1: shows a pointing hand its parent does not show
     h-born    milliseconds after the last send at which it came into the page; absent: it was there before
     h-said    milliseconds after the last send at which the text directly in it last changed

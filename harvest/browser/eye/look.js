@@ -16,6 +16,7 @@ const KEPT = new Set(
     "tabindex target disabled open checked autocomplete maxlength").split(" "),
 );
 const TELLING_DATA = /role|author|sender|from|speaker|user|type|message|turn|test|kind|state|status|side|lang|qa$|cy$/;
+const EDITOR = /(?:^|\s)(?:cm-editor|CodeMirror|monaco-editor|ace_editor)(?:\s|$)/; // as in boxes.py
 const USED = /^(a|button|input|select|textarea)$/;
 const XML_NAME = /^[a-z][a-z0-9_.-]*$/;
 
@@ -204,6 +205,13 @@ class Writer {
     }
     if (name === "svg") this.drawing(element);
     else if (name === "input" || name === "textarea" || name === "select") this.value(element, name);
+    else if (EDITOR.test(attribute(element, "class") || "")) this.editor(element);
+  }
+
+  /** All that is written in an editor of code, where it tells: only the lines in sight are on the page. */
+  editor(element) {
+    const whole = writtenIn(element);
+    if (whole !== null) this.out.push(` h-value="${inQuotes(whole)}"`);
   }
 
   label(element, name) {
@@ -266,8 +274,25 @@ class Writer {
     else if (around.space !== "") out.push(' h-space="normal"');
     inner.hand = style.cursor === "pointer";
     if (inner.hand && !around.hand) out.push(' h-click="1"');
-    if (typedInto(element)) out.push(' h-edit="1"');
+    if (typedInto(element)) out.push(isComposer(element) ? ' h-edit="1" h-typed="1"' : ' h-edit="1"');
     if (inner.inert ? USED.test(name) || typedInto(element) : switchedOff(element)) out.push(' h-off="1"');
+  }
+}
+
+/** What an editor hands out of its text, by the doors that CodeMirror 6 and 5, Ace and Monaco leave open; else null. */
+function writtenIn(element) {
+  try {
+    const content = find(element, ".cm-content")[0];
+    const tile = content && (content.cmTile || content.cmView);
+    const view = tile && ((tile.root && tile.root.view) || (tile.rootView && tile.rootView.view));
+    if (view) return String(view.state.doc);
+    if (element.CodeMirror) return String(element.CodeMirror.getValue());
+    if (element.env && element.env.editor) return String(element.env.editor.getValue());
+    const all = window.monaco ? window.monaco.editor.getEditors() : [];
+    const found = all.find((editor) => editor.getDomNode() === element);
+    return found ? String(found.getValue()) : null;
+  } catch (fault) {
+    return null; // what stands on the page is read then
   }
 }
 

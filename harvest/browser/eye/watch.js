@@ -46,6 +46,11 @@ function saidOf(element) {
   return at === undefined ? undefined : at - turn.sent;
 }
 
+/** Whether the turn is typed into it. */
+function isComposer(element) {
+  return turn !== null && turn.composer != null && turn.composer.element === element;
+}
+
 function arm(parts, site) {
   const busy = (site && site.busy) || "";
   if (busy !== "") findFor(document, "busy", busy);
