@@ -271,3 +271,43 @@ def test_what_came_with_the_users_words_is_in_doubt_until_something_else_comes()
     # A bubble made like the user's, in a list that was there: a bot in the page itself answers at once.
     found = spot(chat(("user", SAID, 5), ("bot", "Alien.", 6)))
     assert ([bubble.text for bubble in found.bubbles], found.doubtful) == (["Alien."], False)
+
+
+EDITOR = (
+    '<div class="cm-editor"><div class="cm-gutters"><div class="cm-gutterElement">1</div></div><div class="cm-content" '
+    'role="textbox" h-edit="1"><div class="cm-line">x = 1</div><div class="cm-line">y</div></div></div>'
+)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        f"<p>Alien.</p>{EDITOR}",
+        '<p>Alien.</p><textarea h-edit="1" h-value="Dear Ada,"/>',
+        '<div h-edit="1" contenteditable="true"><p>Alien.</p></div>',
+        '<p>Alien.</p><form><input type="email" h-edit="1"/><button>Go</button></form>',
+    ],
+)
+@pytest.mark.parametrize("composer", [COMPOSER, COMPOSER.replace("h-edit", 'h-born="400" h-edit')])
+def test_an_answer_may_hold_a_box_to_type_in(answer: str, composer: str) -> None:
+    answer = answer.replace("h-edit", 'h-born="300" h-edit')
+    log = f'<div class="m user" h-born="5">{SAID}</div><div class="m bot" h-born="300">{answer}</div>'
+    beside = '<p h-born="310">2 of 20 messages used today</p>'
+    found = spot(f'<main><div class="log">{log}</div>{beside}{composer}</main>')
+    assert [bubble.classes for bubble in found.bubbles] == [("m", "bot")]
+
+
+def test_the_box_that_was_typed_into_is_the_one_for_turns_though_answers_before_hold_others() -> None:
+    typed = COMPOSER.replace("h-edit", 'h-typed="1" h-edit')
+    old = f'<div class="m user">one</div><div class="m bot"><p>First.</p>{EDITOR}</div>'
+    log = f'{old}<div class="m user" h-born="5">{SAID}</div><div class="m bot" h-born="300"><p>Alien.</p>{EDITOR}</div>'
+    found = spot(f'<main><div class="log">{log}</div>{typed}</main>')
+    assert [bubble.born for bubble in found.bubbles] == [300]
+
+
+def test_what_stands_outside_of_the_conversation_is_no_answer() -> None:
+    beside = '<p class="used" h-born="310">2 of 20 messages used today, more tomorrow</p>'
+    old = '<div class="m user">one</div><div class="m bot">First.</div>'
+    user = f'<div class="m user" h-born="5">{SAID}</div>'
+    assert bubbles(f'<main><div class="log">{old}{user}</div>{beside}{COMPOSER}</main>') == []
+    assert bubbles(f'<main><div role="log">{user}</div>{beside}{COMPOSER}</main>') == []

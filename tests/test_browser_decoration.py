@@ -269,3 +269,18 @@ def test_words_beside_answers_are_known_in_several_languages(kind: object, yes: 
 
 def test_a_cursor_is_cut_off_only_at_the_end() -> None:
     assert without_cursor("a ▌ b ▌") == "a ▌ b"
+
+
+@pytest.mark.parametrize("heading", ["<h2><b>Overview:</b></h2>", "<h1><span>Films:</span></h1>", "<h1>Bot</h1>"])
+def test_the_first_heading_of_an_answer_is_no_name(heading: str) -> None:
+    turn = read(f"{heading}<p>Alien.</p>")
+    assert turn.left_out == ()
+    assert turn.text.startswith("#")
+    # Nor is what an answer before began with.
+    before = f'<div class="message bot">{heading}<p>Hello.</p></div>'
+    assert read(f"{heading}<p>Alien.</p>", before=before).text == turn.text
+
+
+def test_what_a_picture_of_an_answer_shows_is_no_name() -> None:
+    picture = '<img src="https://a.org/x.png" alt="Alien" h-box="0,0,300,200"/>'
+    assert read(f"<div>Alien</div>{picture}").text == "Alien\n![Alien](https://a.org/x.png)"

@@ -149,6 +149,21 @@ def test_links_keep_where_they_lead(body: str, text: str) -> None:
             '<tr><td class="hljs-ln-numbers">2</td><td>  b</td></tr></tbody></table></pre>',
             "```\na\n  b\n```",
         ),
+        ('<pre><div><code class="language-c">x\n</code></div></pre>', "```c\nx\n```"),
+        (
+            '<div class="cm-editor"><div class="cm-gutters">1</div><div class="cm-content" role="textbox" h-edit="1" '
+            'data-language="c"><div class="cm-line">a</div><div class="cm-line">\u200b</div>'
+            '<div class="cm-line">  b</div></div></div>',
+            "```c\na\n\n  b\n```",
+        ),
+        (
+            '<div class="monaco-editor"><div class="line-numbers" h-box="0,0,9,9">1</div><div class="view-lines">'
+            '<div class="view-line" h-box="9,20,99,19"><span>y\xa0=\xa02</span></div>'
+            '<div class="view-line" h-box="9,0,99,19"><span>x</span></div></div></div>',
+            "```\nx\ny = 2\n```",
+        ),
+        ('<div class="CodeMirror" h-value="a&#10;b&#10;"><pre class="CodeMirror-line">a</pre></div>', "```\na\nb\n```"),
+        ('<p>So:</p><textarea h-edit="1" h-value="Dear Ada,&#10;&#10;  yours"/>', "So:\n\nDear Ada,\n\n  yours"),
         ('<pre><code class="nums">1\n2\n3</code><code class="language-c">a\nb\n7</code></pre>', "```c\na\nb\n7\n```"),
         (
             '<pre><code><span class="linenumber">1 </span>a\n<span class="linenumber">2 </span>b</code></pre>',

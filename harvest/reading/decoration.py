@@ -27,8 +27,9 @@ from harvest.reading.bubble import (
     in_sentence,
     leaves_of,
 )
-from harvest.reading.ground import hints, hints_last, is_control, kind
+from harvest.reading.ground import hints, hints_last, is_control, kind, signature
 from harvest.reading.listing import bar_of, is_listing
+from harvest.reading.markdown import is_picture
 from harvest.reading.page import Node, Page, collapsed
 from harvest.reading.phrases import (
     is_counter,
@@ -53,6 +54,7 @@ _STAMPS = frozenset(
 )
 _CONTENT = re.compile(r"(?:^|[-_])(?:text|content|body|prose|markdown|md)$|markdown|prose", re.IGNORECASE)
 _WAITING = frozenset({"caret", "cursor", "dots", "loader", "loading", "spinner", "typing"})
+_FACE = re.compile(r"\b(?:avatar|profile picture|logo|icon)\b(?: (?:for|of))?", re.IGNORECASE)
 _NOTES = frozenset({"reasoning", "thinking", "thought", "thoughts"})
 
 
@@ -95,14 +97,23 @@ def find_decorations(
     return Decorations(search.dropped, [text for text in search.texts.values() if text])
 
 
-def names_on(page: Page) -> frozenset[str]:
-    """What this page may call its bot: its title, its headings, what its pictures are said to show."""
+def names_on(page: Page, bubbles: Sequence[Node] = ()) -> frozenset[str]:
+    """What this page may call its bot: its title, its headings, what its pictures are said to show.
+
+    bubbles: of the answer. What those and others made like them say and show is no name.
+    """
     found = re.split(r"\s[-|–—·•:]\s", page.title)
-    for node in page.walk():
+    said, made = set(bubbles), {signature(bubble) for bubble in bubbles if bubble.classes}
+    stack = [page.root]
+    while stack:
+        node = stack.pop()
+        answers = node in said or signature(node) in made
         if node.tag in ("h1", "h2") and not node.hidden and len(node.children) < 4:
             found.append(node.text)
-        elif node.tag == "img" and node.get("alt"):
-            found.append(re.sub(r"(?i)\b(?:avatar|profile picture|logo|icon)\b(?: (?:for|of))?", "", node.get("alt")))
+        for inner in node.walk() if answers else (node,):
+            if inner.tag == "img" and inner.get("alt") and not (answers and is_picture(inner)):
+                found.append(_FACE.sub("", inner.get("alt")))
+        stack.extend(() if answers else node.elements)
     return frozenset(name.strip() for name in found if 1 < len(name.strip()) <= 40)
 
 

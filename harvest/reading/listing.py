@@ -164,8 +164,14 @@ def _words(node: Node) -> Iterator[str]:
 def _only_code(node: Node) -> bool:
     return (
         bool(hints(node) & (_CODE_HINTS | {"language", "lang"}))
-        and sum(1 for _ in islice((inner for inner in node.walk() if inner.tag == "pre"), 2)) == 1
+        and sum(1 for _ in islice((one for one in node.walk() if one.tag == "pre" and not _is_line(one)), 2))
+        + sum(1 for _ in islice((one for one in node.walk() if is_editor(one)), 2))
+        == 1
     )
+
+
+def _is_line(node: Node) -> bool:
+    return any(is_editor(around) for around in node.ancestors())
 
 
 def _is_gutter(node: Node) -> bool:

@@ -84,7 +84,7 @@ def read_turn(page: Page, said: str, *, habits: Habits | None = None) -> ReadTur
     habits = habits or Habits()
     ground = Ground(page)
     spot = find_spot(ground, said, user=habits.user, rising=habits.rising)
-    names = names_on(page) if spot.bubbles else frozenset()
+    names = names_on(page, spot.bubbles) if spot.bubbles else frozenset()
     decorations = find_decorations(
         spot.bubbles,
         echo=spot.echo,

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import parse_qs, urlsplit
 
+from servers.page_parts import part
 from servers.page_replies import PAGES, PageReply, reply_of
 from servers.scenario import Server
 from servers.websocket import upgraded
@@ -131,6 +132,9 @@ class Handler(BaseHTTPRequestHandler):
             elif way in ("chat.js", "style.css"):
                 media_type = "text/javascript" if way == "chat.js" else "text/css"
                 self.answer(200, (FOLDER / way).read_text(encoding="utf-8"), f"{media_type}; charset=utf-8")
+            elif way == "parts-of-others":
+                media_type = "text/css" if page.endswith(".css") else "text/javascript"
+                self.answer(200, (part(page) or b"").decode(), f"{media_type}; charset=utf-8")
             elif way == "truth":
                 after = int(query.get("after", ["0"])[0])
                 self.answer(200, "".join(f"{line}\n" for line in self.state.truth[after:]), "application/jsonl")

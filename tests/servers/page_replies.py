@@ -43,6 +43,7 @@ PAGES: dict[str, tuple[str, ...]] = {
     "maintenance": ("maintenance",),
     "empty-disabled": ("answer", "answer"),
     "editor": ("answer", "answer"),
+    "code-editor": ("answer", "answer", "answer"),
     "self-anchors": ("answer", "answer"),
     "code": ("answer", "answer"),
     "rich": ("answer", "answer"),
@@ -206,6 +207,19 @@ def _code(page: str, turn: int, text: str, mark: str) -> PageReply:
     )
 
 
+def _editors(page: str, turn: int, text: str, mark: str) -> PageReply:
+    if turn == 3:
+        draft = f"Dear Ada,\n\nthe tide was high. Mark {mark}.\n\nYours, Robin"
+        return PageReply(
+            (f'<p>Change it as you like:</p><pre class="draft">{draft}</pre>',), f"Change it as you like:\n\n{draft}"
+        )
+    code = "".join(f"def step_{number}(tide):\n    return tide + {number}\n\n" for number in range(40)) + "# the end"
+    return PageReply(
+        (f'<p>Run this:</p><pre><div><code class="language-python">{code}</code></div></pre><p>Mark {mark}.</p>',),
+        f"Run this:\n\n```python\n{code}\n```\n\nMark {mark}.",
+    )
+
+
 def _rich(page: str, turn: int, text: str, mark: str) -> PageReply:
     return PageReply(
         (
@@ -293,6 +307,7 @@ _OWN: dict[str, Callable[[str, int, str, str], PageReply]] = {
     "bubbles": _bubbles,
     "self-anchors": _self_anchors,
     "code": _code,
+    "code-editor": _editors,
     "rich": _rich,
     "parrot": _parrot,
     "quoting": _quoting,
