@@ -84,13 +84,14 @@ async def test_an_answer_that_stays_as_it_was_may_be_followed_and_settled(browse
     assert known.alone == 0
 
 
-def page(answer: str, *, after: str = "", asked: float | None = 2000) -> Page:
-    born = 'h-born="5"' if asked else ""
-    log = f'<p h-id="1" class="user" {born}>How?</p><div h-id="2" class="bot" {born}><p h-id="3">{answer}</p></div>'
-    return snapshot(f'<main role="log">{log}{after}</main>{COMPOSER}', asked=asked)
+def page(answer: str, *, after: str = "") -> Page:
+    said = (
+        f'<p h-id="1" class="user" h-born="5">How?</p><div h-id="2" class="bot" h-born="900"><p h-id="3">{answer}</p>'
+    )
+    return snapshot(f'<main role="log">{said}</div>{after}</main>{COMPOSER}')
 
 
-AFTER = '<p h-id="7" class="user" h-born="9">And?</p><div h-id="8" class="bot" h-born="9"><p h-id="9">So.</p></div>'
+AFTER = '<p h-id="7" class="user" h-born="9">And?</p><div h-id="8" class="bot" h-born="990"><p h-id="9">So.</p></div>'
 
 
 @pytest.mark.parametrize("now", ["It is so.", "It is", "Something else that is longer", "It is so. (edited)…"[:9]])
