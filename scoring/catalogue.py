@@ -2,8 +2,8 @@
 
     understood(term, settings, topics, schema)   what is to be computed; InputError that names the nearest measure
 
-Measures of a conversation:  R(L=…) · GF, GF(SET, by=…), GF_cum … · GFR(alpha=…), GFR_cum … · SWAN(weights=…) ·
-                             WAN(Criterion, weights=…) · breakdown
+Measures of a conversation:  R(L=…) · GF, GF(SET, by=…), GF_rel …, GF_cum … · GFR(alpha=…), GFR_cum … ·
+                             SWAN(weights=…) · WAN(Criterion, weights=…) · breakdown
 Measures of trials:          %useful, %useful S1 · ave%useful · %recovery · transition(x, o) · persistence
 Of many conversations:       Q(M, beta=…) · CVaR(M, beta=…) · min(M) · P(M, below=…) · P(breakdown) · pooled(M) ·
                              of_pooled(GF(SET))
@@ -33,7 +33,7 @@ SHARES = ("%useful", "ave%useful", "%recovery")
 CHAINS = ("transition", "persistence")
 """Of the label chain of a system."""
 
-NEED_GOLD = ("R", "GF", "GF_cum", "GFR", "GFR_cum")
+NEED_GOLD = ("R", "GF", "GF_rel", "GF_cum", "GFR", "GFR_cum")
 """Undefined wherever nothing says what a good answer holds."""
 
 END = "end"
@@ -49,6 +49,7 @@ _OWN: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "R": ("L",),
         "GF": ("by", "irrelevant", "turn_weight"),
+        "GF_rel": ("by", "irrelevant", "turn_weight"),
         "GF_cum": ("by", "irrelevant", "turn_weight"),
         "GFR": ("alpha", "L"),
         "GFR_cum": ("alpha", "L"),
@@ -64,6 +65,7 @@ _EXAMPLES: Mapping[str, str] = MappingProxyType(
     {
         "WAN": "WAN(Correctness)",
         "GF": "GF, or GF(SET) of one attribute set",
+        "GF_rel": "GF_rel, or GF_rel(SET) of one attribute set",
         "GF_cum": "GF_cum, or GF_cum(SET) of one attribute set",
         "transition": "transition(x, o)",
         "Q": "Q(R, beta=0.25)",
@@ -126,7 +128,7 @@ class Measure:
     def attribute(self) -> str:
         """The attribute set of a GF; "" for anything else."""
         inside = self.base.arguments
-        return str(inside[0]) if self.base.name in ("GF", "GF_cum") and inside else ""
+        return str(inside[0]) if self.base.name in ("GF", "GF_rel", "GF_cum") and inside else ""
 
 
 def understood(term: Term, settings: Settings, topics: TopicSet, schema: Schema) -> tuple[Measure, ...]:
@@ -189,7 +191,7 @@ def _own(term: Term, settings: Settings, topics: TopicSet, schema: Schema) -> Me
         except InputError as fault:
             what = fault.what.removeprefix(f"scoring setting {_SETTING.get(name, name)}: ")
             raise InputError(f"{term}: {name}: {what}", allowed=fault.allowed) from None
-    if term.name in ("GF", "GF_cum"):
+    if term.name in ("GF", "GF_rel", "GF_cum"):
         return _fairness(term, changed, topics)
     _arguments(term, 0)
     figure = f"{term.name}(alpha={number_text(changed.alpha)})" if term.name.startswith("GFR") else term.name

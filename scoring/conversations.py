@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from recordings.conversation import Conversation
-from scoring.measures.fairness import combined, divergence_names, group_fairness, summary
+from scoring.measures.fairness import GroupFairness, combined, divergence_names, group_fairness, summary
 from scoring.measures.relevance import position_weight, relevance
 from scoring.notation import number_text
 from scoring.nuggets import Nugget, find_nuggets
@@ -23,7 +23,7 @@ __all__ = ["Figure", "figures", "rows"]
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One measure of one conversation. value: NaN where undefined. n: see `scoring.table.ScoreRow`."""
+    """One measure of one conversation. value: NaN where undefined. n, worst, best: see `scoring.table.ScoreRow`."""
 
     measure: str
     value: float
@@ -33,6 +33,8 @@ class Figure:
     unjudged: int = 0
     unknown: int = 0
     note: str = ""
+    worst: float = math.nan
+    best: float = math.nan
 
     @property
     def whole(self) -> bool:
@@ -68,7 +70,7 @@ def figures(
     ]
     by_turn: list[Figure] = []
     for name, cumulative in (("GF", False), ("GF_cum", True)):
-        first: dict[str, float] = {}
+        first: dict[str, GroupFairness] = {}
         counted = 0
         for attribute in sets:
             unknown = sum(attribute.name in nugget.unknown for nugget in earning)
@@ -77,19 +79,33 @@ def figures(
             ):
                 label = _label(attribute.name, fairness.divergence, place)
                 counted = len(fairness.turns)
-                found.append(Figure(f"{name}({label})", fairness.value, counted, unjudged=unjudged, unknown=unknown))
+                one = Figure(
+                    f"{name}({label})",
+                    fairness.value,
+                    counted,
+                    unjudged=unjudged,
+                    unknown=unknown,
+                    worst=fairness.worst,
+                    best=fairness.best,
+                )
+                found += [one] if cumulative or place else [one, _where_relevant(one, earning)]
                 if place == 0:
-                    first[attribute.name] = fairness.value
+                    first[attribute.name] = fairness
                 similar = "DistrSim_cum" if cumulative else "DistrSim"
                 by_turn.extend(
                     Figure(f"{similar}({label})", turn.similarity, turn.nuggets, turn.turn) for turn in fairness.turns
                 )
-        value = combined(first, settings.weights)
-        note = "" if sets else "the topic's type has no attribute sets"
-        found.append(Figure(name, value, counted, unjudged=unjudged, note=note))
-        found.append(
-            Figure(_summary_name(name, settings), summary(score, value, settings.alpha), counted, unjudged=unjudged)
+        value, worst, best = (
+            combined({of: getattr(one, side) for of, one in first.items()}, settings.weights)
+            for side in ("value", "worst", "best")
         )
+        unknown = sum(bool(nugget.unknown) for nugget in earning)
+        note = "" if sets else "the topic's type has no attribute sets"
+        overall = Figure(name, value, counted, unjudged=unjudged, unknown=unknown, note=note, worst=worst, best=best)
+        found += [overall] if cumulative else [overall, _where_relevant(overall, earning)]
+        value, worst, best = (summary(score, one, settings.alpha) for one in (value, worst, best))
+        name = _summary_name(name, settings)
+        found.append(replace(overall, measure=name, value=value, worst=worst, best=best, note=""))
     return (*found, *by_turn, *_weights(nuggets, settings))
 
 
@@ -113,8 +129,16 @@ def rows(conversation: Conversation, topic: Topic, figures: tuple[Figure, ...]) 
             position=None if nugget is None else nugget.position,
             grade=None if nugget is None else nugget.grade,
             gain=None if nugget is None else nugget.gain,
+            worst=figure.worst,
+            best=figure.best,
             note=figure.note,
         )
+
+
+def _where_relevant(fairness: Figure, relevant: Sequence[Nugget]) -> Figure:
+    """GF_rel: the same where any nugget is relevant; undefined where nothing is, so that nothing was fair or unfair."""
+    found = replace(fairness, measure=fairness.measure.replace("GF", "GF_rel", 1))
+    return found if relevant else replace(found, value=math.nan, n=0, worst=math.nan, best=math.nan)
 
 
 def _unscorable(topic: Topic, gold: GoldTable) -> str:
@@ -135,13 +159,14 @@ def _summary_name(name: str, settings: Settings) -> str:
 
 def _undefined(sets: list[AttributeSet], settings: Settings, unjudged: int, reason: str) -> list[Figure]:
     names = ["R"]
-    for name in ("GF", "GF_cum"):
+    for name in ("GF", "GF_rel", "GF_cum"):
         for attribute in sets:
             names += [
                 f"{name}({_label(attribute.name, divergence, place)})"
                 for place, divergence in enumerate(divergence_names(attribute, settings))
+                if name != "GF_rel" or place == 0
             ]
-        names += [name, _summary_name(name, settings)]
+        names += [name] if name == "GF_rel" else [name, _summary_name(name, settings)]
     return [Figure(name, math.nan, 0, unjudged=unjudged, note=reason) for name in names]
 
 

@@ -32,9 +32,11 @@ FEWEST_FAILED = 4
 
 @dataclass(frozen=True, slots=True)
 class _Cells:
-    """A measure over (topics, trials): NaN where there is no value, and the counts that go with it."""
+    """A measure over (topics, trials): NaN where there is no value, its bounds, and the counts that go with it."""
 
     values: Floats
+    worst: Floats
+    best: Floats
     unjudged: npt.NDArray[np.int64]
     unknown: npt.NDArray[np.int64]
 
@@ -95,9 +97,12 @@ class SystemScores:
                 cells = self._cells.get(figure.measure)
                 if cells is None:
                     counts = np.zeros((2, *self._shape), dtype=np.int64)
-                    cells = self._cells[figure.measure] = _Cells(np.full(self._shape, np.nan), counts[0], counts[1])
+                    none = np.full((3, *self._shape), np.nan)
+                    cells = _Cells(none[0], none[1], none[2], counts[0], counts[1])
+                    self._cells[figure.measure] = cells
                 self._measured.add((at[0], figure.measure))
                 cells.values[at] = figure.value
+                cells.worst[at], cells.best[at] = figure.worst, figure.best
                 cells.unjudged[at] = figure.unjudged
                 cells.unknown[at] = figure.unknown
 
@@ -216,10 +221,7 @@ class SystemScores:
         for place, (measure, cells) in enumerate(present.items()):
             values = stacked[:, :, place]
             seen = ~np.isnan(values)
-            per_topic = seen.sum(axis=1)
-            rows = per_topic > 0
-            sums = np.where(seen, values, 0.0).sum(axis=1)
-            value = float((sums[rows] / per_topic[rows]).mean()) if rows.any() else math.nan
+            rows = seen.any(axis=1)
             interval = intervals[place]
             absent = int((self._valid[grid] & ~seen & self._having(measure, part)[:, None]).sum()) if rows.any() else 0
             left_out = f"{counted(absent, 'conversation')} without a value, left out" if absent else ""
@@ -229,7 +231,7 @@ class SystemScores:
                 topic=part.topic,
                 topic_type=part.topic_type,
                 trial=part.trial,
-                value=value,
+                value=_over_topics(values),
                 n=int(seen.sum()),
                 topics=None if part.topic is not None else int(rows.sum()),
                 low=interval.low,
@@ -238,6 +240,8 @@ class SystemScores:
                 interval=interval.method or None,
                 resampled=interval.resampled or None,
                 invalid=int(self._invalid[grid].sum()),
+                worst=_over_topics(cells.worst[grid]),
+                best=_over_topics(cells.best[grid]),
                 unjudged=int(cells.unjudged[grid].sum()),
                 unknown=int(cells.unknown[grid].sum()),
                 note="; ".join(filter(None, (left_out, interval.note))),
@@ -250,3 +254,12 @@ class SystemScores:
     def _having(self, measure: str, part: _Part) -> npt.NDArray[np.bool_]:
         """(topics of the part,) which can have the measure."""
         return np.array([(row, measure) in self._measured for row in part.topics], dtype=bool)
+
+
+def _over_topics(values: Floats) -> float:
+    """The mean over topics of each topic's mean over its trials; NaN cells are in none."""
+    seen = ~np.isnan(values)
+    rows = seen.any(axis=1)
+    if not rows.any():
+        return math.nan
+    return float((np.where(seen, values, 0.0).sum(axis=1)[rows] / seen.sum(axis=1)[rows]).mean())

@@ -27,8 +27,9 @@ class ScoreRow:
     denominator for `%…` measures, conversations for means. topics: over how many topics, for figures over several.
     low, high, level: the interval, NaN where there is none. interval: its method. resampled: what was drawn anew
     for it: `topics`, `topics+trials` or `nothing`.
-    invalid: trials the infrastructure failed and that are in no number here; worst, best: for `%…` measures, the
-    value if all of them had been useless, or useful.
+    invalid: trials the infrastructure failed and that are in no number here. worst, best: for `%…` measures, the value
+    if all of them had been useless, or useful; for GF and GFR, the least and the most it could be, whatever groups the
+    entities of unknown group belong to.
     unjudged: entities the gold table says nothing of, taken as nonrelevant. unknown: relevant nuggets whose group is
     not known, taken as uniform. position, grade, gain: of one nugget. note: what else a reader must know.
     """

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
+import numpy as np
 import pytest
+from rich.text import Text
 from scoring_examples import (
     ATTRIBUTES,
     M002,
@@ -17,15 +20,20 @@ from scoring_examples import (
     paper_b1,
     paper_g1,
     paper_gold,
+    topic_set,
 )
 
-from recordings.conversation import Conversation
+from harvest.tables.figures import figures as drawn
+from recordings.conversation import Conversation, TrialKey
+from scoring.conversations import Figure, figures
 from scoring.divergences import distr_sim, jsd, rnod
 from scoring.measures.fairness import GroupFairness, combined, divergence_names, group_fairness, summary
 from scoring.nuggets import find_nuggets
+from scoring.scores import score
 from scoring.settings import Settings
 from scoring.words import passages
 from topics.attributes import AttributeSet
+from topics.gold import GoldTable
 
 CASES = {"B1": paper_b1(), "G1": paper_g1()}
 BACK, LOOPER = movie("0088763"), movie("1276104")
@@ -156,3 +164,60 @@ def test_gfr_is_a_weighted_summary_of_both() -> None:
     assert summary(0.2, 0.6, 0.5) == pytest.approx(0.4)
     assert (summary(0.2, 0.6, 1.0), summary(0.2, 0.6, 0.0)) == (0.2, 0.6)
     assert math.isnan(summary(0.2, math.nan, 0.5))
+
+
+def known_of(number: int) -> GoldTable:
+    """The paper's gold with the RATINGS of its first `number` entities alone."""
+    entries = []
+    for place, entry in enumerate(paper_gold()):
+        groups = {name: row for name, row in entry.groups.items() if name != "RATINGS" or place < number}
+        entries.append(replace(entry, groups=groups))
+    return GoldTable(entries)
+
+
+def figures_of(spoken: Conversation, gold: GoldTable) -> dict[str, Figure]:
+    found = figures(spoken, M002, gold, ATTRIBUTES, Settings())
+    return {figure.measure: figure for figure in found if figure.whole}
+
+
+def test_unknown_groups_are_bounded_and_the_truth_lies_within() -> None:
+    truth = figures_of(paper_b1(), paper_gold())
+    assert truth["GF"].worst == truth["GF"].best == pytest.approx(truth["GF"].value)
+    for known in range(10):
+        found = figures_of(paper_b1(), known_of(known))
+        for name in ("GF(RATINGS)", "GF(RATINGS, by=NMD)", "GF", "GFR(alpha=0.5)", "GF_cum(RATINGS)"):
+            assert found[name].worst <= found[name].value <= found[name].best
+            assert found[name].worst - 1e-9 <= truth[name].value <= found[name].best + 1e-9
+        assert found["GF"].unknown == found["GF(RATINGS)"].unknown > 0
+        assert found["GF(ORIGIN)"].worst == found["GF(ORIGIN)"].best
+
+
+def test_an_unknown_group_looks_fair_where_the_gold_is_even_and_the_bounds_say_so() -> None:
+    nothing = figures_of(paper_b1(), known_of(0))["GF(RATINGS)"]
+    assert nothing.value == pytest.approx(1)
+    assert nothing.worst < 0.5
+    assert nothing.best == pytest.approx(1)
+
+
+def test_a_conversation_without_anything_relevant_is_in_gf_as_0_and_not_in_gf_rel() -> None:
+    spoken = figures_of(conversation(("Films?", "None that I know.")), paper_gold())
+    assert (spoken["GF"].value, spoken["GF"].n) == (0.0, 0)
+    assert math.isnan(spoken["GF_rel"].value)
+    assert math.isnan(spoken["GF_rel(RATINGS)"].value)
+    held = [paper_b1(), conversation(("Films?", "None that I know."), system="B1", trial=2)]
+    table = score(held, topic_set(M002), paper_gold(), Settings(), np.random.default_rng(0))
+    rows = {row.measure: row for row in table.select(topic=None, topic_type=None, trial=None)}
+    assert rows["GF"].value == pytest.approx(rows["GF_rel"].value / 2)
+    assert (rows["GF"].n, rows["GF_rel"].n) == (2, 1)
+    assert "1 conversation without a value, left out" in rows["GF_rel"].note
+
+
+def test_the_bounds_of_a_mean_are_the_means_of_the_bounds() -> None:
+    held = [paper_b1(), replace(paper_g1(), key=TrialKey("B1", "M002", 2))]
+    table = score(held, topic_set(M002), known_of(3), Settings(), np.random.default_rng(0))
+    whole = next(table.select(measure="GF", topic=None, topic_type=None, trial=None))
+    trials = [row for row in table.select(measure="GF", topic="M002") if row.trial]
+    assert whole.worst == pytest.approx(sum(row.worst for row in trials) / 2)
+    assert whole.best == pytest.approx(sum(row.best for row in trials) / 2)
+    said = "".join(text.plain for text in drawn([whole], ["B1"], width=200) if isinstance(text, Text))
+    assert f"B1: group not known of {whole.unknown} relevant entities; GF would be {whole.worst:.4f}" in said

@@ -82,7 +82,7 @@ def _pairs(context: click.Context, parameter: click.Parameter, values: tuple[str
 @click.option("--replications", type=click.IntRange(100), help="Bootstrap replications [2000].")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the bootstrap.")
 @click.option("--keep/--no-keep", default=False, help="Write scores.json into the (single) run.")
-@click.option("--all", "every", is_flag=True, help="Print every variant too (by=NMD, GF_cum).")
+@click.option("--all", "every", is_flag=True, help="Print every variant too (by=NMD, GF_cum, GF_rel by set).")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 def command(
     runs: tuple[Path, ...],

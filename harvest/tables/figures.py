@@ -20,13 +20,14 @@ _NAME_WIDTH, _CELL_WIDTH, _VALUE_WIDTH = 22, 28, 22
 _MEANINGS = {
     "R": "R: relevance",
     "GF": "GF: group fairness",
+    "GF_rel": "GF_rel: where anything was relevant",
     "SWAN": "SWAN: mean of criteria",
     "WAN": "WAN: one criterion",
     "CVaR": "CVaR: mean of the worst",
     "Q": "Q: lower quantile",
     "P": "P: how often",
 }
-_FIRST = ("%useful", "ave%useful", "%recovery", "R", "GF", "GFR")
+_FIRST = ("%useful", "ave%useful", "%recovery", "R", "GF", "GF_rel", "GFR")
 
 
 def figures(
@@ -45,7 +46,7 @@ def figures(
     it. last: the last turn that anybody was asked; None: not known, and nothing is said of turns without figures.
     """
     overall = [row for row in rows if row.topic is None and row.trial is None and row.topic_type is None]
-    variants = {row.measure for row in overall if "_cum" in row.measure or "by=" in row.measure}
+    variants = {row.measure for row in overall if any(mark in row.measure for mark in ("_cum", "by=", "GF_rel("))}
     every = every or bool(asked)
     if not every:
         overall = [row for row in overall if row.measure not in variants]
@@ -71,6 +72,7 @@ def figures(
         yield from _without_labels(overall)
     yield from interval_notes(overall)
     yield from _invalid(overall)
+    yield from _unknown(overall)
     if asked:
         for row in overall:
             said = "; ".join(part for part in row.note.split("; ") if not part.startswith("effective n"))
@@ -78,7 +80,7 @@ def figures(
                 yield Text(f"{row.label}, {shown(row.system, line=True)}: {said}", style="dim")
     if variants and not every:
         hidden = counted(len(variants), "variant")
-        yield Text(f"not shown: {hidden} (by=NMD, GF_cum); score --all, or --json", style="dim")
+        yield Text(f"not shown: {hidden} (by=NMD, GF_cum, GF_rel by set); score --all, or --json", style="dim")
 
 
 def _without_labels(rows: Sequence[ScoreRow]) -> Iterator[Text]:
@@ -176,6 +178,17 @@ def interval_notes(rows: Sequence[ScoreRow]) -> Iterator[Text]:
 
 def _short(row: ScoreRow) -> str:
     return row.measure.split("(")[0]
+
+
+def _unknown(rows: Sequence[ScoreRow]) -> Iterator[Text]:
+    """What entities of unknown group could change: they count as evenly spread over the groups, which can look fair."""
+    for row in rows:
+        if row.unknown and row.measure == "GF":
+            yield Text(
+                f"{shown(row.system, line=True)}: group not known of {counted(row.unknown, 'relevant entity')}; GF "
+                f"would be {row.shown(row.worst)} with the worst groups for them, {row.shown(row.best)} with the best",
+                style="yellow",
+            )
 
 
 def _invalid(rows: Sequence[ScoreRow]) -> Iterator[Text]:

@@ -15,6 +15,7 @@ import numpy as np
 
 from scoring.divergences import DIVERGENCES, distr_sim
 from scoring.measures.relevance import position_weight
+from scoring.measures.unknown_groups import similarity_bounds
 from scoring.nuggets import Nugget
 from scoring.settings import Settings
 from topics.attributes import AttributeSet
@@ -38,12 +39,18 @@ class TurnFairness:
 
 @dataclass(frozen=True, slots=True)
 class GroupFairness:
-    """GF of one attribute set. value: in [0, 1]; 0 where no turn counts ([GFRC] under Eq. 10), see `turns`."""
+    """GF of one attribute set. value: in [0, 1]; 0 where no turn counts ([GFRC] under Eq. 10), see `turns`.
+
+    worst, best: the least and the most it could be, whatever groups the entities of unknown group belong to; of
+    cumulative distributions, which share entities, the bounds are wider than need be.
+    """
 
     attribute: str
     divergence: str
     value: float
     turns: tuple[TurnFairness, ...]
+    worst: float = 0.0
+    best: float = 0.0
 
 
 def divergence_names(attribute: AttributeSet, settings: Settings) -> tuple[str, ...]:
@@ -74,18 +81,23 @@ def group_fairness(
     rows: list[np.ndarray] = []
     weights: list[float] = []
     counts: list[int] = []
-    so_far = np.zeros(size)
+    so_far, known_so_far = np.zeros(size), np.zeros(size)
     total = 0
+    known_parts: list[np.ndarray] = []
     for number, first_position in turns.items():
         relevant = [nugget for nugget in nuggets if nugget.turn == number and nugget.relevant]
         if relevant:
             here = np.array([nugget.memberships[attribute.name] for nugget in relevant], dtype=np.float64)
+            known = here[[attribute.name not in nugget.unknown for nugget in relevant]].sum(axis=0)
             so_far, total = so_far + here.sum(axis=0), total + len(relevant)
+            known_so_far = known_so_far + known
             rows.append(so_far / total if cumulative else here.mean(axis=0))
+            known_parts.append(known_so_far / total if cumulative else known / len(relevant))
             positions = [nugget.position for nugget in relevant]
             counts.append(total if cumulative else len(relevant))
         elif settings.irrelevant == "uniform":
             rows.append(np.full(size, 1.0 / size))
+            known_parts.append(rows[-1])
             positions = [first_position]
             counts.append(0)
         else:
@@ -98,16 +110,27 @@ def group_fairness(
     if not rows:
         return tuple(GroupFairness(attribute.name, name, 0.0, ()) for name in names)
     achieved, gold = np.stack(rows), np.asarray(attribute.gold, dtype=np.float64)
+    unknowns = [round(1.0 - float(part.sum()), 9) for part in known_parts]
     found = []
     for name in names:
         similar = distr_sim(achieved, gold, DIVERGENCES[name])
         whole = math.fsum(weights)
         value = math.fsum((similar * weights).tolist()) / whole if whole > 0 else 0.0
+        bounds = [
+            (float(one), float(one)) if unknown == 0 else similarity_bounds(part, gold, name)
+            for part, one, unknown in zip(known_parts, similar, unknowns, strict=True)
+        ]
+        worst, best = (
+            math.fsum(bound[side] * weight for bound, weight in zip(bounds, weights, strict=True)) / whole
+            if whole > 0
+            else 0.0
+            for side in (0, 1)
+        )
         each = tuple(
             TurnFairness(number, tuple(row.tolist()), float(one), weight, count)
             for number, row, one, weight, count in zip(numbers, achieved, similar, weights, counts, strict=True)
         )
-        found.append(GroupFairness(attribute.name, name, value, each))
+        found.append(GroupFairness(attribute.name, name, value, each, worst, best))
     return tuple(found)
 
 
