@@ -1,17 +1,20 @@
-"""Files of users that were fitted to recordings, `harvest-user/1`: written by `harvest simulate fit`, and played.
+"""Files of users that were fitted to recordings, `harvest-user/2`: written by `harvest simulate fit`, and played.
 
-    format: harvest-user/1
+    format: harvest-user/2
     name: seekers
     simulator: markov
     source: {files: [acts.jsonl], dialogues: 336, users: 156, decisions: 2597, censored: 0, answers: nothing}
-    options: {acts: […], order: 1, smoothing: witten-bell, counts: […], words: {ask: [{{ topic.request }}], …}}
+    options: {acts: […], order: 1, smoothing: witten-bell, counts: […], stretches: […], words: {ask: […], …}}
     rows: […]          what the counts say, each share with its interval
     stopping: […]      what stop models make of the same recordings
 
 `options` are those of the simulator, and what is played. A recording does not say how to word an act for another topic:
 `words` are for a person to add, and without them the file can be read but not played. `rows` and `stopping` are for
 people, and are not played. A file whose `rows` or `decisions` are not those of its counts is refused: somebody changed
-one and not the other, and what would be played is not what is said to be.
+one and not the other, and what would be played is not what is said to be. So is one whose `stretches` do not sum to its
+counts; `rows` are over all turns.
+
+A file of `harvest-user/1` has no `stretches`. It is read, and played as it always was: alike in all turns.
 """
 
 from __future__ import annotations
@@ -45,7 +48,8 @@ __all__ = [
     "read_user",
 ]
 
-FORMAT = "harvest-user/1"
+FORMAT = "harvest-user/2"
+_FORMATS = ("harvest-user/1", FORMAT)
 
 _DROP = "counts and rows were changed apart; put them back, or remove rows, which are for people and not played"
 _NAME = r"^[\w .+-]+$"
@@ -99,9 +103,9 @@ class StopEstimate(StrictModel):
 
 
 class UserFile(StrictModel):
-    """What a `harvest-user/1` file holds."""
+    """What a `harvest-user/2` file holds, or a `harvest-user/1` file, which is without `stretches`."""
 
-    format: Literal["harvest-user/1"] = "harvest-user/1"
+    format: Literal["harvest-user/1", "harvest-user/2"] = "harvest-user/2"
     name: str = Field(min_length=1, pattern=_NAME, description="what recordings call the user")
     simulator: Literal["markov"] = "markov"
     about: str = ""
@@ -115,7 +119,7 @@ class UserFile(StrictModel):
         """The file, as YAML that `read_user` reads back as the same value."""
         value = self.model_dump(mode="json", exclude_none=True)
         options = self.options.model_dump(mode="json", exclude_none=True)
-        for name in ("rows", "words"):
+        for name in ("rows", "words", "stretches"):
             if not options[name]:
                 del options[name]
         value["options"] = options
@@ -138,11 +142,17 @@ def read_user(path: str | PathLike[str]) -> UserFile:
     decisions are not those of its counts."""
     document = read_document(path)
     named = document.value.get("format") if isinstance(document.value, dict) else None
-    if named != FORMAT:
+    if named not in _FORMATS:
         raise InputError(
-            f"not a file of a fitted user: its format is {named!r}", place=document.place(), allowed=f"format: {FORMAT}"
+            f"not a file of a fitted user: its format is {named!r}",
+            place=document.place(),
+            allowed=" or ".join(f"format: {one}" for one in _FORMATS),
         )
     held = document.validated(UserFile)
+    if held.format != FORMAT and held.options.stretches:
+        raise document.error(
+            ("options", "stretches"), f"stretches: {held.format} has none", allowed=f"format: {FORMAT}", key=True
+        )
     _check_rows(held, document)
     return held
 
@@ -206,7 +216,7 @@ FILES = ("file",)
 class Options(StrictModel):
     """A fitted user."""
 
-    file: str = Field(min_length=1, description="a harvest-user/1 file")
+    file: str = Field(min_length=1, description="a file that `harvest simulate fit` wrote")
     words: Words = Field({}, description="by act: ways to say it, in place of the file's")
     stop: StopOption | None = Field(None, description="a stop model in place of the file's")
 

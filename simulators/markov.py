@@ -1,13 +1,15 @@
 """The Markov user: its next act depends on its last one or two and on the last answer, by a table of probabilities.
 
 The table is given in the options (`rows`), or was fitted to recordings (`counts`, see `simulators.act_table.fit`).
-Leaving is one of its columns, so the length of a conversation comes from the table too; with a stop model in the
-options the column is put aside and that model decides. Where leaving is all that a row holds, there is nothing left
-that such a user would say: it leaves there with the reason `left`, whatever the stop model.
+Leaving is one of its columns, so the length of a conversation comes from the table too; with `stretches` the rows
+depend on the turn as well (`simulators.turn_table`). With a stop model in the options the column is put aside and that
+model decides. Where leaving is all that a row holds, there is nothing left that such a user would say: it leaves there
+with the reason `left`, whatever the stop model.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, Self
@@ -24,10 +26,11 @@ from simulators.scenario import Chance, Observation, Scenario, State
 from simulators.stopping import experience
 from simulators.stopping.library import StopOption
 from simulators.streams import Streams
+from simulators.turn_table import TurnTable
 from topics.document import StrictModel, refused
 from topics.errors import InputError
 
-__all__ = ["ActSequence", "ActTable", "Count", "MarkovUser", "Options", "Row", "build", "fit"]
+__all__ = ["ActSequence", "ActTable", "Count", "MarkovUser", "Options", "Row", "Stretch", "build", "fit"]
 
 ILLUSTRATIVE = GivenRows(
     ("ask", "more", "insist", "detail"),
@@ -77,6 +80,13 @@ class Count(StrictModel):
     next: dict[str, int] = Field(description="how often each act, or `stop`, followed")
 
 
+class Stretch(StrictModel):
+    """What followed in one stretch of turns."""
+
+    turn: int = Field(ge=1, description="the first user turn of the stretch, which ends before the next entry's")
+    counts: tuple[Count, ...] = Field(description="the counts of the table that fall into it")
+
+
 class Options(StrictModel):
     """rows or counts, or neither for the illustrative table."""
 
@@ -91,6 +101,9 @@ class Options(StrictModel):
     least: int = Field(
         default=1, ge=1, description="additive smoothing: a context seen less often leaves it to a shorter one"
     )
+    stretches: tuple[Stretch, ...] = Field(
+        default=(), description="the counts after the opening, by stretches of turns: rows then depend on the turn too"
+    )
     words: Words = Field(default={}, description="by act: ways to say it")
     stop: StopOption | None = Field(default=None, description="a stop model in place of the table's `stop` column")
     enough: int = Field(
@@ -104,9 +117,12 @@ class Options(StrictModel):
         if not self.rows and not self.counts:
             self._refuse_idle(("acts", "order"), "rows or counts")
         if not self.counts:
-            self._refuse_idle(("smoothing", "weight", "least"), "counts")
+            self._refuse_idle(("smoothing", "weight", "least", "stretches"), "counts")
         try:
-            self.table()
+            table = self.table()
+            turns = self.turn_table()
+            if turns is not None and isinstance(table, ActTable):
+                _check_stretches(turns, table)
         except ValueError as fault:
             raise refused(str(fault)) from None
         return self
@@ -116,6 +132,13 @@ class Options(StrictModel):
         idle = [name for name in names if getattr(self, name) != type(self).model_fields[name].default]
         if idle:
             raise refused(f"{' and '.join(idle)} without {needed}: there is no table to use them for", allowed=_TABLES)
+
+    def turn_table(self) -> TurnTable | None:
+        """The counts by stretches of turns, where there are any. Raises ValueError."""
+        if not self.stretches:
+            return None
+        found = [(one.turn, {(row.after, row.answer): row.next for row in one.counts}) for one in self.stretches]
+        return TurnTable(found, self.order)
 
     def table(self) -> ActTable | GivenRows:
         """The table that is asked for. Raises ValueError."""
@@ -134,12 +157,27 @@ class Options(StrictModel):
         return ActTable(acts, self.order, counts, self.smoothing, self.weight, self.least)
 
 
+def _check_stretches(turns: TurnTable, table: ActTable) -> None:
+    """Raises ValueError where the counts of the stretches are not together those of the table after the opening."""
+    found: dict[Context, Counter[str]] = {}
+    for _, rows in turns.stretches:
+        for context, row in rows.items():
+            found.setdefault(context, Counter()).update(row)
+    wanted = {context: Counter(row) for context, row in table.counts.items() if context[0] != (START,)}
+    for context in dict.fromkeys((*wanted, *found)):
+        if +found.get(context, Counter()) != +wanted.get(context, Counter()):
+            raise ValueError(
+                f"stretches: after {' '.join(context[0])} ({context[1]}) they count {dict(found.get(context, {}))}, "
+                f"and counts {dict(wanted.get(context, {}))}: put back what was changed, or remove stretches"
+            )
+
+
 @dataclass(frozen=True)
 class MarkovUser:
     """Draws each act from a row of `table`. Acts are those of the table; traits: none.
 
     Coverage, for stop models: the share of `enough` useful answers that were had. Leaves with the reason `left` (by the
-    table) or that of the stop model.
+    table) or that of the stop model. turns: of the same counts, by stretches of turns.
     """
 
     table: ActTable | GivenRows
@@ -147,6 +185,7 @@ class MarkovUser:
     stop: StopOption | None = None
     enough: int = 3
     name: str = "markov"
+    turns: TurnTable | None = None
 
     def start(self, scenario: Scenario, rng: Streams) -> State:
         """The memory before anything was said. Raises InputError for a trait, or words that the topic lacks."""
@@ -177,6 +216,9 @@ class MarkovUser:
                 raise ValueError("not a memory of a Markov user")
         answer = (observation.label if observation else None) or UNKNOWN
         row = self.table.row(before, answer)
+        if self.turns is not None and observation is not None:
+            taken = len(experience.Experience.of(lived).labels) + 1
+            row = self.turns.row(before, answer, taken, row)
         leaving = row.pop(STOP, 0.0)
         exits: tuple[tuple[str, float], ...] = ((LEFT, leaving),) if leaving else ()
         if observation is not None:
@@ -210,4 +252,5 @@ def build(options: Options) -> MarkovUser:
         Phrasebook({act: options.words.get(act) or WORDS[act] for act in table.acts}),
         options.stop,
         options.enough,
+        turns=options.turn_table(),
     )

@@ -158,6 +158,8 @@ CONTENDERS = (
     Contender("order 1, geometric", stop="geometric"),
     Contender("order 1, hazard", stop="hazard"),
     Contender("order 2, hazard", order=2, stop="hazard"),
+    Contender("order 1, turn and act", stop="turn-and-act"),
+    Contender("order 1, turn and act, ten times as many", stop="turn-and-act", times=10),
 )
 
 

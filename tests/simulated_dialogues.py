@@ -74,15 +74,19 @@ def dialogues_with(user: markov.MarkovUser, decisions: int, *, seed: int = 1) ->
 def quickly_drawn(user: markov.MarkovUser, number: int, rng: np.random.Generator) -> list[Dialogue]:
     """Dialogues of the user's table and stop model where nothing judges an answer: without words and memories, so that
     hundreds of thousands take seconds. A test holds the probabilities to those of the user itself."""
-    rows: dict[tuple[str, ...], tuple[list[str], npt.NDArray[np.float64], float]] = {}
+    rows: dict[tuple[object, ...], tuple[list[str], npt.NDArray[np.float64], float]] = {}
     hazards: list[float] = []
     found = []
     for trial in range(number):
         acts: list[str] = []
         while True:
-            key = tuple(["start", *acts][-user.table.order :])
+            context = tuple(["start", *acts][-user.table.order :])
+            key = (*context, len(acts) if user.turns else None)
             if key not in rows:
-                row = user.table.row([act for act in key if act != "start"])
+                before = [act for act in context if act != "start"]
+                row = user.table.row(before)
+                if user.turns is not None and acts:
+                    row = user.turns.row(before, "-", len(acts), row)
                 leaving = row.pop("stop", 0.0)
                 rows[key] = (list(row), np.cumsum(list(row.values())) / sum(row.values()), leaving)
             names, sums, leaving = rows[key]

@@ -27,10 +27,10 @@ from simulated_dialogues import (
 from test_simulation_model import dialogue
 
 from harvest.cli.main import main
-from harvest.studies.fitted_users import fit_user, fitted_options, foresight, stays_of, stop_fits
+from harvest.studies.fitted_users import fit_notes, fit_user, fitted_options, foresight, stays_of, stop_fits
 from harvest.tables.simulation_figures import check_tables, scores_said
 from protocols.answer import Answer
-from protocols.route import Stop
+from protocols.route import Say, Stop
 from recordings.acts.act_lines import write_act_lines
 from recordings.acts.dialogue import ActTurn, Dialogue
 from recordings.acts.reading import read_dialogues
@@ -41,7 +41,7 @@ from scoring.simulation.realism import realism
 from scoring.statistics.proportions import jeffreys
 from simulators import fitted, markov
 from simulators.fitted import read_user
-from simulators.scenario import Observation, Scenario
+from simulators.scenario import Observation, Scenario, State
 from simulators.stopping.constant import Geometric, TwoAlpha
 from simulators.stopping.hazard import Hazard
 from simulators.streams import Streams
@@ -161,7 +161,7 @@ def test_every_share_of_every_row_has_the_interval_of_jeffreys_where_every_dialo
 
 
 @pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize("stop", ["table", "geometric", "hazard"])
+@pytest.mark.parametrize("stop", ["turn-and-act", "table", "geometric", "hazard"])
 def test_a_file_is_read_back_as_it_was_written(tmp_path: Path, order: int, stop: str) -> None:
     written = fit_user(iard()[:80], name="seekers", files=["acts.jsonl"], order=2 if order == 2 else 1, stop=stop)
     (tmp_path / "user.yaml").write_text(written.text(), encoding="utf-8")
@@ -203,7 +203,9 @@ def test_a_user_without_words_is_refused_with_the_file_and_the_act(tmp_path: Pat
 @pytest.mark.parametrize(
     ("old", "new", "fault"),
     [
-        ("format: harvest-user/1", "format: harvest-user/9", "its format is 'harvest-user/9'"),
+        ("format: harvest-user/2", "format: harvest-user/9", "its format is 'harvest-user/9'"),
+        ("format: harvest-user/2", "format: harvest-user/1", "harvest-user/1 has none"),
+        ("- turn: 1", "- turn: 2", "the first begins after turn 1"),
         ("simulator: markov", "simulator: mind-reader", "none of the words allowed"),
         ("name: seekers", "nane: seekers", "unknown key 'nane'"),
         ("stop: 3", "stop: -3", "at least 0"),
@@ -232,7 +234,7 @@ def test_a_file_that_was_spoilt_is_refused_at_its_place(tmp_path: Path, old: str
 def test_a_file_whose_counts_and_rows_say_different_things_is_refused_where_they_part(
     tmp_path: Path, old: str, new: str, fault: str
 ) -> None:
-    text = fit_user([dialogue("acb", name=str(n)) for n in range(3)], name="seekers").text()
+    text = fit_user([dialogue("acb", name=str(n)) for n in range(3)], name="seekers", stop="table").text()
     assert read_user(_written(tmp_path, text)).source.decisions == 12
     assert old in text
     with pytest.raises(InputError, match=re.escape(fault)) as raised:
@@ -426,13 +428,107 @@ def test_a_check_says_how_much_of_the_lengths_was_cut_off_and_how_many_users_are
     words, value = told("real", "one")
     assert "lengths are not compared" in words
     assert value["behaviour"]["W1(length)"]["value"] is None
-    assert value["behaviour"]["W1(length)"]["verdict"] == "undecided"
+    assert value["behaviour"]["W1(length)"]["verdict"] == "n/a"
+    words, value = told("three", "one")
+    assert value["behaviour"]["KS(length)"]["verdict"] == "n/a"
+    words, value = told("three", "three")
+    assert "lengths are not compared: up to 2 turns, where dialogues were cut off, nobody was seen to leave" in words
+    assert {value["behaviour"][name][key] for name in ("KS(length)", "W1(length)") for key in ("value", "verdict")} == {
+        None,
+        "n/a",
+    }
+    assert value["verdict"] == "within"
+    assert "behaviour: within the split-half floor of the real dialogues (in JSD(acts), JSD(transitions))" in words
     words, value = told("real", "three")
     assert "compared up to 2 turns, where 67% of the real users and 100% of the simulated ones are still there" in words
     assert value["lengths"] == {"horizon": 2, "beyond": 1}
     words, value = told("few", "real")
     assert "groups are of 2 users; a verdict needs" in words
     assert (value["verdict"], value["behaviour"]["JSD(acts)"]["users"]) == ("undecided", 2)
+
+
+def test_users_who_have_no_act_in_common_are_told_so_however_few_they_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_act_lines(tmp_path / "real.jsonl", [dialogue("ab" * (n % 3 + 1), name=str(n)) for n in range(8)])
+    write_act_lines(tmp_path / "other.jsonl", [dialogue("cd" * (n % 3 + 1), name=str(n)) for n in range(8)])
+    paths = tmp_path / "real.jsonl", tmp_path / "other.jsonl"
+    options = ("--splits", 20, "--folds", 2, "--replications", 100)
+    value = json.loads(harvest(capsys, "simulate", "check", *paths, *options, "--json")[1])
+    assert value["verdict"] == "no act in common"
+    assert {value["behaviour"][name]["verdict"] for name in ("JSD(acts)", "JSD(transitions)")} == {"no act in common"}
+    words = " ".join(harvest(capsys, "simulate", "check", *paths, *options)[1].split())
+    assert "behaviour: real and simulated users have no act in common" in words
+    assert "real users do a, b, simulated ones c, d" in words
+
+
+def test_acts_that_are_numbers_of_nodes_are_warned_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tree = Path(__file__).parent / "data" / "cast2022" / "2022_evaluation_topics_tree_v1.0.json"
+    assert harvest(capsys, "import", "--format", "cast2022", tree, "--out", tmp_path / "run")[0] == 0
+    code, _, people = harvest(capsys, "simulate", "fit", tmp_path / "run", "--json")
+    assert code == 0, people
+    assert "50 acts, 33 of them seen fewer than 5 times" in " ".join(people.split())
+    assert "numbers of nodes or turns, not what users did" in " ".join(people.split())
+    assert fit_notes(iard()) == ()
+
+
+def test_rows_by_turn_are_counted_and_smoothed_as_written(tmp_path: Path) -> None:
+    dialogues = [dialogue("ab" if n % 2 else "abb", name=str(n)) for n in range(60)]
+    options = fitted_options(dialogues)
+    assert [one.turn for one in options.stretches] == [1, 2], "the last stretch takes what is left"
+    turns, table = options.turn_table(), options.table()
+    assert turns is not None
+    base = table.row(["b"], "-")
+    late = turns.row(["b"], "-", 2, base)
+    # After turn 2 thirty of sixty leave, and after turn 3 the thirty that are left: 60 of 90, two outcomes.
+    assert late["stop"] == pytest.approx((60 + 2 * base["stop"]) / 92)
+    assert sum(late.values()) == pytest.approx(1)
+    assert turns.row(["b"], "-", 1, base) == base, "never seen there"
+    user = fitted_markov(dialogues, stop="turn-and-act")
+    leaving = [chance for chance in user.distribution(*_after_two(user)) if isinstance(chance.action, Stop)]
+    assert [chance.probability for chance in leaving] == [pytest.approx(late["stop"])]
+
+
+def _after_two(user: markov.MarkovUser) -> tuple[State, Observation]:
+    """A user after the acts a and b, with the answer to b."""
+    seen = Observation(Answer("yes"), None)
+    for seed in range(1000):
+        state = user.start(Scenario(Topic("T1", TopicType("any"), "?")), Streams(seed))
+        action, state = user.respond(state, None, Streams(seed).at(1))
+        said = [action]
+        action, state = user.respond(state, seen, Streams(seed).at(2))
+        said.append(action)
+        if [one.state for one in said if isinstance(one, Say)] == ["a", "b"]:
+            return state, seen
+    raise AssertionError("a and b are what nearly everybody does")
+
+
+def test_counts_that_the_stretches_do_not_sum_to_are_refused(tmp_path: Path) -> None:
+    text = fit_user([dialogue("acb", name=str(n)) for n in range(3)], name="seekers").text()
+    assert text.count("next: {b: 3}") == 2
+    with pytest.raises(InputError, match=re.escape("stretches: after c (*) they count {'b': 3}, and counts {'b': 30}")):
+        read_user(_written(tmp_path, text.replace("next: {b: 3}", "next: {b: 30}", 1)))
+
+
+def test_a_user_file_of_format_1_is_read_and_played_as_before(tmp_path: Path) -> None:
+    new = fit_user(iard()[:60], name="seekers", stop="table")
+    path = _written(tmp_path, new.text().replace("format: harvest-user/2", "format: harvest-user/1"))
+    held = read_user(path)
+    assert (held.format, held.options) == ("harvest-user/1", new.options)
+    words = {act: (act,) for act in held.options.acts}
+    user = fitted.build(fitted.Options.model_validate({"file": str(path), "words": words}))
+    assert user.turns is None
+    table = held.options.table()
+    state = user.start(Scenario(Topic("T1", TopicType("any"), "?")), Streams(1))
+    first, state = user.respond(state, None, Streams(1).at(1))
+    assert isinstance(first, Say)
+    stop = [
+        one.probability
+        for one in user.distribution(state, Observation(Answer("x"), None))
+        if isinstance(one.action, Stop)
+    ]
+    wanted = table.row([first.state], "-")["stop"]
+    assert stop == ([pytest.approx(wanted)] if wanted else [])
 
 
 def test_p_and_floor_of_the_scores_are_one_verdict() -> None:

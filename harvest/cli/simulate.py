@@ -15,9 +15,17 @@ from harvest.cli.findings import command as findings_command
 from harvest.cli.groups import command as groups_command
 from harvest.cli.number import NumberRange
 from harvest.cli.resampling import LEVEL
-from harvest.studies.fitted_users import STOP_MODELS, Answers, fit_user, foresight
+from harvest.studies.fitted_users import LEAVING, Answers, fit_notes, fit_user, foresight
 from harvest.studies.kept_scores import with_kept_scores
-from harvest.tables.simulation_figures import FORMAT, check_json, check_notes, check_tables, fit_tables, foresight_json
+from harvest.tables.simulation_figures import (
+    FORMAT,
+    behaviour_said,
+    check_json,
+    check_notes,
+    check_tables,
+    fit_tables,
+    foresight_json,
+)
 from recordings.acts.dialogue import Dialogue
 from recordings.acts.iard import Level
 from recordings.acts.reading import read_dialogues
@@ -67,10 +75,10 @@ command.add_command(groups_command)
 )
 @click.option(
     "--stop",
-    type=click.Choice(["table", *STOP_MODELS]),
-    default="table",
+    type=click.Choice(LEAVING),
+    default="turn-and-act",
     show_default=True,
-    help="What makes the user leave: the table, or a stop model.",
+    help="What makes the user leave: rows by turn and last act, rows over all turns, or a stop model.",
 )
 @click.option("--folds", type=click.IntRange(2, 1000), default=10, show_default=True, help="Of cross-validation.")
 @click.option("--level", type=LEVEL, default=0.95, show_default=True, help="Of the intervals.")
@@ -96,7 +104,7 @@ def fit_command(
 
     RUN is the folder of a run: an act is what a simulated user did with a turn, else the protocol's state. FILE is a
     harvest-acts/1 file (.jsonl), the IARD file as its authors publish it, or search sessions as in Sim4IA. The fitted
-    user is written as a harvest-user/1 file; its words are for you to add.
+    user is written as a harvest-user/2 file; its words are for you to add.
     """
     check_name(name)
     if out is not None and out.exists():
@@ -122,6 +130,7 @@ def fit_command(
         level=level,
         seed=seed,
     )
+    notes = fit_notes(dialogues)
     if out is not None:
         _write_new(out, found.text())
     if as_json:
@@ -129,6 +138,7 @@ def fit_command(
             "format": FORMAT,
             "user": found.model_dump(mode="json"),
             "foresight": foresight_json(worth),
+            "notes": list(notes),
             "seed": seed,
         }
         click.echo(json.dumps(document, ensure_ascii=False))
@@ -136,6 +146,8 @@ def fit_command(
         for table in fit_tables(found, worth):
             people.print(table)
     source = found.source
+    for note in notes:
+        people.print(f"note: {note}", markup=False)
     people.print(
         f"[dim]{counted(source.dialogues, 'dialogue')} of {counted(source.users, 'user')}, "
         f"{counted(source.decisions, 'decision')}, {source.censored} cut off. "
@@ -192,8 +204,7 @@ def check_command(
         return
     for table in check_tables(found):
         people.print(table)
-    what = "too few to tell it from" if found.verdict == "undecided" else found.verdict
-    people.print(f"behaviour: {what} the split-half floor of the real dialogues")
+    people.print(f"behaviour: {behaviour_said(found)}")
     for note in check_notes(found):
         people.print(f"note: {note}", markup=False)
     people.print(

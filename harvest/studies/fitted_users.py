@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
@@ -19,16 +20,33 @@ from simulators.act_table import ANY, UNKNOWN, ActSequence, ActTable, fit
 from simulators.fitted import Parameter, RowEstimate, Share, Source, StopEstimate, UserFile
 from simulators.stopping.fitting import Fit as StopFit
 from simulators.stopping.fitting import Stay, fit_geometric, fit_hazard, fit_two_alpha, fitted
+from simulators.turn_table import count_by_turn
 from topics.errors import InputError
 from topics.identity import derived_seed
 
-__all__ = ["STOP_MODELS", "Answers", "fit_user", "fitted_options", "foresight", "sequences_of", "stays_of", "stop_fits"]
+__all__ = [
+    "LEAVING",
+    "STOP_MODELS",
+    "Answers",
+    "fit_notes",
+    "fit_user",
+    "fitted_options",
+    "foresight",
+    "sequences_of",
+    "stays_of",
+    "stop_fits",
+]
 
 Answers = Literal["nothing", "labels"]
 _DIGITS = 6
+_MANY, _SELDOM = 12, 5  # acts; times that an act is seen
 
 STOP_MODELS = ("geometric", "two-alpha", "hazard")
 """The stop models that are fitted, in this order; two-alpha where answers are labelled."""
+
+LEAVING = ("turn-and-act", "table", *STOP_MODELS)
+"""What can make a fitted user leave: the table of acts with its rows by turn and last act, that table with rows over
+all turns, or a stop model."""
 
 _ENOUGH = markov.Options.model_validate({}).enough
 
@@ -71,10 +89,10 @@ def fit_user(
     order: Literal[1, 2] = 1,
     answers: Answers = "nothing",
     smoothing: Smoothing | None = None,
-    stop: str = "table",
+    stop: str = "turn-and-act",
     level: float = 0.95,
 ) -> UserFile:
-    """A Markov user of these dialogues. stop: `table`, or one of STOP_MODELS in its place.
+    """A Markov user of these dialogues. stop: one of LEAVING.
 
     Raises InputError for an act with a name of ours, and where the stop model that is asked for cannot be settled.
     """
@@ -96,7 +114,22 @@ def fit_user(
         options=options,
         level=level,
         rows=_rows(table, level, dialogues, answers),
-        stopping=tuple(_estimate(model, found) for model, found in stopping.items()),
+        stopping=(*(_estimate(model, found) for model, found in stopping.items()), *_estimated_leaving(dialogues)),
+    )
+
+
+def fit_notes(dialogues: Sequence[Dialogue]) -> tuple[str, ...]:
+    """What makes a fit of these dialogues say little: acts that are too many to be seen again."""
+    seen = Counter(turn.act for one in dialogues for turn in one.turns)
+    rare = sum(count < _SELDOM for count in seen.values())
+    if len(seen) <= _MANY or 2 * rare <= len(seen):
+        return ()
+    numbers = all(not any(letter.isalpha() for letter in act) for act in seen)
+    what = "their names are numbers of nodes or turns, not what users did; " if numbers else ""
+    return (
+        f"{len(seen)} acts, {rare} of them seen fewer than {_SELDOM} times: what follows such acts is mostly chance, "
+        f"and no words can be given to them for other topics; {what}name what users did, a few kinds of turn, in a "
+        "harvest-acts/1 file, and fit that (docs/simulators/validation.md)",
     )
 
 
@@ -106,7 +139,7 @@ def fitted_options(
     order: Literal[1, 2] = 1,
     answers: Answers = "nothing",
     smoothing: Smoothing | None = None,
-    stop: str = "table",
+    stop: str = "turn-and-act",
 ) -> markov.Options:
     """What is played: the counts, and the stop model if one is asked for; without words. Raises as `fit_user` does."""
     smoothing = smoothing or Smoothing()
@@ -125,11 +158,23 @@ def fitted_options(
     )
     if stop == "table":
         return options
+    if stop == "turn-and-act":
+        turns = count_by_turn(sequences_of(dialogues, answers), order=order)
+        stretches = tuple(
+            markov.Stretch(
+                turn=turn,
+                counts=tuple(
+                    markov.Count(after=after, answer=answer, next=dict(row)) for (after, answer), row in rows.items()
+                ),
+            )
+            for turn, rows in (turns.stretches if turns else ())
+        )
+        return options.model_copy(update={"stretches": stretches})
     fits = stop_fits(dialogues)
     if stop not in fits or not fits[stop].found:
         raise InputError(
             f"the stop model {stop!r} cannot be fitted to these dialogues",
-            allowed=", ".join(["table", *(one for one, found in fits.items() if found.found)]),
+            allowed=", ".join(["turn-and-act", "table", *(one for one, found in fits.items() if found.found)]),
             advice="every model needs users who left and users who stayed, two-alpha both after useful answers and "
             "after useless ones",
         )
@@ -234,6 +279,15 @@ def _estimate(model: str, found: StopFit) -> StopEstimate:
         name: Parameter(value=_finite(one.value), error=_finite(one.error)) for name, one in found.parameters.items()
     }
     return StopEstimate(model=model, parameters=parameters, aic=_finite(found.aic), chances=found.chances)
+
+
+def _estimated_leaving(dialogues: Sequence[Dialogue]) -> tuple[StopEstimate, ...]:
+    """Leaving by turn and last act, to be compared with the stop models; each cell is a parameter."""
+    turns = count_by_turn(sequences_of(dialogues))
+    if turns is None:
+        return ()
+    chances = sum(n for _, n in turns.leavings)
+    return (StopEstimate(model="turn-and-act", parameters={}, aic=_finite(turns.aic), chances=chances),)
 
 
 def _finite(value: float) -> float | None:

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harvest.terminal import shown
+from scoring.simulation.decisions import acts_in
 from scoring.simulation.halves import FEWEST, Floor, Spread
 from scoring.simulation.lengths import Survival
 from scoring.simulation.likelihood import HeldOut
@@ -18,7 +19,16 @@ from scoring.simulation.realism import BEHAVIOUR, FORESIGHT, SCORES, Realism
 from simulators.fitted import UserFile
 from topics.counting import counted
 
-__all__ = ["FORMAT", "check_json", "check_notes", "check_tables", "fit_tables", "foresight_json", "scores_said"]
+__all__ = [
+    "FORMAT",
+    "behaviour_said",
+    "check_json",
+    "check_notes",
+    "check_tables",
+    "fit_tables",
+    "foresight_json",
+    "scores_said",
+]
 
 FORMAT = "harvest-simulation/1"
 
@@ -54,13 +64,13 @@ def check_tables(found: Realism) -> Iterator[Table | Text]:
     """Behaviour with its floor, survival, foresight; then, apart, what the simulated user is worth as a tester."""
     table = _table("behaviour", "all", "matched", "floor", "95% of floors", "verdict")
     for name, measured in found.behaviour.items():
-        _add(table, name, measured.value, measured.floor)
+        _add(table, name, measured.value, measured.floor, measured.verdict)
     yield table
     yield _survival(found.survivals)
     yield _foresight(found.foresight, "real users, foreseen by")
     if found.scores and found.score_floor:
         table = _table("scores", "all", "matched", "floor", "95% of floors", "verdict")
-        _add(table, SCORES, found.scores.distance, found.score_floor)
+        _add(table, SCORES, found.scores.distance, found.score_floor, found.score_floor.verdict)
         yield table
         scores = found.scores
         p = "< 0.001" if scores.p < 0.001 else f"{scores.p:.3f}"
@@ -76,6 +86,17 @@ def check_tables(found: Realism) -> Iterator[Table | Text]:
     tau = _plain(ranking.tau, 3) + (f" [{ranking.low:.3f}, {ranking.high:.3f}]" if known else "")
     drawn = f"; {ranking.resampled} drawn anew" if known else ""
     yield Text(f"order of systems, Kendall's tau-b: {tau}{drawn}" + (f" ({ranking.note})" if ranking.note else ""))
+
+
+def behaviour_said(found: Realism) -> str:
+    """The verdict on behaviour, as a sentence without its subject."""
+    floor = "the split-half floor of the real dialogues"
+    measured = [name for name, one in found.behaviour.items() if one.verdict != "n/a"]
+    only = f" (in {', '.join(measured)})" if len(measured) < len(found.behaviour) else ""
+    return {
+        "undecided": f"too few to tell it from {floor}{only}",
+        "no act in common": "real and simulated users have no act in common",
+    }.get(found.verdict, f"{found.verdict} {floor}{only}")
 
 
 def scores_said(p: float, floor: Floor) -> str:
@@ -95,8 +116,20 @@ def scores_said(p: float, floor: Floor) -> str:
 def check_notes(found: Realism) -> Iterator[str]:
     """What the verdicts on behaviour cannot speak of: lengths that were cut off, and users who are too few."""
     lengths = found.lengths
+    sides = [acts_in(side) for side in (found.real, found.simulated)]
+    if not set(sides[0]) & set(sides[1]):
+        real, simulated = (", ".join(acts[:5]) + (", …" if len(acts) > 5 else "") for acts in sides)
+        yield (
+            f"no act in common: real users do {shown(real, line=True)}, simulated ones {shown(simulated, line=True)}. "
+            "Are both recorded with the same acts? Name them alike, or fit the user to these people"
+        )
     if not lengths.horizon:
         yield "lengths are not compared: on one side every dialogue was cut off before its user could be seen to leave"
+    elif math.isnan(found.behaviour["KS(length)"].value):
+        yield (
+            f"lengths are not compared: up to {counted(lengths.horizon, 'turn')}, where dialogues were cut off, nobody "
+            "was seen to leave on either side"
+        )
     elif lengths.beyond > 0:
         shares = (
             float(curve.share[lengths.horizon]) if lengths.horizon < len(curve.share) else 0.0
@@ -119,7 +152,7 @@ def check_json(found: Realism) -> dict[str, Any]:
         "real": _size(found, real=True),
         "simulated": _size(found, real=False),
         "behaviour": {
-            name: {"what": BEHAVIOUR[name], "value": _json(one.value), **_floor(one.floor)}
+            name: {"what": BEHAVIOUR[name], "value": _json(one.value), **_floor(one.floor), "verdict": one.verdict}
             for name, one in found.behaviour.items()
         },
         "verdict": found.verdict,
@@ -204,15 +237,16 @@ def _floor(floor: Floor) -> dict[str, Any]:
     }
 
 
-def _add(table: Table, name: str, value: float, floor: Floor) -> None:
+def _add(table: Table, name: str, value: float, floor: Floor, verdict: str) -> None:
     known = floor.floor
+    interval = f"[{_plain(known.low)}, {_plain(known.high)}]" if known.n else "n/a"
     table.add_row(
         name,
         _plain(value),
         _plain(floor.matched.median),
         _plain(known.median),
-        f"[{_plain(known.low)}, {_plain(known.high)}]",
-        floor.verdict,
+        interval,
+        verdict,
     )
 
 

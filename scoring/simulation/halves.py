@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from recordings.acts.dialogue import Dialogue
 
-__all__ = ["FEWEST", "Distance", "Floor", "Spread", "View", "noise_floor", "random_halves"]
+__all__ = ["FEWEST", "Distance", "Floor", "Spread", "View", "noise_floor", "nothing_measured", "random_halves"]
 
 Floats = npt.NDArray[np.float64]
 Distance = Callable[[Sequence[Dialogue], Sequence[Dialogue]], float]
@@ -78,6 +78,11 @@ class Floor:
         if not self.floor.n or not self.matched.n or self.users < FEWEST:
             return "undecided"
         return "within" if self.matched.median <= self.floor.high else "beyond"
+
+
+def nothing_measured(floor: Floor) -> Floor:
+    """The same groups, between which nothing can be measured."""
+    return Floor(Spread.of(()), Spread.of(()), floor.size, floor.users)
 
 
 def random_halves(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from recordings.acts.dialogue import Dialogue
 from scoring.simulation.act_model import Smoothing, UniformModel, fit_acts
 from scoring.simulation.acts import act_divergence, transition_divergence
 from scoring.simulation.decisions import acts_in
-from scoring.simulation.halves import Distance, Floor, View, noise_floor
+from scoring.simulation.halves import Distance, Floor, View, noise_floor, nothing_measured
 from scoring.simulation.lengths import LengthGap, Survival, length_gap, survival, to_horizon
 from scoring.simulation.likelihood import Fit, HeldOut, held_out
 from scoring.simulation.reliability import RankingAgreement, ranking_agreement
@@ -46,15 +46,26 @@ FORESIGHT: Mapping[str, str] = {
 
 SCORES = "CvM(scores)"
 
+_DISJOINT = "no act in common"
+_OF_ACTS = ("JSD(acts)", "JSD(transitions)")
+_OF_LENGTHS = ("KS(length)", "W1(length)")
+
 _VIEWS: Mapping[str, View] = {"KS(length)": to_horizon, "W1(length)": to_horizon}
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One distance. value: between all real and all simulated dialogues. floor: with its verdict."""
+    """One distance. value: between all real and all simulated dialogues, NaN where nothing can be compared. floor: with
+    its verdict. said: what goes before that verdict, because it does not hang on how many users there are."""
 
     value: float
     floor: Floor
+    said: str = ""
+
+    @property
+    def verdict(self) -> str:
+        """`n/a` where there is no value, what is `said` of it where no floor decides, else the floor's verdict."""
+        return "n/a" if math.isnan(self.value) else self.said or self.floor.verdict
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,10 +86,10 @@ class Realism:
 
     @property
     def verdict(self) -> str:
-        """On behaviour alone: `within` the split-half floor in every measure, `beyond` it in at least one, else
-        `undecided`."""
-        verdicts = {measured.floor.verdict for measured in self.behaviour.values()}
-        return "beyond" if "beyond" in verdicts else "undecided" if "undecided" in verdicts else "within"
+        """On behaviour alone: `no act in common`; else `within` the split-half floor in every measure that has a value,
+        `beyond` it in at least one, else `undecided`."""
+        verdicts = {measured.verdict for measured in self.behaviour.values()}
+        return next((one for one in (_DISJOINT, "beyond", "undecided") if one in verdicts), "within")
 
 
 def distances(order: int = 1) -> dict[str, Distance]:
@@ -127,11 +138,19 @@ def realism(
         apart: dict[str, Distance] = {SCORES: _scores_apart}
         floor = noise_floor(scored[0], scored[1], apart, _rng(seed, "score halves"), splits=splits)[SCORES]
     floors = noise_floor(real, simulated, measures, _rng(seed, "halves"), splits=splits, views=_VIEWS)
+    gap = length_gap(real, simulated)
+    behaviour = {name: Measured(distance(real, simulated), floors[name]) for name, distance in measures.items()}
+    if not set(acts_in(real)) & set(acts_in(simulated)):
+        behaviour |= {name: replace(behaviour[name], said=_DISJOINT) for name in _OF_ACTS}
+    if (
+        gap.beyond == 1 and gap.ks == 0
+    ):  # nobody was seen to leave: two curves that never fall are alike, and tell nothing
+        behaviour |= {name: Measured(math.nan, nothing_measured(floors[name])) for name in _OF_LENGTHS}
     return Realism(
         real,
         simulated,
-        {name: Measured(distance(real, simulated), floors[name]) for name, distance in measures.items()},
-        length_gap(real, simulated),
+        behaviour,
+        gap,
         (survival(real, level=level), survival(simulated, level=level)),
         held_out(
             real,
