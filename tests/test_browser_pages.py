@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from browsing import settings
+from fonts import FONTS, with_fonts
 from interfaces import Pages, awkward_pages
 from kept_answers import keep_answers
 from servers.page_replies import PAGES, reply_of
@@ -130,6 +131,15 @@ def test_page(played: Mapping[str, Sequence[Played]], name: str) -> None:
             kind, reason = FAULTS[expected]
             assert isinstance(came.outcome, kind), (turn, came.outcome)
             assert came.outcome.reason == reason, (turn, came.outcome)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("fonts", FONTS)
+def test_every_page_is_read_the_same_whatever_fonts_there_are(fonts: str) -> None:
+    with with_fonts(fonts), awkward_pages() as pages:
+        others = asyncio.run(play_all(pages, tuple(PAGES)))
+    for name in PAGES:
+        test_page(others, name)
 
 
 @pytest.mark.parametrize("exhibits", [("page", "watch"), ("page",), ("reply", "watch")])
