@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from protocols.states import State
 from topics.topic import Topic
 
-__all__ = ["endless", "most_turns", "reached", "with_way_out"]
+__all__ = ["endless", "most_turns", "reached", "reached_on", "with_way_out"]
 
 _Position = tuple[str, tuple[int, ...]]
 
@@ -15,6 +15,17 @@ _Position = tuple[str, tuple[int, ...]]
 def reached(start: str, states: Mapping[str, State]) -> frozenset[str]:
     """The states some conversation comes to."""
     return _reached(start, {name: _targets(state) for name, state in states.items()})
+
+
+def reached_on(start: str, states: Mapping[str, State], topic: Topic) -> frozenset[str]:
+    """The states that some conversation on `topic` comes to: none behind `empty` where the topic has turns, and none
+    behind the edges of a state that goes through turns where it has none."""
+    ways: dict[str, tuple[str, ...]] = {}
+    for name, state in states.items():
+        after = state.after_last(topic) if state.each else None
+        edges = _edges(state) if topic.turns or not state.each else ()
+        ways[name] = (*edges, *((after.state,) if after and after.state else ()))
+    return _reached(start, ways)
 
 
 def _reached(start: str, ways: Mapping[str, tuple[str, ...]]) -> frozenset[str]:

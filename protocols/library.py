@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from os import PathLike, fspath
 from pathlib import Path
 
+from protocols.graph import reached_on
 from protocols.protocol import Protocol
 from protocols.reading import read_protocol
 from protocols.rules.registry import encode_rule
@@ -78,10 +79,13 @@ def check_topics(protocol: Protocol, topics: TopicSet) -> None:
     """Refuse topics the protocol cannot be played on, before anything is sent.
 
     Raises InputError for the first topic that lacks a word a template asks for, of which a rule cannot judge the
-    answers (no URL kind, no format), or on which nothing would be said.
+    answers (no URL kind, no format), or on which nothing would be said. Asked is what the states need that a
+    conversation on the topic can come to.
     """
-    used = {edge.rule: state.name for state in protocol.states.values() for edge in state.edges if edge.rule}
     for topic in topics.topics:
+        on_the_way = reached_on(protocol.start, protocol.states, topic)
+        states = [state for name, state in protocol.states.items() if name in on_the_way]
+        used = {edge.rule: state.name for state in states for edge in state.edges if edge.rule}
         for rule, state in used.items():
             unfit = protocol.rules[rule].unfit(topic)
             if unfit:
@@ -95,7 +99,7 @@ def check_topics(protocol: Protocol, topics: TopicSet) -> None:
                 f"protocol {protocol.name!r} says nothing on topic {topic.id!r}: it has no turns",
                 advice="give the topic turns, or the state an `empty: {go: …}`",
             )
-        for state_ in protocol.states.values():
+        for state_ in states:
             if state_.say is None:
                 continue
             for number, item in enumerate(topic.turns if state_.each else ("",), 1):

@@ -154,6 +154,11 @@ def apart(way: str, name: str, n: int) -> dict[str, Any]:
     return found
 
 
+_STYLE = (
+    "<style>.paper{fill:#ffffff}text{fill:#1a1a1a}.axis{stroke:#333333}.hair{stroke:#999999}.note{fill:#555555}"
+    "@media screen and (prefers-color-scheme:dark){"
+    ".paper{fill:#0d1117}text{fill:#e6e6e6}.axis{stroke:#9a9a9a}.hair{stroke:#6e7681}.note{fill:#9da7b1}}</style>"
+)
 _COLOURS = {
     "fold": "#1b6ca8",
     "builder": "#c2571a",
@@ -176,7 +181,8 @@ def plot(rows: Sequence[Mapping[str, Any]]) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {2 * _SIDE + _LEFT + _GAP + 50} {_SIDE + _TOP + 80}" '
         'font-family="sans-serif" font-size="13">',
         "<title>Processor seconds to fold conversations into a tree</title>",
-        '<rect width="100%" height="100%" fill="#ffffff"/>',
+        _STYLE,
+        '<rect width="100%" height="100%" class="paper"/>',
     ]
     for place, name in enumerate(dict.fromkeys(row["world"] for row in rows)):
         left = _LEFT + place * (_SIDE + _GAP)
@@ -185,7 +191,7 @@ def plot(rows: Sequence[Mapping[str, Any]]) -> str:
             x = left + _SIDE * (log10(n) - low) / max(high - low, 1)
             return round(x, 1), round(_TOP + _SIDE * (top - log10(took)) / (top - bottom), 1)
 
-        lines.append(f'<rect x="{left}" y="{_TOP}" width="{_SIDE}" height="{_SIDE}" fill="none" stroke="#333333"/>')
+        lines.append(f'<rect x="{left}" y="{_TOP}" width="{_SIDE}" height="{_SIDE}" fill="none" class="axis"/>')
         lines.append(f'<text x="{left + _SIDE / 2}" y="{_TOP - 12}" text-anchor="middle">world: {escape(name)}</text>')
         for power in range(low, high + 1):
             x, _ = at(10**power, 10**bottom)
@@ -197,7 +203,7 @@ def plot(rows: Sequence[Mapping[str, Any]]) -> str:
             (x1, y1), (x2, y2) = at(10**low, 10.0**start), at(10**high, 10.0 ** (start + high - low))
             lines.append(
                 f'<svg x="{left}" y="{_TOP}" width="{_SIDE}" height="{_SIDE}"><line x1="{x1 - left}" y1="{y1 - _TOP}" '
-                f'x2="{x2 - left}" y2="{y2 - _TOP}" stroke="#cccccc" stroke-dasharray="4 4"/></svg>'
+                f'x2="{x2 - left}" y2="{y2 - _TOP}" class="hair" stroke-dasharray="4 4"/></svg>'
             )
         for way, colour in _COLOURS.items():
             found = [at(row["n"], row["seconds"]) for row in rows if (row["world"], row["way"]) == (name, way)]

@@ -76,6 +76,11 @@ def written(cells: dict[str, list[Cell]]) -> str:
     return "\n".join(lines) + "\n"
 
 
+_STYLE = (
+    "<style>.paper{fill:#ffffff}text{fill:#1a1a1a}.axis{stroke:#333333}.hair{stroke:#999999}.note{fill:#555555}"
+    "@media screen and (prefers-color-scheme:dark){"
+    ".paper{fill:#0d1117}text{fill:#e6e6e6}.axis{stroke:#9a9a9a}.hair{stroke:#6e7681}.note{fill:#9da7b1}}</style>"
+)
 _COLOURS = ("#1b6ca8", "#c8553d", "#4a7c59", "#7d5ba6", "#b8860b")
 _MARKS = ("circle", "square", "diamond", "up", "down")
 
@@ -90,9 +95,10 @@ def picture(cells: dict[str, list[Cell]]) -> str:
     parts = [
         '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 760 440" font-family="sans-serif" font-size="13">',
         "<title>Unseen branch mass: estimate against truth</title>",
-        '<rect width="760" height="440" fill="#ffffff"/>',
-        f'<rect x="{left}" y="{top}" width="{side}" height="{side}" fill="none" stroke="#333333"/>',
-        f'<line x1="{left}" y1="{top + side}" x2="{left + side}" y2="{top}" stroke="#999999" stroke-dasharray="4 4"/>',
+        _STYLE,
+        '<rect width="760" height="440" class="paper"/>',
+        f'<rect x="{left}" y="{top}" width="{side}" height="{side}" fill="none" class="axis"/>',
+        f'<line x1="{left}" y1="{top + side}" x2="{left + side}" y2="{top}" class="hair" stroke-dasharray="4 4"/>',
     ]
     for tick in (0.0, 0.25, 0.5, 0.75, 1.0):
         x, y = left + side * tick, top + side * (1 - tick)
@@ -111,7 +117,9 @@ def picture(cells: dict[str, list[Cell]]) -> str:
         parts.append(_mark(mark, left + side + 30, y - 4, colour))
         parts.append(f'<text x="{left + side + 44}" y="{y}">{escape(name)}</text>')
     sizes = ", ".join(map(str, SIZES))
-    parts.append(f'<text x="{left + side + 24}" y="{top + 180}" fill="#555555">one mark for each n: {sizes}</text>')
+    for place, line in enumerate(("one mark for each n:", sizes)):
+        y = top + 180 + 18 * place
+        parts.append(f'<text x="{left + side + 24}" y="{y}" class="note">{line}</text>')
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 

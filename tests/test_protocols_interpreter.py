@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from protocols.answer import Answer, Exchange
 from protocols.interpreter import Position, advance, begin, decode_position, encode_position, retrace
-from protocols.library import decode_protocol, load_protocol
+from protocols.library import check_topics, decode_protocol, load_protocol
 from protocols.protocol import Protocol
 from protocols.route import Ask, Route, Say, Stop
 from topics.errors import InputError
 from topics.links import KINDS
-from topics.topic import Topic, TopicType
+from topics.topic import Topic, TopicSet, TopicType
 
 # M002 as Figure 5 of the GFRC paper prints it, `iMDB` included; R001 as §4.1 prints it.
 M002 = Topic(
@@ -124,6 +124,14 @@ def test_seed_turns_are_said_in_order_whatever_the_answers() -> None:
     assert [route.target for route in routes] == ["play", "play", "stop:completed"]
     assert action == Stop("completed", "unanswered in state 'play'", routes[-1])
     assert SEED_TURNS.most_turns(topic) == 3
+
+
+def test_topics_with_seed_turns_need_no_request_and_those_without_do() -> None:
+    kind = TopicType("chat")
+    seeded = Topic("T1", kind, "", turns=("Hello.", "And now?"))
+    check_topics(SEED_TURNS, TopicSet("t", (seeded, Topic("T2", kind, "Hello?")), {}))
+    with pytest.raises(InputError, match="topic 'T3' has no request"):
+        check_topics(SEED_TURNS, TopicSet("t", (seeded, Topic("T3", kind, "")), {}))
 
 
 def test_a_topic_without_seed_turns_is_asked_its_request() -> None:

@@ -86,6 +86,19 @@ def test_the_plot_is_a_picture_with_every_world_in_it() -> None:
         assert name in said
 
 
+@pytest.mark.parametrize("name", ["unseen.svg", "trees.svg"])
+def test_a_plot_has_colours_for_a_dark_page_and_keeps_within_its_frame(name: str) -> None:
+    text = (DOCS / name).read_text(encoding="utf-8")
+    root = ElementTree.fromstring(text)
+    wide = float(root.attrib["viewBox"].split()[2])
+    assert "prefers-color-scheme:dark" in text
+    assert '"#ffffff"' not in text, "a white box stays white in the dark"
+    for one in root.iter("{http://www.w3.org/2000/svg}text"):
+        if one.get("text-anchor") is None and "transform" not in one.attrib:
+            said = "".join(one.itertext())
+            assert float(one.attrib["x"]) + 7.5 * len(said) <= wide, f"13 px letters: {said!r} is cut"
+
+
 @pytest.mark.soak
 def test_the_plot_and_the_table_in_the_docs_are_what_the_simulation_gives() -> None:
     cells = bench_unseen.table(4000)

@@ -92,7 +92,7 @@ class Resampler:
         """An interval for each measure's mean over topics of the topic's mean over its trials.
 
         topics: (topics,) names. values: (topics, trials, measures), NaN where a trial gave no value; a topic
-        without any is left out of that measure. No interval on fewer than three topics, nor where all topics
+        without any is left out of that measure. No interval on fewer than four topics, nor where all topics
         have the same value: replicates that cannot differ say nothing of the topics that were not asked.
         """
         cells = np.asarray(values, dtype=np.float64)
@@ -162,7 +162,7 @@ class Resampler:
         topics: (topics,) names. above, below: (topics, trials, columns), NaN where there is no trial; below >= 0, and
         above 0 somewhere in each column. weights: (columns,), not negative. All columns are read off the same draws; a
         draw in which one of them has nothing below the line is of other columns, and left out. The expansion is that
-        of the column with the fewest topics; with fewer than three topics in a column there is no interval.
+        of the column with the fewest topics; with fewer than four topics in a column there is no interval.
         """
         top, bottom = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
         seen: npt.NDArray[np.bool_] = np.asarray(~np.isnan(bottom).any(axis=2))

@@ -94,7 +94,7 @@ def pooled_tail(
 
     topics: (topics,) names. values: (topics, trials), NaN where a trial gave none. rng: one number is drawn from it.
     The intervals draw topics anew, then trials within each, and are plain percentiles. There is none on fewer than
-    three topics, nor where all scores, or both ends, are the same. Each score weighs the same, so a topic with an
+    four topics, nor where all scores, or both ends, are the same. Each score weighs the same, so a topic with an
     invalid trial weighs a little less.
     """
     cells = _cells(topics, values)
