@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 
 from recordings.conversation import Conversation
@@ -14,9 +15,11 @@ from scoring.settings import Settings
 from scoring.swan.assessment import Assessment, Ground, assess, nugget_notes
 from scoring.swan.judged import Judgments
 from scoring.swan.schema import Schema
+from scoring.swan.scorers import Scorers
 from scoring.swan.unsettled import refuse_unsettled
 from scoring.swan.wan import Swan
 from scoring.swan.weighting import Weighting
+from scoring.table import ScoreRow
 from topics.attributes import AttributeSet
 from topics.counting import counted
 from topics.gold import GoldTable
@@ -66,8 +69,8 @@ class Asked:
     """The measures asked for. assessments: of every conversation seen so far, where one of them is a SWAN or a WAN.
 
     judged: called only where SWAN or WAN is asked for. covered: by system, what entered the SWANs of its conversations
-    seen so far. seen: trial and attempt of those that were assessed. planned: trials of each topic that
-    the run is to have; 0: as many as there are.
+    seen so far. scorers: who scored that. seen: trial and attempt of those that were assessed. planned: trials of each
+    topic that the run is to have; 0: as many as there are.
     """
 
     measures: Sequence[Measure]
@@ -77,6 +80,7 @@ class Asked:
     judged: Callable[[], Judged]
     assessments: list[Assessment] = field(default_factory=list)
     covered: dict[str, _Covered] = field(default_factory=dict)
+    scorers: Scorers = field(default_factory=Scorers)
     seen: set[tuple[str, int]] = field(default_factory=set)
     planned: int = 0
 
@@ -108,7 +112,23 @@ class Asked:
         if unknown:
             found.append(f"Judgments on {unknown} are in no score: the schema {schema.name!r} has no such criterion.")
         notes = nugget_notes(self.assessments, judgments)
-        return (*self._coverage(), *self._judges(), *notes, *found)
+        return (*self.coverage(), *self._judges(), *notes, *found)
+
+    def with_scorers(self, rows: Sequence[ScoreRow], topics: Sequence[Topic]) -> Iterator[ScoreRow]:
+        """The rows, those of a SWAN with the kinds of its scorers."""
+        pooled: Scorers | None = None
+        types = {topic.id: topic.type.name for topic in topics}
+        for row in rows:
+            if "SWAN" not in row.measure:
+                yield row
+                continue
+            if row.measure.startswith("pooled(") and pooled is None:  # the criteria of sets are in it too
+                pooled = deepcopy(self.scorers)
+                for (system, topic, _), opinion in self.judged().judgments.sets.items():
+                    if opinion.value is not None and topic in types:
+                        pooled.add(system, topic, types[topic], None, [opinion.by.kind])
+            scorers = pooled if pooled is not None and row.measure.startswith("pooled(") else self.scorers
+            yield replace(row, scorers=scorers.named((row.system, row.topic, row.topic_type, row.trial)))
 
     def _judges(self) -> tuple[str, ...]:
         """Whose judgments, other than those of rules, SWAN and WAN rest on."""
@@ -122,7 +142,7 @@ class Asked:
         differing = f"; {disputed} {differ} from what others, or a rule, said" if disputed else ""
         return (f"SWAN and WAN rest on {counted(len(judged), 'judgment')} by {whose}{differing}.",)
 
-    def _coverage(self) -> tuple[str, ...]:
+    def coverage(self) -> tuple[str, ...]:
         """Which criteria the SWAN of each system covers, and where; two over different ones do not compare."""
         if not any(measure.base.name == "SWAN" for measure in self.measures):
             return ()
@@ -167,6 +187,9 @@ class Asked:
                     found.append(_wan(measure, assessment, chosen))
                 else:
                     of_all = assessment.swan(chosen)
+                    kinds = {one.kind for of in of_all.covered for one in assessment.sources[of]}
+                    key = conversation.key
+                    self.scorers.add(key.system, key.topic, topic.type.name, key.trial, kinds)
                     if not told:  # with two weightings of SWAN the criteria are the same
                         self.covered.setdefault(conversation.key.system, _Covered()).add(assessment, of_all)
                         told = True

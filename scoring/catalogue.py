@@ -23,6 +23,7 @@ from scoring.notation import Term, Value, number_text, parse
 from scoring.settings import Settings
 from scoring.stochastic.chain import TRANSITIONS
 from scoring.swan.schema import Schema
+from scoring.swan.scorers import SCORERS
 from scoring.swan.weighting import Weighting, parse_weighting
 from topics.errors import InputError
 from topics.topic import TopicSet
@@ -142,7 +143,7 @@ def understood(term: Term, settings: Settings, topics: TopicSet, schema: Schema)
         base = _inside(term, settings, topics, schema)
         _only(term, ())
         if base.base.name in ("SWAN", "WAN") and term.name == "pooled":
-            return (replace(base, term=term, form="pooled"),)
+            return (replace(base, term=Term("pooled", (base.term,)), form="pooled"),)
         if base.base.name == "GF" and base.attribute:
             # What is pooled may look fair while nobody was treated fairly, so the readings come together.
             forms = [replace(base, term=Term(name, (base.term,)), form=name) for name in _READINGS]
@@ -218,6 +219,8 @@ def _fairness(term: Term, settings: Settings, topics: TopicSet) -> Measure:
 
 
 def _nuggets(term: Term, settings: Settings, schema: Schema) -> Measure:
+    if term.name == "SWAN" and all(str(value) in SCORERS.values() for value in term.arguments):
+        term = Term("SWAN", (), term.parameters)  # as tables print it: who scored it is found out, not asked for
     _arguments(term, *((1, 1) if term.name == "WAN" else (0, 0)))
     if term.name == "WAN":
         inside = term.arguments[0]
@@ -247,6 +250,7 @@ def _nuggets(term: Term, settings: Settings, schema: Schema) -> Measure:
 
 def _worst(term: Term, settings: Settings, topics: TopicSet, schema: Schema) -> Measure:
     base = _inside(term, settings, topics, schema)
+    term = Term(term.name, (base.term,), term.parameters)
     key = FORMS[term.name]
     if term.name == "P" and base.base.name == "breakdown":
         _only(term, ())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
@@ -13,6 +14,7 @@ __all__ = ["FORMAT", "ScoreRow", "ScoreTable", "is_percentage"]
 
 FORMAT = "harvest-scores/1"
 
+_SWAN = re.compile(r"\bSWAN\b(\()?")
 _DIGITS = 12  # decimals in JSON: the last bits of a sum differ between processors, and files are compared
 
 
@@ -31,7 +33,8 @@ class ScoreRow:
     if all of them had been useless, or useful; for GF and GFR, the least and the most it could be, whatever groups the
     entities of unknown group belong to.
     unjudged: entities the gold table says nothing of, taken as nonrelevant. unknown: relevant nuggets whose group is
-    not known, taken as uniform. position, grade, gain: of one nugget. note: what else a reader must know.
+    not known, taken as uniform. position, grade, gain: of one nugget. note: what else a reader must know. scorers: of
+    SWAN, who scored what it is made of, for example `people, rules`.
     """
 
     measure: str
@@ -58,6 +61,7 @@ class ScoreRow:
     grade: int | None = None
     gain: float | None = None
     note: str = ""
+    scorers: str | None = None
 
     def shown(self, value: float) -> str:
         """`value` as people read this measure: percent for %-measures, four digits otherwise, `n/a` for undefined."""
@@ -67,7 +71,9 @@ class ScoreRow:
 
     @property
     def label(self) -> str:
-        """The measure as people read it, with its turn: `%useful S1`."""
+        """The measure as people read it, with its turn or its scorers: `%useful S1`, `SWAN(rules)`."""
+        if self.scorers:
+            return _SWAN.sub(lambda found: f"SWAN({self.scorers}{', ' if found[1] else ')'}", self.measure)
         return f"{self.measure} S{self.turn}" if self.turn else self.measure
 
     def as_json(self) -> dict[str, object]:
@@ -87,12 +93,14 @@ _NAMES = tuple(entry.name for entry in fields(ScoreRow))
 class ScoreTable:
     """All rows of one scoring run, in a fixed order: by system; conversations, then topics, trials, types, all.
 
-    notes: what is missing or was left out, in sentences.
+    notes: what is missing or was left out, in sentences. coverage: those of the notes that say what the figures are
+    over, and belong above them.
     """
 
     rows: tuple[ScoreRow, ...]
     settings: Settings = field(default_factory=Settings)
     notes: tuple[str, ...] = ()
+    coverage: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, object]:
         """The `harvest-scores/1` document: format, settings, notes and rows. The same scores give the same value."""

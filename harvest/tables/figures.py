@@ -138,7 +138,8 @@ def _table(rows: Sequence[ScoreRow], systems: Sequence[str], *, whole: bool) -> 
         table.add_column("n", no_wrap=True, justify="right", style="dim")
     cells = {(row.measure, row.turn, row.system): row for row in rows}
     for measure, turn in dict.fromkeys((row.measure, row.turn) for row in rows):
-        line = [Text(next(row.label for row in rows if (row.measure, row.turn) == (measure, turn)))]
+        names = dict.fromkeys(row.label for row in rows if (row.measure, row.turn) == (measure, turn))
+        line = [Text(" | ".join(names))]
         for system in systems:
             row = cells.get((measure, turn, system))
             line += [Text(shown_with_interval(row) if row else ""), Text(str(row.n) if row else "")]

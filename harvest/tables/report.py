@@ -51,6 +51,8 @@ def print_scored(
                 console.print(grid)
             console.print(f"[dim]{legend(material)}[/]")
         _print_contrasts(console, contrasts)
+        for sentence in table.coverage:
+            console.print(escape(sentence))
         last = last_asked(material)
         for figure in figures(table.rows, material.systems, width=console.width, every=every, asked=asked, last=last):
             console.print(figure)
@@ -58,7 +60,7 @@ def print_scored(
             for bounds in selection_figures(selection):
                 console.print(bounds)
         console.print()
-        for note in table.notes:
+        for note in (note for note in table.notes if note not in table.coverage):
             console.print(f"note: {escape(note)}")
     for sentence in material.damage:
         console.print(f"[yellow]damage:[/] {escape(sentence)}")

@@ -1,0 +1,34 @@
+"""Who scored what a SWAN is made of: people, models or rules. A SWAN by rules alone says nothing of truth or harm."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import product
+from types import MappingProxyType
+
+__all__ = ["SCORERS", "Scorers"]
+
+SCORERS: Mapping[str, str] = MappingProxyType({"human": "people", "model": "models", "rule": "rules"})
+"""What each kind of source is called in a measure's name, in the order in which they are written."""
+
+Part = tuple[str, str | None, str | None, int | None]
+"""System, topic, topic type and trial of a figure; None: over all of them."""
+
+
+@dataclass(slots=True)
+class Scorers:
+    """The kinds of sources that scored the conversations seen so far, by every part that they are in."""
+
+    kinds: dict[Part, set[str]] = field(default_factory=dict)
+
+    def add(self, system: str, topic: str, topic_type: str, trial: int | None, kinds: Iterable[str]) -> None:
+        """trial: None where it is of all trials of the topic together."""
+        found = set(kinds)
+        for part in product((topic, None), (topic_type, None), {trial, None}):
+            self.kinds.setdefault((system, *part), set()).update(found)
+
+    def named(self, part: Part) -> str | None:
+        """For example `people, rules`; None where nothing of that part was scored."""
+        kinds = self.kinds.get(part, set())
+        return ", ".join(name for kind, name in SCORERS.items() if kind in kinds) or None
