@@ -40,6 +40,8 @@ def encode(event: Event) -> dict[str, Any]:
                 "at": event.at,
                 "hashes": dict(event.hashes),
             }
+            if event.goes_on_from:
+                row["goes_on_from"] = event.goes_on_from
             if event.worker:
                 row["worker"] = event.worker
             if event.original_attempt:
@@ -195,6 +197,7 @@ def _started(row: _Row) -> TrialStarted:
         hashes=row.texts("hashes"),
         worker=row.text("worker"),
         original_attempt=row.count("original_attempt"),
+        goes_on_from=row.count("goes_on_from"),
     )
 
 

@@ -37,7 +37,8 @@ class TrialStarted:
 
     hashes: content hashes of `protocol`, `topic` and `system`; the writer fills them in from the run's header.
     worker: who recorded it, where that is not the file's own worker (after a merge). original_attempt: the number
-    it had before a merge gave it another one; 0 where it has its own.
+    it had before a merge gave it another one; 0 where it has its own. goes_on_from: the number of the interrupted
+    attempt whose answered turns it begins with, as far as the user says the same; 0 where it begins anew.
     """
 
     trial_id: str
@@ -50,6 +51,7 @@ class TrialStarted:
     hashes: Mapping[str, str] = field(default_factory=_empty)
     worker: str = ""
     original_attempt: int = 0
+    goes_on_from: int = 0
 
 
 @dataclass(frozen=True, slots=True)

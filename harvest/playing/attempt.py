@@ -6,7 +6,7 @@ What ends an attempt, in the order in which it wins: infrastructure error, syste
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
@@ -19,7 +19,7 @@ from harvest.playing.plan import Work
 from harvest.wording.endpoints import wording_exhibits
 from protocols.answer import Exchange
 from protocols.route import Say, Stop
-from recordings.conversation import INVALID, Outcome
+from recordings.conversation import INVALID, Outcome, SystemTurn, Turn
 from recordings.events import Answered, Asked, Failed, Routed, TrialEnded, TrialStarted
 from recordings.provenance import Clock, stamp, utc_now
 from recordings.store import RunWriter
@@ -48,8 +48,15 @@ class Lease:
     def stateful(self) -> bool:
         return self._driver.capabilities.stateful
 
-    async def session(self) -> Session:
+    @property
+    def opened(self) -> bool:
+        return self._session is not None
+
+    async def session(self, said: Sequence[Exchange] = ()) -> Session:
+        """said: what a conversation that goes on has already heard, for a session that is not open yet."""
         if self._session is None:
+            if said and self._driver.capabilities.editable_history:
+                self._opening = replace(self._opening, history=(*self._opening.history, *said))
             async with self._openings.passed():
                 with unforeseen():
                     self._session = await self._driver.open(self._opening)
@@ -101,6 +108,8 @@ class Player:
         """
         played = Played()
         lease.place += 1
+        if lease.opened:  # it cannot be told any more what was said
+            work = replace(work, carried=(), carried_from=0)
         await self.writer.append(
             TrialStarted(
                 trial_id=work.trial_id,
@@ -110,6 +119,7 @@ class Player:
                 place=lease.place,
                 user=self.user.name,
                 at=self._time(),
+                goes_on_from=work.carried_from,
             )
         )
         try:
@@ -147,8 +157,10 @@ class Player:
         if isinstance(action, Stop) and action.reason not in (ENDPOINT_FAILED, NO_WORDS):
             with unforeseen("user-fault"):
                 check_opening(action, self.user.name)
+        carried = {turn.number: turn for turn in work.carried}
         while isinstance(action, Say):
-            session = await lease.session()
+            known = _answered(carried, action)
+            session = await lease.session(played.exchanges) if known is None else None
             await self.writer.append(
                 Asked(
                     work.trial_id,
@@ -162,10 +174,13 @@ class Player:
                 )
             )
             played.turn = action.turn
-            asked()
-            reply = await deliver(session, action.text, stateful=lease.stateful, limits=system.limits, gate=gate)
-            # What is routed on is what is stored: evidence spans then fit the recording, redactions and all.
-            turn = self.writer.redacted(replace(reply.turn, evidence=await self._evidence(reply, wording)))
+            if session is not None:
+                asked()
+                reply = await deliver(session, action.text, stateful=lease.stateful, limits=system.limits, gate=gate)
+                # What is routed on is what is stored: evidence spans then fit the recording, redactions and all.
+                known = self.writer.redacted(replace(reply.turn, evidence=await self._evidence(reply, wording)))
+            assert known is not None
+            turn = known
             await self.writer.append(Answered(work.trial_id, work.attempt, action.turn, turn), sync=True)
             played.exchanges.append(Exchange(action.text, turn.answer))
             # Where the system has closed the conversation, only the route of the next turn counts, and not its words.
@@ -208,3 +223,18 @@ class Player:
 
     def _time(self) -> str:
         return stamp(self.now())
+
+
+def _answered(carried: dict[int, Turn], action: Say) -> SystemTurn | None:
+    """The answer that these words got before the attempt was interrupted. Once the user says something else, no later
+    answer is one to what was said."""
+    turn = carried.pop(action.turn, None)
+    if turn is None or (turn.said, turn.state, turn.user, turn.act) != (
+        action.text,
+        action.state,
+        action.user,
+        action.act,
+    ):
+        carried.clear()
+        return None
+    return turn.reply

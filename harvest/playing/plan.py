@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from harvest.audits.audit import Audit, System
 from protocols.answer import Exchange
-from recordings.conversation import Conversation, TrialKey
+from recordings.conversation import Conversation, TrialKey, Turn
 from recordings.header import trial_identity
 from topics.identity import derived_seed
 from topics.topic import Topic
@@ -22,13 +23,23 @@ __all__ = ["Plan", "Sitting", "Work", "make_plan", "queued"]
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A trial to be played; attempt: the number its next attempt will have in the recording. group: of its user."""
+    """A trial to be played; attempt: the number its next attempt will have in the recording. group: of its user.
+
+    carried: the answered turns of an attempt, number `carried_from`, that was interrupted, where the system keeps no
+    state: the next one goes on after them.
+    """
 
     key: TrialKey
     topic: Topic
     trial_id: str
     attempt: int = 1
     group: str = ""
+    carried: tuple[Turn, ...] = ()
+    carried_from: int = 0
+
+    def again(self) -> Work:
+        """The next attempt at it, from the beginning."""
+        return replace(self, attempt=self.attempt + 1, carried=(), carried_from=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +78,9 @@ class Plan:
 def make_plan(audit: Audit, recorded: Iterable[Conversation] = ()) -> Plan:
     """The plan for `audit`, where `recorded` are all attempts recorded so far, in any state."""
     finished: dict[TrialKey, Conversation] = {}
-    attempts: dict[TrialKey, int] = defaultdict(int)
+    attempts: dict[TrialKey, list[Conversation]] = defaultdict(list)
     for conversation in recorded:
-        attempts[conversation.key] = max(attempts[conversation.key], conversation.attempt)
+        attempts[conversation.key].append(conversation)
         if conversation.valid:
             finished.setdefault(conversation.key, conversation)
 
@@ -101,9 +112,17 @@ def make_plan(audit: Audit, recorded: Iterable[Conversation] = ()) -> Plan:
     return Plan(sittings, planned, done, most_turns, most_requests)
 
 
-def _work(audit: Audit, system: System, topic: Topic, key: TrialKey, attempts: int) -> Work:
+def _work(audit: Audit, system: System, topic: Topic, key: TrialKey, attempts: Sequence[Conversation]) -> Work:
     identity = trial_identity(audit.protocol, topic, system.definition(), key.trial)
-    return Work(key, topic, identity, attempts + 1, system.group)
+    latest = sorted(attempts, key=lambda one: one.attempt, reverse=True)
+    work = Work(key, topic, identity, latest[0].attempt + 1 if latest else 1, system.group)
+    interrupted = list(takewhile(lambda one: one.outcome is None, latest))
+    if not interrupted or audit.drivers[system.asked].capabilities.stateful:
+        return work
+    # One that was stopped while it began has less than the one before.
+    furthest = max(interrupted, key=lambda one: len(one.exchanges))
+    answered = tuple(turn for turn in furthest.turns if turn.reply is not None)
+    return replace(work, carried=answered, carried_from=furthest.attempt if answered else 0)
 
 
 def queued(plan: Plan, systems: Sequence[System], seed: int) -> list[Sitting]:

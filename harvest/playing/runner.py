@@ -14,7 +14,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol as Seam
 
@@ -112,7 +112,7 @@ class Runner:
                 if not played.outcome.valid:
                     rest = sitting.works[i + 1 :]
                     if again:
-                        rest = (replace(work, attempt=work.attempt + 1), *rest)
+                        rest = (work.again(), *rest)
                     return [Sitting(rest, tuple(history), place)] if rest else []
                 history.extend(played.exchanges)
         finally:
