@@ -117,3 +117,15 @@ def test_turns_that_were_asked_and_have_no_labels_are_not_said_to_be_unasked() -
     assert "S1, S3 to S4: no reply that has a label" in text
     assert "%useful S3" in text
     assert "%useful S5" not in text
+
+
+def test_the_legend_explains_a_heading_that_stands_there() -> None:
+    held = material([talk("oo"), talk("ox", trial=2)], 2)
+    (heading,) = (part for part in legend(held).split("   ") if ": trial " in part)
+    name, _, meaning = heading.partition(": ")
+    assert meaning == f"trial 1 of {held.systems[0]}"
+    console = Console(width=80, record=True, file=io.StringIO())
+    for table in grids(held, (), width=80):
+        console.print(table)
+    assert name in console.export_text()
+    assert ": trial" not in legend(material([talk("oo")], 2)), "without numbers there is nothing to explain"

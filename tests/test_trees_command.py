@@ -353,3 +353,19 @@ def test_the_picture_is_one_svg_with_the_protocol_by_name(run: Path, capsys: pyt
 
 def _width(svg: str) -> int:
     return int(ElementTree.fromstring(svg).get("width", "0"))
+
+
+def test_unlabelled_replies_of_several_topics_are_merged_by_their_words_and_not_into_one_tree(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tree = Path(__file__).parent / "data" / "cast2022" / "2022_evaluation_topics_tree_v1.0.json"
+    for words in (
+        ["import", "--format", "cast2022", str(tree), "--out", str(tmp_path / "run")],
+        ["tree", str(tmp_path / "run"), "--format", "json"],
+    ):
+        with pytest.raises(SystemExit) as done:
+            main(words)
+        assert done.value.code == 0
+    told = capsys.readouterr()
+    assert len(json.loads(told.out.splitlines()[-1])["trees"]) == 18, "one for each topic"
+    assert "no reply has a label" in " ".join(told.err.split())

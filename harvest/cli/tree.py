@@ -85,7 +85,8 @@ def command(
 
     One tree for each system and topic. Two turns are one branch where their merge key is the same, never because
     their texts are alike: `exact` (the default for one topic) goes by their words, `act` by what they do, `entities`
-    by what they name, `label` by o or x. At `label` (the default for several topics) topics are pooled.
+    by what they name, `label` by o or x. At `label` (the default for several topics, where replies are labelled) topics
+    are pooled.
 
     With --score each branch shows the mean score of the trials that take it, and below the tree stands which turn
     settles how much of the score's variance.
@@ -125,7 +126,8 @@ def folded(
 ) -> tuple[list[ConversationTree], list[str]]:
     """The trees of a run, and sentences about what has none.
 
-    merge: as `harvest.studies.merge_keys` has it; None: `exact` where one topic is asked for or recorded, else `label`.
+    merge: as `harvest.studies.merge_keys` has it; None: `exact` where one topic is asked for or recorded, or no reply
+    has a label, else `label`.
     Of each trial the first valid attempt is folded. Raises InputError for names that the run has not, and where no
     trial is whole.
     """
@@ -135,8 +137,11 @@ def folded(
     _check(run, "system", system, [*run.header.systems, *(one.key.system for one in recorded)])
     _check(run, "topic", topic, [*known, *(one.key.topic for one in recorded)])
     chosen = [one for one in recorded if system in (None, one.key.system) and topic in (None, one.key.topic)]
+    unlabelled = False
     if merge is None:
-        merge = "exact" if len({one.key.topic for one in chosen}) <= 1 else "label"
+        one_topic = len({one.key.topic for one in chosen}) <= 1
+        unlabelled = not one_topic and not any(turn.label for one in chosen for turn in one.turns)
+        merge = "exact" if one_topic or unlabelled else "label"
     pools = topic is None and merging_named(merge).pools
     groups: dict[tuple[str, str], list[Conversation]] = {}
     for one in chosen:
@@ -144,6 +149,11 @@ def folded(
     finished = {id(one) for one in run.finished}
     trees: list[ConversationTree] = []
     left = _acts([one for one in chosen if id(one) in finished], merge)
+    if unlabelled:
+        left.append(
+            "no reply has a label, so by label all topics would be one tree without branches: merged by their words, a "
+            "tree for each topic; --merge chooses another key"
+        )
     for (name, about), conversations in groups.items():
         builder = TreeBuilder(
             merging_named(merge, known.get(about)), protocol=str(run.header.hashes.get("protocol", ""))

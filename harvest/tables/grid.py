@@ -82,7 +82,21 @@ def legend(material: Material) -> str:
     cells = _cells(material, max(material.turns.values(), default=1))
     last = last_asked(material)
     seen = {"o", "x"}.union(*(text[:last] for text in cells.values()))
-    return "   ".join(("A1: trial 1 of A", *(f"{mark} {said}" for mark, said in _MEANING.items() if mark in seen)))
+    return "   ".join(
+        (*_example(material, cells), *(f"{mark} {said}" for mark, said in _MEANING.items() if mark in seen))
+    )
+
+
+def _example(material: Material, cells: Mapping[TrialKey, str]) -> tuple[str, ...]:
+    """What the heading of a column says, by the first that has a number: `B2: trial 2 of B`; none where no system has
+    several trials."""
+    several = {key.system for key in cells if key.trial > 1}
+    for system in material.systems:
+        if system in several:
+            trial = min(key.trial for key in cells if key.system == system)
+            heading = _heading((system, trial), several, _LONGEST).replace("\n", " ")
+            return (f"{heading}: trial {trial} of {shown(system, line=True)}",)
+    return ()
 
 
 def last_asked(material: Material) -> int:
@@ -148,7 +162,7 @@ def _table(
 ) -> Table:
     """Of these turns; what is of a whole trial stands under its last turn."""
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
-    table.add_column(Text(type_name), overflow="fold", max_width=_LONGEST_ID)
+    table.add_column(Text(type_name), overflow="fold", min_width=len("ave%useful"), max_width=_LONGEST_ID)
     tallest = max(heading.count("\n") for heading in columns.values())
     for heading in columns.values():
         turn_names = "".join(f"{f'S{turn}':>{_CELL}}" for turn in turns)
