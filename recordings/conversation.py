@@ -37,7 +37,8 @@ class SystemTurn:
     tokens: counts the system reported (`prompt`, `completion`, …). pieces: for streams, (seconds since sending,
     characters received so far). evidence: content addresses in the run's `evidence/` folder, by what they are.
     ended: the system closed the conversation with this turn. sends: how often the turn was handed to the system;
-    more than 1 only where it never took the turn, or keeps no state.
+    more than 1 only where it never took the turn, or keeps no state. sent_as: the user's words as they were sent, where
+    a page has changed them on the way; "" where they are what was said, as they always are elsewhere.
     """
 
     answer: Answer
@@ -50,6 +51,7 @@ class SystemTurn:
     evidence: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     ended: bool = False
     sends: int = 1
+    sent_as: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,6 +127,7 @@ def _encode_reply(reply: SystemTurn) -> dict[str, Any]:
         "evidence": dict(reply.evidence),
         "ended": reply.ended,
         "sends": reply.sends,
+        **({"sent_as": reply.sent_as} if reply.sent_as else {}),
     }
 
 
@@ -236,6 +237,7 @@ def _answered(row: _Row) -> Answered:
         evidence=row.texts("evidence"),
         ended=row.flag("ended"),
         sends=row.count("sends", 1),
+        sent_as=row.text("sent_as"),
     )
     return Answered(*_attempt(row), row.count("turn", _MISSING, least=1), reply)
 

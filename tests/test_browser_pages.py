@@ -47,6 +47,7 @@ FAULTS: Mapping[str, tuple[type[DriverError], str]] = {
     "captcha": (Denied, "captcha"),
     "maintenance": (NotSent, "maintenance"),
     "not-sent": (Denied, "too-long-for-composer"),
+    "twice": (Unanswered, "sent-twice"),
 }
 """What becomes of a turn that is no answer: the kind of fault and its reason."""
 

@@ -11,9 +11,10 @@ from browsing import browsing, named, run, showing
 
 from harvest.browser.part import Part
 from harvest.browser.window import Browser, Window
+from harvest.chats.composer import Typed, type_text
 from harvest.chats.place import Place
-from harvest.chats.sending import send, type_text
-from harvest.drivers.driver import NotSent
+from harvest.chats.sending import Sent, send
+from harvest.drivers.driver import DriverError, NotSent, Unanswered
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -27,6 +28,19 @@ box.onkeydown = (event) => { if (event.key === "Enter" && (TAKE_KEY)) { event.pr
 CLICKED = PAGE.replace("TAKE_CLICK", 'go("button")').replace("TAKE_KEY", "false")
 KEYED = PAGE.replace("TAKE_CLICK", "").replace("TAKE_KEY", "event.ctrlKey")
 DEAF = PAGE.replace("TAKE_CLICK", "").replace("TAKE_KEY", "false")
+SILENT = PAGE.replace("go(", "keep(").replace("TAKE_KEY", "true")
+"""The page takes the turn and shows nothing of it: how it leaves stands in LEAVE."""
+KEEPS = """<script>function keep(how) { window.gone.push([how, box.value]); LEAVE }</script>"""
+
+BARE = """<main id=log></main><div id=box contenteditable=true style="min-height: 20px; border: 1px solid"></div>
+<button id=send>Send</button><script>
+const box = document.getElementById("box");
+window.gone = [];
+document.getElementById("send").onclick = () => { window.gone.push(["button", READ]); box.replaceChildren(); };
+box.addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && !event.shiftKey) { event.preventDefault(); document.getElementById("send").click(); }
+});
+</script>"""
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -35,13 +49,18 @@ async def browser() -> AsyncIterator[Browser]:
         yield started
 
 
-async def typed(window: Window, text: str) -> Place:
+async def typed(window: Window, text: str) -> tuple[Place, Typed]:
     frame = window.frames()[0]
     page = await frame.look()
     place = Place(frame, page, named(page, "box").id, named(page, "send").id)
+    window.outbox.typing()
     await frame.arm(place.composer, place.send)
-    await type_text(place, text)
-    return place
+    return place, await type_text(place, text)
+
+
+async def sent(window: Window, text: str = "Which film?") -> Sent:
+    place, what = await typed(window, text)
+    return await send(window, place, text, what)
 
 
 async def gone(window: Window) -> list[Any]:
@@ -59,23 +78,101 @@ async def test_a_click_that_is_said_to_have_failed_and_did_not_is_the_only_one(
 
     monkeypatch.setattr(Part, "click", late)
     async with showing(browser, CLICKED) as window:
-        place = await typed(window, "Which film?")
-        assert await send(window, place, "Which film?") == "button"
+        assert (await sent(window)).by == "button"
         assert await gone(window) == [["button", "Which film?"]]
 
 
 async def test_the_ways_are_tried_one_after_the_other_and_the_one_that_worked_comes_first(browser: Browser) -> None:
     async with showing(browser, KEYED) as window:
-        place = await typed(window, "Which film?")
-        assert await send(window, place, "Which film?") == "Control+Enter"
+        place, what = await typed(window, "Which film?")
+        assert (await send(window, place, "Which film?", what)).by == "Control+Enter"
         assert await gone(window) == [["key", "Which film?"]]
         assert place.ways[0] == "Control+Enter"
 
 
 async def test_a_page_that_takes_nothing_is_left_with_an_empty_box(browser: Browser) -> None:
     async with showing(browser, DEAF) as window:
-        place = await typed(window, "Which film?")
         with pytest.raises(NotSent, match="not-sent"):
-            await send(window, place, "Which film?")
+            await sent(window)
         assert await run(window.frames()[0], "() => document.getElementById('box').value") == ""
         assert await gone(window) == []
+
+
+@pytest.mark.parametrize(
+    "leave",
+    [
+        "fetch('/never', {method: 'POST', body: box.value}).catch(() => {});",
+        "new WebSocket(`ws://${location.host}/never`);",
+        "new Worker(URL.createObjectURL(new Blob([`fetch('${location.origin}/never', {method: 'POST'})`])));",
+        "button.disabled = true;",
+        "document.body.setAttribute('aria-busy', 'true');",
+    ],
+    ids=["a request", "a new web socket", "a request of a worker", "a button that goes off", "a page that is busy"],
+)
+async def test_what_stirred_is_never_sent_again_though_the_page_shows_nothing_of_it(
+    browser: Browser, leave: str
+) -> None:
+    page = SILENT.replace("TAKE_CLICK", 'keep("button")') + KEEPS.replace("LEAVE", leave)
+    async with showing(browser, page) as window:
+        assert await sent(window) == Sent("button", Typed("Which film?", "Which film?"), 1)
+        assert await gone(window) == [["button", "Which film?"]]
+
+
+async def test_a_line_break_reaches_pages_that_only_know_one_kind_of_it(browser: Browser) -> None:
+    said = "Three films, please.\nFormat: title, URL\n\nThanks"
+    for style, read in (
+        ("", "box.innerText"),
+        ("", "box.innerHTML.replace(/<br>/g, '\\n').replace(/<[^>]*>/g, '')"),
+        ("white-space: pre-wrap", "box.textContent"),
+    ):
+        page = BARE.replace("READ", read).replace("min-height", f"{style}; min-height")
+        async with showing(browser, page) as window:
+            await sent(window, said)
+            assert await gone(window) == [["button", said]], read
+
+
+EAGER = """<script>box.addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && event.shiftKey) { event.preventDefault(); document.getElementById("send").click(); }
+});
+document.execCommand = () => false;
+box.addEventListener("beforeinput", (event) => { if (/\\n/.test(event.data || "")) event.preventDefault(); });
+</script>"""
+
+
+async def test_a_turn_that_shift_and_enter_sends_in_parts_is_invalid_by_name(browser: Browser) -> None:
+    async with showing(browser, BARE.replace("READ", "box.innerText") + EAGER) as window:
+        with pytest.raises(Unanswered, match="sent-in-parts"):
+            await typed(window, "Three films, please.\nFormat: title, URL")
+
+
+CURLING = """<script>box.addEventListener("input", () => {
+  const set = box.value.replace(/"/g, "\\u201d").replace(/--/g, "\\u2013").replace(/\\.\\.\\./g, "\\u2026");
+  if (set !== box.value) box.value = set;
+});</script>"""
+
+
+async def test_typography_that_no_way_avoids_is_told_and_other_changes_are_never_sent(browser: Browser) -> None:
+    async with showing(browser, CLICKED + CURLING) as window:
+        what = (await sent(window, 'Films -- like "Solaris"...')).typed
+        assert what.text == "Films \u2013 like \u201dSolaris\u201d\u2026"
+        assert what.differences == ("quotes", "dashes", "ellipsis")
+    changed = (
+        '<script>box.addEventListener("input", () => { box.value = box.value.replace(/film/g, "movie"); });</script>'
+    )
+    async with showing(browser, CLICKED + changed) as window:
+        with pytest.raises(DriverError, match="not-typed"):
+            await sent(window)
+        assert await gone(window) == []
+
+
+RULED = """<script>box.addEventListener("input", (event) => {
+  if (event.inputType !== "insertText" || !/(\\.\\.\\.|")$/.test(box.innerText)) return;
+  box.innerText = box.innerText.replace(/\\.\\.\\.$/, "\\u2026").replace(/"$/, "\\u201d");
+});</script>"""
+
+
+@pytest.mark.parametrize("said", ['Which films are called "Solaris"', "I wonder..."])
+async def test_a_rule_of_an_editor_for_what_a_line_ends_in_is_not_woken(browser: Browser, said: str) -> None:
+    async with showing(browser, BARE.replace("READ", "box.innerText") + RULED) as window:
+        await sent(window, said)
+        assert await gone(window) == [["button", said]]

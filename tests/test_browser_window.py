@@ -355,7 +355,7 @@ async def test_typing_filling_clearing_and_keys_reach_boxes_and_editors(browser:
             await box.clear()
             assert (await box.value()).strip() == ""
             await box.type("key by key")
-            await box.type(", at once", at_once=True)
+            await box.insert(", at once")
             assert await box.value() == "key by key, at once"
         box = await part(window, "t")
         await box.press("Control+Enter")

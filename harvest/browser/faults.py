@@ -49,8 +49,11 @@ def broken(message: str) -> DriverError:
 
 
 def undone(message: str) -> NotSent:
-    """Something that could not be clicked or typed into: nothing was done."""
-    covered = _COVERED.findall(_COLOURS.sub("", message))
+    """Something that could not be clicked or typed into: nothing was done, but for `part-unsure`."""
+    message = _COLOURS.sub("", message)
+    covered = _COVERED.findall(message)
+    if message.rfind("performing click action") > message.rfind("intercepts pointer events"):
+        return NotSent("part-unsure", "no word came back of whether it was clicked")
     if covered:
         return NotSent("part-covered", f"{covered[-1][:200]} lies over it")
     if "not attached" in message or "detached" in message:

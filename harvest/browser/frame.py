@@ -96,7 +96,8 @@ class Frame:
         return glance_of(cast(dict[str, Any], await self._eye("sample", again=True)))
 
     async def node(self, number: int) -> Part | None:
-        """The element with the eye's number; None if it is no more."""
+        """The element with the eye's number; of a turn's box and button, what the page has put in their place; None if
+        it is no more."""
         handle = (await self._evaluated("node", (number,), handle=True)).as_element()
         return Part(self._life, handle, self._keyboard, self) if handle is not None else None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from pathlib import Path
 
-__all__ = ["ASK_EYE", "BOX", "COVERED", "EDGES", "VALUE", "eye_source"]
+__all__ = ["ASK_EYE", "BOX", "BREAK_LINE", "COPIED", "COVERED", "EDGES", "MAKE", "PASTE", "eye_source", "typed_source"]
 
 _PARTS = ("natives.js", "tree.js", "look.js", "signs.js", "changes.js", "watch.js")
 
@@ -16,7 +16,26 @@ ASK_EYE = f"""([name, values]) => {{
   return eye[name](...values);
 }}"""
 
-VALUE = 'e => typeof e.value === "string" ? e.value : (e.innerText ?? e.textContent ?? "")'
+MAKE = """e => {
+  if (typeof e.value === "string") return "form";
+  return [...e.children].every((one) => one.localName === "br") ? "plain" : "editor";
+}"""
+"""What a box to type in is: a box of a form, a bare editable element, or an editor with paragraphs of its own."""
+
+BREAK_LINE = 'e => document.execCommand("insertLineBreak")'
+
+PASTE = """(e, text) => {
+  const data = new DataTransfer();
+  data.setData("text/plain", text);
+  e.dispatchEvent(new ClipboardEvent("paste", {clipboardData: data, bubbles: true, cancelable: true}));
+}"""
+
+COPIED = """e => {
+  const data = new DataTransfer();
+  e.dispatchEvent(new ClipboardEvent("copy", {clipboardData: data, bubbles: true, cancelable: true}));
+  return data.getData("text/plain");
+}"""
+"""What its editor would put on the clipboard: all that is selected, also what is not drawn."""
 
 BOX = """e => {
   const box = e.getBoundingClientRect();
@@ -53,3 +72,9 @@ def eye_source() -> str:
     folder = Path(__file__).parent / "eye"
     parts = "\n".join((folder / name).read_text(encoding="utf-8") for name in _PARTS)
     return f'(() => {{ "use strict"; if (window.__harvest_eye__) return;\n{parts}\n}})()'
+
+
+@functools.cache
+def typed_source() -> str:
+    """What is typed in an element, as a function of it."""
+    return (Path(__file__).parent / "typed.js").read_text(encoding="utf-8")

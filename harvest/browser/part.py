@@ -6,7 +6,7 @@ from collections.abc import Coroutine
 from typing import Any, Protocol, cast
 
 from harvest.browser.faults import undone
-from harvest.browser.injected import BOX, COVERED, VALUE
+from harvest.browser.injected import BOX, BREAK_LINE, COPIED, COVERED, MAKE, PASTE, typed_source
 from harvest.browser.lifeline import Lifeline
 from harvest.drivers.driver import NotSent
 from harvest.reading.page import Box
@@ -25,7 +25,7 @@ class Handle(Protocol):
     def focus(self) -> Coroutine[Any, Any, None]: ...
     def fill(self, value: str, *, timeout: float) -> Coroutine[Any, Any, None]: ...
     def press(self, key: str, *, timeout: float, no_wait_after: bool) -> Coroutine[Any, Any, None]: ...
-    def evaluate(self, expression: str) -> Coroutine[Any, Any, Any]: ...
+    def evaluate(self, expression: str, arg: Any = None) -> Coroutine[Any, Any, Any]: ...
     def scroll_into_view_if_needed(self, *, timeout: float) -> Coroutine[Any, Any, None]: ...
 
 
@@ -75,19 +75,42 @@ class Part:
         await self.press("ControlOrMeta+A")
         await self.press("Delete")
 
-    async def type(self, text: str, *, at_once: bool = False) -> None:
-        """Type at the end of what is there, key by key, or put in at once as a paste would."""
+    async def type(self, text: str) -> None:
+        """Type at the end of what is there, key by key."""
+        await self._life.call(self._keyboard.type(text), _CALL + len(text) / 50)
+
+    async def insert(self, text: str) -> None:
+        """Put in text at once where the cursor stands, as an input method does."""
+        await self._life.call(self._keyboard.insert_text(text), _CALL)
+
+    async def break_line(self) -> None:
+        """Begin a new line where the cursor stands, without a key."""
+        await self._life.call(self._handle.evaluate(BREAK_LINE), _CALL)
+
+    async def paste(self, text: str) -> None:
+        """Hand text to its editor as if it came from the clipboard, which is left alone."""
+        await self._life.call(self._handle.evaluate(PASTE, text), _CALL)
+
+    async def copied(self) -> str:
+        """All that its editor holds, also where it draws only what is in view; "" where it has no such editor."""
         await self.focus()
-        work = self._keyboard.insert_text(text) if at_once else self._keyboard.type(text)
-        await self._life.call(work, _CALL + len(text) / 50)
+        await self.press("ControlOrMeta+A")
+        text = await self._life.call(self._handle.evaluate(COPIED), _CALL)
+        await self.press("ControlOrMeta+End")
+        return cast(str, text)
+
+    async def make(self) -> str:
+        """Of a box to type in: `form` (a box of a form), `plain` (a bare editable element), or `editor` (one with
+        paragraphs of its own)."""
+        return cast(str, await self._life.call(self._handle.evaluate(MAKE), _CALL))
 
     async def press(self, key: str) -> None:
         """key: as Playwright names it: `Enter`, `Control+Enter`."""
         await self._act(self._handle.press(key, timeout=_ACT * 1000, no_wait_after=True))
 
     async def value(self) -> str:
-        """What is typed in it."""
-        return cast(str, await self._life.call(self._handle.evaluate(VALUE), _CALL))
+        """What is typed in it, line by line."""
+        return cast(str, await self._life.call(self._handle.evaluate(typed_source()), _CALL))
 
     async def box(self) -> Box | None:
         """Where it is, in the window's coordinates; None: nowhere."""

@@ -24,6 +24,8 @@ _HUNG_UP = "net::ERR_ABORTED"
 _PROMPT = 1.0  # seconds after the mark within which the turn itself goes out
 _CHAINED = 0.3  # seconds from the end of a request to the beginning of the one that follows from it
 _MOST_FAULTS = 100
+_SLOWEST = 10.0  # seconds: what answers later than that waits for something, as a long poll does
+_HANDSHAKE = 0.5  # seconds that a web socket gets to be open, besides half as much again as the slowest response took
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,7 @@ class Traffic:
     marked: when the turn was sent, by `clock`. Since then: frames: how many came over web sockets; last_frame: when
     the last one did, in seconds after the mark; framed: bytes of them; received: bytes of the bodies of responses that
     are likely to have carried the whole answer and are complete (as they came, so perhaps compressed); streamed: one of
-    them was a stream of events.
+    them was a stream of events. lag: seconds that the slowest response so far took to begin, 10 at most.
     """
 
     clock: Callable[[], float] = time.monotonic
@@ -81,6 +83,8 @@ class Traffic:
     framed: int = 0
     received: int = 0
     streamed: bool = False
+    lag: float = 0.0
+    _opening: dict[Hashable, float] = field(default_factory=dict)
     _open: dict[Hashable, _Open] = field(default_factory=dict)
     _background: set[tuple[str, str]] = field(default_factory=set)
     _faults: deque[Fault] = field(default_factory=lambda: deque(maxlen=_MOST_FAULTS))
@@ -122,6 +126,8 @@ class Traffic:
         if request is None:
             return
         request.status = status
+        if request.kind in CARRYING:
+            self.lag = max(self.lag, min(_SLOWEST, self.clock() - request.began))
         request.streams = media_type.partition(";")[0].strip().lower() in STREAMS
         if status >= 400:
             self._fault(request, status, "")
@@ -144,6 +150,20 @@ class Traffic:
         """The body of a request that ended had so many bytes. marked: the mark at which it ended."""
         if marked == self.marked:
             self.received += size
+
+    def opened_socket(self, key: Hashable) -> None:
+        """A web socket is being opened."""
+        self._opening[key] = self.clock()
+
+    def used_socket(self, key: Hashable) -> None:
+        """A frame went over it, in either direction, or it has gone."""
+        self._opening.pop(key, None)
+
+    @property
+    def connecting(self) -> bool:
+        """Whether a web socket may still be on its way to be open: nothing says so before it is used."""
+        opens = 1.5 * self.lag + _HANDSHAKE
+        return any(self.clock() - since < opens for since in self._opening.values())
 
     def received_frame(self, size: int) -> None:
         """A frame of so many bytes came over a web socket."""

@@ -30,6 +30,7 @@ from harvest.browser.faults import sentence, unstarted
 from harvest.browser.frame import Frame
 from harvest.browser.injected import eye_source
 from harvest.browser.lifeline import Lifeline, is_end
+from harvest.browser.outbox import Outbox
 from harvest.browser.outline import overlay
 from harvest.browser.part import Part
 from harvest.browser.settings import BrowserSettings
@@ -132,8 +133,8 @@ class Browser:
 class Window:
     """One context with one page; whatever else it opens is closed and noted in `events`.
 
-    traffic: what goes over the wire. events: dialogs, downloads, pop-ups, in a person's words. gone: why nothing can
-    be done in it any more; None while it lives.
+    traffic: what comes over the wire. outbox: what leaves by it. events: dialogs, downloads, pop-ups, in a person's
+    words. gone: why nothing can be done in it any more; None while it lives.
     """
 
     def __init__(
@@ -149,7 +150,7 @@ class Window:
         self._frames: dict[playwright.Frame, Frame] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._life = Lifeline(browser.is_connected, playwright.Error)
-        self.traffic = Traffic()
+        self.traffic, self.outbox = Traffic(), Outbox()
         self.events: list[str] = []
         self._listen()
 
@@ -185,6 +186,11 @@ class Window:
         with contextlib.suppress(playwright.Error):
             await self._life.bounded(self._page.wait_for_load_state("load", timeout=_LOAD * 1000), _LOAD + 5)
         return response.status if response is not None else None
+
+    def mark(self) -> None:
+        """The turn is sent right after this."""
+        self.traffic.mark()
+        self.outbox.mark()
 
     def frames(self) -> list[Frame]:
         """The page's frames now, the outermost first, without those that are silent: a frame in which no document has
@@ -269,6 +275,7 @@ class Window:
         # What a new window asks for is cut off with it: nothing would ever tell that it ended.
         if ours:
             self.traffic.began(one, one.method, one.url, one.resource_type)
+            self.outbox.request(one.method, one.url, one.resource_type, one.post_data_buffer)
 
     def _responded(self, one: playwright.Response) -> None:
         self.traffic.responded(one.request, one.status, one.headers.get("content-type", ""))
@@ -300,7 +307,19 @@ class Window:
             self._later(page.close())
 
     def _socket(self, socket: playwright.WebSocket) -> None:
-        socket.on("framereceived", lambda data: self.traffic.received_frame(len(data)))
+        def sent(data: str | bytes) -> None:
+            self.traffic.used_socket(socket)
+            self.outbox.frame(socket.url, data)
+
+        def received(data: str | bytes) -> None:
+            self.traffic.used_socket(socket)
+            self.traffic.received_frame(len(data))
+
+        self.traffic.opened_socket(socket)
+        self.outbox.socket(socket.url)
+        socket.on("framesent", sent)
+        socket.on("framereceived", received)
+        socket.on("close", lambda _: self.traffic.used_socket(socket))
 
     def _finished(self, request: playwright.Request) -> None:
         if self.traffic.ended(request):

@@ -13,17 +13,21 @@ from pathlib import Path
 
 from harvest.browser.window import Window
 from harvest.chats.completion import FIRM, Completion, Patience
+from harvest.chats.composer import still_holds, type_text
 from harvest.chats.experience import Experience
 from harvest.chats.mismatch import find_mismatch
 from harvest.chats.opening import Opening, covered_by
 from harvest.chats.place import Place, place_on, send_button
-from harvest.chats.sending import send, type_text
+from harvest.chats.sending import Sent, send
 from harvest.chats.taken import Taken, take
 from harvest.chats.waiting import Awaited, Waiting
 from harvest.drivers.driver import DriverError, Exhibit, NotSent, Unanswered
 from harvest.finding.blockers import Blocker, find_refusal
-from harvest.reading.page import Page, markup
+from harvest.reading.outgoing import words_sent
+from harvest.reading.page import Page, collapsed, markup
+from harvest.reading.repetition import is_repeated
 from harvest.reading.turn import Habits, ReadTurn, learn
+from harvest.reading.typography import differences
 from harvest.sites.site import Site
 from protocols.answer import Answer
 
@@ -54,7 +58,10 @@ class Manners:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A whole answer. asked_at: UTC, ISO 8601. first, last: seconds from sending to its first and last word."""
+    """A whole answer. asked_at: UTC, ISO 8601. first, last: seconds from sending to its first and last word.
+
+    sent_as: the user's words as the page took them, "" where they went as they were said.
+    """
 
     answer: Answer
     asked_at: str
@@ -63,6 +70,7 @@ class Said:
     finish: str
     ended: bool
     exhibits: tuple[Exhibit, ...]
+    sent_as: str = ""
 
 
 class Chat:
@@ -75,6 +83,7 @@ class Chat:
         self._place: Place | None = None
         self._opening = Opening(window, site, manners.login)
         self._taken: Taken | None = None
+        self._last: tuple[str, Page, ReadTurn] | None = None  # what was said last, the page before it, and the answer
 
     async def open(self, url: str) -> None:
         """Load the page and find one's way. Raises DriverError, each time by the name of what stood in the way."""
@@ -99,12 +108,13 @@ class Chat:
         before = self._taken
         await self._check_again()
         place = await self._ready()
+        self._window.outbox.typing()
         await place.frame.arm(place.composer, place.send, self._site.selectors)
-        await type_text(place, text)
+        typed = await type_text(place, text)
         if not place.send:
             await self._find_button(place)
         asked_at = datetime.now(UTC).isoformat(timespec="microseconds")
-        by = await send(self._window, place, text)
+        sent = await send(self._window, place, text, typed)
         waiting = Waiting(
             self._window,
             place,
@@ -115,11 +125,18 @@ class Chat:
             trouble=self._wall,
         )
         awaited = await waiting.answer(self._manners.answer_seconds)
-        exhibits = await self._exhibits(awaited, text, by)
-        self._refuse(awaited, text, exhibits)
+        sent_as = self._sent_as(sent, text)
+        exhibits = await self._exhibits(awaited, text, sent, sent_as)
+        try:
+            await self._refuse(awaited, text, sent)
+        except Unanswered as fault:
+            fault.partial, fault.exhibits = awaited.turn.text, exhibits
+            raise
         if before is not None:
             with self._learning(before):
                 before.check_later(awaited.page)
+        self._window.outbox.rest()
+        self._last = text, place.page, awaited.turn
         verdict = awaited.verdict
         assert verdict is not None
         quiet = awaited.sample.quiet
@@ -134,18 +151,21 @@ class Chat:
             finish=verdict.how,
             ended=any(node.visible for node in awaited.page.marked("ended")),
             exhibits=exhibits,
+            sent_as=sent_as,
         )
 
     async def settle(self) -> None:
-        """At the end of a conversation: raises Unanswered (`went-on`) where its last answer was taken for whole by its
-        quiet alone, and goes on if it is given as long once more."""
-        if self._taken is None:
-            return
-        await asyncio.sleep(self._taken.quiet)
+        """At the end of a conversation: raises Unanswered where its last answer was taken for whole by its quiet alone,
+        and goes on if it is given as long once more (`went-on`), or its last turn has come to stand there twice
+        (`sent-twice`)."""
+        if self._taken is not None:
+            await asyncio.sleep(self._taken.quiet)
         try:
             await self._check_again()
+            if self._last is not None:
+                self._check_last(await self.place.frame.look(self._site.selectors))
         except DriverError as fault:
-            if fault.reason == "went-on":  # a page that is lost now was there for all that was recorded
+            if fault.reason in ("went-on", "sent-twice"):  # a page that is lost now was there for all that was recorded
                 raise
 
     async def _check_again(self) -> None:
@@ -196,6 +216,8 @@ class Chat:
             waited = time.monotonic() - begun
             known = covered and covered_by(looks, self._site)
             if found is not None and not dismissed and (not covered or (waited > _UNNAMED and not known)):
+                if found.frame is self._place.frame:
+                    self._check_last(found.page)
                 # What worked before is tried first, though the page may have made its box anew.
                 found.ways = self._place.ways
                 self._place = found
@@ -204,6 +226,13 @@ class Chat:
                 self._opening.raise_walls(looks)
                 raise known or NotSent("composer-gone", "the box to type in has gone, or takes nothing any more")
             await asyncio.sleep(_STEP)
+
+    def _check_last(self, page: Page) -> None:
+        """Raises Unanswered where the page has come to show the last turn twice."""
+        if self._last is not None:
+            said, before, turn = self._last
+            if turn.echo is not None and is_repeated(before, page, said, echo=turn.echo, answer=turn.text):
+                raise Unanswered("sent-twice", f"after its answer the page shows the turn before twice: {said[:80]!r}")
 
     async def _find_button(self, place: Place) -> None:
         """Some buttons show themselves only when there is something to send."""
@@ -218,20 +247,27 @@ class Chat:
         begun = traffic.begun if not traffic.frames else None  # a web socket may have carried the answer
         return find_refusal(page, turn, site=self._site, faults=traffic.faults, begun=begun)
 
-    def _refuse(self, awaited: Awaited, said: str, exhibits: tuple[Exhibit, ...]) -> None:
-        """Raises Unanswered for what is no whole answer, whatever stands on the page."""
-        wall = self._wall(awaited.page, awaited.turn) or awaited.trouble
+    async def _refuse(self, awaited: Awaited, said: str, sent: Sent) -> None:
+        """Raises Unanswered for what is no whole answer to one turn, whatever stands on the page."""
+        turn, sample, why = awaited.turn, awaited.sample, awaited.why
+
+        if turn.echo is not None and is_repeated(
+            self.place.page, awaited.page, said, echo=turn.echo, answer=turn.text if sent.presses == 1 else ""
+        ):
+            raise Unanswered("sent-twice", f"the page shows this turn twice, after {sent.by} was pressed")
+        wall = self._wall(awaited.page, turn) or awaited.trouble
         if wall is not None:
-            raise Unanswered(wall.kind, wall.excerpt, partial=awaited.turn.text, exhibits=exhibits)
-        why, sample = awaited.why, awaited.sample
+            raise Unanswered(wall.kind, wall.excerpt)
         lasted = self._completion.lasted(sample)
         stuck = awaited.verdict is not None and awaited.verdict.how == "stuck"
         if stuck and not self._experience.believes(sample.now, whole=bool(FIRM & lasted.keys())):
             why = "unfinished"
         if why in ("", "no-reply"):  # a page is not silent where the answer stands beside what the site names
-            mismatch = find_mismatch(awaited.page, awaited.source, said, awaited.turn, self._site, self._habits)
+            mismatch = find_mismatch(awaited.page, awaited.source, said, turn, self._site, self._habits)
             if mismatch:
-                raise Unanswered("site-mismatch", mismatch, partial=awaited.turn.text, exhibits=exhibits)
+                raise Unanswered("site-mismatch", mismatch)
+        if why == "no-reply" and turn.echo is None and await self._stands(sent):
+            why = "unconfirmed"
         if why:
             signs = ", ".join(sorted(sample.now))
             detail = {
@@ -240,12 +276,26 @@ class Chat:
                 "page-reloaded": "the page was loaded anew, and the turn does not stand in it with an answer",
                 "unfinished": f"the text stands still, but the page says for ever that more is coming ({signs}); if "
                 "that was all of it, name in `busy` of a site file what is shown while an answer is written",
+                "unconfirmed": f"after {sent.by} was pressed the page stirred, and then nothing came: the turn still "
+                "stands in the box, and whether it was taken cannot be told",
             }[why]
-            raise Unanswered(why, detail, partial=awaited.turn.text, exhibits=exhibits)
+            raise Unanswered(why, detail)
         began = sample.last_change if sample.began is None else sample.began
         self._experience.finished(sample.ended.keys() - sample.now, sample.came, lasted, began, sample.last_change)
 
-    async def _exhibits(self, awaited: Awaited, said: str, by: str) -> tuple[Exhibit, ...]:
+    async def _stands(self, sent: Sent) -> bool:
+        part = await self.place.frame.node(self.place.composer)
+        return part is not None and still_holds(await part.value(), sent.typed.held)
+
+    def _sent_as(self, sent: Sent, said: str) -> str:
+        """The user's words as they left the page, or as they stood in the box where that cannot be told; "" where they
+        are what was said."""
+        words = words_sent(self._window.outbox.bodies, said)
+        if words is None:
+            words = sent.typed.text if sent.typed.differences else said
+        return "" if differences(said, words) == () else words
+
+    async def _exhibits(self, awaited: Awaited, said: str, sent: Sent, sent_as: str) -> tuple[Exhibit, ...]:
         wanted = self._manners.evidence
         kept: list[Exhibit] = []
         if "screenshot" in wanted:
@@ -256,16 +306,21 @@ class Chat:
         if "page" in wanted:
             kept.append(_page_exhibit(awaited.source))
         if "watch" in wanted:
-            kept.append(Exhibit("watch", "application/json", self._record(awaited, said, by)))
+            kept.append(Exhibit("watch", "application/json", self._record(awaited, said, sent, sent_as)))
         return tuple(kept)
 
-    def _record(self, awaited: Awaited, said: str, by: str) -> bytes:
+    def _record(self, awaited: Awaited, said: str, sent: Sent, sent_as: str) -> bytes:
         """How the turn went, and all that reading needs besides the page: for `harvest reread`, and for people."""
         sample, verdict, window = awaited.sample, awaited.verdict, self._window
+        shown = awaited.turn.echo.lines if awaited.turn.echo is not None else ""
         record = {
             "format": "harvest-watch/1",
             "url": window.url,
-            "sent_by": by,
+            "sent_by": sent.by,
+            "presses": sent.presses,
+            "typed": list(sent.typed.differences),
+            "sent_as": sent_as,
+            "shown_as": "" if _same_lines(shown, said) else shown,
             "finish": verdict.how if verdict else awaited.why,
             "quiet_asked_for": verdict.asked_for if verdict else None,
             "first_word": sample.began,
@@ -286,6 +341,10 @@ class Chat:
             "selectors": self._site.selectors,
         }
         return json.dumps(record, ensure_ascii=False, indent=1).encode()
+
+
+def _same_lines(shown: str, said: str) -> bool:
+    return shown.split("\n") == [line for line in map(collapsed, said.split("\n")) if line]
 
 
 def _page_exhibit(source: str) -> Exhibit:

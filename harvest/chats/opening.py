@@ -178,13 +178,14 @@ class Opening:
         """A page that has just come may still put its listeners in place; what is typed then is lost."""
         await place.frame.arm(place.composer)
         await place.frame.sent()
-        begun, before = time.monotonic(), -1
+        traffic, begun, before = self._window.traffic, time.monotonic(), -1
         since = begun
-        while time.monotonic() - begun < _CALM_AT_MOST:
+        # What is typed before its web socket stands is lost as well.
+        while traffic.connecting or time.monotonic() - begun < _CALM_AT_MOST:
             seen = await place.frame.sample()
             if seen.asked is None or seen.mutations != before:
                 before, since = seen.mutations, time.monotonic()
-            elif time.monotonic() - since >= _CALM and not self._window.traffic.pending:
+            elif time.monotonic() - since >= _CALM and not traffic.pending and not traffic.connecting:
                 return
             await asyncio.sleep(_STEP / 4)
 

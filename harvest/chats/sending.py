@@ -1,112 +1,120 @@
-"""Typing one user turn into the composer and sending it, with a look at whether it really went.
+"""Sending what stands in the composer, with a look at whether it really went.
 
-A turn must never go twice, and never go cut: what stands in the box is compared with what was typed before anything
-is sent, and another way of sending is tried only while the whole text is still there and nothing has stirred, neither
-on the page nor in the network.
+A turn must never go twice. Another way of sending is tried only where nothing has stirred: the turn still stands in
+the box, no other text has changed, nothing on the page says that it is at work, and nothing has left it that could have
+carried the turn.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import dataclass
 
-from harvest.browser.part import Part
+from harvest.browser.glance import Glance
 from harvest.browser.window import Window
+from harvest.chats.composer import Typed, composer_of, still_holds, type_text
 from harvest.chats.place import Place
-from harvest.drivers.driver import Denied, NotSent, Unanswered
-from harvest.reading.page import collapsed, letters
+from harvest.drivers.driver import NotSent, Unanswered
 
-__all__ = ["send", "type_text"]
+__all__ = ["Sent", "send"]
 
-_DEPARTURE = 3.0  # seconds a page gets to show that it took the turn
+_DEPARTURE = 3.0  # seconds a page gets to show that it took the turn, besides those its server takes to answer
 _STEP = 0.05
+_AT_WORK = frozenset({"stop", "busy", "site", "progress", "composer", "send"})
 
 
-async def type_text(place: Place, text: str) -> None:
-    """Put `text` into the composer, and nothing else.
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """How a turn went out. by: `button`, or a key. typed: what stood in the box. presses: how often a button or key was
+    pressed for it."""
 
-    Raises Denied (`too-long-for-composer`), NotSent (`not-typed`, or that the composer cannot be typed into now).
-    """
-    part = await _composer(place)
-    await part.fill(text)
-    found = await part.value()
-    if collapsed(found) != collapsed(text):
-        # Some editors take only what comes through the keyboard.
-        await part.clear()
-        await part.type(text, at_once=True)
-        found = await part.value()
-    if collapsed(found) == collapsed(text):
-        return
-    await part.clear()
-    if found and collapsed(text).startswith(collapsed(found)):
-        detail = f"the composer keeps only {len(found)} of the {len(text)} characters of this user turn"
-        raise Denied("too-long-for-composer", detail)
-    raise NotSent("not-typed", f"the composer holds {found[:80]!r} instead of the user turn")
+    by: str
+    typed: Typed
+    presses: int
 
 
-async def send(window: Window, place: Place, text: str) -> str:
-    """Send what stands in the composer; how it went out: `button`, or a key.
+async def send(window: Window, place: Place, text: str, typed: Typed) -> Sent:
+    """Send what stands in the composer, which is `text`.
 
     Raises NotSent (`not-sent`) where no way of sending did anything: the whole text is still in the composer.
     """
+    presses = 0
     for way in tuple(place.ways):
-        # Time zero for all that the eye sees: before the click, or a quick answer would be older than its turn.
-        await place.frame.sent()
-        window.traffic.mark()
-        patience = await _press(place, way)
-        if await _departed(window, place, text, patience):
-            place.worked(way)
-            return way
-        if patience:
-            await type_text(place, text)  # Enter may have made a new line
-    await (await _composer(place)).clear()
+        for once_more in (False, True):
+            if once_more and not await _out_of_menus(window, place, way, text, typed):
+                break
+            # Time zero for all that the eye sees: before the click, or a quick answer would be older than its turn.
+            await place.frame.sent()
+            window.mark()
+            pressed = await _press(place, way)
+            presses += pressed
+            if await _departed(window, place, typed, way if pressed else ""):
+                place.worked(way)
+                return Sent(way, typed, presses)
+        if pressed:
+            window.outbox.typing()
+            typed = await type_text(place, text)  # Enter may have made a new line
+    await (await composer_of(place)).clear()
     raise NotSent("not-sent", f"the page took the user turn neither by {' nor by '.join(place.ways)}")
 
 
-async def _press(place: Place, way: str) -> float:
-    """Seconds the page gets to show that it took the turn; 0 where there was nothing to press.
+async def _out_of_menus(window: Window, place: Place, way: str, text: str, typed: Typed) -> bool:
+    """Whether a key may have gone to a menu of names or commands that typing opened; then that menu is closed now."""
+    if way == "button":
+        return False
+    part = await composer_of(place)
+    value = await part.value()
+    if value.count("\n") > typed.held.count("\n"):
+        return False  # the key makes a new line
+    if value != typed.held:
+        window.outbox.typing()
+        await type_text(place, text)
+        await part.press("Space")
+    return True
 
-    A click that is reported as failed may have been made all the same: whoever calls looks at the page.
-    """
+
+async def _press(place: Place, way: str) -> bool:
+    """Whether it was pressed, or may have been: a click of which no word comes back counts as one."""
     if way != "button":
-        await (await _composer(place)).press(way)
-        return _DEPARTURE
+        await (await composer_of(place)).press(way)
+        return True
     button = await place.frame.node(place.send) if place.send else None
     if button is None:
-        return 0.0
+        return False
     try:
         await button.click()
-    except NotSent:
-        return 0.0
-    return _DEPARTURE
+    except NotSent as fault:
+        return fault.reason == "part-unsure"
+    return True
 
 
-async def _departed(window: Window, place: Place, text: str, seconds: float) -> bool:
+async def _departed(window: Window, place: Place, typed: Typed, way: str) -> bool:
     """Whether the page took the turn: the box is no longer full of it, text came elsewhere on the page, or another
-    document comes.
+    document comes. way: what was pressed; "" for nothing.
 
-    A request alone may only keep a draft: it counts once the page has had its time.
+    Something that left the page may only keep a draft: it counts once the page has had its time.
     """
-    until = time.monotonic() + seconds
+    until = time.monotonic() + (_DEPARTURE + window.traffic.lag if way else 0.0)
     while True:
         try:
             part = await place.frame.node(place.composer)
-            if part is None or letters(await part.value()) != letters(text):
+            value = None if part is None else await part.value()
+            if value is None or not still_holds(value, typed.held):
                 return True
             seen = await place.frame.sample()
         except Unanswered as fault:
             if fault.reason == "page-moved":
                 return True
             raise
-        if seen.changes or seen.asked is None:
+        if way and (seen.changes or seen.asked is None):
             return True
         if time.monotonic() >= until:
-            return seconds > 0 and window.traffic.begun > 0
+            # A key that made a new line has changed the draft.
+            new_line = way != "button" and value.count("\n") > typed.held.count("\n")
+            return bool(way) and (_at_work(seen) or window.outbox.left(beyond_typing=new_line))
         await asyncio.sleep(_STEP)
 
 
-async def _composer(place: Place) -> Part:
-    part = await place.frame.node(place.composer)
-    if part is None:
-        raise NotSent("no-composer", "the box to type in has left the page")
-    return part
+def _at_work(seen: Glance) -> bool:
+    return any(sign.now for name, sign in seen.signs.items() if name in _AT_WORK)

@@ -127,6 +127,7 @@ def _turn(turn: Turn) -> dict[str, Any]:
         "user": turn.user,
         "act": turn.act,
         "said": turn.said,
+        "sent_as": reply.sent_as if reply else "",
         "text": reply.answer.text if reply else None,
         "links": [asdict(link) for link in reply.answer.links] if reply else [],
         "seconds": reply.seconds if reply else None,
@@ -164,6 +165,9 @@ def _print_conversation(console: Console, conversation: Conversation, of_failure
         if turn.reply is None:
             console.print(Text("no reply was recorded", style="red"))
             continue
+        if turn.reply.sent_as:
+            console.print(Text("  the page sent it as:", style="yellow"))
+            console.print(Text(shown(turn.reply.sent_as)), soft_wrap=True)
         heading = Text(
             f"S{turn.number} {turn.label or '?'}", style="bold green" if turn.label == "o" else "bold yellow"
         )

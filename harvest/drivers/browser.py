@@ -222,7 +222,15 @@ class _Session:
     async def say(self, text: str) -> Reply:
         async with self._keeping():
             said = await self._chat.say(text)
-        turn = SystemTurn(said.answer, said.asked_at, said.first, said.last, finish=said.finish, ended=said.ended)
+        turn = SystemTurn(
+            said.answer,
+            said.asked_at,
+            said.first,
+            said.last,
+            finish=said.finish,
+            ended=said.ended,
+            sent_as=said.sent_as,
+        )
         return Reply(turn, said.exhibits)
 
     async def settle(self) -> None:

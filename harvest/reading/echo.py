@@ -9,7 +9,7 @@ from typing import NamedTuple
 from harvest.reading.ground import Ground, hints, signature
 from harvest.reading.page import Node, collapsed, letters
 
-__all__ = ["Echo", "find_echoes", "trail"]
+__all__ = ["Echo", "find_echoes", "occurrences", "trail"]
 
 _LONG = 60  # letters that are enough to know a sentence by; a page may cut a long one short
 _SHORT = 24  # … where the page shows by dots that it was cut
@@ -32,7 +32,7 @@ class Echo(NamedTuple):
 
 def find_echoes(ground: Ground, said: str, *, user: Sequence[str] = ()) -> list[Echo]:
     """Where the user's words of this turn stand, the likeliest place first. user: the trail of earlier echoes."""
-    found = [echo for echo in _occurrences(ground, said) if not _elsewhere(echo.node, said)]
+    found = [echo for echo in occurrences(ground, said) if not _elsewhere(echo.node, said)]
     if ground.dated:
         found = [echo for echo in found if ground.fresh(echo.node)]  # others belong to earlier turns
         first = min((ground.births.get(echo.node, 0.0) for echo in found), default=0.0)
@@ -57,7 +57,8 @@ def trail(node: Node) -> tuple[str, ...]:
     return tuple(signature(around) for around, _ in zip((node, *node.ancestors()), range(3), strict=False))
 
 
-def _occurrences(ground: Ground, said: str) -> Iterator[Echo]:
+def occurrences(ground: Ground, said: str) -> Iterator[Echo]:
+    """Wherever the user's words stand, in this turn or an earlier one, whoever says them."""
     wanted = letters(said)
     if not wanted:
         yield from _signs(ground, said)

@@ -151,6 +151,27 @@ class Node:
         if apart:
             pieces.append(" ")
 
+    @property
+    def lines(self) -> str:
+        """The text a person sees in it, line by line; lines with nothing in them are left out."""
+        around = (node.get("h-space") for node in (self, *self.ancestors()))
+        pieces: list[str] = []
+        self._gather_lines(pieces, next((space for space in around if space), ""))
+        return "\n".join(line for line in map(collapsed, "".join(pieces).split("\n")) if line)
+
+    def _gather_lines(self, pieces: list[str], space: str) -> None:
+        if self.hidden:
+            return
+        space = self.get("h-space") or space
+        apart = "\n" if self.block or self.tag == "br" else ""
+        pieces.append(apart)
+        for child in self.children:
+            if isinstance(child, Node):
+                child._gather_lines(pieces, space)
+            else:
+                pieces.append(child if space in ("pre", "line") else child.replace("\n", " "))
+        pieces.append(apart)
+
     def __repr__(self) -> str:
         return f"<{self.tag} h-id={self.id} class={self.get('class')!r} {self.text[:40]!r}>"
 

@@ -79,6 +79,8 @@ PAGES: dict[str, tuple[str, ...]] = {
     "long-polling": ("answer", "answer"),
     "web-socket": ("answer", "answer"),
     "event-source": ("answer", "answer"),
+    "acknowledged": ("answer", "answer"),
+    "doubled": ("twice",),
     "sidebar": ("answer", "answer"),
     "both-late": ("answer", "answer"),
     "max-length": ("not-sent",),
@@ -117,9 +119,9 @@ PAGES: dict[str, tuple[str, ...]] = {
 }
 """What becomes of the first turns on each page: `answer` is the reply of that turn; login, captcha, maintenance,
 rate-limit and error are said by the page; silence: it says nothing, though the server failed; broken: half a reply, and
-nothing told; lost: the turn does not appear, or goes with the whole page; stuck: nothing can be typed any more;
-not-sent: what is typed does not go in whole (a turn of more than 24 characters). What each page does stands in its
-first line."""
+nothing told; lost: the turn does not appear, or goes with the whole page; stuck: nothing can be typed any more; twice:
+the turn goes twice; not-sent: what is typed does not go in whole (a turn of more than 24 characters). What each page
+does stands in its first line."""
 
 
 def reply_of(page: str, turn: int, text: str) -> PageReply:
@@ -149,7 +151,14 @@ def _simple(page: str, turn: int, text: str, mark: str) -> PageReply:
     )
 
 
-_FIRST = {"name-first": 2.5, "thinking": 1.5, "delivery": 4.0, "own-states": 6.5, "late-states": 3.0}
+_FIRST = {
+    "name-first": 2.5,
+    "thinking": 1.5,
+    "delivery": 4.0,
+    "own-states": 6.5,
+    "late-states": 3.0,
+    "acknowledged": 4.0,
+}
 _PAUSE = {
     "delivery": 2.5,
     "late-states": 3.5,

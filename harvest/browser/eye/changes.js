@@ -4,6 +4,8 @@
 // Parts of a page that are not the conversation, unless one types there.
 const ASIDE = 'nav,aside,header,footer,[role=navigation],[role=complementary],[role=banner],[role=contentinfo]';
 const NO_TEXT = "button,[role=button],select,textarea,input,script,style,noscript,template,title";
+// What is offered to choose from comes and goes while one types.
+const MENU = "[role=listbox],[role=menu],[role=tooltip]";
 
 /** Whether text in it may be part of the answer. places: what is known already of this batch. */
 function counted(element, places) {
@@ -19,7 +21,7 @@ function counted(element, places) {
     if (turn.watched !== null && turn.watched.includes(at)) verdict = true;
     const composer = turn.composer && turn.composer.element;
     const aside = matches(at, ASIDE) && !(composer && encloses(at, composer));
-    if (aside || at === composer || matches(at, NO_TEXT) || typedInto(at)) {
+    if (aside || at === composer || matches(at, NO_TEXT) || matches(at, MENU) || typedInto(at)) {
       // Within a watched element there is nothing aside: an answer has headers, too.
       if (!(aside && turn.watched !== null && verdict)) {
         verdict = false;
@@ -39,7 +41,7 @@ function encloses(outer, inner) {
 function textsIn(node, found) {
   if (nodeType(node) === 3) {
     if (dataOf(node).trim() !== "") found.push(dataOf(node));
-  } else {
+  } else if (nodeType(node) !== 1 || !matches(node, MENU)) {
     for (let child = firstChildOf(node); child !== null; child = nextSiblingOf(child)) textsIn(child, found);
     const root = nodeType(node) === 1 ? rootOf(node) : null;
     if (root !== null) textsIn(root, found);

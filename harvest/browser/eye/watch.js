@@ -97,7 +97,7 @@ function arm(parts, site) {
 
 function kept(number) {
   const element = number ? elementOf(number) : null;
-  return element === null ? null : { element, signature: signature(element), sought: 0 };
+  return element === null ? null : { element, number, signature: signature(element), sought: 0 };
 }
 
 /** Signs that are there before the turn is sent say nothing about its answer. */
@@ -266,6 +266,19 @@ function foundAgain(part, at) {
   return null;
 }
 
+/** The element of a number; of the box and the button of this turn what stands in their place now: some pages make
+ * them anew with every change. null: it is no more. */
+function current(number) {
+  const element = elementOf(number);
+  if (element !== null && connected(element)) return element;
+  for (const part of turn === null ? [] : [turn.composer, turn.send]) {
+    if (part === null || part.number !== number) continue;
+    part.sought = -Infinity;
+    return foundAgain(part, now());
+  }
+  return null;
+}
+
 function sample() {
   if (turn === null || turn.sent === null) return { asked: null };
   settle();
@@ -293,5 +306,5 @@ function sample() {
 }
 
 Object.defineProperty(window, "__harvest_eye__", {
-  value: Object.freeze({ look, node: elementOf, idOf, arm, sent, follow, watch, sample }),
+  value: Object.freeze({ look, node: current, idOf, arm, sent, follow, watch, sample }),
 });

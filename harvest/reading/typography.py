@@ -1,0 +1,58 @@
+"""Differences of typography alone between two texts: editors set quotes, dashes, dots and spaces in their own way.
+
+Line breaks are among them only as long as white space is left in their place: words that have run together are other
+words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+__all__ = ["DIFFERENCES", "differences"]
+
+_INVISIBLE = re.compile("[\u200b\u2060\ufeff]")
+
+_PLAIN: dict[str, tuple[tuple[re.Pattern[str], str], ...]] = {
+    "quotes": (
+        (re.compile("[«‹][ \u00a0\u202f]?"), '"'),
+        (re.compile("[ \u00a0\u202f]?[»›]"), '"'),
+        (re.compile("[“”„‟″〝〞]"), '"'),
+        (re.compile("[‘’‚‛′´]"), "'"),
+    ),
+    "dashes": ((re.compile("[‐‑‒–—―−]|-{2,3}"), "-"),),
+    "ellipsis": ((re.compile("…"), "..."),),
+    "spaces": ((re.compile(r"[^\S\n]+"), " "), (re.compile(" ?\n ?"), "\n")),
+    "breaks": ((re.compile(r"\s*\n\s*"), " "),),
+}
+DIFFERENCES = tuple(_PLAIN)
+
+
+def differences(meant: str, found: str) -> tuple[str, ...] | None:
+    """In what `found` differs from `meant`, of DIFFERENCES; (): in nothing; None: by more than typography.
+
+    White space at both ends, ways to write a line break, and signs that take no room do not count.
+    """
+    texts = [_INVISIBLE.sub("", text).replace("\r\n", "\n").strip() for text in (meant, found)]
+    if texts[0] == texts[1]:
+        return ()
+    if not _alike(texts, DIFFERENCES):
+        return None
+    kinds = list(DIFFERENCES)
+    for kind in reversed(DIFFERENCES):
+        fewer = [other for other in kinds if other != kind]
+        if _alike(texts, fewer):
+            kinds = fewer
+    return tuple(kinds)
+
+
+def _alike(texts: Sequence[str], kinds: Sequence[str]) -> bool:
+    one, other = (_plain(text, kinds) for text in texts)
+    return one == other
+
+
+def _plain(text: str, kinds: Sequence[str]) -> str:
+    for kind in kinds:
+        for pattern, sign in _PLAIN[kind]:
+            text = pattern.sub(sign, text)
+    return text

@@ -1,0 +1,53 @@
+"""The user's words are found again in what a page sends to its server, whatever it is wrapped in."""
+
+from __future__ import annotations
+
+import json
+from urllib.parse import urlencode
+
+import pytest
+
+from harvest.reading.outgoing import words_sent
+
+SAID = 'Which "best" films?\nFormat: title — URL'
+CHANGED = "Which “best” films? Format: title — URL"
+
+
+def _wrapped(text: str) -> dict[str, str | bytes]:
+    message = json.dumps({"messages": [{"role": "user", "content": text}], "stream": True})
+    crlf = text.replace("\n", "\r\n")
+    return {
+        "json": message,
+        "json as bytes, with letters as they are": json.dumps({"text": text}, ensure_ascii=False).encode(),
+        "json in json": json.dumps({"body": message}),
+        "socket.io": "42" + json.dumps(["message", {"text": text, "id": 7}]),
+        "a form": urlencode({"session": "x", "text": crlf}),
+        "a form of several parts": f"--b\r\nContent-Disposition: form-data\r\n\r\n{crlf}\r\n--b--\r\n".encode(),
+        "plain": text,
+        "protobuf": b"\x0a\x05hello\x12" + bytes([len(text.encode())]) + text.encode() + b"\x18\x01",
+    }
+
+
+@pytest.mark.parametrize("kind", _wrapped(SAID))
+def test_a_turn_that_left_as_it_was_said_is_found(kind: str) -> None:
+    assert words_sent(["{}", _wrapped(SAID)[kind]], SAID) == SAID
+
+
+@pytest.mark.parametrize("kind", [kind for kind in _wrapped(SAID) if kind != "protobuf"])
+def test_a_turn_that_was_changed_is_told_as_it_left(kind: str) -> None:
+    assert words_sent([_wrapped(CHANGED)[kind]], SAID) == CHANGED
+
+
+def test_words_that_have_run_together_are_told() -> None:
+    body = json.dumps({"text": SAID.replace("\n", "")})
+    assert words_sent([body], SAID) == 'Which "best" films?Format: title — URL'
+
+
+@pytest.mark.parametrize("body", ["", "{}", b"\xff\x00\x01", '{"text": "Which films?"}', '"unfinished \\'])
+def test_what_holds_other_words_tells_nothing(body: str | bytes) -> None:
+    assert words_sent([body], SAID) is None
+
+
+def test_a_turn_without_letters_is_found_only_as_it_is() -> None:
+    assert words_sent(['{"text": "?"}'], "?") == "?"
+    assert words_sent(['{"text": "!"}'], "?") is None
