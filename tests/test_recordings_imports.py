@@ -17,7 +17,7 @@ from recordings.events import events_of
 from recordings.gold_layers import keep_gold, read_gold_layers
 from recordings.imports import Imported, import_header, record
 from recordings.run_folder import read
-from recordings.transcript import Transcript, read_transcript
+from recordings.transcript import Transcript, parse_transcript, read_transcript
 from recordings.transcript_export import transcript_text
 
 
@@ -91,3 +91,14 @@ def test_every_conversation_comes_back_from_its_events(
     found = {one.trial_id: one for one in read(run).conversations}
     assert {one.trial_id: replace(one, worker=one.worker or "000001") for one in given} == found
     assert all(len(events_of(one)) >= 2 for one in given)
+
+
+def test_a_file_whose_missing_turns_an_earlier_version_did_not_count_adds_nothing(tmp_path: Path) -> None:
+    text = "###### system=B trial=1\n##### M002\n### U1\nHello\n### S1 x\nNo.\n### U2\n### S2 -\n"
+    now = parse_transcript(text, "x.txt", topics=TOPICS)
+    (conversation,) = now.conversations
+    assert conversation.outcome is not None
+    assert conversation.outcome.missing == 1
+    before = replace(conversation, outcome=replace(conversation.outcome, missing=None))
+    assert put(tmp_path / "run", replace(now, conversations=(before,))) == Imported(1, 0)
+    assert put(tmp_path / "run", now) == Imported(0, 1)

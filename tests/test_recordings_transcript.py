@@ -19,7 +19,7 @@ from recordings.transcript_turns import IMPORT_RULE
 from topics.errors import InputError
 from topics.gold import GoldEntry, GoldTable
 from topics.library import load_topics
-from topics.links import find_urls, links_in
+from topics.links import Link, find_urls, links_in
 
 DATA = Path(__file__).parent / "data"
 TOPICS = load_topics("fairweb-45")
@@ -279,7 +279,8 @@ names = words.filter(bool)
 
 @st.composite
 def conversations(draw: st.DrawFn) -> Conversation:
-    outcome = draw(st.none() | st.builds(Outcome, st.sampled_from(["completed", "invalid", "breakdown"]), words, words))
+    kinds, missing = st.sampled_from(["completed", "invalid", "breakdown"]), st.none() | st.integers(0, 9)
+    outcome = draw(st.none() | st.builds(Outcome, kinds, words, words, missing))
     count = draw(st.integers(1, 3))
     states = [draw(names.filter(lambda state: " " not in state)) for _ in range(count)]
     turns: list[Turn] = []
@@ -287,12 +288,14 @@ def conversations(draw: st.DrawFn) -> Conversation:
         text = draw(texts)
         label = draw(st.none() | st.sampled_from(["o", "x"]))
         last = number == count
+        user, act = draw(st.sampled_from([("", ""), ("visitor", "ask"), ("x=%", "")]))
         if last and draw(st.booleans()):
-            turns.append(Turn(number, state, draw(texts)))
+            turns.append(Turn(number, state, draw(texts), user=user, act=act))
             break
         target = f"stop:{outcome.kind if outcome else 'interrupted'}" if last else states[number]
         route = Route(number, state, label, IMPORT_RULE, "1", (), target) if label else None
-        turns.append(Turn(number, state, draw(texts), SystemTurn(Answer(text, links_in(text))), route))
+        links = draw(st.just(links_in(text)) | st.lists(st.builds(Link, words, words), max_size=2).map(tuple))
+        turns.append(Turn(number, state, draw(texts), SystemTurn(Answer(text, links)), route, user, act))
     return Conversation(
         key=TrialKey(draw(names), draw(names), draw(st.integers(1, 99))),
         trial_id=draw(names),
@@ -374,3 +377,30 @@ def test_markdown_headings_of_a_foreign_reply_are_text() -> None:
     (conversation,) = parse_transcript(text, "x.txt", system="B", topics=TOPICS).conversations
     assert conversation.turns[0].reply is not None
     assert conversation.turns[0].reply.answer.text == reply
+
+
+@pytest.mark.parametrize(
+    ("pair", "message"),
+    [
+        ("missing=-1", "missing=-1 is not a number from 0"),
+        ("most_turns=x", "most_turns=x is not a number from 0"),
+        ("links={}", "links= is not a list in JSON"),
+        ("links=[[1]]", "links= holds something that is not [text, address]"),
+        ("speakers=[1]", "speakers= holds something that is not [user, act]"),
+        ("judged=M002", "a judged entity needs entity=URL and grade=0 to 9"),
+        ("judged=M002 entity=u grade=2 group:RATINGS=(1,1,0,0)", "(1,1,0,0) is not a vector of shares"),
+        ("judged=M002 entity=u grade=2 group:RATINGS=(1,0)", "RATINGS has 4 groups, and 2 shares stand here"),
+        ("judged=M999 entity=u grade=2", "topic 'M999' is not in the topic set"),
+    ],
+)
+def test_a_damaged_line_of_ours_is_named(pair: str, message: str) -> None:
+    with pytest.raises(InputError, match=re.escape(message)) as fault:
+        parse_transcript(f"###### harvest-transcript/1 system=B {pair}\n", "x.txt", topics=TOPICS)
+    assert str(fault.value.place).startswith("x.txt:1:")
+
+
+def test_gold_that_no_reply_mentions_comes_back_too(tmp_path: Path) -> None:
+    read = read_transcript(DATA / "gfrc_m002_B1.txt", system="B", topics=TOPICS)
+    silent = [replace(one, turns=()) for one in read.conversations]
+    write_transcript(silent, tmp_path / "x.txt", gold=read.gold, topics=TOPICS)
+    assert read_transcript(tmp_path / "x.txt", topics=TOPICS).gold == read.gold
