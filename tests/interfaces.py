@@ -1,7 +1,7 @@
 """Real chat interfaces, written by others, in front of a back end that knows the truth: each in its own process.
 
-    python tests/interfaces.py deep-chat|gradio|chainlit [scenario|alice]     # by hand: prints the addresses, waits
-    python tests/interfaces.py pages                                          # the awkward pages, likewise
+    python tests/interfaces.py NAME [scenario|alice]    # by hand, one of NAMES or FURTHER: prints addresses, waits
+    python tests/interfaces.py pages                    # the awkward pages, likewise
 
 In tests `interface(NAME, BACK_END)` is a context manager; the interface and its back end live as long as the `with`.
 They end with whoever started them, even if that one is killed (see servers/leash.py).
@@ -28,6 +28,8 @@ from servers.page_replies import PAGES
 
 TESTS = Path(__file__).parent
 NAMES = ("deep-chat", "gradio", "chainlit")
+FURTHER = ("n8n-chat", "streamlit")
+"""Played where a turn must go once, and not held to every kind of reply."""
 BACK_ENDS = ("scenario", "alice")
 PATIENCE = 120.0
 
@@ -98,7 +100,7 @@ class BackEnd:
 
 @dataclass(frozen=True, slots=True)
 class Interface:
-    """name: deep-chat, gradio or chainlit. url: its page; for deep-chat, /plain and /socket are pages as well."""
+    """name: of NAMES or FURTHER. url: its page; for deep-chat, /plain and /socket are pages as well."""
 
     name: str
     url: str
@@ -145,9 +147,15 @@ def interface_to(name: str, back_end: BackEnd) -> Iterator[Interface]:
         with served(command) as port:
             yield Interface(name, f"http://127.0.0.1:{port}/", back_end)
         return
+    if name == "n8n-chat":
+        from servers.npm_package import N8N_CHAT
+
+        with served([sys.executable, "-m", "servers.n8n_chat", back_end.url, str(N8N_CHAT.folder() / "dist")]) as port:
+            yield Interface(name, f"http://127.0.0.1:{port}/", back_end)
+        return
     from servers.environment import python_environment
 
-    assert name in NAMES, name
+    assert name in (*NAMES, *FURTHER), name
     programs = python_environment(name) / "bin"
     with tempfile.TemporaryDirectory(prefix=f"harvest-{name}-", ignore_cleanup_errors=True) as folder:
         quiet = {
@@ -166,6 +174,11 @@ def interface_to(name: str, back_end: BackEnd) -> Iterator[Interface]:
 def _command(name: str, programs: Path, back_end: BackEnd, port: int) -> list[str]:
     if name == "gradio":
         return [str(programs / "python"), "-m", "servers.gradio_chat", back_end.url, str(port)]
+    if name == "streamlit":
+        page = str(TESTS / "servers" / "streamlit_chat.py")
+        where = ["--server.address", "127.0.0.1", "--server.port", str(port)]
+        quiet = ["--server.headless", "true", "--browser.gatherUsageStats", "false", "--server.fileWatcherType", "none"]
+        return [str(programs / "streamlit"), "run", page, *where, *quiet]
     page = str(TESTS / "servers" / "chainlit_chat.py")
     return [str(programs / "chainlit"), "run", page, "--headless", "--host", "127.0.0.1", "--port", str(port)]
 

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from servers.environment import made_once, run
 
-__all__ = ["DEEP_CHAT", "NpmPackage", "install", "pinned_in"]
+__all__ = ["DEEP_CHAT", "N8N_CHAT", "NpmPackage", "install", "pinned_in"]
 
 NPM_DEFAULT = "https://registry.npmjs.org/"
 TOGETHER = 8
@@ -109,4 +109,9 @@ DEEP_CHAT = NpmPackage(
     "2.4.2",
     "wQNd6Z6HDoH7OMeoQKpmxDm9XdWrRjMkBJ2yl5tsYND9Dz2UCv/BdGVM8vK2V0mhO1u+OniHYPWDGvjlNxjCeQ==",
     ("dist/deepChat.bundle.js", "LICENSE"),
+)
+N8N_CHAT = NpmPackage(
+    "@n8n/chat",
+    "1.37.0",
+    "V1EQxDp/+rW6o/5OZgbwDfgPJXG8Jrn3TIdq7Z/26QTP90Uo3g2gv8CMnaQcphdTQVR+K06X34DOCRHXa8Tqnw==",
 )
