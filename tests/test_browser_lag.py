@@ -60,8 +60,8 @@ class Course:
         times = [f"{max(values, default=float('nan')):.0f} s" for values in (self.opened, self.took)]
         counts = Counter(sent[text] for text in self.said)
         return (
-            f"{name}: {len(self.opened)} opened ({times[0]} at most), {len(self.said)} turns, {len(self.took)} answered "
-            f"({times[1]} at most), sent {dict(counts)}, wrong {len(self.wrong)}, faults {dict(Counter(self.faults))}"
+            f"{name}: {len(self.opened)} opened ({times[0]} at most), {len(self.took)} of {len(self.said)} turns"
+            f" answered ({times[1]} at most), sent {dict(counts)}, wrong {len(self.wrong)}, faults {dict(Counter(self.faults))}"
         )
 
 

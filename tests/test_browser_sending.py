@@ -176,3 +176,15 @@ async def test_a_rule_of_an_editor_for_what_a_line_ends_in_is_not_woken(browser:
     async with showing(browser, BARE.replace("READ", "box.innerText") + RULED) as window:
         await sent(window, said)
         assert await gone(window) == [["button", said]]
+
+
+async def test_a_turn_that_was_given_to_a_page_and_is_then_not_to_be_typed_again_is_not_asked_again(
+    browser: Browser,
+) -> None:
+    """The page has begun something with it: what it is nobody sees."""
+    shut = "<script>document.querySelector('form').onsubmit = (event) => { event.preventDefault(); shut(); };" + (
+        "const shut = () => { box.addEventListener('input', () => { box.value = 'Sending: ' + box.value; }); };</script>"
+    )
+    async with showing(browser, DEAF + shut) as window:
+        with pytest.raises(Unanswered, match="unconfirmed"):
+            await sent(window)

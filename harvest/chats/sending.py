@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 
 from harvest.browser.glance import Glance
@@ -37,25 +38,32 @@ class Sent:
 async def send(window: Window, place: Place, text: str, typed: Typed) -> Sent:
     """Send what stands in the composer, which is `text`.
 
-    Raises NotSent (`not-sent`) where no way of sending did anything: the whole text is still in the composer.
+    Raises NotSent (`not-sent`) where no way of sending did anything: the whole text is still in the composer;
+    Unanswered (`unconfirmed`) where the page no longer lets that be told.
     """
     presses = 0
-    for way in tuple(place.ways):
-        for once_more in (False, True):
-            if once_more and not await _out_of_menus(window, place, way, text, typed):
-                break
-            # Time zero for all that the eye sees: before the click, or a quick answer would be older than its turn.
-            await place.frame.sent()
-            window.mark()
-            pressed = await _press(place, way)
-            presses += pressed
-            if await _departed(window, place, typed, way if pressed else ""):
-                place.worked(way)
-                return Sent(way, typed, presses)
-        if pressed:
-            window.outbox.typing()
-            typed = await type_text(place, text)  # Enter may have made a new line
-    await (await composer_of(place)).clear()
+    try:
+        for way in tuple(place.ways):
+            for once_more in (False, True):
+                if once_more and not await _out_of_menus(window, place, way, text, typed):
+                    break
+                # Time zero for all that the eye sees: before the click, or a quick answer would be older than its turn.
+                await place.frame.sent()
+                window.mark()
+                pressed = await _press(place, way)
+                presses += pressed
+                if await _departed(window, place, typed, way if pressed else ""):
+                    place.worked(way)
+                    return Sent(way, typed, presses)
+            if pressed:
+                typed = await _typed_again(window, place, text)  # Enter may have made a new line
+        await (await composer_of(place)).clear()
+    except NotSent as fault:
+        if not presses:
+            raise
+        # Not to be sent once more: the page may have begun to.
+        detail = f"the turn was given to the page, and then could not be typed again ({fault})"
+        raise Unanswered("unconfirmed", detail) from None
     raise NotSent("not-sent", f"the page took the user turn neither by {' nor by '.join(place.ways)}")
 
 
@@ -68,16 +76,21 @@ async def _out_of_menus(window: Window, place: Place, way: str, text: str, typed
     if value.count("\n") > typed.held.count("\n"):
         return False  # the key makes a new line
     if value != typed.held:
-        window.outbox.typing()
-        await type_text(place, text)
+        await _typed_again(window, place, text)
         await part.press("Space")
     return True
 
 
+async def _typed_again(window: Window, place: Place, text: str) -> Typed:
+    window.outbox.typing()
+    return await type_text(place, text)
+
+
 async def _press(place: Place, way: str) -> bool:
-    """Whether it was pressed, or may have been: a click of which no word comes back counts as one."""
+    """Whether it was pressed, or may have been: one of which no word comes back counts."""
     if way != "button":
-        await (await composer_of(place)).press(way)
+        with suppress(NotSent):
+            await (await composer_of(place)).press(way)
         return True
     button = await place.frame.node(place.send) if place.send else None
     if button is None:
