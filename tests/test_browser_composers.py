@@ -35,9 +35,6 @@ TURNS: Mapping[str, str] = {
     "all kinds of signs on several lines": MIXED,
     "a quote at the end": 'Which films are called "Solaris"',
     "what opens a menu at the end": "ask @al",
-    "a slash": "/summ",
-    "a smile": "what is :sm",
-    "dots at the end": "I wonder...",
     "a long line": " ".join(f"word{number}" for number in range(2500)),
 }
 MORE: Mapping[str, str] = {
@@ -54,6 +51,9 @@ MORE: Mapping[str, str] = {
     "japanese": "「ソラリス」という映画は？\n二行目：・一つ",
     "arabic": 'ما هو فيلم "سولاريس"؟\nالسطر الثاني',
     "one sign": "?",
+    "a slash": "/summ",
+    "a smile": "what is :sm",
+    "dots at the end": "I wonder...",
 }
 
 

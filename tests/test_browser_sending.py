@@ -182,9 +182,10 @@ async def test_a_turn_that_was_given_to_a_page_and_is_then_not_to_be_typed_again
     browser: Browser,
 ) -> None:
     """The page has begun something with it: what it is nobody sees."""
-    shut = "<script>document.querySelector('form').onsubmit = (event) => { event.preventDefault(); shut(); };" + (
-        "const shut = () => { box.addEventListener('input', () => { box.value = 'Sending: ' + box.value; }); };</script>"
-    )
+    shut = """<script>document.querySelector("form").onsubmit = (event) => {
+      event.preventDefault();
+      box.addEventListener("input", () => { box.value = `Sending: ${box.value}`; });
+    };</script>"""
     async with showing(browser, DEAF + shut) as window:
         with pytest.raises(Unanswered, match="unconfirmed"):
             await sent(window)
