@@ -18,7 +18,7 @@ from recordings.provenance import Clock, utc_now
 from recordings.run_folder import is_run, read
 from recordings.store import RunWriter
 from topics.errors import Place
-from topics.topic import TopicSet
+from topics.topic import TopicSet, check_topic_id
 
 __all__ = ["Imported", "import_header", "record"]
 
@@ -42,11 +42,14 @@ def import_header(
     """The header of a run of imported conversations: no protocol, and systems of which only the name is known.
 
     topics: only those that occur are kept, in the order of the set. most_turns: user turns that the protocol could take
-    at most, by (system, topic), where the import knows.
+    at most, by (system, topic), where the import knows. Raises InputError for an id that no topic can have: a run with
+    it could never be read again.
     """
     names = {conversation.key.topic for conversation in conversations}
     kept = None
     if topics is not None:
+        for name in sorted(names):
+            check_topic_id(name)
         kept = topics.only(names)
     systems = {conversation.key.system: {"name": conversation.key.system} for conversation in conversations}
     audit: dict[str, Json] = {"name": "import", "topics": topics.name if topics else "", "trials": 0}

@@ -28,7 +28,7 @@ from recordings.transcript_turns import IMPORT_RULE, imported_route, marked_brea
 from topics.errors import InputError, Place
 from topics.links import Link, links_in
 from topics.regular_file import read_bytes
-from topics.topic import TopicSet
+from topics.topic import TopicSet, check_topic_id
 
 __all__ = ["Messages", "messages_line", "read_messages", "write_messages"]
 
@@ -130,7 +130,12 @@ class _Line:
             lacking = "system" if not system else "topic"
             raise self.error(f"nobody says which {lacking} this is", advice=f"give --{lacking}, or metadata.{lacking}")
         known = None
-        if topics is not None:
+        if topics is None:
+            try:
+                check_topic_id(topic)
+            except InputError as fault:
+                raise self.error(fault.what, allowed=fault.allowed, advice=fault.advice) from None
+        else:
             known = next((one for one in topics.topics if one.id == topic), None)
             if known is None:
                 raise self.error(

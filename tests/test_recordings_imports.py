@@ -19,6 +19,8 @@ from recordings.imports import Imported, import_header, record
 from recordings.run_folder import read
 from recordings.transcript import Transcript, parse_transcript, read_transcript
 from recordings.transcript_export import transcript_text
+from topics.errors import InputError
+from topics.topic import Topic, TopicSet, TopicType
 
 
 def clock() -> datetime:
@@ -102,3 +104,11 @@ def test_a_file_whose_missing_turns_an_earlier_version_did_not_count_adds_nothin
     before = replace(conversation, outcome=replace(conversation.outcome, missing=None))
     assert put(tmp_path / "run", replace(now, conversations=(before,))) == Imported(1, 0)
     assert put(tmp_path / "run", now) == Imported(0, 1)
+
+
+def test_no_importer_writes_a_topic_that_could_not_be_read_again(tmp_path: Path) -> None:
+    (one,) = figure_5("B").conversations
+    named = replace(one, key=replace(one.key, topic="a b"))
+    topics = TopicSet("imported", (Topic("a b", TopicType("unknown"), "Hi"),), {})
+    with pytest.raises(InputError, match="'a b' cannot be the id of a topic"):
+        import_header([named], topics, clock=clock)

@@ -109,6 +109,21 @@ def test_faults_are_named_with_the_line(tmp_path: Path, row: str, message: str) 
     assert str(caught.value).startswith(f"{tmp_path / 'x.jsonl'}:3")
 
 
+@pytest.mark.parametrize("topic", ["a b", "films/2024", "-x", "x" * 61, "thé", "a\n"])
+def test_a_topic_that_no_run_could_be_read_with_is_refused_with_its_line(tmp_path: Path, topic: str) -> None:
+    file = tmp_path / "m.jsonl"
+    rows = [
+        {"messages": [{"role": "user", "content": "Hi"}], "metadata": {"system": "S", "topic": name}}
+        for name in ("M1", topic)
+    ]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(InputError, match="cannot be the id of a topic") as caught:
+        read_messages(file)
+    assert caught.value.place is not None
+    assert caught.value.place.line == 2
+    assert "letters, digits" in str(caught.value.allowed)
+
+
 def test_what_nobody_says_is_asked_for(tmp_path: Path) -> None:
     (tmp_path / "x.jsonl").write_text('{"messages": []}')
     with pytest.raises(InputError, match="which system this is"):

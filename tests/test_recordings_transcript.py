@@ -275,6 +275,7 @@ escapes = st.sampled_from(
 texts = st.lists(st.one_of(markup, escapes, anything), max_size=6).map("\n".join)
 words = st.text(st.characters(exclude_categories=()), max_size=8).map(_joined)
 names = words.filter(bool)
+topic_ids = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,8}", fullmatch=True)
 
 
 @st.composite
@@ -297,7 +298,7 @@ def conversations(draw: st.DrawFn) -> Conversation:
         links = draw(st.just(links_in(text)) | st.lists(st.builds(Link, words, words), max_size=2).map(tuple))
         turns.append(Turn(number, state, draw(texts), SystemTurn(Answer(text, links)), route, user, act))
     return Conversation(
-        key=TrialKey(draw(names), draw(names), draw(st.integers(1, 99))),
+        key=TrialKey(draw(names), draw(topic_ids), draw(st.integers(1, 99))),
         trial_id=draw(names),
         attempt=draw(st.integers(1, 9)),
         turns=tuple(turns),

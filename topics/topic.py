@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -10,7 +11,24 @@ from topics.attributes import AttributeSet
 from topics.errors import InputError
 from topics.links import UrlKind
 
-__all__ = ["Topic", "TopicSet", "TopicType"]
+__all__ = ["ID_LONGEST", "ID_PATTERN", "Topic", "TopicSet", "TopicType", "check_topic_id"]
+
+ID_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._+-]*$"
+"""How the id of a topic is written, wherever it comes from: it stands in file names, options and tables."""
+
+ID_LONGEST = 60
+"""Characters of the id of a topic, at most."""
+
+
+def check_topic_id(name: str) -> None:
+    """Raises InputError where no topic file could hold a topic of that id."""
+    if len(name) > ID_LONGEST or not re.fullmatch(ID_PATTERN.strip("^$"), name):
+        shown = name if len(name) <= ID_LONGEST else f"{name[:ID_LONGEST]}…"
+        raise InputError(
+            f"{shown!r} cannot be the id of a topic",
+            allowed=f"at most {ID_LONGEST} letters, digits and . _ + -, beginning with a letter or digit",
+            advice="rename the topic where it is given, or give its id as --topic",
+        )
 
 
 @dataclass(frozen=True, slots=True)

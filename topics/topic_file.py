@@ -15,13 +15,13 @@ from topics.document import Document, Loc, StrictModel
 from topics.errors import InputError
 from topics.kinds import KINDS, UrlKind
 from topics.quantities import quantity
-from topics.topic import Topic, TopicSet, TopicType
+from topics.topic import ID_LONGEST, ID_PATTERN, Topic, TopicSet, TopicType
 
 __all__ = ["FORMAT", "decode_topics", "encode_topics", "read_topics"]
 
 FORMAT = "harvest-topics/1"
 
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]*$", max_length=60)]
+Name = Annotated[str, Field(pattern=ID_PATTERN, max_length=ID_LONGEST)]
 
 
 def _of_sane_size(number: int | float) -> int | float:
