@@ -284,3 +284,82 @@ def test_the_first_heading_of_an_answer_is_no_name(heading: str) -> None:
 def test_what_a_picture_of_an_answer_shows_is_no_name() -> None:
     picture = '<img src="https://a.org/x.png" alt="Alien" h-box="0,0,300,200"/>'
     assert read(f"<div>Alien</div>{picture}").text == "Alien\n![Alien](https://a.org/x.png)"
+
+
+ROW = '<div class="said"><span>{said}</span></div><div class="foot"><span>12:01</span></div>'
+
+
+@pytest.mark.parametrize("answer", ["Yes", "Paris", "5", "12:30", "Today", "GPT-4", "Bot", "Copy", "Sent", "1/2"])
+@pytest.mark.parametrize(
+    "reply",
+    [
+        # A hint of a name or a time that belongs to a wrapper, or is a modifier of it.
+        '<div class="msg msg--with-name msg--time"><div class="sender-name">Robin</div>'
+        '<div class="said">{answer}</div></div>',
+        '<div class="item has-author from-author"><div class="text-by-author">{answer}</div></div>',
+        '<div class="head"><b class="name">Robin</b></div><div class="said"><span>{answer}</span></div>',
+        # In the same line as a time.
+        '<div class="said">{answer} <span class="time">12:31</span></div>',
+        # In a paragraph of an element that is called after a time.
+        '<div class="msg-date"><p>{answer}</p></div>',
+    ],
+)
+def test_a_hint_holds_for_its_own_element_and_not_for_the_answer_in_it(reply: str, answer: str) -> None:
+    turn = read(reply.format(answer=answer), ROW)
+    turn = turn.doubtful or turn
+    assert turn.text == answer
+
+
+@pytest.mark.parametrize("answer", ["Yes", "12:30", "Bot", "Sent"])
+def test_the_place_of_the_words_is_never_left_empty_for_what_they_say(answer: str) -> None:
+    reply = '<div class="who">Zed</div>' + ROW.replace("{said}", "{answer}").replace("12:01", "12:31")
+    user = f'<div class="who">Sam</div>{ROW}'
+    before = f'<div class="message bot">{reply.format(answer=answer)}</div>'
+    turn = read(reply.format(answer=answer), user, before=before)
+    assert (turn.text, turn.left_out, turn.doubtful) == (answer, ("Zed", "12:31"), None)
+    assert read(reply.format(answer=""), user, before=before).text == ""
+
+
+def test_a_lone_time_or_name_is_an_answer_only_where_nothing_else_comes() -> None:
+    for answer in ("12:30", "Assistant", "Delivered"):
+        turn = read(f"<div><span>{answer}</span></div>")
+        assert (turn.text, turn.began) == ("", None)
+        assert turn.doubtful is not None
+        assert (turn.doubtful.text, turn.doubtful.left_out, turn.doubtful.began) == (answer, (), 0.3)
+    # A name and a time stand over an answer that never came.
+    assert read("<div>Assistant</div><div>12:30</div>").doubtful is None
+    # What every reply shows is none either.
+    line = '<div class="k9">Zed from the film club</div>'
+    before = f'<div class="message bot">{line}<div class="k8"><p>Hello!</p></div></div>'
+    turn = read(line, before=before)
+    assert (turn.text, turn.doubtful) == ("", None)
+
+
+def test_of_two_times_one_is_the_answer() -> None:
+    assert read("<div>12:30</div><div>12:31</div>", ROW).text == "12:30"
+
+
+def test_a_name_that_no_list_knows_is_known_by_where_the_user_is_named() -> None:
+    user = "<div><span>You</span></div><div><span>{said}</span></div>"
+    reply = "<div><span>Zed the guide</span></div><div><span>{answer}</span></div>"
+    assert read(reply.format(answer="Alien"), user).text == "Alien"
+    assert read(reply.format(answer="12:30"), user).text == "12:30"
+    assert read(reply.format(answer=""), user).text == ""
+
+
+def test_where_the_words_stood_in_replies_before_is_known() -> None:
+    reply = '<div class="k9">Zed</div><div class="k8">{answer}</div>'
+    body = (
+        '<div class="log"><p class="m" h-born="5">{said}</p><div class="n" h-born="90">{reply}</div></div>' + COMPOSER
+    )
+    habits = Habits()
+    answers = ("The harbour was built in 1891, and it has been in use ever since then.", "12:30", "12:30", "Yes", "Yes")
+    for number, answer in enumerate(answers):
+        page = snapshot(body.format(said=f"turn {number}", reply=reply.format(answer=answer)))
+        turn = read_turn(page, f"turn {number}", habits=habits)
+        assert turn.text.endswith(answer)
+        assert number == 0 or turn.text == answer
+        habits = learn(page, turn, habits)
+    assert Habits.from_json(habits.as_json()) == habits
+    old = {key: value for key, value in habits.as_json().items() if key != "slots"}
+    assert Habits.from_json(old).slots == ()

@@ -19,7 +19,8 @@ from browsing import settings
 from fonts import FONTS, with_fonts
 from interfaces import Pages, awkward_pages
 from kept_answers import keep_answers
-from servers.page_replies import PAGES, reply_of
+from servers.page_replies import ALONE, LAYOUTS, PAGES, reply_of
+from servers.short_answers import SHORT
 
 from harvest.browser.relay import Relay
 from harvest.browser.window import Browser
@@ -27,6 +28,8 @@ from harvest.chats.reread import read_again
 from harvest.drivers.browser import BrowserDriver
 from harvest.drivers.driver import Denied, DriverError, NotSent, Opening, Reply, Surroundings, Unanswered
 from harvest.drivers.registry import build_driver
+from harvest.reading.page import parse_page
+from harvest.reading.turn import Habits, read_turn
 from recordings.run_folder import read
 from topics.errors import InputError
 
@@ -156,6 +159,35 @@ def test_every_answer_is_read_the_same_from_what_was_kept(
     assert len(again) == sum(map(len, answered.values()))
     wrong = [(one.conversation.key.topic, one.turn.number, one.was.text, one.now, one.trouble) for one in again]
     assert [found for found, one in zip(wrong, again, strict=True) if one.now != one.was or one.refused] == []
+
+
+@pytest.mark.parametrize("turn", [1, 3])
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_a_short_answer_is_read_whatever_it_looks_like(
+    played: Mapping[str, Sequence[Played]], name: str, turn: int
+) -> None:
+    """The pages as they were kept, with another short answer in the place of the one that was given."""
+    one = played[f"layout-{name}"][turn - 1]
+    kept = {exhibit.name: exhibit.data.decode() for exhibit in one.outcome.exhibits if exhibit.name != "screenshot"}
+    habits = Habits.from_json(one.watch()["habits"])
+    wrong = {}
+    for short in SHORT:
+        page = parse_page(kept["page"].replace(ALONE, short))
+        found = read_turn(page, said(f"layout-{name}", turn), habits=habits)
+        if found.text != short:
+            wrong[short] = found
+    assert wrong == {}
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_a_bubble_without_words_is_no_answer(played: Mapping[str, Sequence[Played]], name: str) -> None:
+    """The name and the time that stand over an answer to come are none, nor where it never comes."""
+    one = played[f"layout-{name}"][2]
+    source = next(exhibit.data.decode() for exhibit in one.outcome.exhibits if exhibit.name == "page")
+    found = read_turn(
+        parse_page(source.replace(ALONE, "")), said(f"layout-{name}", 3), habits=Habits.from_json(one.watch()["habits"])
+    )
+    assert (found.text, found.doubtful) == ("", None)
 
 
 async def test_a_site_file_whose_selector_matches_nothing_is_said_to_be_wrong() -> None:

@@ -7,10 +7,14 @@ from collections.abc import Iterator
 
 import pytest
 from interfaces import NAMES, Interface, interface
-from wishing import ANSWERS, FAULTS, Came, play
+from wishing import ANSWERS, FAULTS, SHORT_ANSWERS, Came, play
 
 TOLD_LIMIT = ("deep-chat",)
 """Interfaces whose page, or whose requests, tell a limit from any other error."""
+
+
+SOME_SHORT = SHORT_ANSWERS[::9]
+"""All of them are played under the marker `soak`."""
 
 
 @pytest.fixture(scope="module", params=NAMES)
@@ -28,7 +32,8 @@ def came(name: str) -> Iterator[dict[str, Came]]:
 
 def _all(page: Interface) -> dict[str, Came]:
     # Faults first: what never ends is then waited for while the others go on.
-    turns = [f"scenario {wish} n={place}" for place, wish in enumerate((*FAULTS, *ANSWERS))]
+    wishes = (*FAULTS, *ANSWERS, *SOME_SHORT)
+    turns = [f"scenario {wish} n={place}" for place, wish in enumerate(wishes)]
     return {one.wish: one for one in asyncio.run(play(page, turns, contexts=4, together=4))}
 
 
@@ -40,6 +45,20 @@ def test_what_is_answered_is_read_whole_and_nothing_else(came: dict[str, Came], 
     assert one.noise == ()
     assert one.reply is not None
     assert one.reply.turn.finish == "signs", "where no sign tells the end, each answer costs 4 s more"
+
+
+@pytest.mark.parametrize("wish", SOME_SHORT)
+def test_a_short_answer_is_read(came: dict[str, Came], wish: str) -> None:
+    assert came[wish].text == came[wish].truth.answer, came[wish].fault
+
+
+@pytest.mark.soak
+def test_every_short_answer_is_read(name: str) -> None:
+    with interface(name) as page:
+        turns = [f"scenario {wish} n={place}" for place, wish in enumerate(SHORT_ANSWERS)]
+        came = asyncio.run(play(page, turns, contexts=4, together=8))
+    wrong = {one.truth.answer: one.fault or one.text for one in came if one.text != one.truth.answer}
+    assert (len(came), wrong) == (len(SHORT_ANSWERS), {})
 
 
 @pytest.mark.parametrize("wish", FAULTS)

@@ -16,11 +16,12 @@ from typing import Any
 
 from interfaces import Interface, Truth
 from same_words import ALLOWED, allowed_between, brought
+from servers.short_answers import SHORT
 
 from harvest.drivers.driver import Driver, DriverError, Opening, Reply, Surroundings
 from harvest.drivers.registry import build_driver
 
-__all__ = ["ANSWERS", "FAULTS", "Came", "play", "quantile", "wishes"]
+__all__ = ["ANSWERS", "FAULTS", "SHORT_ANSWERS", "Came", "play", "quantile", "wishes"]
 
 ANSWERS = (
     "stream pause=0.2 pauses=5",
@@ -48,6 +49,9 @@ ANSWERS = (
     "table pause=3",
 )
 """What is answered: with pauses, in bubbles, long, at once, and in all that Markdown has."""
+
+SHORT_ANSWERS = tuple(f"short count={place}" for place in range(len(SHORT)))
+"""What is answered in one to five words."""
 
 FAULTS: dict[str, frozenset[str]] = {
     "error status=500": frozenset({"error"}),

@@ -94,7 +94,8 @@ def _after(ground: Ground, echo: Echo, rising: bool) -> Spot:
         if around.get("role") in ("log", "feed") or _lists(ground, around, branch):
             break  # what stands outside of the conversation is no answer
         branch = around
-    found = found or _rest(ground, echo) or Spot((), echo.node, echo.node, None, "echo", rising)
+    found = found or _rest(ground, echo) or _muttered(ground, echo, rising)
+    found = found or Spot((), echo.node, echo.node, None, "echo", rising)
     if found.doubtful or found.container is None:
         return replace(found, container=_list(ground, echo.node))  # the answer may come anywhere in it
     return found
@@ -165,15 +166,19 @@ def _part(around: Node, children: Sequence[Node | str]) -> Node:
 
 
 def _tells(ground: Ground, node: Node, branch: Node | None = None) -> bool:
-    if not ground.signs(node) or (ground.dated and not ground.fresh(node)):
-        return False
-    if any(composer.within(node) for composer in ground.composers):
-        return False
-    if node.tag == "time" or hints(node) & _BESIDE:
+    if not _may_tell(ground, node):
         return False
     if ground.signs(node) > _SMALL_PRINT or (branch is not None and node.classes and akin(node, branch)):
         return True  # a bubble may say no more than a time
     return _says(node.text) and not is_notice(node.text) and not _only_pressed(ground, node)
+
+
+def _may_tell(ground: Ground, node: Node) -> bool:
+    if not ground.signs(node) or (ground.dated and not ground.fresh(node)):
+        return False
+    if any(composer.within(node) for composer in ground.composers):
+        return False
+    return node.tag != "time" and not hints(node) & _BESIDE
 
 
 def _says(text: str) -> bool:
@@ -199,6 +204,30 @@ def _only_pressed(ground: Ground, node: Node) -> bool:
         else:
             stack.extend(inner.elements)
     return pressed >= ground.signs(node)
+
+
+def _muttered(ground: Ground, echo: Echo, rising: bool) -> Spot | None:
+    """What came after the user's words into a list that was there and says no more than a time or a state does: where
+    nothing else comes, that may be the answer."""
+    branch = echo.node
+    for around in echo.node.ancestors() if ground.dated else ():
+        at = next(index for index, child in enumerate(around.children) if child is branch)
+        later = around.children[:at] if rising else around.children[at + 1 :]
+        bubbles = [
+            node
+            for node in later
+            if isinstance(node, Node)
+            and _may_tell(ground, node)
+            and (is_time(node.text) or (is_status(node.text) and not is_delivery(node.text)))
+            and not _only_pressed(ground, node)
+            and not _at_once(ground, node, echo.node)
+        ]
+        if bubbles and around not in ground.births:
+            return Spot(tuple(bubbles), echo.node, branch, around, "echo", rising, doubtful=True)
+        if around.get("role") in ("log", "feed") or _lists(ground, around, branch):
+            break
+        branch = around
+    return None
 
 
 def _lists(ground: Ground, around: Node, branch: Node) -> bool:

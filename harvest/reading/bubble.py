@@ -10,6 +10,7 @@ from harvest.reading.boxes import editor_text, is_editor
 from harvest.reading.ground import is_control, kind
 from harvest.reading.markdown import is_picture
 from harvest.reading.page import Node, collapsed
+from harvest.reading.phrases import is_role, is_time
 
 __all__ = [
     "PROSE",
@@ -96,6 +97,8 @@ class Example:
         self.before = ""  # how the line of its own is made that says, before the user's words, who speaks
         self.user = "" if user is None else kind(user)
         self.said: set[str] = set()
+        self.times: list[Node] = []  # what says a time
+        self.tells_who = False  # whether a line before the words says in general words that the user speaks
         self.named = ""  # the tag around a name with a colon, as <b>You:</b>
         if echo is None or user is None:
             return
@@ -105,7 +108,9 @@ class Example:
             self.cells = {(place, len(cells)) for place, cell in enumerate(cells) if not echo.within(cell)}
         inside = {around for around in (echo, *echo.ancestors()) if around.within(user)}
         self.said = {kind(around) for around in inside if around.classes}
-        for leaf in leaves_of(user, ()):
+        leaves = leaves_of(user, ())
+        self.tells_who = bool(leaves) and leaves[0].parent not in inside and is_role(leaves[0].text)
+        for leaf in leaves:
             if leaf.parent in inside and leaf.parent is not user:
                 continue
             chain = [around for around in (leaf.parent, *leaf.parent.ancestors()) if around.within(user)]
@@ -114,6 +119,8 @@ class Example:
                 continue
             if ends_open(leaf.text):
                 self.named = leaf.parent.tag
+            if is_time(leaf.text):
+                self.times.append(leaf.parent)
             for around in chain:
                 if around in inside or len(around.text) > SHORT:
                     break

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from itertools import islice, pairwise
@@ -27,10 +27,9 @@ from harvest.reading.bubble import (
     in_sentence,
     leaves_of,
 )
-from harvest.reading.ground import hints, hints_last, is_control, kind, signature
+from harvest.reading.ground import hints, hints_last, is_control, kind
 from harvest.reading.listing import bar_of, is_listing
-from harvest.reading.markdown import is_picture
-from harvest.reading.page import Node, Page, collapsed
+from harvest.reading.page import Node, collapsed
 from harvest.reading.phrases import (
     is_counter,
     is_label,
@@ -41,10 +40,14 @@ from harvest.reading.phrases import (
     is_status,
     is_time,
 )
+from harvest.reading.slot import likeness, slot_in
 
-__all__ = ["Decorations", "find_decorations", "names_on", "pressed_on"]
+__all__ = ["Decorations", "find_decorations"]
 
 _NEAR = 8  # texts: an element with more of them is no decoration
+_PARAGRAPHS = frozenset({"blockquote", "li", "ol", "p", "pre", "table", "ul"})
+_AT_ONCE = 30.0  # milliseconds: came in the same stroke
+_ALIKE = 0.5  # share of what two elements are called that they have in common
 _INITIALS = 3  # characters that may stand in place of a picture
 _STAMPS = frozenset(
     {
@@ -54,22 +57,29 @@ _STAMPS = frozenset(
 )
 _CONTENT = re.compile(r"(?:^|[-_])(?:text|content|body|prose|markdown|md)$|markdown|prose", re.IGNORECASE)
 _WAITING = frozenset({"caret", "cursor", "dots", "loader", "loading", "spinner", "typing"})
-_FACE = re.compile(r"\b(?:avatar|profile picture|logo|icon)\b(?: (?:for|of))?", re.IGNORECASE)
 _NOTES = frozenset({"reasoning", "thinking", "thought", "thoughts"})
 
 
 class _Reason(IntEnum):
+    """Only a strong one leaves the place of the words empty."""
+
     NONE = 0
-    WEAK = 1  # not enough to leave a reply without any text
-    STRONG = 2
+    FAINT = 1  # a time that stands before all else, where names rather stand
+    WEAK = 2  # what it says: an answer may say the same
+    KNOWN = 3  # what other replies say in the same place
+    STRONG = 4  # what the page calls it, or that it is made like what stands beside the user's words
 
 
 @dataclass(slots=True)
 class Decorations:
-    """nodes: what is left out of the reply, each with all in it. texts: what they say, in the order they were found."""
+    """nodes: what is left out of the reply, each with all in it. texts: what they say, in the order they were found.
+
+    doubtful: those of the nodes that are the answer where nothing else comes; none where anything is left.
+    """
 
     nodes: set[Node] = field(default_factory=set)
     texts: list[str] = field(default_factory=list)
+    doubtful: frozenset[Node] = frozenset()
 
 
 def find_decorations(
@@ -80,13 +90,16 @@ def find_decorations(
     names: Collection[str] = (),
     pressed: Collection[str] = (),
     known: Collection[Edge] = (),
+    slots: Collection[str] = (),
 ) -> Decorations:
     """What in the bubbles of one turn is no part of the answer.
 
     echo, user: the user's words, and the bubble they stand in. names: what the page calls who speaks. pressed: what
     its buttons say, as the name of a model that is chosen there. known: edges of other replies of this conversation.
+    slots: how the elements are made that held the words of those.
     """
-    search = _Search(bubbles, Example(echo, user), frozenset(names), frozenset(pressed), frozenset(known))
+    places = {bubble: slot_in(bubble, echo, user, slots) for bubble in bubbles}
+    search = _Search(places, Example(echo, user), frozenset(names), frozenset(pressed), frozenset(known))
     for bubble in bubbles:
         search.plain(bubble)
     for bubble in bubbles:
@@ -94,54 +107,27 @@ def find_decorations(
         if search.announces(bubble):
             search.drop(bubble)
     search.spare()
-    return Decorations(search.dropped, [text for text in search.texts.values() if text])
-
-
-def names_on(page: Page, bubbles: Sequence[Node] = ()) -> frozenset[str]:
-    """What this page may call its bot: its title, its headings, what its pictures are said to show.
-
-    bubbles: of the answer. What those and others made like them say and show is no name.
-    """
-    found = re.split(r"\s[-|–—·•:]\s", page.title)
-    said, made = set(bubbles), {signature(bubble) for bubble in bubbles if bubble.classes}
-    stack = [page.root]
-    while stack:
-        node = stack.pop()
-        answers = node in said or signature(node) in made
-        if node.tag in ("h1", "h2") and not node.hidden and len(node.children) < 4:
-            found.append(node.text)
-        for inner in node.walk() if answers else (node,):
-            if inner.tag == "img" and inner.get("alt") and not (answers and is_picture(inner)):
-                found.append(_FACE.sub("", inner.get("alt")))
-        stack.extend(() if answers else node.elements)
-    return frozenset(name.strip() for name in found if 1 < len(name.strip()) <= 40)
-
-
-def pressed_on(page: Page) -> frozenset[str]:
-    """What the buttons and selections of a page say, where it is short."""
-    found: set[str] = set()
-    for node in page.walk():
-        if is_control(node) and not node.hidden and len(node.children) < 6:
-            found.update(text for text in (node.text, node.get("h-value")) if 1 < len(text) <= 40)
-    return frozenset(found)
+    return Decorations(search.dropped, [text for text in search.texts.values() if text], search.doubtful())
 
 
 class _Search:
     def __init__(
         self,
-        bubbles: Sequence[Node],
+        slots: Mapping[Node, Node | None],
         example: Example,
         names: frozenset[str],
         pressed: frozenset[str],
         known: frozenset[Edge],
     ) -> None:
-        self.bubbles, self.example, self.names, self.known = bubbles, example, names, known
+        self.bubbles, self.slots = tuple(slots), slots
+        self.example, self.names, self.known = example, names, known
         self.pressed = {text.casefold() for text in pressed}
         self.dropped: set[Node] = set()
         self.texts: dict[Node, str] = {}
-        self.weak: list[Node] = []
+        self.reasons: dict[Node, _Reason] = {}
+        self.timed: set[tuple[Node, bool]] = set()  # ends of bubbles at which a time was left out
         self.siblings = Siblings()
-        self.next = dict(pairwise(bubbles))
+        self.next = dict(pairwise(self.bubbles))
 
     def plain(self, bubble: Node) -> None:
         """Buttons, times, avatars, notes of reasoning, bars of code: decoration wherever it stands."""
@@ -177,39 +163,85 @@ class _Search:
         if words & _NOTES and node is not bubble:
             # Some name so what is no note at all; a note can be opened and shut.
             return any(is_control(inner) and is_reasoning(inner.text) for inner in node.walk())
-        return "avatar" in hints_last(node) and node is not bubble and len(node.text) <= _INITIALS
+        return bool(hints_last(node) & {"avatar", "initials"}) and node is not bubble and len(node.text) <= _INITIALS
 
     def edges(self, bubble: Node) -> None:
-        """Names, times and states before and after what is said."""
+        """Names, times and states before and after what is said; those that are surest first, from either end."""
         leaves = deque(leaves_of(bubble, self.dropped))
-        for first, remove in ((True, leaves.popleft), (False, leaves.pop)):
-            while leaves:
-                near = list(islice(leaves if first else reversed(leaves), _NEAR + 1))
-                element, reason = self._line(near, bubble, first)
-                if element is None:
-                    break
-                self.drop(element)
-                if reason is _Reason.WEAK:
-                    self.weak.append(element)
-                while leaves and leaves[0 if first else -1].parent.within(element):
-                    remove()
+        least = _Reason.STRONG
+        while leaves and least is not _Reason.NONE:
+            if self._peel(leaves, bubble, True, least) | self._peel(leaves, bubble, False, least):
+                least = _Reason.STRONG
+            else:
+                least = _Reason(least - 1)
+
+    def _peel(self, leaves: deque[Leaf], bubble: Node, first: bool, least: _Reason) -> bool:
+        """Whether something was dropped at that end. least: the reason it takes."""
+        if not leaves:
+            return False
+        near = list(islice(leaves if first else reversed(leaves), _NEAR + 1))
+        for element, reason in reversed(self._line(near, bubble, first)):
+            inside = sum(1 for leaf in near if leaf.parent.within(element))
+            rest = islice(leaves if first else reversed(leaves), inside, None)
+            if reason < least or (reason < _Reason.STRONG and self._empties(near[:inside], rest, self.slots[bubble])):
+                continue
+            if is_time(element.text):
+                if reason <= _Reason.WEAK and (bubble, first) in self.timed:
+                    continue  # one tells when it was said; the next may be the answer
+                self.timed.add((bubble, first))
+            self.drop(element)
+            self.reasons[element] = reason
+            for _ in range(inside):
+                (leaves.popleft if first else leaves.pop)()
+            return True
+        return False
+
+    def _empties(self, gone: Sequence[Leaf], rest: Iterable[Leaf], slot: Node | None) -> bool:
+        """Whether the place of the words holds something, and nothing more once that is gone."""
+        if slot is None or not any(leaf.parent.within(slot) for leaf in gone):
+            return False
+        return not any(leaf.parent.within(slot) for leaf in rest)
 
     def spare(self) -> None:
-        """Give back what is left out for a weak reason, if nothing else is left."""
-        if self.weak and not any(leaves_of(bubble, self.dropped) for bubble in self.bubbles):
-            for node in self.weak:
-                self.dropped.discard(node)
-                self.texts.pop(node, None)
+        """Give back a lone word that a button says as well, and that is no model's name: buttons offer what to say."""
+        weak = [node for node, reason in self.reasons.items() if reason <= _Reason.WEAK]
+        if len(weak) == 1 and not self._left() and self._offered(weak[0].text):
+            self.dropped.discard(weak[0])
+            self.texts.pop(weak[0])
+
+    def _left(self) -> bool:
+        return any(leaves_of(bubble, self.dropped) for bubble in self.bubbles)
+
+    def _offered(self, text: str) -> bool:
+        plain = text.casefold() in self.pressed and not re.search(r"[\d:/@_]", text)
+        return plain and not (is_role(text) or is_time(text) or is_status(text))
+
+    def doubtful(self) -> frozenset[Node]:
+        """What is given back where nothing comes that is more likely the answer. Never what other replies show, too,
+        nor anything where the place of the words is there and empty."""
+        if self._left() or any(slot is not None for slot in self.slots.values()):
+            return frozenset()
+        order = {node: number for number, node in enumerate(node for one in self.bubbles for node in one.walk())}
+        weak = sorted((one for one, why in self.reasons.items() if why <= _Reason.WEAK), key=order.__getitem__)
+        times = [node for node in weak if is_time(node.text)]
+        names = [node for node in weak if node not in times and self._names(node.text)]
+        rest = [node for node in weak if node not in times and node not in names and "h-click" not in node.attributes]
+        if rest or len(weak) < 2:
+            return frozenset(rest or weak)
+        return frozenset(times[:1] if not names else names[-1:] if not times else ())
+
+    def _names(self, text: str) -> bool:
+        return is_role(text) or is_label(text, self.names) or text.casefold() in self.pressed or is_named_time(text)
 
     def drop(self, node: Node) -> None:
         self.texts[node] = " ".join(leaf.text for leaf in leaves_of(node, self.dropped, controls=True))
         self.dropped.add(node)
 
-    def _line(self, near: list[Leaf], bubble: Node, first: bool) -> tuple[Node | None, _Reason]:
-        """The largest element with a text at its edge that is decoration. near: the texts from that edge on."""
-        best: Node | None = None
-        why = _Reason.NONE
-        prose = hinted = False
+    def _line(self, near: list[Leaf], bubble: Node, first: bool) -> list[tuple[Node, _Reason]]:
+        """The elements with a text at their edge that are decoration, from small to large. near: the texts from that
+        edge on."""
+        found: list[tuple[Node, _Reason]] = []
+        prose = False
         for element in (near[0].parent, *near[0].parent.ancestors()):
             inside = 0
             while inside < len(near) and inside < _NEAR and near[inside].parent.within(element):
@@ -220,44 +252,87 @@ class _Search:
             if element is bubble and len(self.bubbles) == 1 and not self._alike(element):
                 break
             placed = bubble.tag in ("tr", "tbody") and element.tag in ("td", "tbody", "tr")
+            stamped = bool(hints_last(element) & _STAMPS) or element.tag == "time"
+            reason = self._called(element, text, stamped=stamped, prose=prose)
             prose = prose or (element.tag in PROSE and not placed) or is_editor(element)
-            hinted = hinted or bool(hints_last(element) & _STAMPS) or element.tag == "time"
             prose = prose or _is_all_of_content(element, near, inside, bubble)
-            reason = self._reason(element, text, prose=prose, hinted=hinted, first=first)
+            parts = [leaf.text for leaf in near[:inside]]
+            reason = max(reason, self._reason(element, text, parts, stamped=stamped, prose=prose, first=first))
+            if first and not prose and self._announces_words(element, text, bubble):
+                reason = max(reason, _Reason.KNOWN)
             if reason is not _Reason.NONE:
-                best, why = element, reason
-        return best, why
+                found.append((element, reason))
+        return found
 
-    def _reason(self, element: Node, text: str, *, prose: bool, hinted: bool, first: bool) -> _Reason:
-        if _is_content(element) and not hints_last(element) & _STAMPS:
-            return _Reason.NONE
-        made = kind(element)
-        if element.classes and made in self.example.said and not hints_last(element) & _STAMPS:
+    def _announces_words(self, element: Node, text: str, bubble: Node) -> bool:
+        """A short line before the place of the words: where the user's bubble says there who speaks, or where it stood
+        there when the first of the words came."""
+        slot = self.slots[bubble]
+        if slot is None or element.within(slot) or slot.within(element) or not _is_brief(text):
+            return False
+        if next(node for node in bubble.walk() if node is element or node is slot) is slot:
+            return False
+        words = leaves_of(slot, self.dropped)
+        if not words or self.example.tells_who:
+            return True
+        came, stood = _came(words[0]), [_came(leaf) for leaf in leaves_of(element, ())]
+        return came is not None and all(time is not None and came > time + _AT_ONCE for time in stood)
+
+    def _called(self, element: Node, text: str, *, stamped: bool, prose: bool) -> _Reason:
+        """By what the page calls it, or how it is made. A name holds for its own element, not where prose stands in it.
+
+        prose: the text at the edge stands in prose within it.
+        """
+        if element.classes and kind(element) in self.example.said and not stamped:
             return _Reason.NONE
         if len(text) <= SHORT and self._alike(element):
             return _Reason.STRONG
-        if hinted and _is_brief(text):
-            return _Reason.STRONG
-        if (made, text) in self.known and not prose and not self.siblings.among_prose(element):
-            return _Reason.STRONG
+        if not stamped or not _is_brief(text) or (_is_content(element) and element.tag != "time"):
+            return _Reason.NONE
+        return _Reason.WEAK if prose and any(inner.tag in _PARAGRAPHS for inner in element.walk()) else _Reason.STRONG
+
+    def _reason(
+        self, element: Node, text: str, parts: Sequence[str], *, stamped: bool, prose: bool, first: bool
+    ) -> _Reason:
+        """By what it says. parts: its texts."""
+        if not stamped and (_is_content(element) or (element.classes and kind(element) in self.example.said)):
+            return _Reason.NONE
+        if (kind(element), text) in self.known and not prose and not self.siblings.among_prose(element):
+            return _Reason.KNOWN
         if first and ends_open(text) and element.tag in ("b", "strong", "span"):
             named = is_label(text, self.names) or (element.tag == self.example.named and _is_brief(text))
             return _Reason.STRONG if named else _Reason.NONE
+        if element.classes and is_time(text) and any(likeness(element, one) >= _ALIKE for one in self.example.times):
+            return _Reason.STRONG
         if prose or not alone_in_line(element, self.dropped, self.siblings):
             return _Reason.NONE
         if is_role(text) and first:
-            return _Reason.STRONG
+            return _Reason.WEAK
         if self.siblings.one_of_many(element):
             return _Reason.NONE
-        if is_time(text) or is_label(text, self.names):
-            return _Reason.STRONG if element.tag not in ("b", "strong") else _Reason.WEAK
+        if is_time(text) or (is_label(text, self.names) and (first or not is_role(text))):
+            return _Reason.FAINT if first and is_time(text) else _Reason.WEAK
         if first and (text.casefold() in self.pressed or is_named_time(text)):
             return _Reason.WEAK
         if not first and "h-click" in element.attributes and not any(inner.tag == "a" for inner in element.walk()):
             return _Reason.WEAK  # what one might say next
-        if is_status(text) or is_counter(text) or text in ("·", "•", "|", "–", "-", "✓", "✓✓", "✔"):
-            return _Reason.WEAK
-        return _Reason.NONE
+        return (
+            _Reason.WEAK
+            if all(self._says_nothing(part, element) for part in (text, *parts)[len(parts) > 1 :])
+            else _Reason.NONE
+        )
+
+    def _says_nothing(self, text: str, element: Node) -> bool:
+        """A name, a time, a state, a sign between two of them."""
+        return (
+            is_status(text)
+            or is_counter(text)
+            or text in ("·", "•", "|", "–", "-", "✓", "✓✓", "✔")
+            or (text != element.text and (is_time(text) or self._names(text) or text in self._pressable(element)))
+        )
+
+    def _pressable(self, element: Node) -> set[str]:
+        return {inner.text for inner in element.walk() if "h-click" in inner.attributes}
 
     def _alike(self, element: Node) -> bool:
         """Made like what stands beside the user's words."""
@@ -281,6 +356,11 @@ def _is_all_of_content(element: Node, near: list[Leaf], count: int, bubble: Node
     if content is None or not content.within(bubble):
         return False
     return len(near) == count or not near[count].parent.within(content)
+
+
+def _came(leaf: Leaf) -> float | None:
+    said = leaf.parent.get("h-said")
+    return float(said) if said else leaf.parent.born
 
 
 def _is_content(element: Node) -> bool:

@@ -21,7 +21,7 @@ _INK = re.compile(r"\S")
 _DIGITS = re.compile(r"(?<=[-_])\d+|\d{3,}")
 _HEX = re.compile(r"[0-9a-f]{8,}|[0-9a-f-]{16,}")
 _HASH = re.compile(r"_{1,2}(?=\w*\d)[\w-]{4,8}$")
-_HAVING = frozenset({"has", "hide", "is", "no", "show", "use", "with", "without"})
+_HAVING = frozenset({"by", "for", "from", "has", "have", "hide", "is", "no", "show", "to", "use", "with", "without"})
 _FRAMES = frozenset({"block", "box", "container", "label", "line", "row", "tag", "text", "wrap", "wrapper"})
 _HINT_WORDS = re.compile(r"[a-z]+|[A-Z][a-z]*|[A-Z]+(?![a-z])")
 
@@ -271,16 +271,21 @@ def _words(names: str) -> frozenset[str]:
 
 
 def hints_last(node: Node) -> frozenset[str]:
-    """What its class names and test id end in: `message-time` is a time, `has-avatar` is none."""
+    """What its class names and test id end in: `message-time` is a time. `has-avatar`, `text-by-author` and
+    `message--time` beside `message` tell of something in or around it, and name nothing."""
     return _last_words(f"{node.get('class')} {node.get('data-testid')}")
 
 
 @lru_cache(maxsize=4096)
 def _last_words(names: str) -> frozenset[str]:
     found: set[str] = set()
-    for name in names.split():
+    all_names = set(names.split())
+    for name in sorted(all_names):
+        base, _, modifier = name.partition("--")
+        if modifier and base in all_names:
+            continue
         words = [word.lower() for word in _HINT_WORDS.findall(_HASH.sub("", name))]
-        if words and words[0] not in _HAVING and not re.search(r"[/:\[\]]", name):
+        if words and _HAVING.isdisjoint(words) and not re.search(r"[/:\[\]]", name):
             found.add(words[-1])
             if len(words) > 1 and words[-1] in _FRAMES:
                 found.add(words[-2])

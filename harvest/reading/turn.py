@@ -13,13 +13,15 @@ from itertools import islice
 from typing import Any
 
 from harvest.reading.anchor import Spot, find_spot
-from harvest.reading.bubble import Edge, edges_of
-from harvest.reading.decoration import Decorations, find_decorations, names_on, pressed_on
+from harvest.reading.bubble import Edge, edges_of, leaves_of
+from harvest.reading.decoration import Decorations, find_decorations
 from harvest.reading.echo import trail
 from harvest.reading.ground import Ground, signature
 from harvest.reading.markdown import markdown
+from harvest.reading.names import names_on, pressed_on
 from harvest.reading.page import Node, Page, collapsed
 from harvest.reading.phrases import is_label, is_placeholder, without_cursor
+from harvest.reading.slot import slots_of
 from topics.links import Link, links_in
 
 __all__ = ["Habits", "ReadTurn", "learn", "read_bubbles", "read_turn"]
@@ -34,22 +36,26 @@ class Habits:
     """What earlier turns of a conversation taught about its page.
 
     user: how the element with the user's words and the two around it are made. rising: newer turns stand above older
-    ones. edges: lines beside earlier replies, as the bot's name.
+    ones. edges: lines beside earlier replies, as the bot's name. slots: how the elements are made that held their
+    words.
     """
 
     user: tuple[str, ...] = ()
     rising: bool = False
     edges: tuple[Edge, ...] = ()
+    slots: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
-        return {"user": list(self.user), "rising": self.rising, "edges": [list(edge) for edge in self.edges]}
+        edges = [list(edge) for edge in self.edges]
+        return {"user": list(self.user), "rising": self.rising, "edges": edges, "slots": list(self.slots)}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Habits:
         """Raises ValueError for what `as_json` does not give."""
         try:
             edges = tuple((str(made), str(text)) for made, text in data["edges"])
-            return cls(tuple(str(part) for part in data["user"]), bool(data["rising"]), edges)
+            slots = tuple(str(made) for made in data.get("slots", ()))  # recordings of old have none
+            return cls(tuple(str(part) for part in data["user"]), bool(data["rising"]), edges, slots)
         except (KeyError, TypeError, ValueError) as fault:
             raise ValueError(f"no habits: {fault!r}") from None
 
@@ -61,9 +67,9 @@ class ReadTurn:
     links: as `links_in` finds them in the text. bubbles: the elements of the answer in the order they were said; one
     that was cut out of a running text has no number (id 0). echo: the user's words, None where the page does not
     repeat them. container: the element around all of it. how: `echo`, `site`, `new` or `reply`. left_out: what
-    decorations said. began, ended: seconds from the send to the first and to the last piece of the answer, as far as
-    the page dates them; None without text. doubtful: the turn as it is to be read where nothing else comes, of what is
-    more likely a name, a time or a state; only without text.
+    decorations said. slots: how the elements are made that held the words. began, ended: seconds from the send to the
+    first and to the last piece of the answer, as far as the page dates them; None without text. doubtful: the turn as
+    it is to be read where nothing else comes, of what is more likely a name, a time or a state; only without text.
     """
 
     text: str
@@ -73,6 +79,7 @@ class ReadTurn:
     container: Node | None = None
     how: str = "new"
     left_out: tuple[str, ...] = ()
+    slots: Collection[str] = field(default=frozenset(), repr=False)
     began: float | None = None
     ended: float | None = None
     rising: bool = field(default=False, repr=False)
@@ -85,13 +92,16 @@ def read_turn(page: Page, said: str, *, habits: Habits | None = None) -> ReadTur
     ground = Ground(page)
     spot = find_spot(ground, said, user=habits.user, rising=habits.rising)
     names = names_on(page, spot.bubbles) if spot.bubbles else frozenset()
+    others = _others(page, spot)
+    edges = {*habits.edges, *(edge for other in others for edge in edges_of(other))}
     decorations = find_decorations(
         spot.bubbles,
         echo=spot.echo,
         user=spot.user,
         names=names,
         pressed=pressed_on(page) if spot.bubbles else (),
-        known={*habits.edges, *(edge for other in _others(page, spot) for edge in edges_of(other))},
+        known=edges,
+        slots={*habits.slots, *slots_of(others, (), ())},
     )
     text = _written(spot.bubbles, decorations, page.url)
     name = _speaker(text, spot.echo, said, names)
@@ -101,11 +111,29 @@ def read_turn(page: Page, said: str, *, habits: Habits | None = None) -> ReadTur
     began, ended = _dates(ground, spot, decorations) if text else (None, None)
     left_out = tuple(decorations.texts)
     turn = ReadTurn(
-        text, links_in(text), spot.bubbles, spot.echo, spot.container, spot.how, left_out, began, ended, spot.rising
+        text,
+        links_in(text),
+        spot.bubbles,
+        spot.echo,
+        spot.container,
+        spot.how,
+        left_out,
+        slots_of(spot.bubbles, decorations.nodes, edges),
+        began,
+        ended,
+        spot.rising,
     )
-    if not text or not spot.doubtful:
+    if text and spot.doubtful:
+        return replace(turn, text="", links=(), left_out=(*left_out, text), began=None, ended=None, doubtful=turn)
+    if text or not decorations.doubtful:
         return turn
-    return replace(turn, text="", links=(), left_out=(*left_out, text), began=None, ended=None, doubtful=turn)
+    given_back = Decorations(decorations.nodes - decorations.doubtful, [])
+    text = _written(spot.bubbles, given_back, page.url)
+    began, ended = _dates(ground, spot, given_back)
+    kept = tuple(one for one in left_out if one not in {node.text for node in decorations.doubtful})
+    return replace(
+        turn, doubtful=replace(turn, text=text, links=links_in(text), left_out=kept, began=began, ended=ended)
+    )
 
 
 def read_bubbles(page: Page, *, habits: Habits | None = None, left_out: Collection[str] = ()) -> ReadTurn:
@@ -119,8 +147,11 @@ def read_bubbles(page: Page, *, habits: Habits | None = None, left_out: Collecti
     for bubble in bubbles:
         for node in bubble.walk():
             if node.text in said and not any(around in decorations.nodes for around in (node, *node.ancestors())):
+                if not any(leaves_of(one, {*decorations.nodes, node}) for one in bubbles):
+                    continue  # an answer may say what a button beside it says
                 decorations.nodes.add(node)
                 decorations.texts.append(node.text)
+    decorations.nodes -= decorations.doubtful
     text = _written(bubbles, decorations, page.url)
     name = next((one for one in said if one.endswith((":", "：")) and text.startswith(one)), "")
     text = text[len(name) :].lstrip() if name else text
@@ -135,7 +166,8 @@ def learn(page: Page, turn: ReadTurn, habits: Habits | None = None) -> Habits:
         edges.update(dict.fromkeys(sorted(edges_of(bubble))))
     user = trail(turn.echo) if turn.echo is not None else habits.user
     rising = turn.rising if turn.echo is not None and turn.bubbles else habits.rising
-    return Habits(user, rising, tuple(edges)[-_MOST_EDGES:])
+    slots = dict.fromkeys((*habits.slots, *sorted(turn.slots)))
+    return Habits(user, rising, tuple(edges)[-_MOST_EDGES:], tuple(slots)[-_MOST_EDGES:])
 
 
 def _written(bubbles: Sequence[Node], decorations: Decorations, url: str) -> str:

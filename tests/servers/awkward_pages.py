@@ -129,8 +129,8 @@ class Handler(BaseHTTPRequestHandler):
         with contextlib.suppress(ConnectionError):
             if way in PAGES:
                 self.answer(200, self.page(way, session), "text/html; charset=utf-8")
-            elif way in ("chat.js", "style.css"):
-                media_type = "text/javascript" if way == "chat.js" else "text/css"
+            elif way in ("chat.js", "layouts.js", "style.css"):
+                media_type = "text/css" if way == "style.css" else "text/javascript"
                 self.answer(200, (FOLDER / way).read_text(encoding="utf-8"), f"{media_type}; charset=utf-8")
             elif way == "parts-of-others":
                 media_type = "text/css" if page.endswith(".css") else "text/javascript"
@@ -188,7 +188,7 @@ class Handler(BaseHTTPRequestHandler):
             if PAGES[name][turn.turn - 1 : turn.turn] != ("lost",)
             for bubble in turn.reply.bubbles
         )
-        body = (FOLDER / f"{name}.html").read_text(encoding="utf-8")
+        body = (FOLDER / f"{'layout' if name.startswith('layout-') else name}.html").read_text(encoding="utf-8")
         filled = {
             "{{log}}": LOG,
             "{{composer}}": COMPOSER,

@@ -7,7 +7,7 @@ import html
 from collections.abc import Callable
 from dataclasses import dataclass
 
-__all__ = ["PAGES", "PageReply", "reply_of"]
+__all__ = ["ALONE", "LAYOUTS", "PAGES", "PageReply", "reply_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,25 @@ class PageReply:
     pause: float = 0.0
     broken: bool = False
 
+
+LAYOUTS = (
+    *(
+        "authored",
+        "bare",
+        "beside",
+        "blocks",
+        "grouped",
+        "hashed",
+        "header-footer",
+        "heading-name",
+        "inline",
+        "lone-user",
+    ),
+    *("material", "model", "modifiers", "paragraphs", "titled", "transcript", "turns", "utility"),
+)
+"""Widgets laid out as those met most; see pages/layouts.js."""
+ALONE = "Lanternfish"
+"""The short answer that all of them give."""
 
 PAGES: dict[str, tuple[str, ...]] = {
     "plain": ("answer", "answer", "answer"),
@@ -116,6 +135,7 @@ PAGES: dict[str, tuple[str, ...]] = {
     "loaded-anew": ("answer", "answer"),
     "lost-turn": ("answer", "lost"),
     "swept": ("answer", "lost"),
+    **dict.fromkeys((f"layout-{name}" for name in LAYOUTS), ("answer", "answer", "answer")),
 }
 """What becomes of the first turns on each page: `answer` is the reply of that turn; login, captcha, maintenance,
 rate-limit and error are said by the page; silence: it says nothing, though the server failed; broken: half a reply, and
@@ -307,12 +327,21 @@ def _japanese(page: str, turn: int, text: str, mark: str) -> PageReply:
     )
 
 
+def _alone(page: str, turn: int, text: str, mark: str) -> PageReply:
+    """A word alone, then a sentence, then the word as a paragraph: on the kept pages it is exchanged for others."""
+    if turn == 2:
+        said = "The harbour was built in 1891, and it has been in use ever since then."
+        return PageReply((f"<p>{said}</p>",), said)
+    return PageReply((ALONE if turn == 1 else f"<p>{ALONE}</p>",), ALONE)
+
+
 def _broken(page: str, turn: int, text: str, mark: str) -> PageReply:
     whole = _simple(page, turn, text, mark)
     return PageReply(whole.bubbles, whole.markdown, whole.links, broken=turn == 2)
 
 
 _OWN: dict[str, Callable[[str, int, str, str], PageReply]] = {
+    **dict.fromkeys((f"layout-{name}" for name in LAYOUTS), _alone),
     "bubbles": _bubbles,
     "self-anchors": _self_anchors,
     "code": _code,

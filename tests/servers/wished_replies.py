@@ -1,12 +1,14 @@
 """The replies of the scenario server to wishes: each kind holds something that is easily lost on the way to a reader.
 
-Every reply begins and ends with a token of its own, so that a cut one is seen; `echo` and `empty` are what they are.
+Every reply begins and ends with a token of its own, so that a cut one is seen; `echo`, `empty` and `short` (the
+`count`-th of the short answers) are what they are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from servers.short_answers import SHORT
 from servers.wishes import Wish
 
 __all__ = ["KINDS", "bubbles_for"]
@@ -139,7 +141,7 @@ KINDS: dict[str, Callable[[Wish], str]] = {
     "quote": lambda wish: _QUOTE,
     "mixed": _mixed,
 }
-"""Kinds whose reply does not depend on the user's words; further ones are bubbles, echo, quoting and empty."""
+"""Kinds whose reply does not depend on the user's words; further ones are bubbles, echo, quoting, short and empty."""
 
 
 def bubbles_for(wish: Wish, text: str, token: str) -> tuple[str, ...]:
@@ -151,6 +153,8 @@ def bubbles_for(wish: Wish, text: str, token: str) -> tuple[str, ...]:
         return ()
     if wish.kind == "echo":
         return (text,)
+    if wish.kind == "short":
+        return (SHORT[wish.count % len(SHORT)],)
     first, last = f"Begin {token}.", f"End {token}."
     if wish.kind == "bubbles":
         inner = [f"Bubble {i + 1}: {_prose(20, i)}" for i in range(wish.count)]
@@ -161,7 +165,6 @@ def bubbles_for(wish: Wish, text: str, token: str) -> tuple[str, ...]:
     elif wish.kind in KINDS:
         body = KINDS[wish.kind](wish)
     else:
-        raise ValueError(
-            f"no scenario is called {wish.kind!r}; there are {', '.join(sorted(KINDS))}, bubbles, echo, quoting, empty"
-        )
+        kinds = ", ".join((*sorted(KINDS), "bubbles", "echo", "quoting", "short", "empty"))
+        raise ValueError(f"no scenario is called {wish.kind!r}; there are {kinds}")
     return (f"{first}\n\n{body}\n\n{last}",)
