@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.console import Console
 from scoring_examples import CHAT, conversation
@@ -60,6 +60,7 @@ def test_thirty_turns_are_folded_and_never_cut(width: int) -> None:
     trials=st.integers(1, 4),
     systems=st.lists(st.sampled_from(["A", "assistant-2026-11-21", "B7"]), min_size=1, unique=True),
 )
+@example(turns=4, width=150, trials=4, systems=["A", "assistant-2026-11-21"])
 def test_every_turn_of_every_trial_stands_once_within_the_width(
     turns: int, width: int, trials: int, systems: list[str]
 ) -> None:

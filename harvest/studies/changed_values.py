@@ -19,7 +19,8 @@ Change = tuple[str, Mapping[str, Json]]
 
 
 def changes_between(values: Mapping[str, Json], path: str = "") -> Iterator[Change]:
-    """Wherever `values`, by name, differ: as deep as they are objects, or lists of one length."""
+    """Wherever `values`, by name, differ: as deep as they are objects, or lists of one length. A key whose value is
+    null is a key that was not given."""
     each = list(values.values())
     if all(one == each[0] for one in each[1:]):
         return

@@ -36,6 +36,7 @@ _MEANING = {
 }
 _LONGEST = 12  # characters of a system's name over its columns
 _CELL = 4  # characters of a turn's column: a blank and up to three digits of a percentage
+_BETWEEN = 2  # blanks between two columns
 _LONGEST_ID = 24  # characters of a topic's id in one line; a longer one is folded
 _STYLES = {"o": "green", "x": "yellow", "-": "dim", "·": "dim", "?": "magenta", "!": "bold red", " ": ""}
 
@@ -57,23 +58,25 @@ def grids(material: Material, rows: Sequence[ScoreRow], *, width: int) -> list[R
     columns = sorted({(key.system, key.trial) for key in cells}, key=lambda column: (place[column[0]], column[1]))
     if not columns:
         return []
-    name_width = min(_LONGEST_ID, max([12, *(len(topic.id) for topic in topics)]))
+    names = (shown(topic.id, line=True) for topic in topics)
+    name_width = min(_LONGEST_ID, max([len("ave%useful"), *map(len, names)]))
+    room = width - name_width - 2  # the edge of the table, and a blank after the names
     several = {system for system, trial in columns if trial > 1}
-    fitting = max(1, (width - name_width - 3) // _CELL)
+    fitting = max(1, (room - _BETWEEN) // _CELL)
     of_one = math.ceil(turns / math.ceil(turns / fitting))  # turns of about as many in each table
     stretches = [range(first, min(first + of_one, turns + 1)) for first in range(1, turns + 1, of_one)]
     headings = {column: _heading(column, several, max(_LONGEST, _CELL * len(stretches[0]))) for column in columns}
     widths = (len(line) for heading in headings.values() for line in heading.splitlines())
-    column_width = max([_CELL * len(stretches[0]), *widths]) + 1
-    blocks = _blocks(columns, max(1, (width - name_width - 2) // column_width))
+    column_width = max([_CELL * len(stretches[0]), *widths]) + _BETWEEN
+    blocks = _blocks(columns, max(1, room // column_width))
     summaries = {(row.measure, row.system, row.topic_type, row.trial, row.turn): row.value for row in rows}
     tables: list[RenderableType] = []
     for type_name, group in groupby(topics, key=lambda topic: topic.type.name):
         members = list(group)
         for block in blocks:
-            shown = {column: headings[column] for column in block}
+            titles = {column: headings[column] for column in block}
             for stretch in stretches:
-                tables.append(_table(type_name, members, shown, cells, summaries, stretch, last=turns))
+                tables.append(_table(type_name, members, titles, cells, summaries, stretch, last=turns))
     return tables
 
 
