@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from snapshots import COMPOSER, snapshot
 
+from harvest.reading.page import markup, parse_page
 from harvest.reading.phrases import (
     is_counter,
     is_delivery,
@@ -18,7 +19,7 @@ from harvest.reading.phrases import (
     is_time,
     without_cursor,
 )
-from harvest.reading.turn import Habits, ReadTurn, learn, read_turn
+from harvest.reading.turn import Habits, ReadTurn, learn, read_bubbles, read_turn
 
 SAID = "Which film is it?"
 
@@ -345,6 +346,39 @@ def test_a_name_that_no_list_knows_is_known_by_where_the_user_is_named() -> None
     assert read(reply.format(answer="Alien"), user).text == "Alien"
     assert read(reply.format(answer="12:30"), user).text == "12:30"
     assert read(reply.format(answer=""), user).text == ""
+
+
+@pytest.mark.parametrize("when", ["12:01", "12:02"])
+@pytest.mark.parametrize("answer", ["1/2", "12:30", "Bot", "Copy", "Robin 10:42"])
+def test_a_sentence_of_a_greeting_shows_where_the_words_stand(answer: str, when: str) -> None:
+    reply = '<div class="k1">Kit from the shop</div><div class="k2">{said}</div><div class="k3">{when}</div>'
+    greeting = reply.format(said="Hello! What would you like to know?", when="12:01")
+    turn = read(reply.format(said=answer, when=when), before=f'<div class="message bot">{greeting}</div>')
+    assert (turn.text, turn.left_out, turn.doubtful) == (answer, turn.left_out, None)
+    assert set(turn.left_out) == {"Kit from the shop", when}
+    # What every reply says under the words is not their place.
+    asked = '<div class="k2">{said}</div><div class="k3">Did we help you with this?</div>'
+    before = f'<div class="message bot">{asked.format(said="Hello! What would you like to know?")}</div>'
+    assert read(asked.format(said=answer), before=before).text == answer
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '<div class="head">Obi-Wan <time>12:01</time></div><div class="said">{said}</div><div class="foot">12:01</div>',
+        '<div class="item"><span class="said">{said}</span><p class="foot">12:01</p></div>',
+        '<div class="part"><div class="said">{said}</div><div class="foot"><b>Fin · AI · Just now</b></div></div>',
+        '<div class="said"><p>12:01</p><p>{said}</p></div><div class="foot">12:01</div>',
+    ],
+)
+def test_a_reply_that_is_kept_alone_is_read_as_it_was_on_its_page(reply: str) -> None:
+    user = f'<div class="head">Anakin <time>12:00</time></div>{ROW}'.replace("{answer}", "{said}")
+    before = f'<div class="message bot">{reply.format(said="Hello! What would you like to know?")}</div>'
+    for answer in ("Lanternfish", "12:30", "Alien is a film."):
+        turn = read(reply.format(said=answer), user, before=before)
+        assert answer in turn.text
+        kept = parse_page(markup(snapshot("<main></main>"), turn.bubbles, turn.decorations))
+        assert read_bubbles(kept, left_out=turn.left_out).text == turn.text
 
 
 def test_where_the_words_stood_in_replies_before_is_known() -> None:

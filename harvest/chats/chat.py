@@ -301,7 +301,7 @@ class Chat:
         if "screenshot" in wanted:
             kept.append(Exhibit("screenshot", "image/png", await self._window.screenshot()))
         if "reply" in wanted:
-            reply = markup(awaited.page, awaited.turn.bubbles)
+            reply = markup(awaited.page, awaited.turn.bubbles, awaited.turn.decorations)
             kept.append(Exhibit("reply", _XHTML, reply.encode()))
         if "page" in wanted:
             kept.append(_page_exhibit(awaited.source))

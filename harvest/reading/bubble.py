@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ __all__ = [
     "edges_of",
     "ends_open",
     "in_sentence",
+    "is_brief",
     "leaves_of",
 ]
 
@@ -119,7 +121,7 @@ class Example:
                 continue
             if ends_open(leaf.text):
                 self.named = leaf.parent.tag
-            if is_time(leaf.text):
+            if leaf.parent.classes and is_time(leaf.text):
                 self.times.append(leaf.parent)
             for around in chain:
                 if around in inside or len(around.text) > SHORT:
@@ -131,6 +133,11 @@ class Example:
 
 def ends_open(text: str) -> bool:
     return text.endswith((":", "："))
+
+
+def is_brief(text: str) -> bool:
+    """A name or a time, not a sentence."""
+    return is_time(text) or (len(text) <= 40 and len(text.split()) <= 5 and not re.search(r"[.!?。！？]$", text))
 
 
 def in_sentence(node: Node) -> bool:

@@ -25,6 +25,7 @@ from harvest.reading.bubble import (
     alone_in_line,
     ends_open,
     in_sentence,
+    is_brief,
     leaves_of,
 )
 from harvest.reading.ground import hints, hints_last, is_control, kind
@@ -268,7 +269,7 @@ class _Search:
         """A short line before the place of the words: where the user's bubble says there who speaks, or where it stood
         there when the first of the words came."""
         slot = self.slots[bubble]
-        if slot is None or element.within(slot) or slot.within(element) or not _is_brief(text):
+        if slot is None or element.within(slot) or slot.within(element) or not is_brief(text):
             return False
         if next(node for node in bubble.walk() if node is element or node is slot) is slot:
             return False
@@ -287,7 +288,7 @@ class _Search:
             return _Reason.NONE
         if len(text) <= SHORT and self._alike(element):
             return _Reason.STRONG
-        if not stamped or not _is_brief(text) or (_is_content(element) and element.tag != "time"):
+        if not stamped or not is_brief(text) or (_is_content(element) and element.tag != "time"):
             return _Reason.NONE
         return _Reason.WEAK if prose and any(inner.tag in _PARAGRAPHS for inner in element.walk()) else _Reason.STRONG
 
@@ -300,7 +301,7 @@ class _Search:
         if (kind(element), text) in self.known and not prose and not self.siblings.among_prose(element):
             return _Reason.KNOWN
         if first and ends_open(text) and element.tag in ("b", "strong", "span"):
-            named = is_label(text, self.names) or (element.tag == self.example.named and _is_brief(text))
+            named = is_label(text, self.names) or (element.tag == self.example.named and is_brief(text))
             return _Reason.STRONG if named else _Reason.NONE
         if element.classes and is_time(text) and any(likeness(element, one) >= _ALIKE for one in self.example.times):
             return _Reason.STRONG
@@ -347,7 +348,7 @@ class _Search:
         """A line of its own that says who speaks next, as one does before the user's words."""
         after = self.next.get(bubble)
         made = bool(self.example.before) and kind(bubble) == self.example.before
-        return made and after is not None and kind(after) == self.example.user and _is_brief(bubble.text)
+        return made and after is not None and kind(after) == self.example.user and is_brief(bubble.text)
 
 
 def _is_all_of_content(element: Node, near: list[Leaf], count: int, bubble: Node) -> bool:
@@ -365,11 +366,6 @@ def _came(leaf: Leaf) -> float | None:
 
 def _is_content(element: Node) -> bool:
     return any(_CONTENT.search(name) for name in element.classes if ":" not in name and "[" not in name)
-
-
-def _is_brief(text: str) -> bool:
-    """A name or a time, not a sentence."""
-    return is_time(text) or (len(text) <= 40 and len(text.split()) <= 5 and not re.search(r"[.!?。！？]$", text))
 
 
 def _is_notes(details: Node) -> bool:

@@ -17,13 +17,15 @@ are filled, scripts and styles are left out. Beside an element's own attributes 
     h-site    names of the site's selectors that it matches, separated by spaces
     h-shadow  1: it has a shadow root; its children here are the shadow's
 
-The root is `h-page` with url, title, width, height and `asked` (milliseconds since the last send).
+The root is `h-page` with url, title, width, height and `asked` (milliseconds since the last send). In an answer that is
+kept by itself the reader's own mark is added: `h-left-out="1"` on what was no part of it, `left-out="marked"` at the
+root.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -209,20 +211,25 @@ def letters(text: str) -> str:
     return _NO_LETTERS.sub("", text).casefold()
 
 
-def markup(page: Page, nodes: Iterable[Node]) -> str:
-    """A page that holds only these elements, as the eye would write it."""
-    frame = Element(page.root.tag, page.root.attributes)
+def markup(page: Page, nodes: Iterable[Node], left_out: Collection[Node] | None = None) -> str:
+    """A page that holds only these elements, as the eye would write it.
+
+    left_out: elements in them that are no part of the answer; they are marked, and the page says that all are. None:
+    nothing is marked.
+    """
+    marked = {} if left_out is None else {"left-out": "marked"}
+    frame = Element(page.root.tag, {**page.root.attributes, **marked})
     for node in nodes:
-        frame.append(_element(node))
+        frame.append(_element(node, left_out or ()))
     return tostring(frame, encoding="unicode", short_empty_elements=False)
 
 
-def _element(node: Node) -> Element:
-    element = Element(node.tag, node.attributes)
+def _element(node: Node, left_out: Collection[Node]) -> Element:
+    element = Element(node.tag, {**node.attributes, "h-left-out": "1"} if node in left_out else node.attributes)
     last: Element | None = None
     for child in node.children:
         if isinstance(child, Node):
-            last = _element(child)
+            last = _element(child, left_out)
             element.append(last)
         elif last is None:
             element.text = (element.text or "") + child

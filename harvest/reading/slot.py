@@ -7,15 +7,16 @@ for the words; a short answer stands in it, whatever it looks like.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
 
-from harvest.reading.bubble import PROSE, SHORT, Edge, leaves_of
+from harvest.reading.bubble import PROSE, SHORT, Edge, is_brief, leaves_of
 from harvest.reading.ground import is_control, kind
 from harvest.reading.page import Node
+from harvest.reading.phrases import is_label, is_notice, is_status
 
-__all__ = ["likeness", "slot_in", "slots_of"]
+__all__ = ["likeness", "slot_in", "slots_before", "slots_of"]
 
 _LIKE = 0.2  # share of what two elements are called that they have in common at least
 _DEEPEST = 30
@@ -26,16 +27,34 @@ def slots_of(bubbles: Sequence[Node], dropped: Collection[Node], edges: Collecti
     """How the elements are made that held the words of a reply that was read: what is longer than any name, or says
     something else than the same element did in a reply before it. edges: of those."""
     found: set[str] = set()
+    for made, text in _held(bubbles, dropped):
+        others = {said for one, said in edges if one == made}
+        if len(text) > SHORT or (others and text not in others):
+            found.add(made)
+    return found
+
+
+def slots_before(replies: Sequence[Node], bubbles: Sequence[Node]) -> set[str]:
+    """How the elements are made that held the words of replies that were never read, as a greeting: what is longer
+    than any name, or is a sentence that these bubbles do not repeat in the same place."""
+    again = set(_held(bubbles, ()))
+    return {
+        made
+        for made, text in _held(replies, ())
+        if len(text) > SHORT
+        or not ((made, text) in again or is_brief(text) or is_label(text) or is_status(text) or is_notice(text))
+    }
+
+
+def _held(bubbles: Sequence[Node], dropped: Collection[Node]) -> Iterator[Edge]:
+    """How the element with a name around each text is made, and the text."""
     for bubble in bubbles:
         for leaf in islice(leaves_of(bubble, dropped), _MOST):
             holder = leaf.parent
             while holder is not bubble and (holder.tag in PROSE or not holder.classes) and holder.parent is not None:
                 holder = holder.parent
-            made = kind(holder)
-            others = {text for one, text in edges if one == made}
-            if holder is not bubble and (len(leaf.text) > SHORT or (others and leaf.text not in others)):
-                found.add(made)
-    return found
+            if holder is not bubble:
+                yield kind(holder), leaf.text
 
 
 def slot_in(bubble: Node, echo: Node | None, user: Node | None, known: Collection[str] = ()) -> Node | None:

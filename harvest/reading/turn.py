@@ -21,7 +21,7 @@ from harvest.reading.markdown import markdown
 from harvest.reading.names import names_on, pressed_on
 from harvest.reading.page import Node, Page, collapsed
 from harvest.reading.phrases import is_label, is_placeholder, without_cursor
-from harvest.reading.slot import slots_of
+from harvest.reading.slot import slots_before, slots_of
 from topics.links import Link, links_in
 
 __all__ = ["Habits", "ReadTurn", "learn", "read_bubbles", "read_turn"]
@@ -67,9 +67,10 @@ class ReadTurn:
     links: as `links_in` finds them in the text. bubbles: the elements of the answer in the order they were said; one
     that was cut out of a running text has no number (id 0). echo: the user's words, None where the page does not
     repeat them. container: the element around all of it. how: `echo`, `site`, `new` or `reply`. left_out: what
-    decorations said. slots: how the elements are made that held the words. began, ended: seconds from the send to the
-    first and to the last piece of the answer, as far as the page dates them; None without text. doubtful: the turn as
-    it is to be read where nothing else comes, of what is more likely a name, a time or a state; only without text.
+    decorations said; decorations: those elements. slots: how the elements are made that held the words. began, ended:
+    seconds from the send to the first and to the last piece of the answer, as far as the page dates them; None without
+    text. doubtful: the turn as it is to be read where nothing else comes, of what is more likely a name, a time or a
+    state; only without text.
     """
 
     text: str
@@ -79,6 +80,7 @@ class ReadTurn:
     container: Node | None = None
     how: str = "new"
     left_out: tuple[str, ...] = ()
+    decorations: Collection[Node] = field(default=frozenset(), repr=False)
     slots: Collection[str] = field(default=frozenset(), repr=False)
     began: float | None = None
     ended: float | None = None
@@ -101,7 +103,7 @@ def read_turn(page: Page, said: str, *, habits: Habits | None = None) -> ReadTur
         names=names,
         pressed=pressed_on(page) if spot.bubbles else (),
         known=edges,
-        slots={*habits.slots, *slots_of(others, (), ())},
+        slots={*habits.slots, *slots_before(others, spot.bubbles)},
     )
     text = _written(spot.bubbles, decorations, page.url)
     name = _speaker(text, spot.echo, said, names)
@@ -118,6 +120,7 @@ def read_turn(page: Page, said: str, *, habits: Habits | None = None) -> ReadTur
         spot.container,
         spot.how,
         left_out,
+        frozenset(decorations.nodes),
         slots_of(spot.bubbles, decorations.nodes, edges),
         began,
         ended,
@@ -131,19 +134,33 @@ def read_turn(page: Page, said: str, *, habits: Habits | None = None) -> ReadTur
     text = _written(spot.bubbles, given_back, page.url)
     began, ended = _dates(ground, spot, given_back)
     kept = tuple(one for one in left_out if one not in {node.text for node in decorations.doubtful})
-    return replace(
-        turn, doubtful=replace(turn, text=text, links=links_in(text), left_out=kept, began=began, ended=ended)
-    )
+    doubtful = replace(turn, text=text, links=links_in(text), left_out=kept, began=began, ended=ended)
+    return replace(turn, doubtful=replace(doubtful, decorations=frozenset(given_back.nodes)))
 
 
 def read_bubbles(page: Page, *, habits: Habits | None = None, left_out: Collection[str] = ()) -> ReadTurn:
     """The answer on a page that holds its bubbles and nothing else, as the evidence `reply` does.
 
     left_out: what the decorations said when the whole page was there: much that shows them for what they are is not.
+    Where `markup` marked them, those are left out and nothing else.
     """
     bubbles = tuple(page.root.elements)
-    decorations = find_decorations(bubbles, known=(habits or Habits()).edges)
     said = {one for one in left_out if one}
+    if page.root.get("left-out"):
+        marked = [node for node in page.walk() if node.get("h-left-out")]
+        decorations = Decorations(set(marked), [node.text for node in marked if node.text])
+    else:
+        decorations = find_decorations(bubbles, known=(habits or Habits()).edges)
+        decorations.nodes -= decorations.doubtful
+        _leave_out(bubbles, decorations, said)
+    text = _written(bubbles, decorations, page.url)
+    name = next((one for one in said if one.endswith((":", "：")) and text.startswith(one)), "")
+    text = text[len(name) :].lstrip() if name else text
+    return ReadTurn(text, links_in(text), bubbles, how="reply", left_out=tuple(decorations.texts))
+
+
+def _leave_out(bubbles: Sequence[Node], decorations: Decorations, said: Collection[str]) -> None:
+    """Add the elements that say what was left out when the whole page was there."""
     for bubble in bubbles:
         for node in bubble.walk():
             if node.text in said and not any(around in decorations.nodes for around in (node, *node.ancestors())):
@@ -151,11 +168,6 @@ def read_bubbles(page: Page, *, habits: Habits | None = None, left_out: Collecti
                     continue  # an answer may say what a button beside it says
                 decorations.nodes.add(node)
                 decorations.texts.append(node.text)
-    decorations.nodes -= decorations.doubtful
-    text = _written(bubbles, decorations, page.url)
-    name = next((one for one in said if one.endswith((":", "：")) and text.startswith(one)), "")
-    text = text[len(name) :].lstrip() if name else text
-    return ReadTurn(text, links_in(text), bubbles, how="reply", left_out=tuple(decorations.texts))
 
 
 def learn(page: Page, turn: ReadTurn, habits: Habits | None = None) -> Habits:
