@@ -30,7 +30,7 @@ __all__ = ["command"]
 
 
 @click.command()
-@click.argument("audit")
+@click.argument("audit", type=click.Path())
 @click.option("--system", "system_name", metavar="NAME", help="Which of the audit's systems [default: its only one].")
 @click.option("--topic", "topic_id", metavar="ID", required=True, help="Which of the audit's topics.")
 @click.option("--out", type=click.Path(path_type=Path), metavar="RUN", help="The folder [default: runs/NAME-chat].")

@@ -29,7 +29,7 @@ _ADDRESSES = ("url", "base_url", "function", "run")
 
 
 @click.command()
-@click.argument("audit")
+@click.argument("audit", type=click.Path())
 @click.option("--out", metavar="RUN", type=click.Path(path_type=Path), help="Count what this run already holds.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 def command(audit: str, out: Path | None, as_json: bool) -> None:

@@ -14,13 +14,15 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 
 import click
+from click.shell_completion import CompletionItem, shell_complete
 
 from harvest.cli import interruption
+from harvest.cli.completion import VARIABLE
 from topics.errors import HarvestError
 
 __all__ = ["COMMANDS", "main"]
@@ -35,28 +37,48 @@ class _Entry:
 
 
 # The summaries stand here so that `harvest --help` imports no command; a test holds them to the commands' own.
-COMMANDS = {
-    "run": _Entry("harvest.cli.run", "Play an audit (or go on with it), then score it."),
-    "score": _Entry("harvest.cli.score", "Score recorded runs, offline, again and again."),
-    "tree": _Entry("harvest.cli.tree", "Fold a run's repeated trials into conversation trees."),
-    "gfr": _Entry("harvest.cli.gfr", "Score ranked lists: ERR, iRBU, GF and GFR."),
-    "breakdown": _Entry("harvest.cli.breakdown", "Evaluate predictions of dialogue breakdown (DBDC)."),
-    "helpdesk": _Entry("harvest.cli.helpdesk", "Evaluate predictions for helpdesk dialogues (STC-3)."),
-    "simulate": _Entry("harvest.cli.simulate", "Fit simulated users to recordings, and check them."),
-    "chat": _Entry("harvest.cli.chat", "Take the user's side yourself, and be recorded."),
-    "show": _Entry("harvest.cli.show", "List a run's trials, or print one conversation."),
-    "check": _Entry("harvest.cli.check", "Validate an audit and print its plan; sends nothing."),
-    "import": _Entry("harvest.cli.importing", "Make a run from annotated transcripts or messages files."),
-    "export": _Entry("harvest.cli.exporting", "Write a run's conversations as transcripts or messages."),
-    "annotate": _Entry("harvest.cli.annotate", "Extract nuggets, score them by rule, and exchange sheets with people."),
-    "merge": _Entry("harvest.cli.merging", "Unite the runs of several machines in a new one."),
-    "replay-routes": _Entry("harvest.cli.replay_routes", "Would today's rules have taken the recorded paths?"),
-    "reread": _Entry("harvest.cli.rereading", "Read kept pages again with today's code, and say what changed."),
-    "login": _Entry("harvest.cli.login", "Open a window to log in by hand, and keep the log-in in a file."),
-    "probe": _Entry("harvest.cli.probe", "Look at a chat page, say one thing, draft a site file."),
-    "doctor": _Entry("harvest.cli.doctor", "Look at this machine and say what is missing."),
+_GROUPS: Mapping[str, Mapping[str, _Entry]] = {
+    "Most used": {
+        "run": _Entry("harvest.cli.run", "Play an audit (or go on with it), then score it."),
+        "show": _Entry("harvest.cli.show", "List a run's trials, or print one conversation."),
+        "score": _Entry("harvest.cli.score", "Score recorded runs, offline, again and again."),
+    },
+    "Play": {
+        "init": _Entry("harvest.cli.init", "Write an audit to start from."),
+        "check": _Entry("harvest.cli.check", "Validate an audit and print its plan; sends nothing."),
+        "chat": _Entry("harvest.cli.chat", "Take the user's side yourself, and be recorded."),
+    },
+    "Look": {
+        "tree": _Entry("harvest.cli.tree", "Fold a run's repeated trials into conversation trees."),
+        "replay-routes": _Entry("harvest.cli.replay_routes", "Would today's rules have taken the recorded paths?"),
+        "reread": _Entry("harvest.cli.rereading", "Read kept pages again with today's code, and say what changed."),
+    },
+    "Score": {
+        "gfr": _Entry("harvest.cli.gfr", "Score ranked lists: ERR, iRBU, GF and GFR."),
+        "breakdown": _Entry("harvest.cli.breakdown", "Evaluate predictions of dialogue breakdown (DBDC)."),
+        "helpdesk": _Entry("harvest.cli.helpdesk", "Evaluate predictions for helpdesk dialogues (STC-3)."),
+    },
+    "Study": {
+        "simulate": _Entry("harvest.cli.simulate", "Fit simulated users to recordings, and check them."),
+    },
+    "Judge": {
+        "annotate": _Entry(
+            "harvest.cli.annotate", "Extract nuggets, score them by rule, and exchange sheets with people."
+        ),
+    },
+    "Exchange": {
+        "import": _Entry("harvest.cli.importing", "Make a run from annotated transcripts or messages files."),
+        "export": _Entry("harvest.cli.exporting", "Write a run's conversations as transcripts or messages."),
+        "merge": _Entry("harvest.cli.merging", "Unite the runs of several machines in a new one."),
+    },
+    "Machine": {
+        "doctor": _Entry("harvest.cli.doctor", "Look at this machine and say what is missing."),
+        "probe": _Entry("harvest.cli.probe", "Look at a chat page, say one thing, draft a site file."),
+        "login": _Entry("harvest.cli.login", "Open a window to log in by hand, and keep the log-in in a file."),
+        "completion": _Entry("harvest.cli.completion", "Print a script that completes the command line in a shell."),
+    },
 }
-
+COMMANDS = {name: entry for group in _GROUPS.values() for name, entry in group.items()}
 
 _WITH_PIPES = {"run", "chat", "probe", "login", "doctor"}
 
@@ -75,9 +97,19 @@ class _LateCommands(click.Group):
         assert isinstance(command, click.Command)
         return command
 
+    def shell_complete(self, context: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Click's own would import every command for its help."""
+        found = [
+            CompletionItem(name, help=one.summary) for name, one in COMMANDS.items() if name.startswith(incomplete)
+        ]
+        options = click.Command.shell_complete(self, context, incomplete) if incomplete.startswith("-") else []
+        return [*found, *options]
+
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, entry.summary) for name, entry in COMMANDS.items()])
+        widest = max(map(len, COMMANDS))
+        for group, entries in _GROUPS.items():
+            with formatter.section(group):
+                formatter.write_dl([(name.ljust(widest), entry.summary) for name, entry in entries.items()])
 
 
 def _print_version(context: click.Context, _: click.Parameter, asked: bool) -> None:
@@ -93,7 +125,7 @@ def _harvest() -> None:
 
     See it work:        harvest run demo --out demo-run
 
-    Audit a system:     write AUDIT.yaml, then check, run, show and score it.
+    Audit a system:     harvest init, edit audit.yaml, then check, run, show and score it.
     """
 
 
@@ -103,6 +135,8 @@ def main(arguments: list[str] | None = None) -> None:
         # A reply may hold what no terminal can show (half a surrogate pair, or any Chinese where LANG is C).
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    if VARIABLE in os.environ:
+        sys.exit(shell_complete(_harvest, {}, "harvest", VARIABLE, os.environ[VARIABLE]))
     if arguments is None:
         interruption.interruptible()
         if not {*sys.argv[1:2]} & _WITH_PIPES:

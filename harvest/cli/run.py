@@ -43,7 +43,7 @@ def _listed(context: click.Context, parameter: click.Parameter, value: str | Non
 
 
 @click.command()
-@click.argument("audit")
+@click.argument("audit", type=click.Path())
 @click.option("--out", type=click.Path(path_type=Path), metavar="RUN", help="The run folder [default: runs/NAME].")
 @click.option("--trials", type=click.IntRange(1, 1_000_000), help="Trials, instead of the audit's number.")
 @click.option("--seed", type=click.IntRange(0), help="Seed, instead of the audit's.")

@@ -1,0 +1,14 @@
+"""A system to try an audit on: put your own in its place."""
+
+import json
+import sys
+
+
+def answer(text: str) -> str:
+    """The reply to one user turn."""
+    return f"I know one page about that, An example: https://www.iana.org/domains/example ({len(text)} characters read)"
+
+
+if __name__ == "__main__":
+    for line in sys.stdin:
+        print(json.dumps({"text": answer(json.loads(line)["text"])}), flush=True)

@@ -1,0 +1,28 @@
+"""The files that an audit can start from: a commented audit, a topic set and a protocol, for a driver."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.resources import files
+
+__all__ = ["starter_drivers", "starter_files"]
+
+_FOLDER = files("harvest.audits") / "starter"
+_PROGRAMS = ("command", "python")
+"""Drivers whose system is a file beside the audit, so that the audit can be played at once."""
+
+
+def starter_drivers() -> tuple[str, ...]:
+    """The drivers that there are starter files for, by name."""
+    return tuple(sorted(one.name.removesuffix(".yaml") for one in (_FOLDER / "systems").iterdir()))
+
+
+def starter_files(driver: str) -> Mapping[str, str]:
+    """The text of each file, by its name. driver: one of `starter_drivers()`."""
+    names = ["topics.yaml", "protocol.yaml", *(["bot.py"] if driver in _PROGRAMS else [])]
+    system = _read(f"systems/{driver}.yaml")
+    return {"audit.yaml": _read("audit.yaml") + system, **{name: _read(name) for name in names}}
+
+
+def _read(name: str) -> str:
+    return (_FOLDER / name).read_text(encoding="utf-8")

@@ -1,0 +1,27 @@
+"""`harvest completion`: a script that completes the command line in a shell."""
+
+from __future__ import annotations
+
+import click
+from click.shell_completion import get_completion_class
+
+__all__ = ["VARIABLE", "command"]
+
+VARIABLE = "_HARVEST_COMPLETE"
+"""By this environment variable the shell asks for completions."""
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.pass_context
+def command(context: click.Context, shell: str) -> None:
+    """Print a script that completes harvest's commands, options and files in SHELL.
+
+    \b
+    bash:  harvest completion bash > ~/.local/share/bash-completion/completions/harvest
+    zsh:   harvest completion zsh > a folder of $fpath, as _harvest
+    fish:  harvest completion fish > ~/.config/fish/completions/harvest.fish
+    """
+    completer = get_completion_class(shell)
+    assert completer is not None
+    click.echo(completer(context.find_root().command, {}, "harvest", VARIABLE).source())
