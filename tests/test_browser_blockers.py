@@ -247,6 +247,43 @@ TURNS = {
     "a toast beside half an answer": Turn(
         ANSWER, "error", script=TOAST.format('<div class="snackbar">Connection lost</div>')
     ),
+    "a toast that the page calls an error, in words of its own": Turn(
+        "",
+        "error",
+        script=TOAST.format(
+            '<section aria-label="Notifications alt+T" aria-live="polite"><ol><li data-type="error">The robots sleep'
+            "</li></ol></section>"
+        ),
+    ),
+    "the same beside an answer": Turn(
+        ANSWER,
+        "error",
+        script=TOAST.format(
+            '<section aria-label="Notifications alt+T" aria-live="polite"><ol><li data-type="error">The robots sleep'
+            "</li></ol></section>"
+        ),
+    ),
+    "a toast that was saved, beside an answer": Turn(
+        ANSWER,
+        None,
+        script=TOAST.format(
+            '<section aria-label="Notifications alt+T" aria-live="polite"><ol><li data-type="success">Saved</li></ol>'
+            "</section>"
+        ),
+    ),
+    "a toast in a class of a module": Turn(
+        ANSWER, "error", script=TOAST.format('<div class="_toastError_1x2y3">The robots sleep</div>')
+    ),
+    "an alert in the words of a program": Turn(
+        f'{BOT}<div role="alert">NetworkError when asking the model</div></div>', "error"
+    ),
+    "a box that is not valid, and why": Turn(
+        "",
+        "error",
+        script="document.querySelector('textarea').setAttribute('aria-invalid', 'true');"
+        "document.querySelector('textarea').setAttribute('aria-describedby', 'why');"
+        + TOAST.format('<p id="why">Your plan does not cover robots</p>'),
+    ),
     "a toast about a limit": Turn(
         "", "rate-limit", script=TOAST.format('<div role="alert">You have reached your message limit</div>')
     ),

@@ -336,6 +336,21 @@ def test_a_lone_time_or_name_is_an_answer_only_where_nothing_else_comes() -> Non
     assert (turn.text, turn.doubtful) == ("", None)
 
 
+def test_the_name_over_an_answer_without_words_is_never_the_answer() -> None:
+    for reply, before in (
+        ("<div><span>llama3:latest</span></div><div></div>", "<button>llama3:latest</button>"),
+        ("<div><span>llama3:latest</span></div>", "<button>llama3:latest</button>"),
+        ("<div><b>Assistant</b></div><div><p></p></div>", ""),
+    ):
+        turn = read(reply, before=before)
+        assert (turn.text, turn.doubtful) == ("", None)
+    # A word that a button offers to say is one, and so is a name with nothing around it.
+    assert read("<div>Yes</div><div></div>", before="<button>Yes</button>").text == "Yes"
+    lone = read("<div>Assistant</div>").doubtful
+    assert lone is not None
+    assert lone.text == "Assistant"
+
+
 def test_of_two_times_one_is_the_answer() -> None:
     assert read("<div>12:30</div><div>12:31</div>", ROW).text == "12:30"
 

@@ -14,7 +14,7 @@ from harvest.browser.traffic import CARRYING, Fault
 from harvest.finding.blocker import Blocker, came_since, inside_code
 from harvest.finding.labels import is_button, role_of
 from harvest.finding.notices import FAULT, RATE_LIMIT, SIGN_IN_FIRST
-from harvest.finding.wordings import code_words, words
+from harvest.finding.wordings import camel_split, code_words, words
 from harvest.reading.page import Node, Page, letters
 from harvest.reading.turn import ReadTurn
 
@@ -98,8 +98,9 @@ def _mark(page: Page, bubble: Node, turn: ReadTurn, bubbles: Set[Node]) -> Node 
 
 
 def _speaks(text: str) -> bool:
-    """Whether it uses words of a failure. That alone makes it none."""
-    return text in FAULT or text in RATE_LIMIT or text in SIGN_IN_FIRST
+    """Whether it uses words of a failure, also as programs write them (`RateLimitError`). Words alone prove nothing."""
+    plain = camel_split(text)
+    return plain in FAULT or plain in RATE_LIMIT or plain in SIGN_IN_FIRST
 
 
 def _beside(page: Page, turn: ReadTurn) -> Blocker | None:
@@ -108,19 +109,22 @@ def _beside(page: Page, turn: ReadTurn) -> Blocker | None:
     found: list[Node] = []
     spoken = [*turn.bubbles, *([turn.echo] if turn.echo is not None else [])]
     said = {id(part) for one in spoken for part in (*one.walk(), *one.ancestors())}
+    invalid = _described_as_invalid(page)
     for node in page.walk():
         if id(node) in said:
             continue
         live = role_of(node) in ("alert", "alertdialog") or node.get("aria-live") == "assertive"
         code = _code(node)
-        toast, error = bool(code & _TOAST_CODE) or live, bool(_error_sign(node) == "code")
+        error = _error_sign(node) == "code" or node.get("id") in invalid
+        toast = bool(code & _TOAST_CODE) or live or (error and _is_notice(node, said))
         if not (toast or error) or not node.visible or not node.text or len(node.text) > _LONGEST_NOTICE:
             continue
         if is_button(node) or node.tag in ("input", "textarea", "body") or inside_code(node) or not came_since(node):
             continue
         speaks = _speaks(node.text)
         coded = error or any(_error_sign(one) == "code" for one in node.walk() if not is_button(one))
-        telling = (toast and (speaks or (coded and not answered))) or (error and (speaks or not answered))
+        # A notice that the page itself calls an error is one, whatever its words.
+        telling = (toast and (speaks or coded)) or (error and (speaks or not answered))
         if telling and (coded or not code & _FINE_CODE):
             found.append(node)
     if found:
@@ -131,6 +135,19 @@ def _beside(page: Page, turn: ReadTurn) -> Blocker | None:
             if _error_sign(node) == "code" and came_since(node):
                 return _shown(node, "the user's own words are marked as failed")
     return None
+
+
+def _is_notice(node: Node, said: Set[int]) -> bool:
+    """Whether it stands in a part of the page that announces what happens. said: the parts of the conversation."""
+    around = (one for one in (node, *node.ancestors()) if id(one) not in said)
+    return any(one.get("aria-live") in ("polite", "assertive") or role_of(one) == "status" for one in around)
+
+
+def _described_as_invalid(page: Page) -> frozenset[str]:
+    """The ids of the elements that say why an input is not valid."""
+    wrong = (node for node in page.walk() if node.get("aria-invalid") == "true")
+    told = (f"{node.get('aria-errormessage')} {node.get('aria-describedby')}".split() for node in wrong)
+    return frozenset(name for names in told for name in names)
 
 
 def _by_traffic(page: Page, turn: ReadTurn, faults: Sequence[Fault], begun: int | None) -> Blocker | None:

@@ -6,12 +6,13 @@ shown to be no answer.
 
 from __future__ import annotations
 
-from harvest.finding.wordings import Wording
+from harvest.finding.wordings import Wording, camel_split
 
 __all__ = [
     "ACCEPT",
     "CLOSE",
     "COOKIES",
+    "ERROR",
     "FAULT",
     "HUMAN",
     "MAINTENANCE",
@@ -22,7 +23,10 @@ __all__ = [
     "SIGN_IN",
     "SIGN_IN_FIRST",
     "TERMS",
+    "opens_as_failure",
 ]
+
+_OPENING = 60  # characters
 
 COOKIES = Wording("""
     cookie* | consent | your privacy | we value your privacy | privacy choices | gdpr | tracking technolog* |
@@ -168,6 +172,16 @@ MAINTENANCE = Wording("""
     일시적으로 사용할 수 없
 """)
 
+ERROR = Wording("""
+    error | errors | went wrong | failed to | request failed | timed out | timeout | exception |
+    internal server | network issue | connection lost | lost connection | no connection | oops | fehler* |
+    schiefgegangen | schiefgelaufen | fehlgeschlagen | erreur* | délai dépassé | ha fallado | salió mal |
+    deu errado | erro | falhou | errore | andato storto | fout | mislukt | ging iets mis | błąd |
+    poszło nie tak | hata oluştu | ошибк* | пошло не так | حدث خطأ | خطأ | त्रुटि | गड़बड़ | エラー |
+    問題が発生 | 错误 | 錯誤 | 出错 | 出錯 | 异常 | 異常 | 오류 | 에러 | 문제가 발생
+""")
+"""What programs say when they fail. A refusal (“I cannot …”) does not count."""
+
 FAULT = Wording("""
     error | errors | went wrong | failed | failure | unable to | could not | couldn't | cannot | can't |
     try again | unavailable | not available | timed out | timeout | problem | oops | network issue |
@@ -195,3 +209,9 @@ PROMOTION = Wording("""
     नया क्या है | ニュースレター | 登録 | 割引 | 新機能 | ようこそ | 订阅 | 訂閱 | 优惠 | 折扣 | 新功能 | 欢迎 |
     구독 | 할인 | 새로운 기능 | 환영
 """)
+
+
+def opens_as_failure(text: str) -> bool:
+    """Whether a text opens with words that programs use for errors. It may be a good answer all the same."""
+    opening = camel_split(text[:_OPENING])
+    return opening in ERROR or opening in RATE_LIMIT

@@ -20,6 +20,7 @@ __all__ = [
     "SEND",
     "TALK",
     "Wording",
+    "camel_split",
     "code_words",
     "words",
 ]
@@ -70,6 +71,12 @@ def _one(phrase: str) -> str:
 def words(text: str) -> frozenset[str]:
     """The words of `text`, which is only a shorter way of writing a set."""
     return frozenset(text.split())
+
+
+def camel_split(text: str) -> str:
+    """With a space before every capital letter that follows a small letter or a digit: `NetworkError` becomes
+    `Network Error`."""
+    return _CAMEL.sub(" ", text)
 
 
 @lru_cache(maxsize=8192)

@@ -57,6 +57,8 @@ _STAMPS = frozenset(
     }
 )
 _CONTENT = re.compile(r"(?:^|[-_])(?:text|content|body|prose|markdown|md)$|markdown|prose", re.IGNORECASE)
+_PLACES = frozenset({"article", "div", "p", "section"})
+_DRAWN = frozenset({"canvas", "hr", "img", "input", "progress", "svg", "video"})
 _WAITING = frozenset({"caret", "cursor", "dots", "loader", "loading", "spinner", "typing"})
 _NOTES = frozenset({"reasoning", "thinking", "thought", "thoughts"})
 
@@ -227,9 +229,23 @@ class _Search:
         times = [node for node in weak if is_time(node.text)]
         names = [node for node in weak if node not in times and self._names(node.text)]
         rest = [node for node in weak if node not in times and node not in names and "h-click" not in node.attributes]
-        if rest or len(weak) < 2:
-            return frozenset(rest or weak)
+        if rest or any(map(self._heads_nothing, names)):
+            return frozenset(rest)
+        if len(weak) < 2:
+            return frozenset(weak)
         return frozenset(times[:1] if not names else names[-1:] if not times else ())
+
+    def _heads_nothing(self, name: Node) -> bool:
+        """Whether a name stands over an answer without words: of a model that a button chooses, or before an element
+        with nothing in it."""
+        if name.text.casefold() in self.pressed and not self._offered(name.text):
+            return True
+        bubble = next(one for one in self.bubbles if name.within(one))
+        inside = list(bubble.walk())
+        after = inside[inside.index(name) + sum(1 for _ in name.walk()) :]
+        return any(
+            one.tag in _PLACES and not any(part.text or part.tag in _DRAWN for part in one.walk()) for one in after
+        )
 
     def _names(self, text: str) -> bool:
         return is_role(text) or is_label(text, self.names) or text.casefold() in self.pressed or is_named_time(text)

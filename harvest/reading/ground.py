@@ -216,6 +216,8 @@ class Ground:
             return not (
                 (window and not self.composers) or (role in _BUBBLE_ROLES and _in_log(node)) or _holds_log(node)
             )
+        if node.get("aria-live") and "notification" in node.get("aria-label").lower():
+            return not _in_log(node) and not _holds_log(node)  # where toasts come, whatever they are called
         words = hints(node) & _ZONE_WORDS
         if words:
             # A chat in a sidebar has a `sidebar-body` beside its `sidebar-footer` with the composer.

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from harvest.finding.notices import opens_as_failure
 from harvest.studies.side_by_side import SideBySide, run_names, settings_from
 from recordings.conversation import Conversation, TrialKey
 from recordings.evidence import write_safely
@@ -49,6 +50,9 @@ __all__ = [
 
 PROBED = "A probe took the user's side: `harvest simulate findings RUN` says what it found out."
 """The note on figures that do not hold what the run was played for."""
+
+_READ_OFF = frozenset({"signs", "quiet", "stuck"})
+"""`finish` of an answer that was read from a page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,7 +270,7 @@ def score_material(
         only=only,
         judged=judged,
     )
-    notes = (*_empty_replies(material), *([PROBED] if material.probed else ()))
+    notes = (*_empty_replies(material), *_like_errors(material), *([PROBED] if material.probed else ()))
     return replace(table, notes=(*table.notes, *notes)) if notes else table
 
 
@@ -281,6 +285,22 @@ def _empty_replies(material: Material) -> Iterator[str]:
     if of:
         systems = ", ".join(f"{system} x {count}" for system, count in of.items())
         yield f"{counted(of.total(), 'empty reply')}, taken for answers ({systems})."
+
+
+def _like_errors(material: Material) -> Iterator[str]:
+    """Answers read from pages that may be errors which nothing but their words gives away: for a person to check."""
+    of = Counter(
+        one.key.system
+        for one in material.finished
+        for turn in one.turns
+        if turn.reply is not None and turn.reply.finish in _READ_OFF and opens_as_failure(turn.reply.answer.text)
+    )
+    if of:
+        systems = ", ".join(f"{system} x {count}" for system, count in of.items())
+        yield (
+            f"{counted(of.total(), 'answer')} opening with the words of an error ({systems}): if the page failed, say "
+            "in a site file how that looks, see `blocked` in docs/sites.md."
+        )
 
 
 def asked_names(measures: Sequence[Term], topics: TopicSet, schema: Schema | None = None) -> tuple[str, ...]:

@@ -51,6 +51,9 @@ PAGES: dict[str, tuple[str, ...]] = {
     "error-bubble": ("answer", "error", "answer"),
     "rate-limit": ("answer", "rate-limit", "answer"),
     "error-toast": ("answer", "error", "answer"),
+    "toast-notyf": ("answer", "told", "answer"),
+    "toast-sonner": ("told", "answer"),
+    "empty-named": ("nothing", "answer"),
     "silent-error": ("answer", "silence", "answer"),
     "stuck-composer": ("answer", "error", "stuck"),
     "broken-stream": ("answer", "broken", "answer"),
@@ -139,9 +142,9 @@ PAGES: dict[str, tuple[str, ...]] = {
 }
 """What becomes of the first turns on each page: `answer` is the reply of that turn; login, captcha, maintenance,
 rate-limit and error are said by the page; silence: it says nothing, though the server failed; broken: half a reply, and
-nothing told; lost: the turn does not appear, or goes with the whole page; stuck: nothing can be typed any more; twice:
-the turn goes twice; not-sent: what is typed does not go in whole (a turn of more than 24 characters). What each page
-does stands in its first line."""
+nothing said of it; told: only a toast says that it failed; nothing: a name comes, and no words; lost: the turn does not
+appear, or goes with the whole page; stuck: nothing can be typed any more; twice: the turn goes twice; not-sent: what is
+typed does not go in whole (a turn of more than 24 characters). What each page does stands in its first line."""
 
 
 def reply_of(page: str, turn: int, text: str) -> PageReply:
@@ -151,6 +154,10 @@ def reply_of(page: str, turn: int, text: str) -> PageReply:
     outcome = outcomes[turn - 1] if turn <= len(outcomes) else "answer"
     if outcome in ("error", "silence"):
         return PageReply(("Something went wrong. Please try again.",), "", status=500)
+    if outcome == "told":
+        return PageReply(("The robots are asleep.",), "")
+    if outcome == "nothing":
+        return PageReply((), "")
     if outcome == "rate-limit":
         return PageReply(("Too many requests. Please wait a moment before you ask again.",), "", status=429)
     mark = hashlib.sha256(f"{page} {turn}".encode()).hexdigest()[:8]
