@@ -1,29 +1,28 @@
 """Secrets are taken out by the writer, before anything reaches the disk.
 
-Two nets: the secrets we were told about, in every form in which they commonly come back (as they are, escaped for
-JSON, HTML or URLs, in base64 at any offset, in hex, as UTF-16, with any characters as HTML's numeric entities, with
-colour codes of terminals or characters of no width between; from 12 characters on in any mix of upper and lower
-case), and the shapes of well-known secrets. What is found becomes
-`[redacted:<kind>]`; nothing else changes. A word of a reply stays a word, so word counts hold.
+Two nets: the secrets we were told about, in every form in which they commonly come back (`recordings.secret_forms`;
+from 12 characters on in any mix of upper and lower case), and the shapes of well-known secrets
+(`recordings.secret_patterns`). Both are cast twice, over a text as it stands and with its escapes undone
+(`recordings.escapes`). What is found becomes `[redacted:<kind>]`; nothing else changes. A word of a reply stays a word,
+so word counts hold. Everything takes time linear in the text.
 
 Known limits, on purpose: a secret of fewer than 8 characters is not looked for by its value (`test`, `none` and
-`ollama` are used as keys of local servers and are ordinary words; they protect nothing); a secret cut in two by
-the pieces of a raw stream is not put together inside that exhibit, though it is in the reply's text; compressed
-exhibits are not opened.
+`ollama` are used as keys of local servers and are ordinary words; they protect nothing); compressed exhibits are not
+opened.
 """
 
 from __future__ import annotations
 
-import base64
 import codecs
-import html
-import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
-from urllib.parse import quote, quote_plus
 
-from recordings.secret_patterns import PATTERNS
+from recordings.escapes import ESCAPING, Span, unescaped
+from recordings.secret_forms import forms_of
+from recordings.secret_patterns import KINDS, PATTERNS, POSSIBLE, cookies
+from recordings.stream_pieces import over_pieces
+from topics.lower_case import lowered
 
 __all__ = ["SHORTEST", "Redactor", "marks_in"]
 
@@ -33,21 +32,17 @@ SHORTEST = 8
 _ANY_CASE = 12
 """Characters a secret must have to be looked for in any mix of upper and lower case."""
 
-_DISGUISE = re.compile(r"&#|\x1b\[|[\0\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")
-_BETWEEN = r"(?:\x1b\[[0-9;]{0,20}m|[\0\u00ad\u200b-\u200f\u2060-\u2064\ufeff]){0,8}"
 _PASSES = 10
 _MARK = re.compile(r"\[redacted:[a-z-]{3,20}\]")
-_EVERY_MARK = "".join(f"[redacted:{kind}]" for kind in {"secret", "cookie", *(pattern.kind for pattern in PATTERNS)})
-
-_COOKIES = re.compile(
-    r"(?i:(?<![a-z0-9_-])(?:set-)?cookie(?:\\*[\"'])?\s{0,8}[:,]\s{0,8})"
-    r"(?P<value>\[[^\]]{0,4096}\]|\\*\"(?:[^\"\\]|\\(?!\")[^\"]){0,16384}|[A-Za-z0-9!#$%&'*+.^_`|~-]{1,99}=[^\r\n\"']{1,16384})"
-)
-_COOKIE = re.compile(r"(?P<head>(?:^|[\"',;]\s{0,8})(?:[A-Za-z0-9!#$%&*+.^_`|~-]{1,99})=)(?P<secret>[^;,\s\"'\\\[\]]+)")
-_ATTRIBUTES = frozenset(["expires", "max-age", "domain", "path", "samesite", "priority", "version", "comment"])
-
-_ANY_HINT = re.compile("|".join(sorted({"cookie", *(re.escape(hint) for one in PATTERNS for hint in one.hints)})))
+_EVERY_MARK = "".join(f"[redacted:{kind}]" for kind in sorted({"secret", *KINDS}))
 _SHORT = 200
+_APART = "\x02\n\"'<>[]\n\x02"
+"""No secret goes on over these."""
+
+_STRETCH = 2**19
+_CONTEXT = 2**15
+"""Characters: a text is looked at in stretches, each with so much of what stands around it. That is more than any
+pattern takes."""
 
 _TEXT = re.compile(
     r"(?i)\s*(text/|application/(?:[\w.-]+\+)?(?:json|xml|jsonl|x-ndjson|javascript|yaml|x-yaml|graphql|"
@@ -71,9 +66,9 @@ class Redactor:
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self._forms: list[str] = []
+        self._any_case: list[str] = []  # those of them that are looked for in any mix of upper and lower case
         self._raw: list[bytes] = []
         self._known: set[str] = set()
-        self._loose: list[tuple[str, re.Pattern[str]]] = []  # how it looks in lower case, and all its disguises
         self.ignored = 0
         self.add(*secrets)
 
@@ -92,42 +87,79 @@ class Redactor:
                 self.ignored += 1
                 continue
             self._known.add(value)
-            self._forms.extend(form for form in _forms(value) if form not in _EVERY_MARK)
-            if value.lower() not in _EVERY_MARK:
-                self._loose.append((value.lower(), _disguised(value)))
+            self._forms.extend(form for form in forms_of(value) if form not in _EVERY_MARK)
+            lower = lowered(value)
+            if len(value) >= _ANY_CASE and lower not in _EVERY_MARK:
+                self._any_case.append(lower)
             raw = value.encode("utf-8", "surrogatepass")
             self._raw += [raw, value.encode("utf-16-le", "surrogatepass"), value.encode("utf-16-be", "surrogatepass")]
-        # The longest first: a form may contain a shorter one, and must go as a whole.
-        self._forms = sorted(set(self._forms), key=lambda form: (-len(form), form))
+        self._forms = sorted(set(self._forms))
 
     def text(self, text: str) -> str:
         """`text` with every secret replaced by its mark."""
-        for _ in range(_PASSES):  # a mark can uncover a secret that was glued to the one before it
-            cleaned = self._pass(text)
-            if cleaned == text:
-                break
-            text = cleaned
-        return text
-
-    def _pass(self, text: str) -> str:
-        for form in self._forms:
-            if form in text:
-                text = text.replace(form, "[redacted:secret]")
-        lowered = text.lower()
-        if self._loose:
-            disguises = _DISGUISE.search(text)
-            for plain, expression in self._loose:
-                if disguises or plain in lowered:
-                    text = expression.sub("[redacted:secret]", text)
-            lowered = text.lower()
-        if len(text) < _SHORT and not _ANY_HINT.search(lowered):  # names and hashes: most texts of a recording
+        if len(text) < _SHORT and not self._possible(text):
             return text
+        return self.pieces((text,))[0]
+
+    def texts(self, texts: Sequence[str]) -> list[str]:
+        """Many texts, each as `text` leaves it, in one look."""
+        apart = [part for text in texts for part in (text, _APART)]
+        return self.pieces(apart)[::2]
+
+    def _possible(self, text: str) -> bool:
+        """Whether a look is worth while: names, hashes and addresses are most texts of a recording."""
+        if not text.isascii() or any(sign in text for sign in ESCAPING) or any(form in text for form in self._forms):
+            return True
+        lower = lowered(text)
+        return any(form in lower for form in self._any_case) or POSSIBLE.search(lower) is not None
+
+    def pieces(self, pieces: Sequence[str]) -> list[str]:
+        """The pieces of one text, with every secret of the text replaced by its mark; a mark stands in the piece in
+        which its secret begins."""
+        found = list(pieces)
+        for number in range(_PASSES):  # a mark can uncover a secret that was glued to the one before it
+            spans = self._spans(found[0] if len(found) == 1 else "".join(found), "[redacted:" if number else "")
+            if not spans:
+                break
+            found = _marked(found, spans)
+        return found
+
+    def _spans(self, text: str, near: str) -> list[Span]:
+        """Where secrets stand in `text`, in order and apart from each other; only where `near` stands close by.
+
+        A long text is looked at stretch by stretch, so that neither the memory nor the time of one step grows with it.
+        """
+        found: list[Span] = []
+        begin = 0
+        while begin < len(text):
+            first, last = max(0, begin - _CONTEXT), begin + _STRETCH
+            until = last - _CONTEXT if last < len(text) else len(text)
+            stretch = text[first:last]
+            for start, end, kind in self._seen(stretch) if near in stretch else ():
+                if begin <= start + first < until:
+                    found.append((start + first, end + first, kind))
+            begin = until
+        return _apart(found)
+
+    def _seen(self, text: str) -> list[Span]:
+        """Where secrets stand in `text`, as it stands and as it is meant, in no order."""
+        found = list(self._standing(text))
+        meant = unescaped(text)
+        if meant:
+            found += meant.led_back(list(self._standing(meant.text)))
+        return found
+
+    def _standing(self, text: str) -> Iterator[Span]:
+        for form in self._forms:
+            yield from _occurrences(text, form)
+        lower = lowered(text)
+        for form in self._any_case:
+            yield from _occurrences(lower, form)
         for pattern in PATTERNS:
-            if any(hint in lowered for hint in pattern.hints):
-                text = _substituted(pattern.expression, pattern.kind, pattern.sure, text)
-        if "cookie" in lowered:
-            text = _COOKIES.sub(_without_cookies, text)
-        return text
+            for start, end in pattern.spans(text, lower):
+                yield start, end, pattern.kind
+        for start, end in cookies(text, lower):
+            yield start, end, "cookie"
 
     def value(self, value: Any) -> Any:
         """A JSON value with every text in it redacted, keys too."""
@@ -164,30 +196,50 @@ class Redactor:
         return data
 
     def _body(self, text: str, media_type: str) -> str:
-        if "form-urlencoded" in media_type.lower():
+        kind = media_type.lower()
+        if "form-urlencoded" in kind:
             return self.text(f"&{text}")[1:]  # the first parameter of a form has no & before it
+        if "event-stream" in kind or "ndjson" in kind or "jsonl" in kind:
+            text = over_pieces(text, self.pieces)
         return self.text(text)
 
 
-def _substituted(expression: re.Pattern[str], kind: str, sure: Any, text: str) -> str:
-    def marked(match: re.Match[str]) -> str:
-        secret = match["secret"]
-        if not sure(secret):
-            return match[0]
-        start, end = match.start("secret") - match.start(), match.end("secret") - match.start()
-        return f"{match[0][:start]}[redacted:{kind}]{match[0][end:]}"
-
-    return expression.sub(marked, text)
+def _occurrences(text: str, form: str) -> Iterator[Span]:
+    at = text.find(form)
+    while at >= 0:
+        yield at, at + len(form), "secret"
+        at = text.find(form, at + len(form))
 
 
-def _without_cookies(match: re.Match[str]) -> str:
-    start = match.start("value") - match.start()
+def _apart(spans: list[Span]) -> list[Span]:
+    """The spans in order; those that overlap are one. What we were told of names it, else what was found first."""
+    found: list[Span] = []
+    for start, end, kind in sorted(spans, key=lambda span: (span[0], -span[1])):
+        if not found or start >= found[-1][1]:
+            found.append((start, end, kind))
+        else:
+            first, last, before = found[-1]
+            found[-1] = first, max(last, end), kind if kind == "secret" else before
+    return found
 
-    def marked(cookie: re.Match[str]) -> str:
-        name = cookie["head"].strip("\"',; \t=").lower()
-        return cookie[0] if name in _ATTRIBUTES else f"{cookie['head']}[redacted:cookie]"
 
-    return match[0][:start] + _COOKIE.sub(marked, match["value"])
+def _marked(pieces: Sequence[str], spans: Sequence[Span]) -> list[str]:
+    """The pieces with a mark for each span of the text they make."""
+    found: list[str] = []
+    begin, i = 0, 0
+    for piece in pieces:
+        kept, at, end = [], 0, begin + len(piece)
+        while i < len(spans) and spans[i][0] < end:
+            start, stop, kind = spans[i]
+            if start >= begin:
+                kept += [piece[at : start - begin], f"[redacted:{kind}]"]
+            at = min(stop, end) - begin
+            if stop > end:
+                break  # the rest of it stands in the pieces that follow
+            i += 1
+        found.append("".join([*kept, piece[at:]]))
+        begin = end
+    return found
 
 
 def _is_text(data: bytes, media_type: str) -> bool:
@@ -205,65 +257,3 @@ def _is_text(data: bytes, media_type: str) -> bool:
 def _encoding(media_type: str) -> str:
     named = _CHARSET.search(media_type)
     return named[1] if named else "utf-8"
-
-
-def _forms(secret: str) -> Iterator[str]:
-    """The texts in which `secret` may come back."""
-    data = secret.encode("utf-8", "surrogatepass")
-    escaped = json.dumps(secret, ensure_ascii=False)[1:-1]
-    ascii_escaped = json.dumps(secret)[1:-1]
-    plain = {secret, escaped, ascii_escaped, html.escape(secret), html.escape(secret, quote=False)}
-    plain |= {form.replace("/", "\\/") for form in plain}
-    plain |= {html.escape(secret).replace("&#x27;", "&#39;"), json.dumps(ascii_escaped)[1:-1]}
-    plain |= {json.dumps(escaped, ensure_ascii=False)[1:-1]}
-    plain.add("".join(f"\\u{unit:04x}" for unit in _units(secret)))
-    plain.add("".join(f"\\u{unit:04X}" for unit in _units(secret)))
-    # What stays unescaped differs: nothing, a path, JavaScript's encodeURIComponent and encodeURI, a form.
-    for safe in ("", "/", "!'()*", ";,/?:@&=+$!'()*#"):
-        plain.add(quote(data, safe=safe))
-    plain.add(quote_plus(data))
-    plain.add("".join(f"%{byte:02X}" for byte in data))
-    for form in plain:
-        yield form
-        if "%" in form:
-            yield re.sub(r"%[0-9A-F]{2}", lambda found: found[0].lower(), form)
-            yield quote(form, safe="")
-    yield data.hex()
-    yield data.hex().upper()
-    for form in _base64_forms(data):
-        yield form
-        if "/" in form:
-            yield form.replace("/", "\\/")
-        if set(form) & set("+/="):
-            yield quote(form, safe="")
-
-
-def _disguised(secret: str) -> re.Pattern[str]:
-    """`secret` with each character as itself or as an entity, and what nobody sees between. It takes linear time: what
-    stands between begins with no character that a secret can begin its next piece with."""
-    any_case = len(secret) >= _ANY_CASE
-    pieces = []
-    for character in secret:
-        codes = {ord(one) for one in (character, character.lower(), character.upper()) if len(one) == 1}
-        shapes = [re.escape(character)]
-        for code in sorted(codes if any_case else {ord(character)}):
-            shapes += [f"&#0{{0,5}}{code};?", f"&#[xX]0{{0,5}}(?i:{code:x});?"]
-        pieces.append(f"(?:{'|'.join(shapes)})")
-    return re.compile(_BETWEEN.join(pieces), re.IGNORECASE if any_case else re.NOFLAG)
-
-
-def _units(text: str) -> Iterator[int]:
-    data = text.encode("utf-16-be", "surrogatepass")
-    return (int.from_bytes(data[i : i + 2], "big") for i in range(0, len(data), 2))
-
-
-def _base64_forms(data: bytes) -> Iterator[str]:
-    """Base64 of `data` on its own, and what is certain of it wherever it stands inside something longer."""
-    for encode in (base64.b64encode, base64.urlsafe_b64encode):
-        yield encode(data).decode()
-        yield encode(data).decode().rstrip("=")
-        for offset in range(3):
-            coded = encode(b"\0" * offset + data).decode().rstrip("=")
-            first = (0, 2, 3)[offset]  # characters that also hold bits of what stands before
-            last = len(coded) - (1 if (len(data) + offset) % 3 else 0)  # … or after
-            yield coded[first:last]

@@ -1,0 +1,115 @@
+"""What a text says once escapes are undone: `\\u006b` in JSON and scripts, `&#107;` in HTML, `%6b` in URLs, the colour
+codes of terminals, and characters of no width.
+
+A secret may come back with any of its characters escaped, and a line break before it may be a `\\n` that looks like a
+letter. So a text is looked at as it stands and as it is meant, and what is found there is led back to where it stands.
+Of JSON and URLs only what says a character of ASCII is undone. Each step takes time linear in the text.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+
+__all__ = ["ESCAPING", "Span", "Unescaped", "unescaped"]
+
+Span = tuple[int, int, str]
+"""Characters [start, end) of a text, and the kind of secret that stands there."""
+
+_LETTERS = {'\\"': '"', "\\'": "'", "\\/": "/", "\\n": "\n", "\\r": "\r", "\\t": "\t"}
+_INVISIBLE = re.compile("[\0\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")
+
+
+def _hexadecimal(escape: str) -> str:
+    return chr(int(escape[-2:], 16))
+
+
+def _entity(escape: str) -> str:
+    digits = escape[2:].rstrip(";")
+    code = int(digits[1:], 16) if digits[0] in "xX" else int(digits)
+    return chr(code) if 0x20 <= code <= 0x10FFFF else escape
+
+
+# Each begins with a literal, for which the engine searches many times faster than for one of several characters.
+_CODES: tuple[tuple[str, re.Pattern[str], Callable[[str], str]], ...] = (
+    # With all backslashes before it: JSON within JSON doubles them. Looked for from the first of them only.
+    ("\\", re.compile(r"(\\(?<!\\\\)\\*+(?:u00(?:0[9AaDd]|[2-7][0-9A-Fa-f])|x[2-7][0-9A-Fa-f]))"), _hexadecimal),
+    ("%", re.compile(r"(%(?:25)*[2-7][0-9A-Fa-f])"), _hexadecimal),  # %256b is %6b, escaped once more
+    ("&#", re.compile(r"(&#(?:0{0,5}[0-9]{2,7}(?![0-9]);?|[xX]0{0,5}[0-9A-Fa-f]{2,6}(?![0-9A-Fa-f]);?))"), _entity),
+    ("\x1b[", re.compile(r"(\x1b\[[0-9;]{0,20}m)"), lambda escape: ""),
+)
+
+
+ESCAPING = ("\\", "\0", *(sign for sign, _, _ in _CODES))
+"""What stands in every text of ASCII in which there is something to undo."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """One kind of escape, undone. before: the text as it stood. meanings: of each escape that stands in it."""
+
+    before: str
+    escapes: re.Pattern[str]
+    meanings: dict[str, str]
+
+    def led_back(self, spans: Sequence[Span]) -> list[Span]:
+        stood = [match.span() for match in self.escapes.finditer(self.before)]
+        lengths = [len(self.meanings[self.before[start:end]]) for start, end in stood]
+        saved = [0, *accumulate(end - start - length for (start, end), length in zip(stood, lengths))]
+        meant = [start - less for (start, _), less in zip(stood, saved)]
+        found = []
+        for start, end, kind in spans:
+            first = bisect_left(meant, start)
+            while first < len(meant) and meant[first] == start and not lengths[first]:
+                first += 1  # what says nothing, before the secret, is no part of it
+            found.append((start + saved[first], end + saved[bisect_right(meant, end - 1)], kind))
+        return found
+
+
+@dataclass(slots=True)
+class Unescaped:
+    """text: with escapes undone."""
+
+    text: str
+    _steps: list[_Step] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return bool(self._steps)
+
+    def led_back(self, spans: Sequence[Span]) -> Sequence[Span]:
+        """The spans of the text as it stood, for spans of `text`."""
+        for step in reversed(self._steps if spans else ()):
+            spans = step.led_back(spans)
+        return spans
+
+    def undo(self, escape: str, meaning: str) -> None:
+        if escape in self.text:
+            self._steps.append(_Step(self.text, re.compile(re.escape(escape)), {escape: meaning}))
+            self.text = self.text.replace(escape, meaning)
+
+    def undo_codes(self, escapes: re.Pattern[str], meaning: Callable[[str], str]) -> None:
+        # Cut and joined, not substituted: a call for each of a million escapes would take seconds.
+        pieces = escapes.split(self.text)
+        if len(pieces) > 1:
+            meanings = {escape: meaning(escape) for escape in set(pieces[1::2])}
+            self._steps.append(_Step(self.text, escapes, meanings))
+            pieces[1::2] = map(meanings.__getitem__, pieces[1::2])
+            self.text = "".join(pieces)
+
+
+def unescaped(text: str) -> Unescaped:
+    """`text` with its escapes undone; false where it holds none."""
+    found = Unescaped(text)
+    if "\\" in text:
+        for escape, meaning in _LETTERS.items():
+            found.undo(escape, meaning)
+    for sign, escapes, meaning_of in _CODES:
+        if sign in text:
+            found.undo_codes(escapes, meaning_of)
+    if (not text.isascii() or "\0" in text) and _INVISIBLE.search(text):
+        for character in sorted(set(_INVISIBLE.findall(text))):
+            found.undo(character, "")
+    return found

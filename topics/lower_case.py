@@ -1,0 +1,11 @@
+"""Lower case that keeps every character in its place, so that what is found in it stands there in the text as well."""
+
+from __future__ import annotations
+
+__all__ = ["lowered"]
+
+
+def lowered(text: str) -> str:
+    """`text` in lower case, character by character: of all characters only İ would become two."""
+    lower = text.lower()
+    return lower if len(lower) == len(text) else text.replace("İ", "i").lower()
