@@ -115,9 +115,11 @@ def encode(event: Event) -> dict[str, Any]:
 
 
 def _encode_reply(reply: SystemTurn) -> dict[str, Any]:
+    left_out = reply.answer.links_left_out
     return {
         "text": reply.answer.text,
         "links": [{"text": link.text, "href": link.href} for link in reply.answer.links],
+        **({"links_left_out": left_out} if left_out else {}),
         "asked_at": reply.asked_at,
         "first_seconds": reply.first_seconds,
         "seconds": reply.seconds,
@@ -226,7 +228,9 @@ def _answered(row: _Row) -> Answered:
     links = [_Row(_object(link, row.place), row.place) for link in row.rows("links")]
     reply = SystemTurn(
         answer=Answer(
-            row.text("text", _MISSING), tuple(Link(link.text("text"), link.text("href", _MISSING)) for link in links)
+            row.text("text", _MISSING),
+            tuple(Link(link.text("text"), link.text("href", _MISSING)) for link in links),
+            row.count("links_left_out"),
         ),
         asked_at=row.text("asked_at"),
         first_seconds=row.seconds("first_seconds"),

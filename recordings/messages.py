@@ -26,7 +26,7 @@ from recordings.json_text import Json, line, parsed
 from recordings.transcript_heading import own_links
 from recordings.transcript_turns import IMPORT_RULE, imported_route, marked_breakdown, state_name, topic_names
 from topics.errors import InputError, Place
-from topics.links import Link, links_in
+from topics.links import Link
 from topics.regular_file import read_bytes
 from topics.topic import TopicSet, check_topic_id
 
@@ -154,7 +154,9 @@ class _Line:
             last = f"stop:{outcome.kind if outcome else 'interrupted'}"
             target = last if number == len(said) else state_name(states, number + 1)
             found = links[number - 1] if number <= len(links) else None
-            reply = None if answer is None else SystemTurn(Answer(answer, links_in(answer) if found is None else found))
+            reply = None
+            if answer is not None:
+                reply = SystemTurn(Answer.of(answer) if found is None else Answer(answer, found))
             routed = reply is not None and label not in ("", "-")
             route = imported_route(number, state, label, target) if routed else None
             user, act = ("".join(one[number - 1 : number]) for one in (users, acts))

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import operator
 import os
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from functools import cache, partial
 from itertools import count
 from pathlib import Path
 from types import TracebackType
@@ -27,14 +29,17 @@ from recordings.header import Header
 from recordings.journal import Journal
 from recordings.json_text import document, line, parsed
 from recordings.lock import Lock
+from recordings.long_work import aside
 from recordings.provenance import Clock, software, stamp, utc_now
 from recordings.redaction import Redactor, marks_in
 from topics.errors import Place
+from topics.links import Link
 from topics.regular_file import read_regular
 
 __all__ = ["RunWriter", "read_header"]
 
 _Value = TypeVar("_Value")
+_Event = TypeVar("_Event", bound=Event)
 _SEQUENCE = re.compile(r"trials-(?:.*-)?(\d{6,})\.jsonl")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,59}")
 
@@ -185,17 +190,18 @@ class RunWriter:
         clean: _Value = _through(value, self.redactor)
         return clean
 
-    async def append(self, *events: Event, sync: bool = False) -> None:
-        """Append events, in the order of the calls.
+    async def append(self, *events: _Event, sync: bool = False) -> tuple[_Event, ...]:
+        """Append events, those of an attempt in the order of the calls, and return them as they are stored.
 
         Returns when they survive the end of this process (`kill -9`); with `sync`, when they are on the disk and
         survive a power cut too. Calls that wait at the same time share one fsync. Raises StoreError, after which
         nothing more is taken; TypeError or ValueError for an event that is no JSON (a NaN), with nothing written.
         """
-        lines = [self._line(event) for event in events]
+        stored, lines = await aside(sum(map(_size, events)), partial(self._stored, events))
         self._journal.write(b"".join(lines))
         if sync:
             await self._journal.sync()
+        return stored
 
     async def keep(self, exhibit_name: str, media_type: str, data: bytes) -> str:
         """Make an exhibit safe, redacted, and return its address for the event that names it.
@@ -232,21 +238,34 @@ class RunWriter:
     ) -> None:
         await self.close()
 
-    def _line(self, event: Event) -> bytes:
+    def _stored(self, events: tuple[_Event, ...]) -> tuple[tuple[_Event, ...], list[bytes]]:
+        """The events as they are stored, and their lines."""
+        stored = tuple(_through(self._whole(event), self.redactor) for event in events)
+        return stored, [self._line(event) for event in stored]
+
+    def _whole(self, event: Event) -> Event:
         if isinstance(event, TrialStarted) and not event.hashes:
-            event = dataclasses.replace(event, hashes=self.header.hashes_of(event.key.system, event.key.topic))
-        row = self.redactor.value(encode(event))
+            return dataclasses.replace(event, hashes=self.header.hashes_of(event.key.system, event.key.topic))
+        return event
+
+    def _line(self, event: Event) -> bytes:
         attempt = (event.trial_id, event.attempt)
         if isinstance(event, TrialEnded):
+            row = encode(event)
             row["redacted"] = event.redacted + self._marks.pop(attempt, 0) + marks_in(row["detail"])
             return line(row)
-        data = line(row)
+        data = line(encode(event))
         found = sum(self._marks_at.get(address, 0) for address in _evidence(event).values())
         if b"[redacted:" in data:
             found += marks_in(data.decode())
         if found:
             self._marks[attempt] += found
         return data
+
+
+def _size(event: Event) -> int:
+    """About how many characters are to be looked at."""
+    return len(event.reply.answer.text) if isinstance(event, Answered) else len(getattr(event, "partial", ""))
 
 
 def _evidence(event: Event) -> Mapping[str, str]:
@@ -311,9 +330,26 @@ def _redacted(header: Header, redactor: Redactor) -> Header:
 
 
 def _through(value: Any, redactor: Redactor) -> Any:
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        names = (entry.name for entry in dataclasses.fields(value))
-        return dataclasses.replace(value, **{name: _through(getattr(value, name), redactor) for name in names})
+    if isinstance(value, str):
+        return redactor.text(value)
+    if isinstance(value, tuple) and len(value) > 1 and all(type(item) is Link for item in value):
+        return _links(value, redactor)
     if isinstance(value, tuple):
-        return tuple(_through(item, redactor) for item in value)
+        items = [_through(item, redactor) for item in value]
+        return value if all(map(operator.is_, items, value)) else tuple(items)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        clean = {name: _through(getattr(value, name), redactor) for name in _fields(type(value))}
+        changed = {name: item for name, item in clean.items() if item is not getattr(value, name)}
+        return dataclasses.replace(value, **changed) if changed else value
     return redactor.value(value)
+
+
+def _links(links: tuple[Link, ...], redactor: Redactor) -> tuple[Link, ...]:
+    texts = [part for link in links for part in (link.text, link.href)]
+    clean = redactor.texts(texts)
+    return links if clean == texts else tuple(map(Link, clean[::2], clean[1::2]))
+
+
+@cache
+def _fields(kind: type[Any]) -> tuple[str, ...]:
+    return tuple(entry.name for entry in dataclasses.fields(kind))

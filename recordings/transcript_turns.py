@@ -9,7 +9,6 @@ from protocols.answer import Answer
 from protocols.route import Route
 from recordings.conversation import INVALID, Conversation, Outcome, SystemTurn, TrialKey, Turn
 from recordings.transcript_heading import Heading
-from topics.links import links_in
 from topics.topic import Topic, TopicSet
 
 __all__ = [
@@ -157,7 +156,8 @@ def _conversation(
         last = turn is said[-1]
         target = f"stop:{outcome.kind if outcome else 'interrupted'}" if last else state_name(states, turn.number + 1)
         route = imported_route(turn.number, state, label, target) if label else None
-        given = Answer(answer, draft.heading.links.get(turn.number, links_in(answer)))
+        own = draft.heading.links.get(turn.number)
+        given = Answer.of(answer) if own is None else Answer(answer, own)
         turns.append(Turn(turn.number, state, text, SystemTurn(given), route, *speaker))
     return Conversation(
         key=_key(draft),

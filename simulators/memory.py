@@ -63,13 +63,14 @@ def _url_kind(value: object) -> UrlKind:
 
 
 def encode_exchanges(exchanges: Iterable[Exchange]) -> list[object]:
-    """Each exchange as {said, answer: {text, links: [[text, href], …]}}."""
+    """Each exchange as {said, answer: {text, links: [[text, href], …], links_left_out}}."""
     return [
         {
             "said": exchange.said,
             "answer": {
                 "text": exchange.answer.text,
                 "links": [[link.text, link.href] for link in exchange.answer.links],
+                "links_left_out": exchange.answer.links_left_out,
             },
         }
         for exchange in exchanges
@@ -83,9 +84,9 @@ def decode_exchanges(value: object) -> tuple[Exchange, ...]:
     found = []
     for part in value:
         match part:
-            case {"said": str(said), "answer": {"text": str(text), "links": [*links]}}:
+            case {"said": str(said), "answer": {"text": str(text), "links": [*links], "links_left_out": int(left_out)}}:
                 anchors = tuple(Link(str(anchor), str(href)) for anchor, href in links)
-                found.append(Exchange(said, Answer(text, anchors)))
+                found.append(Exchange(said, Answer(text, anchors, left_out)))
             case _:
                 raise ValueError("not an exchange that a user remembered")
     return tuple(found)

@@ -18,10 +18,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
+from functools import partial
 from types import MappingProxyType
 from typing import Literal, Protocol
 
 from protocols.route import Say, Stop
+from recordings.long_work import aside
 from simulators.promises import acted
 from simulators.scenario import Observation, Scenario, State
 from simulators.streams import Streams
@@ -131,9 +133,15 @@ Taken = tuple[tuple[Prompt, Sample], ...]
 
 
 async def responded(
-    user: User, state: State, observation: Observation | None, rng: Streams, source: WordingSource | None
+    user: User,
+    state: State,
+    observation: Observation | None,
+    rng: Streams,
+    source: WordingSource | None,
+    size: int = 0,
 ) -> tuple[Say | Stop, State, Taken]:
-    """`user.respond(…)`, with the words it wants from `source`, and what came from there.
+    """`user.respond(…)`, with the words it wants from `source`, and what came from there. size: characters that the
+    system has answered so far; what is long is looked at beside the event loop.
 
     Raises what the source raises, BrokenPromise for what is no action, and RuntimeError where words are wanted and
     there is no source.
@@ -142,7 +150,7 @@ async def responded(
     while True:
         here = _supplied(rng, {prompt.names: sample for prompt, sample in taken}) if taken else rng
         try:
-            action, after = acted(user, state, observation, here)
+            action, after = await aside(size, partial(acted, user, state, observation, here))
         except WordsWanted as wanted:
             prompt = _checked(wanted.prompt, taken)
         else:

@@ -35,6 +35,7 @@ _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012
 _DEFAULT_PORTS = {"http": "80", "https": "443"}
 _PRIVATE = frozenset({"localhost", "local", "internal", "lan", "test", "invalid", "onion", "arpa"})
 _LONG = 2048  # longer URLs are not kept in the cache
+_LONGEST_HOST = 253
 
 
 class Address(NamedTuple):
@@ -95,6 +96,10 @@ _cached_address = lru_cache(maxsize=4096)(_address)
 
 def canonical_host(text: str) -> str | None:
     """The host in lower case and ASCII, an IPv6 address in its short form; None where it can be no host."""
+    return _host(text) if len(text) > _LONGEST_HOST else _cached_host(text)
+
+
+def _host(text: str) -> str | None:
     if text.startswith("["):
         from ipaddress import IPv6Address  # late: rarely needed, and not quick to import
 
@@ -103,7 +108,7 @@ def canonical_host(text: str) -> str | None:
         except ValueError:
             return None
     host = text.lower().removesuffix(".")
-    if len(host) > 253:
+    if len(host) > _LONGEST_HOST:
         return None
     if not host.isascii():
         from yarl import URL  # late: brings the IDNA tables
@@ -112,9 +117,12 @@ def canonical_host(text: str) -> str | None:
             host = (URL.build(scheme="https", host=host).raw_host or "").lower()
         except (ValueError, UnicodeError, IndexError):
             return None
-    if len(host) > 253 or not all(len(label) <= 63 and _LABEL.fullmatch(label) for label in host.split(".")):
+    if len(host) > _LONGEST_HOST or not all(len(label) <= 63 and _LABEL.fullmatch(label) for label in host.split(".")):
         return None
     return host
+
+
+_cached_host = lru_cache(maxsize=4096)(_host)
 
 
 def looks_public(host: str) -> bool:

@@ -2,19 +2,40 @@
 
 Replies are read as people see them: plain text or Markdown, with URLs glued to words, wrapped in brackets and
 quotation marks, or followed by a full stop. Everything here takes time linear in the length of the text, and
-never raises on what a system wrote: text that is no URL is simply not one.
+never raises on what a system wrote: text that is no URL is simply not one. A reply may be megabytes of links, so of a
+reply no more are taken than anybody could follow, and the others are counted.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from topics.addresses import AUTHORITY, address, canonical_host, canonical_url
 from topics.kinds import KINDS, UrlKind
+from topics.lower_case import lowered
 
-__all__ = ["KINDS", "Link", "Mention", "UrlKind", "canonical_url", "find_urls", "links_in"]
+__all__ = [
+    "KINDS",
+    "MOST_LINKS",
+    "FoundLinks",
+    "Link",
+    "Mention",
+    "UrlKind",
+    "canonical_url",
+    "find_links",
+    "find_urls",
+    "links_in",
+]
+
+MOST_LINKS = 10_000
+"""Links that are taken of one reply."""
+
+_MOST_TRIED = 2 * MOST_LINKS  # beginnings of URLs that are looked at for them, and
+_MOST_BRACKETS = 10 * MOST_LINKS  # brackets of Markdown
 
 # Ends a URL in running text: white space, what stands around URLs in Markdown, HTML and tables, typographic
 # quotation marks, ideographic and full-width punctuation, invisible characters. Non-ASCII letters stay: hosts and
@@ -27,17 +48,21 @@ _STOP = (
     "\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffc\ufffd"
 )
 _ESCAPE = r"\\[_*~()\[\]&#+.!=-]"  # Markdown writes foo_bar as foo\_bar
-_RUN = re.compile(rf"https?://(?:[^{_STOP}]|{_ESCAPE})+", re.IGNORECASE)
-_RUN_OR_WWW = re.compile(rf"(?:https?://|(?<![\w@.-])www\.)(?:[^{_STOP}]|{_ESCAPE})+", re.IGNORECASE)
-_START = re.compile(r"https?://", re.IGNORECASE)
-_ENTITY = re.compile(r"&(?:lt|gt|quot|apos|nbsp|#0?39|#x27);", re.IGNORECASE)
+# For the text in lower case: what begins with a literal is looked for many times faster.
+_RUN = re.compile(rf"https?://(?:[^{_STOP}]++|{_ESCAPE})+")
+_RUN_OR_WWW = re.compile(rf"(?:https?://|(?<![\w@.-])www\.)(?:[^{_STOP}]++|{_ESCAPE})+")
+_START = re.compile(r"https?://")
+_ENTITY = re.compile(r"&(?:lt|gt|quot|apos|nbsp|#0?39|#x27);")
+_SCHEME = re.compile(r"https?://", re.IGNORECASE)
 _BRACKET = re.compile(r"[()\[\]{}]")
 _CLOSES = {")": "(", "]": "[", "}": "{"}
 _TRAILING = ".,;:!?'*~([{–\\"
 _OPENED = re.compile(r"(?<![^\s(\[*\"'])_{1,3}(?=[^\s_])")
 _CLOSED = re.compile(r"(?<=[^\s_])_{1,3}(?!\w)")
+_BRACKETS = re.compile(r"\\.|\n[ \t]*\n|!?\[|\]")
 _TITLE = re.compile(r"\s{0,9}(?:\"[^\"\n]{0,999}\"|'[^'\n]{0,999}'|\([^()\n]{0,999}\))?\s{0,9}\)")
 _IN_DESTINATION = re.compile(r"\\.|[()\s]")
+_LONGEST_URL = 2**15
 _LONGEST = 4096  # characters of a link's destination, and
 _DEEPEST = 8  # brackets open in it: both keep the search linear in the text
 
@@ -59,65 +84,107 @@ class Mention:
     href: str
 
 
-def find_urls(text: str, *, www: bool = False) -> tuple[Mention, ...]:
+@dataclass(frozen=True, slots=True)
+class FoundLinks:
+    """links: the first `MOST_LINKS` of a reply. left_out: how many times `http://` or `https://` stands in the rest of
+    the text, which was not looked at; 0 where it was looked at to its end.
+    """
+
+    links: tuple[Link, ...]
+    left_out: int = 0
+
+
+def find_urls(text: str, *, www: bool = False, most: int | None = None) -> tuple[Mention, ...]:
     """The http and https URLs in `text`, in order, without the punctuation and the brackets around them.
 
-    www: also take `www.example.org/…` without a scheme; its href is given https. A URL inside another one is part
-    of it after `/`, `=` or `:` (archives, redirects), and a URL of its own otherwise (a list without spaces).
+    www: also take `www.example.org/…` without a scheme; its href is given https. most: how many at most, of twice as
+    many beginnings. A URL inside another one is part of it after `/`, `=` or `:` (archives, redirects), and a URL of
+    its own otherwise (a list without spaces). What is longer than 32,768 characters is no URL that a browser takes.
     """
-    return tuple(_mentions(text, _RUN_OR_WWW if www else _RUN))
+    tried = _tried(text, lowered(text), www)
+    mentions = (mention for _, mention in islice(tried, most and 2 * most) if mention is not None)
+    return tuple(islice(mentions, most))
 
 
 def links_in(text: str, *, www: bool = False) -> tuple[Link, ...]:
     """The links of a reply, in order: Markdown links with their anchors, bare URLs with themselves as the text.
 
-    An image is no link; a link around an image has the image's alternative text as its words.
+    An image is no link; a link around an image has the image's alternative text as its words. The first `MOST_LINKS`
+    are taken.
     """
-    found: list[tuple[int, Link]] = []
+    return find_links(text, www=www).links
+
+
+def find_links(text: str, *, www: bool = False) -> FoundLinks:
+    """The links of a reply, as `links_in` gives them, and how many it left out."""
     covered: list[tuple[int, int]] = []
-    for start, end, link in _markdown_links(text, www):
+    found: list[tuple[int, Link]] = []
+    lower = lowered(text)
+    for start, end, link in islice(_markdown_links(text, www), _MOST_TRIED):
         covered.append((start, end))
         if link is not None:
             found.append((start, link))
+            if len(found) == MOST_LINKS:
+                break
     covered.sort()
-    i = 0
-    reach = -1
-    for mention in find_urls(text, www=www):
-        while i < len(covered) and covered[i][0] <= mention.start:
-            reach = max(reach, covered[i][1])
-            i += 1
-        if mention.start >= reach:
-            found.append((mention.start, Link(mention.href, mention.href)))
-    return tuple(link for _, link in sorted(found, key=lambda item: item[0]))
+    starts = sorted(start for start, _ in found)
+    bare, reached = 0, len(text)
+    for number, (start, mention) in enumerate(_tried(text, lower, www, covered)):
+        if number == _MOST_TRIED or bare + bisect_left(starts, start) >= MOST_LINKS:
+            reached = start
+            break
+        if mention is not None:
+            bare += 1
+            found.append((start, Link(mention.href, mention.href)))
+    found.sort(key=lambda item: item[0])
+    if len(found) > MOST_LINKS:
+        reached = min(reached, found[MOST_LINKS][0])
+    kept = tuple(link for start, link in found[:MOST_LINKS] if start < reached)
+    return FoundLinks(kept, lower.count("http://", reached) + lower.count("https://", reached))
 
 
-def _mentions(text: str, runs: re.Pattern[str]) -> Iterator[Mention]:
-    for run in runs.finditer(text):
-        for start, limit in _pieces(text, run.start(), run.end()):
+def _tried(
+    text: str, lower: str, www: bool, covered: Sequence[tuple[int, int]] = ()
+) -> Iterator[tuple[int, Mention | None]]:
+    """Where a URL may begin, in order, and the URL; None where it is none. lower: the text in lower case. covered:
+    stretches [start, end), ordered by their starts, in which no URL may begin."""
+    i = reach = 0
+    for run in (_RUN_OR_WWW if www else _RUN).finditer(lower):
+        for start, limit in _pieces(lower, run.start(), run.end()):
             while start < limit:
-                end = _url_end(text, start, limit)
-                href = re.sub(r"\\(.)", r"\1", text[start:end])
-                if not _START.match(href):
-                    href = f"https://{href}"
-                if end > start and address(href) is not None:
-                    yield Mention(start, end, href)
-                else:
-                    end = start + 1
-                following = _START.search(text, end, limit)
+                while i < len(covered) and covered[i][0] <= start:
+                    reach = max(reach, covered[i][1])
+                    i += 1
+                end = reach
+                if start >= reach:
+                    end = _url_end(text, start, limit)
+                    mention = None
+                    if end - start <= _LONGEST_URL:  # else what stands inside it is passed over as well
+                        mention = _mention(text, start, end)
+                        end = end if mention else start + 1
+                    yield start, mention
+                following = _START.search(lower, end, limit)
                 start = following.start() if following else limit
 
 
-def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _mention(text: str, start: int, end: int) -> Mention | None:
+    href = re.sub(r"\\(.)", r"\1", text[start:end])
+    if not _SCHEME.match(href):
+        href = f"https://{href}"
+    return Mention(start, end, href) if end > start and address(href) is not None else None
+
+
+def _pieces(lower: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     """A run without spaces may hold several URLs: `https://a.org,https://b.org`."""
-    for entity in _ENTITY.finditer(text, start, end):  # the rest is text that was escaped for HTML
-        yield from _pieces_between(text, start, entity.start())
+    for entity in _ENTITY.finditer(lower, start, end):  # the rest is text that was escaped for HTML
+        yield from _pieces_between(lower, start, entity.start())
         start = entity.end()
-    yield from _pieces_between(text, start, end)
+    yield from _pieces_between(lower, start, end)
 
 
-def _pieces_between(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    for inner in _START.finditer(text, start + 1, end):
-        if text[inner.start() - 1] not in "/=:":
+def _pieces_between(lower: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    for inner in _START.finditer(lower, start + 1, end):
+        if lower[inner.start() - 1] not in "/=:":
             yield start, inner.start()
             start = inner.start()
     if start < end:
@@ -126,10 +193,10 @@ def _pieces_between(text: str, start: int, end: int) -> Iterator[tuple[int, int]
 
 def _url_end(text: str, start: int, limit: int) -> int:
     """Where the URL that begins at `start` ends; `start` where there is no host."""
-    scheme = _START.match(text, start, limit)
+    scheme = _SCHEME.match(text, start, limit)
     authority = AUTHORITY.match(text, scheme.end() if scheme else start, limit)
-    if authority is None or canonical_host(authority["host"].rstrip("._-")) is None:
-        return start
+    if authority is None or canonical_host(authority["host"].rstrip("._-")) is None or _no_port(authority["port"]):
+        return start  # before the rest is looked at, which may hold the beginnings of a million more
     end = authority.end()
     depth = {"(": 0, "[": 0, "{": 0}
     if end < limit and text[end] in "/?#":
@@ -149,6 +216,11 @@ def _url_end(text: str, start: int, limit: int) -> int:
     return end
 
 
+def _no_port(digits: str | None) -> bool:
+    port = (digits or "").lstrip("0")
+    return len(port) > 5 or int(port or 0) > 65535
+
+
 def _emphasised(text: str, start: int) -> bool:
     """Whether `_emphasis_` is open where the URL begins: only then does a last `_` not belong to the URL."""
     before = text[max(0, start - 200) : start]
@@ -159,9 +231,11 @@ def _emphasised(text: str, start: int) -> bool:
 
 def _markdown_links(text: str, www: bool) -> Iterator[tuple[int, int, Link | None]]:
     """(start, end, link) for every `[anchor](url)`; the link is None for an image."""
+    if "](" not in text:
+        return
     opened: list[tuple[int, bool]] = []
     alternatives: dict[int, tuple[int, str]] = {}
-    for token in re.finditer(r"\\.|\n[ \t]*\n|!?\[|\]", text):
+    for token in islice(_BRACKETS.finditer(text), _MOST_BRACKETS):
         if token[0] in ("[", "!["):
             opened.append((token.end(), token[0] == "!["))
         elif token[0] == "]" and opened:

@@ -29,7 +29,6 @@ from simulators.scenario import Observation, Scenario
 from simulators.scripted import ScriptedUser
 from simulators.stopping import experience
 from topics.library import load_topics
-from topics.links import links_in
 
 IARD = Path(__file__).parent.parent.parent / "tests" / "data" / "iard" / "acts.jsonl"
 TURNS = 14
@@ -46,7 +45,7 @@ def scripted_figure() -> str:
 
     def second(useful: float, refused: float) -> dict[str, float]:
         answers = ((useful, GOOD), ((1 - useful) * (1 - refused), FORMLESS), ((1 - useful) * refused, REFUSED))
-        possible = [Response(p, Answer(text, links_in(text))) for p, text in answers if p > 0]
+        possible = [Response(p, Answer.of(text)) for p, text in answers if p > 0]
         found: dict[str, float] = {}
         for path in expand(user, Scenario(topic), lambda exchanges, said: possible, most_turns=2).paths:
             said = [turn for turn in path.turns if isinstance(turn, Say)]

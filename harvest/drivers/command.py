@@ -29,6 +29,7 @@ from harvest.drivers.program_output import Mark, json_turn, readable, text_turn
 from harvest.drivers.received import excerpt
 from harvest.drivers.timing import Stopwatch
 from protocols.answer import Exchange
+from recordings.long_work import aside
 from topics.document import StrictModel, refused
 
 __all__ = ["CommandDriver", "Options", "build"]
@@ -173,7 +174,8 @@ class _Talk:
                 raise self._fault("ended-early", "the program ended before its reply was whole", raw)
         exhibits = (Exhibit("stdin", "text/plain", sent), *self._exhibits(raw))
         try:
-            turn = json_turn(raw, watch) if self._options.mode == "json" else text_turn(raw, watch)
+            read = json_turn if self._options.mode == "json" else text_turn
+            turn = await aside(len(raw), lambda: read(raw, watch))
         except DriverError as fault:
             await self._give_up(fault.reason)
             raise Unanswered(fault.reason, fault.detail, partial=readable(raw), exhibits=exhibits) from None
@@ -265,7 +267,7 @@ class _Once:
             if program.exit_code != 0:
                 reason = _exit_reason(program.exit_code)
                 raise Unanswered(reason, f"the program ended with an error ({reason})")
-            turn = text_turn(raw, watch)
+            turn = await aside(len(raw), lambda: text_turn(raw, watch))
         except TimeoutError:
             detail = f"not done within {self._options.timeout:g} s; the program was killed"
             raise _blamed(Unanswered("timeout", detail), program) from None

@@ -30,8 +30,9 @@ from harvest.drivers.template import (
 from harvest.drivers.wire import Jar, Request, Wire
 from protocols.answer import Answer, Exchange
 from recordings.conversation import SystemTurn
+from recordings.long_work import aside
 from topics.document import StrictModel, refused
-from topics.links import Link, links_in
+from topics.links import Link
 
 __all__ = ["HttpDriver", "Options", "build"]
 
@@ -215,7 +216,8 @@ class HttpDriver:
         return _Session(self, session, jar, opening.history)
 
     async def ask(self, caller: _Caller, values: Mapping[str, object], jar: Jar) -> Received:
-        received = await self.wire.ask(caller.request(values), jar=jar)
+        request = await aside(_size(values), lambda: caller.request(values))
+        received = await self.wire.ask(request, jar=jar)
         fault = received.refusal(answered=self.answered)
         if fault is not None:
             raise fault
@@ -241,13 +243,9 @@ class _Session:
             "messages": [*history, {"role": "user", "content": text}],
         }
         received = await driver.ask(driver.turn, values, self._jar)
-        answer = _answer(received, options)
+        answer, session, ended = await aside(len(received.body), lambda: _read(received, options))
         driver.answered = True
-        if options.session not in (None, "client") and options.open is None:
-            self._id = _session_id(received, str(options.session)) or self._id
-        ended = options.ended is not None and any(
-            found is True for found in ReplyPath.parse(options.ended).find(received.json())
-        )
+        self._id = session or self._id
         self._history.append(Exchange(text, answer))
         watch = received.watch
         turn = SystemTurn(answer, watch.asked_at, watch.first_seconds, watch.seconds, ended=ended)
@@ -262,6 +260,12 @@ class _Session:
                 await self._driver.ask(self._driver.closing, {"session": self._id}, self._jar)
 
 
+def _size(values: Mapping[str, object]) -> int:
+    """Characters of what was said so far, where a request may hold it."""
+    messages = values.get("messages", ())
+    return sum(len(message["content"]) for message in messages) if isinstance(messages, list) else 0
+
+
 def _messages(exchange: Exchange) -> list[dict[str, str]]:
     return [
         {"role": "user", "content": exchange.said},
@@ -269,15 +273,23 @@ def _messages(exchange: Exchange) -> list[dict[str, str]]:
     ]
 
 
+def _read(received: Received, options: Options) -> tuple[Answer, str | None, bool]:
+    """The answer, the session's id where each reply names it, and whether the system closed the conversation."""
+    answer, session, ended = _answer(received, options), None, False
+    if options.session not in (None, "client") and options.open is None:
+        session = _session_id(received, str(options.session))
+    if options.ended is not None:
+        ended = any(found is True for found in ReplyPath.parse(options.ended).find(received.json()))
+    return answer, session, ended
+
+
 def _answer(received: Received, options: Options) -> Answer:
     """Raises Unanswered: `no-text`, `bad-type`, `bad-json`, or bytes that are not text."""
     text = received.text() if options.reply == WHOLE_BODY else _text(received, options)
-    links = links_in(text)
-    if options.links is not None:
-        known = {link.href for link in links}
-        beside = (_link(found) for found in ReplyPath.parse(options.links).find(received.json()))
-        links += tuple(link for link in beside if link is not None and link.href not in known)
-    return Answer(text, links)
+    if options.links is None:
+        return Answer.of(text)
+    more = map(_link, ReplyPath.parse(options.links).find(received.json()))
+    return Answer.of(text, (link for link in more if link is not None))
 
 
 def _text(received: Received, options: Options) -> str:

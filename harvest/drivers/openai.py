@@ -18,10 +18,10 @@ from harvest.drivers.received import Received, error_code
 from harvest.drivers.wire import Request, Wire
 from protocols.answer import Answer
 from recordings.conversation import SystemTurn
+from recordings.long_work import aside
 from topics.document import refused
 from topics.errors import InputError
 from topics.identity import derived_seed
-from topics.links import links_in
 
 __all__ = ["OpenAIDriver", "Options", "build"]
 
@@ -117,6 +117,8 @@ class OpenAIDriver:
     async def complete(self, fields: Mapping[str, Any], messages: list[dict[str, str]]) -> Reply:
         """The reply to the last of `messages`. Raises DriverError."""
         completion = Completion()
+        said = sum(len(message["content"]) for message in messages)
+        content = await aside(said, lambda: json_bytes({**fields, "messages": messages}))
         received = await self._wire.ask(
             Request(
                 "POST",
@@ -126,7 +128,7 @@ class OpenAIDriver:
                     "Accept": "text/event-stream" if self._options.stream else "application/json",
                     **self._authorization,
                 },
-                json_bytes({**fields, "messages": messages}),
+                content,
             ),
             events=completion,
         )
@@ -136,14 +138,9 @@ class OpenAIDriver:
         fault = received.refusal(answered=self._answered and received.status != 404)
         if fault is not None:
             raise fault
-        try:
-            if not completion.whole:
-                completion.read(received)
-            text = completion.text()
-        except DriverError as unread:
-            raise received.fault(Unanswered, unread.reason, unread.detail, partial=completion.partial or None) from None
+        reply = await aside(len(received.body), lambda: _read(completion, received))
         self._answered = True
-        return _reply(text, completion.finish, completion.tokens, received)
+        return reply
 
 
 class _Session:
@@ -170,10 +167,20 @@ def _seed(seed: int | str | None, opening: Opening) -> int | None:
     return seed if isinstance(seed, int) else None
 
 
+def _read(completion: Completion, received: Received) -> Reply:
+    try:
+        if not completion.whole:
+            completion.read(received)
+        text = completion.text()
+    except DriverError as unread:
+        raise received.fault(Unanswered, unread.reason, unread.detail, partial=completion.partial or None) from None
+    return _reply(text, completion.finish, completion.tokens, received)
+
+
 def _reply(text: str, finish: str, tokens: Mapping[str, int], received: Received) -> Reply:
     watch = received.watch
     turn = SystemTurn(
-        Answer(text, links_in(text)),
+        Answer.of(text),
         asked_at=watch.asked_at,
         first_seconds=watch.first_seconds,
         seconds=watch.seconds,

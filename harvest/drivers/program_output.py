@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -11,11 +12,12 @@ from harvest.drivers.received import excerpt, sound_text
 from harvest.drivers.timing import Stopwatch
 from protocols.answer import Answer
 from recordings.conversation import SystemTurn
-from topics.links import Link, links_in
+from topics.links import Link
 
 __all__ = ["Mark", "json_turn", "readable", "text_turn"]
 
 _LINE = b"\n"
+_LINE_END = re.compile(rb"\r*(?:\n|\Z)")  # or what may become one
 
 
 class Mark:
@@ -36,13 +38,17 @@ class Mark:
             if output.endswith(self._prompt) and (before == 0 or output[before - 1 : before] == _LINE):
                 return before, len(output)
             return None
-        while (line_end := output.find(_LINE, self._from)) >= 0:
-            line_start = output.rfind(_LINE, 0, line_end) + 1
-            if self._end is None:
-                return line_end, line_end + 1
-            if bytes(output[line_start:line_end]).rstrip(b"\r") == self._end:
-                return line_start, line_end + 1
-            self._from = line_end + 1
+        if self._end is None:
+            line_end = output.find(_LINE, self._from)
+            self._from = len(output) if line_end < 0 else line_end
+            return (line_end, line_end + 1) if line_end >= 0 else None
+        while (start := output.find(self._end, self._from)) >= 0:
+            self._from = start
+            rest = _LINE_END.match(output, start + len(self._end))
+            if rest is not None and (start == 0 or output[start - 1 : start] == _LINE):
+                return (start, rest.end()) if rest[0].endswith(_LINE) else None
+            self._from = start + 1
+        self._from = max(0, len(output) - len(self._end) + 1)
         return None
 
 
@@ -59,7 +65,7 @@ def _decoded(raw: bytes) -> str:
 
 def text_turn(raw: bytes, watch: Stopwatch) -> SystemTurn:
     text = _decoded(raw).replace("\r\n", "\n").removesuffix("\n").removesuffix("\r")
-    return SystemTurn(Answer(text, links_in(text)), watch.asked_at, watch.first_seconds, watch.seconds)
+    return SystemTurn(Answer.of(text), watch.asked_at, watch.first_seconds, watch.seconds)
 
 
 def json_turn(raw: bytes, watch: Stopwatch) -> SystemTurn:
@@ -77,16 +83,17 @@ def json_turn(raw: bytes, watch: Stopwatch) -> SystemTurn:
     if not isinstance(text, str):
         raise Unanswered("bad-type", f'a line has no text at "text": {excerpt(line)!r}')
     text = sound_text(text)
-    links, known = links_in(text), {link.href for link in links_in(text)}
-    beside = value.get("links")
-    if beside is not None and not isinstance(beside, list):
-        raise Unanswered("bad-json", f'"links" is no list: {excerpt(repr(beside))}')
-    for link in beside or ():
-        if isinstance(link, Mapping) and isinstance(link.get("href"), str) and link["href"] not in known:
-            links += (Link(excerpt(str(link.get("text") or link["href"]), 4096), excerpt(link["href"], 4096)),)
+    more = value.get("links")
+    if more is not None and not isinstance(more, list):
+        raise Unanswered("bad-json", f'"links" is no list: {excerpt(repr(more))}')
+    links = (
+        Link(excerpt(str(link.get("text") or link["href"]), 4096), excerpt(link["href"], 4096))
+        for link in more or ()
+        if isinstance(link, Mapping) and isinstance(link.get("href"), str)
+    )
     tokens = value.get("tokens")
     return SystemTurn(
-        Answer(text, links),
+        Answer.of(text, links),
         asked_at=watch.asked_at,
         first_seconds=watch.first_seconds,
         seconds=watch.seconds,

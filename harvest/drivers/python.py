@@ -28,10 +28,10 @@ from harvest.drivers.received import sound_text
 from harvest.drivers.timing import Stopwatch
 from protocols.answer import Answer
 from recordings.conversation import SystemTurn
+from recordings.long_work import aside
 from topics.document import StrictModel, refused
 from topics.errors import InputError
 from topics.identity import content_hash
-from topics.links import links_in
 
 __all__ = ["Options", "PythonDriver", "build"]
 
@@ -111,10 +111,9 @@ class _Session:
             self._late = True
             raise
         watch.mark()
-        text_of = _checked(answered, options)
-        self._history += _messages(text, text_of)
-        turn = SystemTurn(Answer(text_of, links_in(text_of)), watch.asked_at, watch.first_seconds, watch.seconds)
-        return Reply(turn)
+        answer = await aside(_size(answered), lambda: Answer.of(_checked(answered, options)))
+        self._history += _messages(text, answer.text)
+        return Reply(SystemTurn(answer, watch.asked_at, watch.first_seconds, watch.seconds))
 
     async def close(self) -> None:
         """Nothing is held."""
@@ -122,6 +121,10 @@ class _Session:
 
 def _messages(said: str, answered: str) -> list[dict[str, str]]:
     return [{"role": "user", "content": said}, {"role": "assistant", "content": answered}]
+
+
+def _size(answered: object) -> int:
+    return str.__len__(answered) if issubclass(type(answered), str) else 0  # type: ignore[arg-type]
 
 
 def _checked(answered: object, options: Options) -> str:

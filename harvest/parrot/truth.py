@@ -22,7 +22,6 @@ from protocols.interpreter import Position, advance, begin
 from protocols.missing_turns import fewest_turns_onward
 from protocols.protocol import Protocol
 from protocols.route import Ask, Say, Stop
-from topics.links import links_in
 from topics.topic import Topic
 
 __all__ = ["GAINS", "NOT_ASKED", "PATIENCE", "Path", "Truth", "paths", "sitting", "truth"]
@@ -168,7 +167,7 @@ class _Walk:
         for behaviour, chance in row.items():
             if chance > 0:
                 text = self._reply(behaviour, heard, behaviours)
-                talk = (*exchanges, Exchange(action.text, Answer(text, links_in(text))))
+                talk = (*exchanges, Exchange(action.text, Answer.of(text)))
                 following, after = advance(self.protocol, self.topic, position, talk)
                 label = following.route.label if following.route else "-"
                 self.go(following, after, (*behaviours, behaviour), (*labels, label), probability * chance, talk)

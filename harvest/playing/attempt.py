@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from harvest.audits.audit import System
 from harvest.audits.groups import traits_of
@@ -21,6 +22,7 @@ from protocols.answer import Exchange
 from protocols.route import Say, Stop
 from recordings.conversation import INVALID, Outcome, SystemTurn, Turn
 from recordings.events import Answered, Asked, Failed, Routed, TrialEnded, TrialStarted
+from recordings.long_work import aside
 from recordings.provenance import Clock, stamp, utc_now
 from recordings.store import RunWriter
 from simulators.outside import NoWords, WordingSource, responded
@@ -177,16 +179,19 @@ class Player:
             if session is not None:
                 asked()
                 reply = await deliver(session, action.text, stateful=lease.stateful, limits=system.limits, gate=gate)
-                # What is routed on is what is stored: evidence spans then fit the recording, redactions and all.
-                known = self.writer.redacted(replace(reply.turn, evidence=await self._evidence(reply, wording)))
+                known = replace(reply.turn, evidence=await self._evidence(reply, wording))
             assert known is not None
-            turn = known
-            await self.writer.append(Answered(work.trial_id, work.attempt, action.turn, turn), sync=True)
+            answered = Answered(work.trial_id, work.attempt, action.turn, known)
+            # What is routed on is what is stored: evidence spans then fit the recording, redactions and all.
+            (stored,) = await self.writer.append(answered, sync=True)
+            turn = stored.reply
             played.exchanges.append(Exchange(action.text, turn.answer))
             # Where the system has closed the conversation, only the route of the next turn counts, and not its words.
             words = NoWords() if turn.ended else self.words
             seen = Observation(turn.answer)
-            action, memory, wording = await self._decided(memory, seen, rng.at(action.turn + 1), words, action.turn + 1)
+            size = sum(len(exchange.answer.text) for exchange in played.exchanges)
+            following = action.turn + 1
+            action, memory, wording = await self._decided(memory, seen, rng.at(following), words, following, size)
             if action.route is not None:
                 await self.writer.append(Routed(work.trial_id, work.attempt, action.route))
                 played.labels.append(action.route.label)
@@ -199,14 +204,20 @@ class Player:
         return Outcome(action.outcome, action.reason)
 
     async def _decided(
-        self, memory: State, observation: Observation | None, rng: Streams, words: WordingSource | None, turn: int
+        self,
+        memory: State,
+        observation: Observation | None,
+        rng: Streams,
+        words: WordingSource | None,
+        turn: int,
+        size: int = 0,
     ) -> tuple[Say | Stop, State, tuple[Exhibit, ...]]:
         """What the user does next, and how it came to words that are not its own. A fault in a user is an invalid
-        attempt, and nothing of it is ever sent or appended."""
+        attempt, and nothing of it is ever sent or appended. size: characters that the system has answered so far."""
         with unforeseen("user-fault"):
-            action, memory, taken = await responded(self.user, memory, observation, rng, words)
+            action, memory, taken = await responded(self.user, memory, observation, rng, words, size)
             check_turn(action, turn, self.user.name)
-            check_memory(memory, self.user.name)
+            await aside(size, partial(check_memory, memory, self.user.name))
         if isinstance(action, Say) and not action.text.strip():
             raise Unanswered("user-fault", f"the user {self.user.name!r} said nothing at turn {action.turn}")
         return action, memory, wording_exhibits(taken)

@@ -16,7 +16,7 @@ from recordings.conversation import Turn
 from recordings.trees.keys import EXACT, EXACT_SAID, EXACT_TEXT, LABEL, LABEL_KEY, STATE, MergeKey, Merging, merging
 from scoring.swan.extraction import RULES, act_key
 from topics.errors import InputError
-from topics.links import canonical_url, find_urls, links_in
+from topics.links import canonical_url, find_urls
 from topics.topic import Topic
 
 __all__ = ["MERGINGS", "merging_named"]
@@ -60,7 +60,7 @@ def _sides(name: str) -> tuple[str, str]:
 
 
 def _said(turn: Turn) -> Answer:
-    return Answer(turn.said, links_in(turn.said))
+    return Answer.of(turn.said)
 
 
 def _answered(turn: Turn) -> Answer:

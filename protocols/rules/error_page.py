@@ -39,11 +39,13 @@ _ENDS = (
     r"(?=\s*(?:[.!,;:<–—-]|\n|\Z|(?:and|or|while|when|whilst|during|please|try|trying|processing|generating|loading"
     r"|right\s+now|at\s+(?:the|this)|currently|due|on\s+our|with\s+(?:your|the)|for\s+your|in\s+[0-9])\b))"
 )
+# White space is taken once and for all (`\s*+`): shared out between `\s*` and `\s*`, that of "error  error  …" can be
+# taken in more ways than there is time for.
 _STATUS = re.compile(
-    rf"(?:http(?:/[0-9.]+)?\s+|error\s*:?\s*|status\s*:?\s*|code\s*:?\s*)*\(?[45][0-9]{{2}}\)?\s*[:|–—-]?\s*"
-    rf"(?:error\s*:?\s*)?(?:{_REASONS})(?!\w){_ENDS}"
-    r"|(?:http\s+(?:error|status)(?:\s+code)?|error(?:\s+code)?|status\s+code)\s*:?\s*[45][0-9]{2}\s*(?=[.!]|\Z)"
-    rf"|(?:{_PLAIN_REASONS})\s*(?=[.!]|\Z)",
+    r"(?:http(?:/[0-9.]+)?\s++|(?:error|status|code)\s*+:?\s*+)*+\(?[45][0-9]{2}\)?\s*+[:|–—-]?\s*+"
+    rf"(?:error\s*+:?\s*+)?(?:{_REASONS})(?!\w){_ENDS}"
+    r"|(?:http\s++(?:error|status)(?:\s++code)?|error(?:\s++code)?|status\s++code)\s*+:?\s*+[45][0-9]{2}\s*+(?=[.!]|\Z)"
+    rf"|(?:{_PLAIN_REASONS})\s*+(?=[.!]|\Z)",
     re.IGNORECASE,
 )
 _MESSAGE = re.compile(
@@ -126,16 +128,14 @@ def _message(text: str) -> Evidence | None:
     start, end = _stripped(text)
     if end - start > _LONGEST_MESSAGE:
         return None
-    plain = text.translate(_PLAIN)
-    while start < end and plain[start] in "#*_>`⚠️!❌ \t":
-        start += 1
-    found = _STATUS.match(plain, start, end) or _MESSAGE.match(plain, start, end)
+    plain = text[start:end].translate(_PLAIN)  # without the white space around it, which may be megabytes
+    begin = len(plain) - len(plain.lstrip("#*_>`⚠️!❌ \t"))
+    found = _STATUS.match(plain, begin) or _MESSAGE.match(plain, begin)
     if found is None:
         return None
-    line_end = plain.find("\n", found.start())
-    if find_urls(plain[start : end if line_end < 0 else line_end]):
+    if find_urls(plain[begin:].partition("\n")[0]):
         return None  # "Error 404 (2011): https://…" names a film
-    return span(text, found.start(), found.end(), "opens with the words of an error")
+    return span(text, start + found.start(), start + found.end(), "opens with the words of an error")
 
 
 def _stripped(text: str) -> tuple[int, int]:

@@ -1,7 +1,7 @@
 """Which URLs of a kind an answer names, and where.
 
-Looked at are the first million characters and the first 10,000 links: far more than a person reads, and little enough
-that an answer made of a hundred thousand URLs costs no more than a second.
+Looked at are the first million characters, and in them the first 10,000 URLs and links: far more than a person reads,
+and little enough that an answer made of a million URLs costs some tenths of a second.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass
 
 from protocols.answer import Answer
-from topics.links import KINDS, UrlKind, canonical_url, find_urls
+from topics.links import KINDS, MOST_LINKS, UrlKind, canonical_url, find_urls
 from topics.topic import Topic
 
 __all__ = ["ANY", "ASKED", "Named", "kind_trouble", "looked_at", "named", "url_kind"]
@@ -22,7 +22,6 @@ ANY = "any"
 """Every URL, whatever it leads to."""
 
 _SEARCHED = 1_000_000
-_MOST_LINKS = 10_000
 _MOST_LOOKED_FOR = 200
 """Anchors searched in the text at most: each search can cost a walk through the whole text."""
 
@@ -57,7 +56,8 @@ def looked_at(answer: Answer) -> str:
     """How much of the answer was looked at, as the end of a sentence; "" where it was all of it."""
     if len(answer.text) > _SEARCHED:
         return f" in the first {_SEARCHED} of {len(answer.text)} characters"
-    return f" in the first {_MOST_LINKS} of {len(answer.links)} links" if len(answer.links) > _MOST_LINKS else ""
+    links = len(answer.links) + answer.links_left_out
+    return f" in the first {MOST_LINKS} of {links} links" if links > MOST_LINKS else ""
 
 
 def named(answer: Answer, name: str, topic: Topic) -> tuple[Named, ...]:
@@ -69,7 +69,7 @@ def named(answer: Answer, name: str, topic: Topic) -> tuple[Named, ...]:
     written: dict[str, str | None] = {}
     found = []
     cut = len(answer.text) > _SEARCHED
-    for mention in find_urls(answer.text[:_SEARCHED]):
+    for mention in find_urls(answer.text[:_SEARCHED], most=MOST_LINKS):
         if cut and mention.end == _SEARCHED:
             break  # it goes on where nobody looks
         if mention.href not in written:
@@ -83,7 +83,7 @@ def named(answer: Answer, name: str, topic: Topic) -> tuple[Named, ...]:
 
 def _behind(answer: Answer, kind: UrlKind | None, written: Container[str]) -> Iterator[Named]:
     cursor, looked_for = 0, 0
-    for link in answer.links[:_MOST_LINKS]:
+    for link in answer.links[:MOST_LINKS]:
         key = None if link.href in written else _key(link.href, kind)
         if key is None:
             continue

@@ -118,7 +118,10 @@ class Refusal(StrictModel):
         stripped = text.strip()
         if len(stripped) > _LONGEST:
             return _no(f"{len(stripped)} characters are more than a refusal takes")
-        plain = text.translate(_PLAIN)
+        start = len(text) - len(text.lstrip())
+        if start >= _OPENING:  # nothing is read behind so much white space, which may be megabytes
+            return _no("none in the first sentences")
+        plain = text[: start + len(stripped)].translate(_PLAIN)
         found = _english(plain) or _japanese(plain)
         if found is None:
             return _no("none in the first sentences")

@@ -23,7 +23,6 @@ from recordings.trees.keys import MergeKey, merging
 from recordings.trees.tree import ConversationTree, FoldedTrial, Scope
 from recordings.trees.wording import cut, printable
 from topics.errors import InputError, Place
-from topics.links import links_in
 from topics.regular_file import read_bytes
 
 __all__ = ["SYSTEM", "Cast", "read_cast"]
@@ -185,7 +184,7 @@ def _kind(value: object) -> str:
 def _conversation(path: tuple[_Node, ...], key: TrialKey) -> Conversation:
     turns = []
     for i in range(0, len(path), 2):
-        reply = SystemTurn(Answer(path[i + 1].text, links_in(path[i + 1].text))) if i + 1 < len(path) else None
+        reply = SystemTurn(Answer.of(path[i + 1].text)) if i + 1 < len(path) else None
         turns.append(Turn(i // 2 + 1, path[i].number, path[i].text, reply))
     answered = "the path ends here" if len(path) % 2 == 0 else "the path ends with a user turn that nobody answered"
     outcome = Outcome("completed", "import", answered)

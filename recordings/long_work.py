@@ -1,0 +1,19 @@
+"""Work that grows with a reply is done beside the event loop: one system's megabytes must not hold up the others."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TypeVar
+
+__all__ = ["LONG", "aside"]
+
+LONG = 2**17
+"""Characters or bytes from which work is done in a thread; what is shorter takes a few milliseconds."""
+
+_Result = TypeVar("_Result")
+
+
+async def aside(size: int, work: Callable[[], _Result]) -> _Result:
+    """What `work` returns, or raises. size: of what it looks at; from `LONG` on it runs in a thread."""
+    return work() if size < LONG else await asyncio.to_thread(work)
