@@ -5,6 +5,7 @@ What is learnt of the signs of a site is shown on a real page too.
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 from dataclasses import dataclass, field, replace
 
@@ -13,6 +14,7 @@ from browsing import browsing, pages
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harvest.browser.frame import Frame
 from harvest.browser.settings import BrowserSettings
 from harvest.browser.window import Browser
 from harvest.chats.chat import Chat, Manners, Said
@@ -336,3 +338,59 @@ async def test_a_page_that_is_never_done_and_shows_nothing_else_is_unfinished_ev
         for _ in range(3):
             with pytest.raises(Unanswered, match="unfinished"):
                 await said_on(browser, server.url, manners, known)
+
+
+def test_what_a_page_paints_late_because_it_could_not_run_still_goes_with_the_sign_before_it() -> None:
+    sample = Simulated([0.5, 0.6, 1.9], [("stop", 0.1, 0.7)]).sample(3.0)
+    assert Completion().lasted(sample) == {}
+    assert Completion().lasted(replace(sample, late=0.9)) == {"stop": 0.7}
+    # A page that stands still for long makes no sign of what ended long before.
+    sample = Simulated([0.5, 0.6, 5.0], [("stop", 0.1, 0.7)]).sample(9.0)
+    assert Completion().lasted(replace(sample, late=60.0)) == {}
+
+
+ANSWERED = """<!doctype html><body><main role=log></main>
+<form><textarea></textarea><button>Send</button></form><script>
+const log = document.querySelector("main"), box = document.querySelector("textarea");
+const add = (html) => log.insertAdjacentHTML("beforeend", html);
+const block = (ms) => { const until = performance.now() + ms; while (performance.now() < until); };
+document.querySelector("form").onsubmit = async (event) => {
+  event.preventDefault();
+  add(`<div class=user>${box.value}</div>`);
+  box.value = "";
+  WORK
+};
+</script>"""
+BLOCKED = """
+  add("<div class=bot aria-busy=true><p>It begins here</p></div>");
+  setTimeout(() => {
+    block(1500);
+    const bubble = log.lastChild;
+    bubble.firstChild.append(" and ends here.");
+    bubble.removeAttribute("aria-busy");
+  }, 600);"""
+FETCHED = """
+  const text = await (await fetch("/answer")).text();
+  add(`<div class=bot><p>${text}</p></div>`);"""
+
+
+async def test_a_sign_that_went_while_the_page_could_not_run_went_with_the_text() -> None:
+    async with browsing() as browser, pages({"/": ANSWERED.replace("WORK", BLOCKED)}) as server:
+        said = await said_on(browser, server.url, Manners(), Experience())
+    assert (said.answer.text, said.finish) == ("It begins here and ends here.", "signs")
+
+
+async def test_requests_and_text_are_on_one_clock_however_late_the_word_of_the_sending_comes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sent = Frame.sent
+
+    async def late(frame: Frame) -> None:
+        await sent(frame)
+        await asyncio.sleep(1.5)  # a busy machine: the page has long counted the turn as sent
+
+    monkeypatch.setattr(Frame, "sent", late)
+    answer = {"/": ANSWERED.replace("WORK", FETCHED), "/answer": "It ends here."}
+    async with browsing() as browser, pages(answer) as server:
+        said = await said_on(browser, server.url, Manners(), Experience())
+    assert (said.answer.text, said.finish) == ("It ends here.", "signs")

@@ -331,6 +331,21 @@ async def test_parts_that_are_off_hidden_or_gone_are_not_used(
             await gone.click()
 
 
+async def test_a_page_too_busy_for_a_click_or_for_text_is_asked_again_and_does_it_once(
+    browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(part_module, "_ACT", 2.0)
+    html = """<button id=b onclick="document.title += 'pressed '">b</button><textarea id=t></textarea>"""
+    block = "() => setTimeout(() => { const until = Date.now() + 3000; while (Date.now() < until); }, 0)"
+    async with showing(browser, html) as window:
+        for name in ("b", "t"):
+            found = await part(window, name)
+            await run(window.frames()[0], block)
+            await (found.click() if name == "b" else found.fill("x"))
+        assert (await look(window)).title.split() == ["pressed"]
+        assert await found.value() == "x"
+
+
 async def test_a_button_that_never_stands_still_can_be_pressed(
     browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -62,3 +62,8 @@ def undone(message: str) -> NotSent:
         if state in message:
             return NotSent("part-off", f"the element is {state}")
     return NotSent("part-off", sentence(message))
+
+
+def out_of_time(fault: NotSent) -> bool:
+    """Whether `undone` found nothing in the way of what was to be done, but that time ran out."""
+    return fault.reason == "part-off" and "Timeout" in fault.detail

@@ -30,7 +30,7 @@ class Glance:
     though the same as before; None: it never was. changes: how often the text changed.
     pauses: (length, when it began, after the send) of the longest gaps between changes and of the last ones.
     signs: by name: stop, busy, progress, composer, send, animation, hint, site. stale: a watched element has left
-    the page. mutations: changes of any kind.
+    the page. mutations: changes of any kind. late: by how much a timer in the page was late at most, since the send.
     """
 
     asked: float | None
@@ -41,6 +41,7 @@ class Glance:
     signs: Mapping[str, Sign] = field(default_factory=dict)
     stale: bool = False
     mutations: int = 0
+    late: float = 0.0
 
 
 def glance_of(sample: Mapping[str, Any]) -> Glance:
@@ -59,6 +60,7 @@ def glance_of(sample: Mapping[str, Any]) -> Glance:
         },
         stale=sample["stale"],
         mutations=sample["mutations"],
+        late=sample["late"] / 1000,
     )
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, Protocol, cast
 
-from harvest.browser.faults import undone
+from harvest.browser.faults import out_of_time, undone
 from harvest.browser.injected import BOX, BREAK_LINE, COPIED, COVERED, MAKE, PASTE, typed_source
 from harvest.browser.lifeline import Lifeline
 from harvest.drivers.driver import NotSent
@@ -52,7 +52,7 @@ class Part:
         """Raises NotSent: `part-gone`, `part-off` (not shown, disabled), `part-covered` (something lies over it)."""
         try:
             # A form that loads the page anew takes as long as the answer: nobody waits for it here.
-            await self._act(self._handle.click(timeout=_ACT * 1000, no_wait_after=True))
+            await self._twice(lambda timeout: self._handle.click(timeout=timeout, no_wait_after=True))
         except NotSent as fault:
             # What never stands still can be clicked all the same.
             if "not stable" not in fault.detail:
@@ -67,7 +67,7 @@ class Part:
 
     async def fill(self, text: str) -> None:
         """Put the text in place of what is there, at once. Raises NotSent as click() does."""
-        await self._act(self._handle.fill(text, timeout=_ACT * 1000))
+        await self._twice(lambda timeout: self._handle.fill(text, timeout=timeout))
 
     async def clear(self) -> None:
         """Empty it, as a person would: all marked, and deleted."""
@@ -125,8 +125,18 @@ class Part:
         """Bring it into view."""
         await self._act(self._handle.scroll_into_view_if_needed(timeout=_ACT * 1000))
 
-    async def _act(self, work: Coroutine[Any, Any, Any]) -> None:
+    async def _twice(self, work: Callable[[float], Coroutine[Any, Any, Any]]) -> None:
+        """What does nothing until the element is ready: begun again where time ran out and nothing was in the way. Then
+        the machine was too busy, not the element. work: by the milliseconds that it gets."""
         try:
-            await self._life.bounded(work, 2 * _ACT)
+            await self._act(work(_ACT * 1000))
+        except NotSent as fault:
+            if not out_of_time(fault):
+                raise
+            await self._act(work(2 * _ACT * 1000), 4 * _ACT)
+
+    async def _act(self, work: Coroutine[Any, Any, Any], seconds: float = 2 * _ACT) -> None:
+        try:
+            await self._life.bounded(work, seconds)
         except self._life.complaint as fault:
             raise undone(str(fault)) from None

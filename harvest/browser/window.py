@@ -41,7 +41,8 @@ from harvest.reading.page import Box
 
 __all__ = ["Browser", "Frame", "Part", "Window", "own_browser"]
 
-_LAUNCH = 60.0  # seconds, as all below: a cold disk is slow
+_START = 60.0  # seconds, as all below: a cold disk is slow
+_LAUNCH = 60.0
 _CALL = 20.0
 _ACT = 8.0
 _CLOSE = 5.0
@@ -339,14 +340,14 @@ async def _remote_control() -> playwright.Playwright:
     """
     starting = asyncio.ensure_future(playwright.async_playwright().start())
     try:
-        async with asyncio.timeout(_LAUNCH):
+        async with asyncio.timeout(_START):
             return await asyncio.shield(starting)
     except BaseException as fault:
         with contextlib.suppress(Exception):
             async with asyncio.timeout(_CALL):
                 await (await asyncio.shield(starting)).stop()
         if isinstance(fault, TimeoutError):
-            raise NotSent("browser-start", f"Playwright does not start within {_LAUNCH:g} s") from None
+            raise NotSent("browser-start", f"Playwright does not start within {_START:g} s") from None
         raise
 
 

@@ -329,6 +329,7 @@ class Chat:
             "signs_there": sorted(sample.now),
             "signs_ended": {name: round(at, 3) for name, at in sorted(sample.ended.items())},
             "signs_mistrusted": sorted(self._experience.mistrusted),
+            "late": round(sample.late, 3),
             "pauses": [[round(length, 3), round(since, 3)] for length, since in sample.pauses],
             "faults": [
                 [fault.method, fault.url.partition("?")[0], fault.status, fault.what] for fault in window.traffic.faults

@@ -25,6 +25,7 @@ __all__ = ["FIRM", "LOOSE", "TRUSTED", "Completion", "Patience", "Sample", "Verd
 TRUSTED = frozenset({"stop", "busy", "site"})
 FIRM = TRUSTED | {"network"}
 """Signs that go with the text itself: when they end, little more comes."""
+_LATEST = 2.0  # seconds by which a page may be late with its own words
 LOOSE = frozenset({"progress", "composer", "send", "animation", "hint"})
 
 
@@ -58,7 +59,7 @@ class Sample:
     now: signs that are there. ended: signs that were there and are gone, with the time they were last there (`network`
     may be in both: one request has ended, another goes on).
     rewritten: how long ago the same text was put there anew; None: it never was. came: signs that were or are there,
-    with the time they were first there.
+    with the time they were first there. late: for how long the page could not run at a stretch, as a timer in it shows.
     """
 
     at: float
@@ -69,6 +70,7 @@ class Sample:
     ended: Mapping[str, float] = field(default_factory=dict)
     rewritten: float | None = None
     came: Mapping[str, float] = field(default_factory=dict)
+    late: float = 0.0
 
     @property
     def last_change(self) -> float:
@@ -145,11 +147,12 @@ class Completion:
 
     def _went_with_the_text(self, sample: Sample, sign: str, end: float) -> bool:
         """Whether a sign that ended at `end` was there to the end of the text, but for what followed without a break:
-        some pages go on painting what they have long received. Typing dots make way for the first word, so a loose
-        sign that ended then says nothing about the last one."""
+        some pages go on painting what they have long received, later still where the machine is busy. Typing dots make
+        way for the first word, so a loose sign that ended then says nothing about the last one."""
         if sign in LOOSE and sample.began is not None and end <= sample.began + self.patience.slack:
             return False
-        return all(gap <= self.patience.slack for gap in _gaps_after(sample, end))
+        slack = self.patience.slack + min(sample.late, _LATEST)
+        return all(gap <= slack for gap in _gaps_after(sample, end))
 
 
 def _gaps_after(sample: Sample, end: float) -> Iterator[float]:

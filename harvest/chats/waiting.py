@@ -7,6 +7,7 @@ the turn is found on the page only its surroundings are watched; a clock elsewhe
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -73,6 +74,7 @@ class Waiting:
         self._looked_at = (-1, 0)
         self._echoed = False  # whether the user's words have stood on the page
         self._lost = False  # whether it has become another page, in which they do not
+        self._sent = -math.inf  # when the page counts its turn as sent, by this program's clock, or a little before
         self._shift = 0.0  # seconds from the sending to the coming of the document in which the answer is awaited
 
     async def answer(self, seconds: float) -> Awaited:
@@ -118,8 +120,11 @@ class Waiting:
 
     async def _glance(self) -> Glance:
         for _ in range(_MOST_DOCUMENTS):
+            asked_at = time.monotonic()
             seen = await self._place.frame.sample()
             if seen.asked is not None:
+                if not self._shift:
+                    self._sent = max(self._sent, asked_at - seen.asked)
                 pauses = tuple((length, since + self._shift) for length, since in seen.pauses)
                 return replace(seen, asked=seen.asked + self._shift, pauses=pauses)
             # Another document came: the answer stands in it, or will.
@@ -173,7 +178,14 @@ class Waiting:
         return replace(sample, quiet=sample.at - min(turn.ended, sample.at))
 
     def _since_sending(self) -> float:
-        return time.monotonic() - self._window.traffic.marked
+        return time.monotonic() - self._zero
+
+    @property
+    def _zero(self) -> float:
+        """Where the page's times begin. On a busy machine that may be seconds before the word of it came back."""
+        return (
+            min(self._sent, self._window.traffic.marked) if math.isfinite(self._sent) else self._window.traffic.marked
+        )
 
     def _repeated(self, page: Page) -> bool:
         """Whether another document holds the user's words once more than the page did before they were sent. Where it
@@ -196,9 +208,11 @@ class Waiting:
         if traffic.pending:
             now.add("network")
         if traffic.last_ended is not None and self._carried():
-            ended["network"] = traffic.last_ended  # what brought the text, though others may still be under way
+            ended["network"] = (
+                traffic.last_ended + traffic.marked - self._zero
+            )  # what brought the text, though others may still be under way
         quiet = seen.quiet if self._since is None else min(seen.quiet, max(0.0, at - self._since))
-        return Sample(at, quiet, self._began, seen.pauses, frozenset(now), ended, seen.rewritten, came)
+        return Sample(at, quiet, self._began, seen.pauses, frozenset(now), ended, seen.rewritten, came, seen.late)
 
     def _carried(self) -> bool:
         """Whether the requests that ended may have brought the answer: one that received next to nothing has only

@@ -70,6 +70,8 @@ function arm(parts, site) {
     signs: {}, // name -> {now, last, first}
     waiting: [], // changes of which it is not yet known whether they are seen
     looked: 0,
+    ticked: now(), // when the timer last ran
+    late: 0, // by how many ms it was late at most, since the send: the page itself could not run then either
     last: null,
     rewritten: -Infinity, // when text was last put there anew, though the same: somebody is still painting
     changes: 0,
@@ -92,7 +94,7 @@ function arm(parts, site) {
     suspect(find(root, MAYBE));
   }
   remember(true);
-  if (timer === null) timer = every(glance, EVERY);
+  if (timer === null) timer = every(tick, EVERY);
 }
 
 function kept(number) {
@@ -125,7 +127,8 @@ function sent() {
     const all = find(root, "*");
     for (let index = 0; index < all.length; index++) before.add(all[index]);
   }
-  turn.sent = turn.last = now();
+  turn.sent = turn.last = turn.ticked = now();
+  turn.late = 0;
   turn.rewritten = -Infinity;
   turn.waiting = [];
   turn.signs = {};
@@ -211,6 +214,17 @@ function endless(animation) {
   return effect.getTiming().iterations > 1000 ? effect.target : null;
 }
 
+function tick() {
+  if (turn === null) return;
+  turn.late = lateness();
+  turn.ticked = now();
+  glance();
+}
+
+function lateness() {
+  return Math.max(turn.late, now() - turn.ticked - EVERY);
+}
+
 function glance() {
   if (turn === null || turn.sent === null) return;
   settleOnly();
@@ -231,7 +245,11 @@ function glance() {
     const send = foundAgain(turn.send, at);
     if (send === null || !seen(send) || off(send)) there.add("send");
   }
-  for (const name of Object.keys(turn.signs)) turn.signs[name].now = false;
+  for (const [name, sign] of Object.entries(turn.signs)) {
+    // Where the timer was late, the sign may have been there until just now.
+    if (sign.now && !there.has(name)) sign.last = Math.max(sign.last, at - EVERY);
+    sign.now = false;
+  }
   for (const name of there) turn.signs[name] = { now: true, last: at, first: (turn.signs[name] || { first: at }).first };
 }
 
@@ -302,6 +320,7 @@ function sample() {
     signals,
     stale: stale(),
     mutations: turn.mutations,
+    late: lateness(),
   };
 }
 
