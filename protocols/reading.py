@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
@@ -16,6 +15,7 @@ from protocols.states import Edge, SimulatedUser, State, Target
 from protocols.wording import Fault, Wording, faults, occurrence
 from topics.document import Document, Loc
 from topics.errors import InputError, Place
+from topics.suggestions import did_you_mean, nearest
 
 __all__ = ["plain", "read_protocol"]
 
@@ -92,8 +92,7 @@ class _Rules:
 
 
 def _unknown(document: Document, loc: Loc, what: str, name: str, known: Iterable[str]) -> InputError:
-    close = difflib.get_close_matches(name, known, n=1)
-    hint = f": did you mean {close[0]!r}?" if close else ""
+    hint = did_you_mean(name, known)
     return document.error(loc, f"unknown {what} {name!r}{hint}", allowed=", ".join(known) or f"no {what}s in this file")
 
 
@@ -101,10 +100,10 @@ def _user(document: Document, name: str, options: dict[str, object]) -> Simulate
     """What the file says of a user; its options are for the simulator to check, when it is built."""
     loc: Loc = ("users", name)
     if "simulator" not in options:
-        close = difflib.get_close_matches("simulator", options, n=1)
+        meant = nearest("simulator", options)
         raise document.error(
             loc,
-            f"user {name!r} has no simulator" + (f": did you mean it by {close[0]!r}?" if close else ""),
+            f"user {name!r} has no simulator" + (f": did you mean it by {meant!r}?" if meant else ""),
             advice="add simulator: NAME, for example simulator: markov",
             key=True,
         )

@@ -13,7 +13,6 @@ A parameter that is not given has the value of the settings.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -26,6 +25,7 @@ from scoring.swan.schema import Schema
 from scoring.swan.scorers import SCORERS
 from scoring.swan.weighting import Weighting, parse_weighting
 from topics.errors import InputError
+from topics.suggestions import nearest
 from topics.topic import TopicSet
 
 __all__ = ["BETA", "CHAINS", "FORMS", "NEED_GOLD", "SHARES", "Measure", "understood"]
@@ -178,9 +178,8 @@ def _own(term: Term, settings: Settings, topics: TopicSet, schema: Schema) -> Me
             advice="its rows are among those of `harvest score RUN --json`, where no --measure is asked for",
         )
     if term.name not in _OWN:
-        folded = {name.casefold(): name for name in _KNOWN}
-        close = difflib.get_close_matches(term.name.casefold(), folded, n=1)
-        asked = f": did you mean {folded[close[0]]}?" if close else ""
+        meant = nearest(term.name, _KNOWN)
+        asked = f": did you mean {meant}?" if meant else ""
         raise InputError(f"{term.name!r} is no measure{asked}", allowed=", ".join(_KNOWN))
     _only(term, _OWN[term.name])
     if term.name in ("SWAN", "WAN"):

@@ -7,7 +7,6 @@ So the two cannot differ.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
@@ -18,6 +17,7 @@ from simulators.scenario import Chance, Observation, Scenario, State
 from simulators.stopping.model import Exit
 from simulators.streams import Streams
 from topics.errors import InputError
+from topics.suggestions import nearest
 from topics.topic import Topic
 
 __all__ = ["Move", "Plan", "check_traits", "drawn", "enumerated", "opened"]
@@ -131,11 +131,9 @@ def check_traits(scenario: Scenario, known: Collection[str], user: str) -> None:
     """Raises InputError for a trait this user would ignore: a persona that is dropped in silence is none."""
     for trait in scenario.traits:
         if trait not in known:
-            close = difflib.get_close_matches(trait, list(known), n=1)
+            meant = nearest(trait, known)
             raise InputError(
                 f"topic {scenario.id!r}: the {user} user does not know the trait {trait!r}",
                 allowed=", ".join(sorted(known)) or "no traits",
-                advice=f"did you mean {close[0]!r}?"
-                if close
-                else "take it out, or put a wrapper in front that reads it",
+                advice=f"did you mean {meant!r}?" if meant else "take it out, or put a wrapper in front that reads it",
             )

@@ -8,7 +8,6 @@ in silence.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from pydantic import AfterValidator, Field
 from protocols.wording import Wording, faults, rendered
 from topics.document import refused
 from topics.errors import InputError
+from topics.suggestions import nearest
 from topics.topic import Topic
 
 __all__ = ["ItemWords", "Phrasebook", "Template", "Variants", "Words", "filled", "phrasebook"]
@@ -107,11 +107,11 @@ def phrasebook(own: Mapping[str, tuple[str, ...]], shipped: Mapping[str, tuple[s
     """The shipped words with a file's own in place of them, act by act. Raises InputError for an act there is not."""
     for act in own:
         if act not in shipped:
-            close = difflib.get_close_matches(act, list(shipped), n=1)
+            meant = nearest(act, shipped)
             raise InputError(
                 f"words for the act {act!r}, which this user does not do",
                 allowed=", ".join(shipped),
-                advice=f"did you mean {close[0]!r}?" if close else None,
+                advice=f"did you mean {meant!r}?" if meant else None,
             )
     return Phrasebook({act: tuple(own.get(act, variants)) for act, variants in shipped.items()})
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from pathlib import Path
 
 from pydantic import Field
@@ -21,6 +20,7 @@ from simulators.scenario import Chance, Observation, Scenario, State
 from simulators.streams import Streams
 from topics.document import StrictModel
 from topics.errors import InputError
+from topics.suggestions import did_you_mean
 
 __all__ = ["Options", "RecordedUser", "build", "conversations_of", "exact_answer"]
 
@@ -135,10 +135,8 @@ def conversations_of(run: str, system: str | None) -> tuple[Conversation, ...]:
     finished = read(Path(run)).finished
     systems = sorted({one.key.system for one in finished})
     if system is not None and system not in systems:
-        close = get_close_matches(system, systems, n=1)
         raise InputError(
-            f"{run} holds no whole conversation with system {system!r}"
-            + (f": did you mean {close[0]!r}?" if close else ""),
+            f"{run} holds no whole conversation with system {system!r}{did_you_mean(system, systems)}",
             allowed=", ".join(systems) or None,
         )
     chosen = tuple(one for one in finished if system in (None, one.key.system))

@@ -12,7 +12,6 @@ add simulators by entry points of the group `harvest.simulators`, `name = "modul
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -33,6 +32,7 @@ from simulators.user import User
 from topics.document import Document, StrictModel
 from topics.errors import InputError
 from topics.identity import content_hash
+from topics.suggestions import did_you_mean
 from topics.topic import Topic
 
 __all__ = [
@@ -123,10 +123,7 @@ def simulator(name: str) -> Simulator:
                 allowed="a module with Options, a StrictModel, and build(options) or build(options, inner)",
             ) from fault
     known = sorted({*SIMULATORS, *others})
-    close = difflib.get_close_matches(name, known, n=1)
-    raise InputError(
-        f"there is no simulator {name!r}" + (f": did you mean {close[0]!r}?" if close else ""), allowed=", ".join(known)
-    )
+    raise InputError(f"there is no simulator {name!r}{did_you_mean(name, known)}", allowed=", ".join(known))
 
 
 def _simulator(name: str, module: ModuleType, build: Callable[..., User]) -> Simulator:

@@ -8,7 +8,6 @@ are not UTF-8.
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 from collections.abc import Mapping
@@ -22,6 +21,7 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 
 from topics.counting import counted
 from topics.errors import InputError, Place
+from topics.suggestions import nearest
 from topics.text_file import place_in, read_text
 
 __all__ = ["Document", "Loc", "StrictModel", "parse_document", "read_document", "refused"]
@@ -86,11 +86,11 @@ class StrictModel(BaseModel):
         known = [field.alias or name for name, field in cls.model_fields.items()]
         for key in value:
             if key not in known and key not in cls.model_fields:
-                close = difflib.get_close_matches(str(key), known, n=1)
+                meant = nearest(str(key), known)
                 raise PydanticCustomError(
                     "unknown_key",
                     "unknown key {key}",
-                    {"key": key, "known": ", ".join(known), "close": close[0] if close else ""},
+                    {"key": key, "known": ", ".join(known), "close": meant or ""},
                 )
         return value
 

@@ -11,7 +11,6 @@ hold values as they were read, names of groups, or vectors; an empty cell is an 
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -24,6 +23,7 @@ from topics.attributes import AttributeSet
 from topics.csv_rows import Cell, csv_line, csv_rows
 from topics.errors import InputError, Place
 from topics.kinds import UrlKind
+from topics.suggestions import did_you_mean
 from topics.text_file import read_text
 from topics.topic import Topic, TopicSet
 
@@ -144,7 +144,7 @@ def _columns(header: tuple[Cell, ...], topics: TopicSet, path: str) -> tuple[str
         if cell.text not in known:
             separated = len(header) == 1 and any(mark in cell.text for mark in ";\t|")
             raise InputError(
-                f"unknown column {cell.text!r}{_meant(cell.text, known)}",
+                f"unknown column {cell.text!r}{did_you_mean(cell.text, known)}",
                 place=place,
                 allowed=", ".join(known),
                 advice="separate the columns by commas" if separated else None,
@@ -186,7 +186,7 @@ class _Reader:
                 return None
             raise self.error(
                 cells["topic"],
-                f"unknown topic {cells['topic'].text!r}{_meant(cells['topic'].text, self.by_id)}",
+                f"unknown topic {cells['topic'].text!r}{did_you_mean(cells['topic'].text, self.by_id)}",
                 allowed=f"the topics of {self.topics.name}",
             )
         grade = _GRADES.get(cells["grade"].text)
@@ -243,11 +243,6 @@ def _own_key(text: str, kind: UrlKind) -> str | None:
 
 def _example(kind: UrlKind) -> str:
     return kind.identity or "an http(s) URL with the host of a public site"
-
-
-def _meant(word: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(word, known, n=1)
-    return f": did you mean {close[0]!r}?" if close else ""
 
 
 def _short(text: str) -> str:

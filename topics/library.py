@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-import difflib
 from importlib import resources
 from importlib.resources.abc import Traversable
 from os import PathLike, fspath
@@ -17,6 +16,7 @@ from os import PathLike, fspath
 from topics.document import parse_document, read_document
 from topics.errors import InputError
 from topics.gold import GoldTable, parse_gold, read_gold
+from topics.suggestions import did_you_mean
 from topics.text_file import decoded
 from topics.topic import TopicSet
 from topics.topic_file import decode_topics, encode_topics, read_topics
@@ -67,9 +67,8 @@ def _find(name_or_path: str | PathLike[str], end: str, what: str) -> Traversable
         return resources.files("topics") / f"{name}{end}"
     if "/" in name or "\\" in name or "." in name or not isinstance(name_or_path, str):
         return None
-    close = difflib.get_close_matches(name, _shipped(end), n=1)
     raise InputError(
-        f"no {what} called {name!r} comes with Harvest" + (f": did you mean {close[0]!r}?" if close else ""),
+        f"no {what} called {name!r} comes with Harvest{did_you_mean(name, _shipped(end))}",
         allowed=", ".join(_shipped(end)),
         advice=f"for a file of your own, write its path with its ending: {name}.{end.rpartition('.')[2]}",
     )

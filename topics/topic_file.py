@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from itertools import pairwise
 from types import MappingProxyType
@@ -15,6 +14,7 @@ from topics.document import Document, Loc, StrictModel
 from topics.errors import InputError
 from topics.kinds import KINDS, UrlKind
 from topics.quantities import quantity
+from topics.suggestions import did_you_mean
 from topics.topic import ID_LONGEST, ID_PATTERN, Topic, TopicSet, TopicType
 
 __all__ = ["FORMAT", "decode_topics", "encode_topics", "read_topics"]
@@ -177,7 +177,7 @@ def _topic(document: Document, loc: Loc, entry: _Topic, types: Mapping[str, Topi
     kind = types.get(entry.type)
     if kind is None:
         raise document.error(
-            (*loc, "type"), f"unknown type {entry.type!r}{_meant(entry.type, types)}", allowed=", ".join(types)
+            (*loc, "type"), f"unknown type {entry.type!r}{did_you_mean(entry.type, types)}", allowed=", ".join(types)
         )
     if not entry.request.strip() and not entry.turns:
         raise document.error(
@@ -203,7 +203,7 @@ def _type(document: Document, name: str, entry: _Type, attributes: Mapping[str, 
         if attribute not in attributes:
             raise document.error(
                 (*loc, "attributes", i),
-                f"unknown attribute set {attribute!r}{_meant(attribute, attributes)}",
+                f"unknown attribute set {attribute!r}{did_you_mean(attribute, attributes)}",
                 allowed=", ".join(attributes) or "none is defined in this file",
             )
         if attribute in entry.attributes[:i]:
@@ -219,7 +219,7 @@ def _kind(document: Document, type_name: str, entry: str | _Url | None) -> UrlKi
         if entry not in KINDS:
             raise document.error(
                 loc,
-                f"unknown kind of URL {entry!r}{_meant(entry, KINDS)}",
+                f"unknown kind of URL {entry!r}{did_you_mean(entry, KINDS)}",
                 allowed=f"{', '.join(KINDS)}, or a mapping with hosts and path",
             )
         return KINDS[entry]
@@ -279,8 +279,3 @@ def _named(bounds: tuple[str, ...]) -> tuple[str, ...]:
     """Names for the groups between bounds: `x < 100`, `100 <= x < 10K`, …, `1M <= x`."""
     between = (f"{low} <= x < {high}" for low, high in pairwise(bounds))
     return (f"x < {bounds[0]}", *between, f"{bounds[-1]} <= x")
-
-
-def _meant(word: str, known: Mapping[str, object]) -> str:
-    close = difflib.get_close_matches(word, known, n=1)
-    return f": did you mean {close[0]!r}?" if close else ""

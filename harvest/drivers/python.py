@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import difflib
 import importlib
 import importlib.util
 import inspect
@@ -32,6 +31,7 @@ from recordings.long_work import aside
 from topics.document import StrictModel, refused
 from topics.errors import InputError
 from topics.identity import content_hash
+from topics.suggestions import did_you_mean
 
 __all__ = ["Options", "PythonDriver", "build"]
 
@@ -178,8 +178,7 @@ def build(options: Options, surroundings: Surroundings) -> PythonDriver:
         try:
             found = getattr(found, part)
         except AttributeError:
-            near = difflib.get_close_matches(part, [known for known in dir(found) if not known.startswith("_")], n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
+            hint = did_you_mean(part, [known for known in dir(found) if not known.startswith("_")])
             raise _unusable(options, f"{place} has no function {name!r}{hint}") from None
     if not callable(found):
         raise _unusable(options, f"{options.function} is {type(found).__name__}, not a function")

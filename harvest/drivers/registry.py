@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -14,6 +13,7 @@ from typing import Any
 from harvest.drivers.driver import Driver, Surroundings
 from topics.document import Document, Loc, StrictModel
 from topics.errors import InputError
+from topics.suggestions import did_you_mean
 
 __all__ = ["DRIVERS", "build_driver", "driver_files", "driver_module", "options_model"]
 
@@ -35,11 +35,7 @@ that belong to the system has `files(options, folder)`, too."""
 def driver_module(name: str) -> ModuleType:
     """The module of the driver `name`. Raises InputError for a name that is not in `DRIVERS`."""
     if name not in DRIVERS:
-        close = difflib.get_close_matches(name, DRIVERS, n=1)
-        raise InputError(
-            f"there is no driver {name!r}" + (f": did you mean {close[0]!r}?" if close else ""),
-            allowed=", ".join(DRIVERS),
-        )
+        raise InputError(f"there is no driver {name!r}{did_you_mean(name, DRIVERS)}", allowed=", ".join(DRIVERS))
     return import_module(DRIVERS[name])
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import difflib
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -18,6 +17,7 @@ from simulators.human import SOURCE
 from simulators.outside import Prompt, Sample, Taken
 from topics.document import Document
 from topics.errors import InputError
+from topics.suggestions import did_you_mean
 
 if TYPE_CHECKING:  # brings httpx, which an audit without endpoints does not need
     from harvest.wording.endpoint import Endpoint
@@ -70,10 +70,9 @@ class Endpoints:
 
     def _named(self, name: str) -> Endpoint:
         if name not in self._endpoints:
-            close = difflib.get_close_matches(name, list(self._endpoints), n=1)
+            hint = did_you_mean(name, self._endpoints)
             raise InputError(
-                f"it is worded by the endpoint {name!r}, which the audit does not have"
-                + (f": did you mean {close[0]!r}?" if close else ""),
+                f"it is worded by the endpoint {name!r}, which the audit does not have{hint}",
                 allowed=", ".join(self._endpoints) or None,
                 advice="describe it in the audit: endpoints: {" + name + ": {base_url: …, model: …}}",
             )

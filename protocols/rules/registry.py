@@ -6,7 +6,6 @@ A rule in a file is a mapping with one key: its kind, and under it the options (
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping
 
 from protocols.rules.composed import All, Any, Not, Reference
@@ -21,6 +20,7 @@ from protocols.rules.rule import Rule
 from protocols.rules.urls import Urls
 from protocols.rules.words import Words
 from topics.document import Document, Loc, StrictModel
+from topics.suggestions import did_you_mean
 
 __all__ = ["KINDS_OF_RULES", "encode_rule", "read_rule"]
 
@@ -57,8 +57,7 @@ def read_rule(document: Document, loc: Loc, value: object, named: Named) -> Rule
     if kind in _COMPOSED:
         return _composed(document, inside, kind, options, named)
     if kind not in KINDS_OF_RULES:
-        close = difflib.get_close_matches(kind, (*KINDS_OF_RULES, *_COMPOSED), n=1)
-        hint = f": did you mean {close[0]!r}?" if close else ""
+        hint = did_you_mean(kind, (*KINDS_OF_RULES, *_COMPOSED))
         raise document.error(inside, f"unknown rule {kind!r}{hint}", allowed=_ALLOWED, key=True)
     if not isinstance(options, dict):
         raise document.error(inside, f"{kind}: options are a mapping; write {{}} where there are none")

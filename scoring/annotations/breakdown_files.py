@@ -15,13 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal
 
 from scoring.annotations.json_file import JsonValue, read_json
 from scoring.measures.breakdown import LABELS, labels_of
 from topics.errors import InputError, Place
+from topics.suggestions import nearest
 
 __all__ = ["AnnotatedTurn", "BreakdownMaterial", "Counts", "Predicted", "Submission", "read_breakdown_files"]
 
@@ -186,9 +186,9 @@ def _take_official(value: JsonValue, file: Path, name: str, collected: _Collecte
 
 def _take_line(value: JsonValue, name: str, collected: _Collected) -> None:
     for key in value.keys():  # noqa: SIM118  no mapping
-        close = [] if key in _OURS else get_close_matches(key, _OURS, n=1)
-        if close and not value.has(close[0]):
-            raise value[key].error(f"unknown key {key!r}: did you mean {close[0]!r}?", allowed=", ".join(_OURS))
+        meant = None if key in _OURS else nearest(key, _OURS)
+        if meant is not None and not value.has(meant):
+            raise value[key].error(f"unknown key {key!r}: did you mean {meant!r}?", allowed=", ".join(_OURS))
     dialogue, turn = value["dialogue"].text(), value["turn"].index()
     if value.has("counts"):
         system = value["system"].text() if value.has("system") else ""

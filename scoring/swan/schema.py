@@ -7,7 +7,6 @@ looks at, the sampling it needs, who or what may score it, and its weights.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from scoring.swan.rules.registry import RuleScorer, parse_rule
 from scoring.swan.weighting import Uniform, Weighting, parse_weighting
 from topics.document import Document, Loc, StrictModel, parse_document, read_document
 from topics.errors import InputError
+from topics.suggestions import did_you_mean
 from topics.text_file import decoded
 
 __all__ = ["FORMAT", "SAMPLINGS", "Criterion", "Schema", "load_schema", "read_schema", "shipped_schemas"]
@@ -89,10 +89,9 @@ class Schema:
         folded = {_folded(one.name): one for one in self.criteria} | {str(one.number): one for one in self.criteria}
         if _folded(name) in folded:
             return folded[_folded(name)]
-        close = difflib.get_close_matches(name, [one.name for one in self.criteria], n=1)
+        hint = did_you_mean(name, (one.name for one in self.criteria))
         raise InputError(
-            f"no criterion called {name!r} in the schema {self.name!r}"
-            + (f": did you mean {close[0]!r}?" if close else ""),
+            f"no criterion called {name!r} in the schema {self.name!r}{hint}",
             allowed=", ".join(one.name for one in self.criteria),
         )
 
@@ -229,9 +228,8 @@ def load_schema(name_or_path: str | PathLike[str] = "sakai-2023") -> Schema:
         return read_schema(parse_document(decoded(data, place, "YAML text"), place))
     if "/" in name or "\\" in name or "." in name or not isinstance(name_or_path, str):
         return read_schema(read_document(name_or_path))
-    close = difflib.get_close_matches(name, shipped_schemas(), n=1)
     raise InputError(
-        f"no schema called {name!r} comes with Harvest" + (f": did you mean {close[0]!r}?" if close else ""),
+        f"no schema called {name!r} comes with Harvest{did_you_mean(name, shipped_schemas())}",
         allowed=", ".join(shipped_schemas()),
         advice=f"for a file of your own, write its path with its ending: {name}{_END}",
     )

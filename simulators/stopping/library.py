@@ -6,7 +6,6 @@ stop: {model: combined, parts: [{model: frustration, after: 2}, {model: geometri
 
 from __future__ import annotations
 
-import difflib
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, RootModel
@@ -19,6 +18,7 @@ from simulators.stopping.model import Exit
 from simulators.stopping.rate_of_gain import RateOfGain
 from simulators.stopping.tallies import Frustration, PatienceBudget, Satiation
 from topics.document import Document, StrictModel, refused
+from topics.suggestions import did_you_mean
 
 __all__ = ["NAMES", "Combined", "StopOption", "as_options", "stop_model"]
 
@@ -62,9 +62,9 @@ class Combined(StrictModel):
 def _named(value: object) -> object:
     name = value.get("model") if isinstance(value, dict) else None
     if isinstance(value, dict) and name not in NAMES:
-        close = difflib.get_close_matches(str(name), NAMES, n=1)
-        meant = f": did you mean {close[0]!r}?" if close else ""
-        what = f"{name!r} is no stop model{meant}" if name else "a stop model is {model: NAME, …}"
+        what = (
+            f"{name!r} is no stop model{did_you_mean(str(name), NAMES)}" if name else "a stop model is {model: NAME, …}"
+        )
         raise refused(what, allowed=", ".join(NAMES))
     return value
 

@@ -1,0 +1,21 @@
+"""What somebody may have meant: the nearest of the names that are known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+__all__ = ["did_you_mean", "nearest"]
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """The name that `word` is nearest to, capitals aside; None where none is near."""
+    folded = {name.casefold(): name for name in known}
+    close = get_close_matches(word.casefold(), folded, n=1)
+    return folded[close[0]] if close else None
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """`: did you mean 'markov'?`, to follow what is wrong; "" where no name is near."""
+    found = nearest(word, known)
+    return "" if found is None else f": did you mean {found!r}?"
