@@ -14,7 +14,7 @@ import zlib
 from itertools import count
 from pathlib import Path
 
-from topics.regular_file import read_regular
+from topics.regular_file import read_inside
 
 __all__ = ["address_of", "evidence_fault", "fsync_file", "fsync_folder", "keep_exhibit", "read_exhibit", "write_safely"]
 
@@ -87,7 +87,7 @@ def read_exhibit(run: Path, address: str) -> bytes:
     not what its name says or cannot be read."""
     path = run / address
     try:
-        data = read_regular(path)
+        data = read_inside(run, address)
     except OSError as fault:
         raise ValueError(f"cannot be read: {fault.strerror}") from fault
     name, _, extension = path.name.partition(".")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -14,9 +15,9 @@ from recordings.errors import StoreError
 from recordings.evidence import evidence_fault, fsync_folder, write_safely
 from recordings.header import Header
 from recordings.json_text import document, line
-from recordings.judgments import put_layer, read_layer
+from recordings.judgments import put_layer, read_layers
 from recordings.run_folder import Run
-from topics.regular_file import read_regular
+from topics.regular_file import entries, read_inside
 
 __all__ = ["carry", "whole_folder", "write_run"]
 
@@ -58,28 +59,32 @@ def carry(run: Run, building: Path) -> list[str]:
         if row.get("event") in ("turn", "failed") and isinstance(row.get("evidence"), dict)
         for address in row["evidence"].values()  # type: ignore[attr-defined]  # an object, as just asked
     }
-    for file in sorted((run.path / "evidence").glob("??/*")):
+    for file in entries(run.path, "evidence", "??", "*"):
         address = file.relative_to(run.path).as_posix()
         if file.name.startswith("."):
             continue  # what a killed writer left; no event names it
         fault = evidence_fault(run.path, address)
-        if fault:
-            faults.append(f"{file}: {fault}")
-        copy = building / address
-        if not copy.exists():
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            write_safely(copy, file.read_bytes())
+        if fault:  # whatever it is, it is not what was kept
+            faults.append(f"{file}: {fault}; it was left out")
+        else:
+            _put(building / address, read_inside(run.path, address))
     for address in sorted(named):
-        if not (run.path / address).is_file():
+        if not os.path.lexists(run.path / address):
             faults.append(f"{run.path / address}: named by an event, and not there")
-    for file in sorted((run.path / "judgments").glob("*.jsonl")):
-        layer = read_layer(file)
-        put_layer(building, file.read_bytes(), layer.kind, layer.author)
-    for file in sorted((run.path / "extraction").glob("*/*.jsonl")):
-        data = read_regular(file)
+    for layer in read_layers(run.path):
+        put_layer(building, read_inside(run.path, Path(layer.path).relative_to(run.path)), layer.kind, layer.author)
+    for file in entries(run.path, "extraction", "*", "*.jsonl"):
+        try:
+            data = read_inside(run.path, file.relative_to(run.path))
+        except OSError as fault:
+            faults.append(f"{file}: {fault.strerror}; it was left out")
+            continue
         digest = hashlib.blake2b(data, digest_size=8, person=b"harvest-replies").hexdigest()
-        copy = building / file.relative_to(run.path).with_name(f"merged-{digest}.jsonl")
-        if not copy.exists():
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            write_safely(copy, data)
+        _put(building / file.relative_to(run.path).with_name(f"merged-{digest}.jsonl"), data)
     return faults
+
+
+def _put(copy: Path, data: bytes) -> None:
+    if not copy.exists():
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        write_safely(copy, data)

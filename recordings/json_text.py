@@ -14,7 +14,7 @@ from pathlib import Path
 
 from recordings.errors import RunError
 from topics.errors import Place
-from topics.regular_file import read_regular
+from topics.regular_file import read_inside, read_regular
 
 __all__ = ["Json", "document", "line", "parsed", "read_lines"]
 
@@ -89,14 +89,15 @@ def _second(text: str, key: str, place: Place) -> Place:
     return Place(place.path, before.count("\n") + 1, len(before) - before.rfind("\n"))
 
 
-def read_lines(path: Path) -> tuple[list[tuple[Place, dict[str, Json]]], str]:
+def read_lines(path: Path, folder: Path | None = None) -> tuple[list[tuple[Place, dict[str, Json]]], str]:
     """The objects of a JSONL file with their places, and what is wrong with its last line ("" if nothing).
 
     A last line without a line end is what a killed writer leaves: it is taken if it is whole, and left out and
-    described if it is not. Raises RunError for anything else that is no JSON object, and where it cannot be read.
+    described if it is not. folder: where the file was found; no link below it is followed. Raises RunError for
+    anything else that is no JSON object, and where it cannot be read.
     """
     try:
-        data = read_regular(path)
+        data = read_regular(path) if folder is None else read_inside(folder, path.relative_to(folder))
     except OSError as fault:
         raise RunError(f"cannot be read: {fault.strerror}", place=Place(str(path))) from None
     rows: list[tuple[Place, dict[str, Json]]] = []

@@ -22,6 +22,7 @@ from recordings.evidence import write_safely
 from recordings.json_text import Json, line, read_lines
 from recordings.redaction import Redactor
 from topics.errors import Place
+from topics.regular_file import entries, read_inside
 
 __all__ = [
     "FORMAT",
@@ -155,13 +156,14 @@ def keep_layer(run: str | PathLike[str], layer: Layer) -> Path | None:
 
 def read_layers(run: str | PathLike[str]) -> tuple[Layer, ...]:
     """Every layer of a run, the oldest first. Raises RunError with file and line."""
-    files = sorted(_folder(Path(run)).glob("*.jsonl"))
+    _folder(Path(run))
+    files = entries(run, "judgments", "*.jsonl")
     return tuple(sorted((read_layer(file) for file in files), key=lambda layer: layer.made_at))
 
 
 def _folder(run: Path) -> Path:
     folder = run / "judgments"
-    if os.path.lexists(folder) and not folder.is_dir():
+    if os.path.lexists(folder) and (folder.is_symlink() or not folder.is_dir()):
         raise RunError("this is not a folder, so no judgments can be in it", place=Place(str(folder)))
     return folder
 
@@ -174,7 +176,7 @@ def read_layer(path: Path) -> Layer:
     """One layer. Unlike a file of events it was written whole, so a torn last line is an error here; so is content
     that is not what the name says, since a line that is gone would be missed by nobody.
     """
-    rows, torn = read_lines(path)
+    rows, torn = read_lines(path, path.parent)
     if torn:
         raise RunError(torn.partition(": ")[2], place=Place(str(path), len(rows) + 1))
     if not rows:
@@ -237,7 +239,7 @@ def _refuse_twice(judgments: Iterable[Judgment], path: Path) -> None:
 
 def _refuse_changed(path: Path) -> None:
     named = _NAMED.fullmatch(path.name)
-    if named and _digest(path.read_bytes()) != named[1]:
+    if named and _digest(read_inside(path.parent, path.name)) != named[1]:
         raise RunError(
             "this layer was changed after it was written: its content is not what its name says",
             place=Place(str(path)),

@@ -26,6 +26,7 @@ from recordings.provenance import Clock, software, stamp, utc_now
 from recordings.redaction import Redactor, marks_in
 from recordings.run_folder import Run
 from topics.errors import Place
+from topics.regular_file import read_inside
 
 __all__ = ["Revision", "write_revision"]
 
@@ -123,4 +124,4 @@ def _now(attempt: Attempt, row: Mapping[str, Any], revision: Revision) -> dict[s
 
 
 def _digest(file: Path) -> str:
-    return hashlib.blake2b(file.read_bytes(), digest_size=20).hexdigest()
+    return hashlib.blake2b(read_inside(file.parent, file.name), digest_size=20).hexdigest()

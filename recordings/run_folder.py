@@ -86,7 +86,7 @@ def read(path: str | PathLike[str]) -> Run:
 
 def _read_file(file: Path, attempts: Attempts) -> list[str]:
     worker = file.name.removeprefix("trials-").removesuffix(".jsonl")
-    rows, torn = read_lines(file)
+    rows, torn = read_lines(file, file.parent)
     damage = [torn] if torn else []
     if not rows and not torn:
         damage = [f"{file} is empty: its writer was stopped before its first line, or it was emptied"]

@@ -34,7 +34,7 @@ from recordings.provenance import Clock, software, stamp, utc_now
 from recordings.redaction import Redactor, marks_in
 from topics.errors import Place
 from topics.links import Link
-from topics.regular_file import read_regular
+from topics.regular_file import read_inside
 
 __all__ = ["RunWriter", "read_header"]
 
@@ -49,7 +49,7 @@ def read_header(run: Path) -> Header:
     path = run / "run.json"
     place = Place(str(path))
     try:
-        data = read_regular(path)
+        data = read_inside(run, "run.json")
     except (FileNotFoundError, NotADirectoryError):
         raise RunError(
             "this is not a run folder: it has no run.json", place=Place(str(run)), advice="check the path"

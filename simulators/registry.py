@@ -32,6 +32,7 @@ from simulators.user import User
 from topics.document import Document, StrictModel
 from topics.errors import InputError
 from topics.identity import content_hash
+from topics.regular_file import read_inside, read_regular
 from topics.suggestions import did_you_mean
 from topics.topic import Topic
 
@@ -218,8 +219,12 @@ def _files(name: str, document: Document) -> Iterator[tuple[str, Path]]:
 def _content(path: Path) -> str:
     """A hash over a file, or over the JSON files of a run."""
     files = [path] if path.is_file() else sorted((*path.glob("run.json"), *path.glob("trials-*.jsonl")))
-    digests = [[file.name, hashlib.blake2b(file.read_bytes(), digest_size=16).hexdigest()] for file in files]
+    digests = [[file.name, hashlib.blake2b(_bytes(file, path), digest_size=16).hexdigest()] for file in files]
     return content_hash("user-file", [digest if path.is_dir() else digest[1:] for digest in digests])
+
+
+def _bytes(file: Path, named: Path) -> bytes:
+    return read_regular(file) if file == named else read_inside(named, file.name)
 
 
 def check_users(

@@ -158,7 +158,9 @@ def test_a_changed_exhibit_is_reported(tmp_path: Path) -> None:
     one = make(tmp_path / "one", ((1, 1, 1, 4),))
     page = next((one / "evidence").rglob("*.html"))
     page.write_bytes(b"page 7")
-    assert merge([one], tmp_path / "both").damage == (f"{page}: its content is not what its name says",)
+    assert merge([one], tmp_path / "both").damage == (
+        f"{page}: its content is not what its name says; it was left out",
+    )
 
 
 def test_a_torn_line_is_reported(tmp_path: Path) -> None:

@@ -1,16 +1,24 @@
-"""Reading only what is a regular file: a pipe would be waited on for ever, and a device may have no end."""
+"""Reading only what is a regular file: a pipe would be waited on for ever, and a device may have no end.
+
+A folder that somebody sends may hold links to any file of this machine. So what is read because it lies in a folder,
+and not because a person named it, is read without following a link.
+"""
 
 from __future__ import annotations
 
 import errno
 import os
 import stat
+from fnmatch import fnmatchcase
 from os import PathLike
 from pathlib import Path
 
 from topics.errors import InputError, Place
 
-__all__ = ["missing_advice", "read_bytes", "read_regular"]
+__all__ = ["entries", "missing_advice", "read_bytes", "read_inside", "read_regular"]
+
+_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 def read_regular(path: str | PathLike[str], most: int = -1) -> bytes:
@@ -19,12 +27,78 @@ def read_regular(path: str | PathLike[str], most: int = -1) -> bytes:
     Raises OSError, at once and with words for a person in `strerror`, where it is not there or no regular file.
     """
     # Opened without waiting: a pipe that nobody writes to must not hang before it can be asked what it is.
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    try:
+        descriptor = os.open(path, _FLAGS)
+    except OSError as fault:
+        raise _explained(fault, path, None) from None
+    return _read(descriptor, path, most)
+
+
+def read_inside(folder: str | PathLike[str], name: str | PathLike[str], most: int = -1) -> bytes:
+    """The bytes of the regular file `name` in `folder`, or below it, at most `most` of them (-1: all).
+
+    The folder itself may be a link; below it no link is followed. Raises OSError as `read_regular` does.
+    """
+    path = Path(name)
+    if path.is_absolute() or not path.parts or ".." in path.parts:
+        raise OSError(errno.EINVAL, "this path leads out of the folder", os.fspath(name))
+    whole = Path(folder) / path
+    at = os.open(folder, _FOLDER)
+    try:
+        for part in path.parts[:-1]:
+            below = _opened(part, _FOLDER, at, whole)
+            os.close(at)
+            at = below
+        descriptor = _opened(path.name, _FLAGS, at, whole)
+    finally:
+        os.close(at)
+    return _read(descriptor, whole, most)
+
+
+def entries(folder: str | PathLike[str], *patterns: str) -> list[Path]:
+    """What in `folder` matches a path of patterns, one for each level, as `Path.glob` does but without following a link
+    below it; ordered. A link in the place of a folder is an entry itself, so that reading it says what it is.
+    """
+    found = [Path(folder)]
+    for level, pattern in enumerate(patterns):
+        inside: list[Path] = []
+        for one in found:
+            if level and one.is_symlink():
+                inside.append(one)
+            elif one.is_dir():
+                inside += sorted(entry for entry in one.iterdir() if fnmatchcase(entry.name, pattern))
+        found = inside
+    return found
+
+
+def _opened(name: str, flags: int, folder: int, whole: Path) -> int:
+    try:
+        return os.open(name, flags | os.O_NOFOLLOW, dir_fd=folder)
+    except OSError as fault:
+        raise _explained(fault, whole, folder, name) from None
+
+
+def _explained(
+    fault: OSError, path: str | PathLike[str], folder: int | None, name: str | PathLike[str] | None = None
+) -> OSError:
+    """`fault`, with words for a person where the file is of a kind that cannot be opened."""
+    try:
+        mode = os.stat(path if name is None else name, dir_fd=folder, follow_symlinks=folder is None).st_mode
+    except (OSError, ValueError):
+        return fault
+    if stat.S_ISLNK(mode):
+        return OSError(errno.EINVAL, "this is a link, and none is followed here", os.fspath(path))
+    if stat.S_ISSOCK(mode):
+        return OSError(errno.EINVAL, "this is a socket, not a file", os.fspath(path))
+    return fault
+
+
+def _read(descriptor: int, path: str | PathLike[str], most: int) -> bytes:
     mode = os.fstat(descriptor).st_mode
     if not stat.S_ISREG(mode):
         os.close(descriptor)
         raise OSError(errno.EINVAL, f"this is {_called(mode)}, not a file", os.fspath(path))
-    with open(descriptor, "rb") as file:  # noqa: PTH123  what is open already has no path
+    with open(descriptor, "rb") as file:
         return file.read(most)
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from harvest.drivers.registry import driver_files, options_model
+from topics.regular_file import read_regular
 
 __all__ = ["fingerprints"]
 
@@ -35,7 +36,6 @@ def fingerprints(systems: Iterable[tuple[str, str, dict[str, Any]]], folder: Pat
 def _digest(path: Path) -> str:
     """Hex, of the content; "" where it cannot be read."""
     try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
+        return hashlib.blake2b(read_regular(path), digest_size=16).hexdigest()
     except OSError:
         return ""

@@ -46,7 +46,7 @@ class KeptReplies:
         self._journal: Journal | None = None
         self._kept: dict[tuple[str, int], Sample] = {}
         for part in (run / "extraction", self._folder):
-            if os.path.lexists(part) and not part.is_dir():
+            if os.path.lexists(part) and (part.is_symlink() or not part.is_dir()):
                 raise RunError("this is not a folder, so no replies can be in it", place=Place(str(part)))
             try:
                 part.mkdir(exist_ok=True)
@@ -99,7 +99,7 @@ class KeptReplies:
         return self._journal
 
     def _read(self, file: Path) -> None:
-        rows, _ = read_lines(file)
+        rows, _ = read_lines(file, file.parent)
         for i, (place, row) in enumerate(rows):
             if i == 0:
                 check_format(row.get("format"), FORMAT, place)

@@ -134,7 +134,7 @@ def read_breakdown_files(paths: Sequence[Path], *, counts: Counts = "workshop") 
 def _files(path: Path) -> Iterator[tuple[Path, str]]:
     """Every file that `path` stands for, with the name a submission in it has."""
     if path.is_dir():
-        found = sorted(file for file in path.rglob("*") if file.suffix in (".json", ".jsonl") and file.is_file())
+        found = sorted(file for file in path.rglob("*") if file.suffix in (".json", ".jsonl") and not file.is_dir())
         if not found:
             raise InputError("a folder without *.json and *.jsonl files", place=Place.of(path))
         for file in found:

@@ -1,0 +1,214 @@
+"""A run folder that somebody sends may hold anything: each command that reads it says what is wrong, and reads nothing
+that lies outside."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from harvest.cli import main
+from recordings.errors import RunError
+from recordings.evidence import keep_exhibit, read_exhibit
+from recordings.judgments import Layer, write_layer
+from recordings.merge import merge
+from recordings.run_folder import read
+from topics.regular_file import read_inside
+
+OUTSIDE = "what lies outside of the run"
+AUDIT = """\
+format: harvest-audit/1
+name: traps
+topics: fairweb-45
+only: [M001]
+protocol: fairweb-two-round
+trials: 1
+systems:
+  - name: A
+    driver: parrot
+"""
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("played")
+    (folder / "audit.yaml").write_text(AUDIT)
+    with pytest.raises(SystemExit):
+        main(["run", str(folder / "audit.yaml"), "--out", str(folder / "run")])
+    write_layer(folder / "run", Layer("rule", "spelling", "2"))
+    for page in (b"page 1", b"page 2"):
+        keep_exhibit(folder / "run", page, "text/html")
+    return folder / "run"
+
+
+@pytest.fixture
+def run(played: Path, tmp_path: Path) -> Path:
+    shutil.copytree(played, tmp_path / "run")
+    (tmp_path / "outside.jsonl").write_text(OUTSIDE)
+    return tmp_path / "run"
+
+
+def _socket(path: Path) -> None:
+    before = Path.cwd()
+    os.chdir(path.parent)  # the path of a socket is short
+    try:
+        with socket.socket(socket.AF_UNIX) as listening:
+            listening.bind(path.name)
+    finally:
+        os.chdir(before)
+
+
+TRAPS: dict[str, tuple[Callable[[Path], None], str]] = {
+    "pipe": (lambda path: os.mkfifo(path), "this is a pipe, not a file"),
+    "link": (lambda path: path.symlink_to(path.parents[_depth(path)] / "outside.jsonl"), "this is a link"),
+    "link to a device": (lambda path: path.symlink_to("/dev/zero"), "this is a link"),
+    "link to nothing": (lambda path: path.symlink_to("/nowhere/at/all"), "this is a link"),
+    "link to itself": (lambda path: path.symlink_to(path.name), "this is a link"),
+    "socket": (_socket, "this is a socket, not a file"),
+    "folder": (lambda path: path.mkdir(), "this is a folder, not a file"),
+}
+
+
+def _depth(path: Path) -> int:
+    """How far above `path` the folder is in which the run lies."""
+    return path.parts[::-1].index("run")
+
+
+READERS: dict[str, tuple[str, ...]] = {
+    "score": ("score", "RUN", "--replications", "100"),
+    "show": ("show", "RUN"),
+    "tree": ("tree", "RUN"),
+    "export": ("export", "RUN", "--format", "gfrc", "--out", "OUT"),
+    "merge": ("merge", "RUN", "--out", "OUT"),
+    "reread": ("reread", "RUN"),
+    "replay-routes": ("replay-routes", "RUN"),
+    "annotate": ("annotate", "RUN", "--export", "SHEET"),
+    "run": ("run", "AUDIT", "--out", "RUN"),
+}
+
+
+@pytest.fixture
+def said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    def of(*words: str) -> str:
+        (tmp_path / "audit.yaml").write_text(AUDIT)
+        places = {
+            "RUN": tmp_path / "run",
+            "OUT": tmp_path / "out",
+            "SHEET": tmp_path / "sheet.csv",
+            "AUDIT": tmp_path / "audit.yaml",
+        }
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main([str(places.get(word, word)) for word in words])
+        assert ended.value.code == 2
+        told = capsys.readouterr()
+        assert OUTSIDE not in told.out + told.err
+        return told.err
+
+    return of
+
+
+@pytest.mark.parametrize("trap", TRAPS)
+@pytest.mark.parametrize("command", READERS)
+def test_a_trap_among_the_files_of_events_is_one_message(
+    command: str, trap: str, run: Path, said: Callable[..., str]
+) -> None:
+    lay, words = TRAPS[trap]
+    lay(run / "trials-000009.jsonl")
+    message = said(*READERS[command])
+    assert message.count("trials-000009.jsonl") == 1
+    assert words in message
+    assert "Traceback" not in message
+    assert not (run.parent / "out").exists()
+
+
+@pytest.mark.parametrize("trap", ["pipe", "link", "link to a device", "socket"])
+@pytest.mark.parametrize("command", ["score", "merge", "run"])
+def test_a_trap_in_place_of_the_header_is_one_message(
+    command: str, trap: str, run: Path, said: Callable[..., str]
+) -> None:
+    (run / "run.json").unlink()
+    lay, words = TRAPS[trap]
+    lay(run / "run.json")
+    assert words in said(*READERS[command])
+
+
+@pytest.mark.parametrize("trap", TRAPS)
+@pytest.mark.parametrize("command", ["score", "merge", "annotate"])
+def test_a_trap_among_the_judgments_is_one_message(
+    command: str, trap: str, run: Path, said: Callable[..., str]
+) -> None:
+    lay, words = TRAPS[trap]
+    lay(run / "judgments" / "human-a-1.jsonl")
+    message = said(*READERS[command])
+    assert message.count("human-a-1.jsonl") == 1
+    assert words in message
+    assert not (run.parent / "out").exists()
+
+
+def test_merging_copies_only_exhibits_that_are_what_their_names_say(run: Path) -> None:
+    kept = sorted(file.relative_to(run).as_posix() for file in (run / "evidence").rglob("*") if file.is_file())
+    assert kept
+    (run / kept[0]).write_bytes(b"damaged")
+    folder = run / "evidence" / "zz"
+    folder.mkdir()
+    faults = {str(run / kept[0]): "its content is not what its name says"}
+    for trap, (lay, words) in TRAPS.items():
+        lay(folder / f"{trap.replace(' ', '-')}.html")
+        faults[str(folder / f"{trap.replace(' ', '-')}.html")] = words
+    outside = run.parent / "outside"
+    (outside / "ab").mkdir(parents=True)
+    (outside / "ab" / "abc.html").write_text(OUTSIDE)
+    (run / "evidence" / "yy").symlink_to(outside / "ab")
+    faults[str(run / "evidence" / "yy")] = "this is a link"
+    (run / "extraction" / "model").mkdir(parents=True)
+    for trap in ("pipe", "link", "link to a device", "socket", "folder"):
+        file = run / "extraction" / "model" / f"{trap.replace(' ', '-')}.jsonl"
+        TRAPS[trap][0](file)
+        faults[str(file)] = TRAPS[trap][1]
+    (run / "extraction" / "other").symlink_to(outside / "ab")
+    faults[str(run / "extraction" / "other")] = "this is a link"
+    done = merge([run], run.parent / "both")
+    assert len(done.damage) == len(faults)
+    for path, words in faults.items():
+        (told,) = (one for one in done.damage if one.startswith(f"{path}: "))
+        assert words in told
+    copied = [file for file in (run.parent / "both").rglob("*") if file.is_file()]
+    assert (
+        sorted(file.relative_to(run.parent / "both").as_posix() for file in copied if "evidence" in file.parts)
+        == (kept[1:])
+    )
+    assert not any(OUTSIDE.encode() in file.read_bytes() for file in copied)
+
+
+@pytest.mark.parametrize("part", ["evidence", "judgments", "extraction"])
+def test_a_link_in_place_of_a_part_of_the_run_is_not_followed(part: str, run: Path, tmp_path: Path) -> None:
+    shutil.rmtree(run / part, ignore_errors=True)
+    (tmp_path / "elsewhere" / "ab").mkdir(parents=True)
+    (tmp_path / "elsewhere" / "ab" / "human-x-1.jsonl").write_text(OUTSIDE)
+    (tmp_path / "elsewhere" / "human-x-1.jsonl").write_text(OUTSIDE)
+    (run / part).symlink_to(tmp_path / "elsewhere")
+    if part == "judgments":
+        with pytest.raises(RunError, match="not a folder"):
+            merge([run], tmp_path / "both")
+        assert not (tmp_path / "both").exists()
+        return
+    done = merge([run], tmp_path / "both")
+    assert [one for one in done.damage if one.startswith(f"{run / part}: ") and "this is a link" in one]
+    assert not any(OUTSIDE in file.read_text() for file in (tmp_path / "both").rglob("*") if file.is_file())
+
+
+@pytest.mark.parametrize("address", ["/etc/passwd", "../outside.jsonl", "evidence/../../outside.jsonl", ""])
+def test_an_address_that_leads_out_of_the_run_is_not_read(address: str, run: Path) -> None:
+    with pytest.raises(ValueError, match="leads out of the folder"):
+        read_exhibit(run, address)
+
+
+def test_the_run_itself_may_be_reached_by_a_link(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "shortcut").symlink_to(run)
+    assert len(read(tmp_path / "shortcut").finished) == 1
+    assert read_inside(tmp_path / "shortcut", "run.json").startswith(b"{")
