@@ -234,7 +234,7 @@ async def test_a_session_that_cannot_be_made_is_unanswered(folder: Path, functio
         ("bots.py:a b", "write package.module:function"),
         ("missing.py:f", "there is no file"),
         ("bots.py:nope", r"bots\.py has no function 'nope'"),
-        ("bots.py:raise", r"has no function 'raise'; did you mean 'raises'\?"),
+        ("bots.py:raise", r"has no function 'raise': did you mean 'raises'\?"),
         ("bots.py:Bots.outer", r"bots\.py has no function 'Bots\.outer'"),
         ("opens.py:f", "importing opens.py fails: FileNotFoundError"),
         ("bots.py:spoils", "takes: history"),
