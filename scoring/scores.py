@@ -196,8 +196,8 @@ def _notes(
         (missing, f"{counted(missing, 'planned trial')} not played yet: in no figure."),
         (
             not_asked,
-            f"{counted(not_asked, 'conversation')} ended well, or in a way that was not recorded, before the "
-            "protocol's last turn: turns that were not asked are in no %-measure.",
+            f"{counted(not_asked, 'conversation')} ended before the protocol's last turn without breaking down (or in "
+            "a way that was not recorded): the turns not asked count neither for nor against.",
         ),
     )
     return tuple(note for applies, note in found if applies)

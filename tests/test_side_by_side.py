@@ -15,6 +15,7 @@ from scoring_examples import CHAT, GENDER, MOVIE, conversation, movie, topic_set
 
 from harvest.cli.main import main
 from harvest.studies.changed_values import by_value, changes_between, in_words
+from harvest.studies.scorecard import gathered
 from protocols.library import load_protocol
 from protocols.protocol import Protocol
 from recordings.conversation import Conversation
@@ -23,6 +24,7 @@ from recordings.header import make_header
 from recordings.imports import record
 from recordings.json_text import Json
 from recordings.judgments import Judgment, Layer, write_layer
+from recordings.run_folder import read
 from topics.attributes import AttributeSet
 from topics.gold import GoldEntry, GoldTable
 from topics.topic import Topic, TopicSet
@@ -122,6 +124,17 @@ def test_only_topics_that_every_run_tried_are_in_the_figures_and_the_others_are_
     assert "T3" not in out.partition("the runs differ")[0], "no row of the grid"
     assert out.index("the runs differ") < out.index("measure"), "above the figures"
     assert max(map(len, out.splitlines())) <= 80
+
+
+def test_what_several_runs_recorded_of_one_system_stands_together(tmp_path: Path) -> None:
+    topics = topic_set(Topic("T1", CHAT, "About T1?"))
+    runs = []
+    for name in ("jan", "feb"):
+        header = make_header(audit={"name": "t"}, protocol=TWO_ROUND, topics=topics, systems={"a": {}, "b": {}})
+        talks = [conversation(("say", "well"), labels="o", topic="T1", system=system) for system in "ab"]
+        record(tmp_path / name, talks, header)
+        runs.append(read(tmp_path / name))
+    assert gathered(runs).systems == ("a@jan", "a@feb", "b@jan", "b@feb")
 
 
 def test_topics_that_a_run_has_not_come_to_yet_are_left_out_of_the_other(

@@ -46,4 +46,11 @@ def command(run: Path, form: str, out: Path, force: bool, system: str | None, ev
         write_messages(chosen, out, most_turns=longest)
     for sentence in recorded.damage:
         click.echo(f"damage: {sentence}", err=True)
+    lost = {one.key for one in recorded.conversations if system in (None, one.key.system)} - {one.key for one in chosen}
+    if lost:
+        click.echo(
+            f"note: {counted(len(lost), 'trial')} without a valid attempt left out, so what is imported from this file "
+            "has no bounds for them; --all writes every attempt",
+            err=True,
+        )
     click.echo(f"{counted(len(chosen), 'conversation')} written to {out}", err=True)

@@ -23,4 +23,10 @@ def command(runs: tuple[Path, ...], out: Path) -> None:
     merged = merge(runs, out)
     for sentence in (*merged.conflicts, *merged.damage):
         click.echo(f"note: {sentence}", err=True)
+    if merged.conflicts:
+        click.echo(
+            "note: runs that were played twice, and not once on several machines, are scored side by side: "
+            "harvest score RUN RUN; in the merged run the first valid attempt of each trial counts",
+            err=True,
+        )
     click.echo(f"{counted(merged.attempts, 'attempt')} at {counted(merged.trials, 'trial')} in {merged.path}", err=True)

@@ -88,6 +88,9 @@ def command(
     if as_json:
         click.echo(json.dumps(scores_document(table, selection=lost.as_json()), ensure_ascii=False))
 
+    misses = missed(resolved.thresholds, table, material.topics)
+    for miss in misses:
+        people.print(f"[red]threshold missed:[/] {escape(miss)}")
     plan = make_plan(resolved, run.conversations)
     if plan.to_play:
         # Where a system was left alone, or nothing of it ever worked, trying again alone would come to the same.
@@ -98,9 +101,6 @@ def command(
         people.print(f"[red]no valid attempt: {plan.to_play} of {counted(plan.planned, 'trial')}[/]; {advice}")
         if plan.to_play > resolved.max_invalid * plan.planned:
             return 3
-    misses = missed(resolved.thresholds, table, material.topics)
-    for miss in misses:
-        people.print(f"[red]threshold missed:[/] {escape(miss)}")
     return 1 if misses else 0
 
 

@@ -34,6 +34,7 @@ class Display:
         self._console = console
         self.labels: dict[str, Counter[str]] = {system.name: Counter() for system in systems}
         self.left: set[str] = set()
+        self._said: set[tuple[str, str]] = set()
         self._progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(bar_width=20),
@@ -70,6 +71,7 @@ class Display:
         counts = self.labels[work.key.system]
         if outcome.kind == INVALID:
             counts["invalid"] += 1
+            self._say_once(work.key.system, outcome)
         else:
             counts.update(labels)
         if not again:
@@ -77,6 +79,13 @@ class Display:
             self._progress.advance(self._tasks[work.key.system])
             self._told()
         self._shown(work.key.system)
+
+    def _say_once(self, system: str, outcome: Outcome) -> None:
+        """Why an attempt failed, the first time that a system fails so: a wrong address need not be waited for."""
+        if (system, outcome.reason) not in self._said:
+            self._said.add((system, outcome.reason))
+            why = f"{outcome.reason}: {outcome.detail}" if outcome.detail else outcome.reason
+            self._console.print(f"[yellow]{escape(shown(f'{system}: an attempt failed: {why}', line=True))}[/]")
 
     def system_left(self, system: str, reason: str, unplayed: int) -> None:
         self.left.add(system)

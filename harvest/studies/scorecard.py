@@ -107,7 +107,7 @@ def gathered(runs: Sequence[Run], left_out: Collection[str] = ()) -> Material:
     audit = _audit(runs[0])
     return Material(
         topics=topics,
-        systems=tuple(dict.fromkeys(names[system] for run, names in named for system in _systems(run))),
+        systems=_beside_each_other(named),
         conversations=tuple(
             replace(
                 one,
@@ -183,6 +183,15 @@ def _told_apart(runs: Sequence[Run]) -> Iterator[tuple[Run, Mapping[str, str]]]:
     recorded = Counter(system for run in runs for system in {one.key.system for one in run.conversations})
     for run, place in zip(runs, run_names(runs), strict=True):
         yield run, {system: f"{system}@{place}" if recorded[system] > 1 else system for system in _systems(run)}
+
+
+def _beside_each_other(named: Sequence[tuple[Run, Mapping[str, str]]]) -> tuple[str, ...]:
+    """The systems in the order of the audits, with what several runs recorded of one system together."""
+    recorded: dict[str, dict[str, None]] = {}
+    for run, names in named:
+        for system in _systems(run):
+            recorded.setdefault(system, {})[names[system]] = None
+    return tuple(name for names in recorded.values() for name in names)
 
 
 def _planned(run: Run) -> Iterator[TrialKey]:

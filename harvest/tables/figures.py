@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich import box
 from rich.console import RenderableType
@@ -60,10 +60,11 @@ def figures(
     overall = [row for row in overall if row.turn not in silent]
     systems = [system for system in systems if system in scored]
     # A name that is whole can be copied, and asked for again; so long ones have fewer systems beside them.
-    longest = max([_NAME_WIDTH, *(len(row.label) + 2 for row in overall)])
+    names = _named(overall)
+    longest = max([_NAME_WIDTH, *(len(name) + 2 for name in names.values())])
     a_table = max(1, (width - longest) // _CELL_WIDTH)
     for start in range(0, len(systems), a_table):
-        yield _table(overall, systems[start : start + a_table], whole=longest + _CELL_WIDTH <= width)
+        yield _table(overall, names, systems[start : start + a_table], whole=longest + _CELL_WIDTH <= width)
     yield Text(_legend(overall), style="dim")
     if silent:
         named = f"S{silent[0]}" if len(silent) == 1 else f"S{silent[0]} to S{silent[-1]}"
@@ -71,6 +72,8 @@ def figures(
     if last is not None:
         yield from _without_labels(overall)
     yield from interval_notes(overall)
+    if not asked:
+        yield from _without_interval(overall)
     yield from _invalid(overall)
     yield from _unknown(overall)
     if asked:
@@ -128,7 +131,17 @@ def _rank(row: ScoreRow) -> tuple[int, bool]:
     return (_FIRST.index(name) if first and name in _FIRST else len(_FIRST), "_cum" in name)
 
 
-def _table(rows: Sequence[ScoreRow], systems: Sequence[str], *, whole: bool) -> Table:
+def _named(rows: Sequence[ScoreRow]) -> dict[tuple[str, int | None], str]:
+    """What stands before each line of a table: the name of a measure, or the names by which systems differ in it."""
+    names: dict[tuple[str, int | None], dict[str, None]] = {}
+    for row in rows:
+        names.setdefault((row.measure, row.turn), {})[row.label] = None
+    return {of: " | ".join(labels) for of, labels in names.items()}
+
+
+def _table(
+    rows: Sequence[ScoreRow], named: Mapping[tuple[str, int | None], str], systems: Sequence[str], *, whole: bool
+) -> Table:
     """whole: there is room for the longest name. Otherwise it is folded, and pushes no figure off the screen."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("measure", overflow="fold", no_wrap=whole, min_width=_NAME_WIDTH - 4)
@@ -137,9 +150,8 @@ def _table(rows: Sequence[ScoreRow], systems: Sequence[str], *, whole: bool) -> 
         table.add_column(heading, no_wrap=True, justify="right", max_width=_VALUE_WIDTH)
         table.add_column("n", no_wrap=True, justify="right", style="dim")
     cells = {(row.measure, row.turn, row.system): row for row in rows}
-    for measure, turn in dict.fromkeys((row.measure, row.turn) for row in rows):
-        names = dict.fromkeys(row.label for row in rows if (row.measure, row.turn) == (measure, turn))
-        line = [Text(" | ".join(names))]
+    for (measure, turn), name in named.items():
+        line = [Text(name)]
         for system in systems:
             row = cells.get((measure, turn, system))
             line += [Text(shown_with_interval(row) if row else ""), Text(str(row.n) if row else "")]
@@ -175,6 +187,16 @@ def interval_notes(rows: Sequence[ScoreRow]) -> Iterator[Text]:
             for row in found
         )
         yield Text(f"[low, high]: {100 * level:g}% {method}{what} ({', '.join(named)})", style="dim")
+
+
+def _without_interval(rows: Sequence[ScoreRow]) -> Iterator[Text]:
+    """Why figures have no interval."""
+    reasons: dict[str, dict[str, None]] = {}
+    for row in rows:
+        if row.value == row.value and row.low != row.low and row.note:
+            reasons.setdefault(row.note.split("; ")[-1], {})[row.label] = None
+    for reason, labels in reasons.items():
+        yield Text(f"no interval: {', '.join(labels)} ({reason})", style="dim")
 
 
 def _short(row: ScoreRow) -> str:

@@ -29,7 +29,7 @@ __all__ = ["grids", "last_asked", "legend"]
 _MEANING = {
     "o": "useful",
     "x": "not useful",
-    "-": "no such turn",
+    "-": "broken down before",
     "·": "not asked",
     "?": "not labelled",
     "!": "no valid attempt",

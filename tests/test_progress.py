@@ -1,0 +1,28 @@
+"""What is said while a run is played."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+from rich.console import Console
+
+from harvest.audits.audit import load_audit
+from harvest.playing.plan import make_plan
+from harvest.playing.progress import Display
+from recordings.conversation import INVALID, Outcome
+
+
+def test_why_attempts_fail_is_said_at_the_first_and_once(tmp_path: Path) -> None:
+    audit = load_audit("demo")
+    plan = make_plan(audit)
+    written = io.StringIO()
+    display = Display(Console(file=written, width=200), audit.played, plan)
+    works = [one for sitting in plan.sittings["A"] for one in sitting.works]
+    for work in works[:3]:
+        display.attempt_ended(work, Outcome(INVALID, "connect", "no connection to [127.0.0.1]:9"), (), again=True)
+    display.attempt_ended(works[0], Outcome(INVALID, "http-503", ""), (), again=True)
+    assert written.getvalue().splitlines() == [
+        "A: an attempt failed: connect: no connection to [127.0.0.1]:9",
+        "A: an attempt failed: http-503",
+    ]

@@ -1,0 +1,47 @@
+"""The table of figures: nothing in it is cut, and what has no interval says why."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+
+import pytest
+from rich.console import Console
+
+from harvest.tables.figures import figures
+from scoring.table import ScoreRow
+
+
+def row(measure: str, system: str, *, scorers: str | None = None, note: str = "", low: float = 0.0014) -> ScoreRow:
+    interval = "bootstrap" if low == low else None
+    high = 0.0055 if low == low else low
+    return ScoreRow(
+        measure, system, None, None, None, 0.0026, 30, low=low, high=high, level=0.95, interval=interval,
+        resampled="topics", scorers=scorers, note=note,
+    )  # fmt: skip
+
+
+def printed(rows: Sequence[ScoreRow], systems: Sequence[str], width: int) -> str:
+    console = Console(width=width, file=io.StringIO(), record=True, force_terminal=True)
+    for part in figures(rows, systems, width=width):
+        console.print(part)
+    return console.export_text()
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 140])
+def test_a_name_that_differs_between_systems_cuts_no_figure(width: int) -> None:
+    rows = [
+        row("SWAN", "A", scorers="people, rules"),
+        row("SWAN", "B", scorers="rules"),
+        *(row("R", system) for system in "AB"),
+    ]
+    text = printed(rows, ["A", "B"], width)
+    assert text.count("0.0026 [.0014, .0055]") == 4
+    assert text.count(" 30 ") + text.count(" 30\n") == 4
+    assert "…" not in text
+
+
+def test_what_has_no_interval_says_why() -> None:
+    few = row("R", "A", note="2 topics: too few to resample", low=float("nan"))
+    assert "no interval: R (2 topics: too few to resample)" in printed([few], ["A"], 80)
+    assert "no interval" not in printed([row("R", "A")], ["A"], 80)
