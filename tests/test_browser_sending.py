@@ -9,6 +9,7 @@ import pytest
 import pytest_asyncio
 from browsing import browsing, named, run, showing
 
+from harvest.browser import part as part_module
 from harvest.browser.part import Part
 from harvest.browser.window import Browser, Window
 from harvest.chats.composer import Typed, type_text
@@ -41,6 +42,17 @@ box.addEventListener("keydown", (event) => {
   if (event.key === "Enter" && !event.shiftKey) { event.preventDefault(); document.getElementById("send").click(); }
 });
 </script>"""
+
+
+CONNECTING = (
+    CLICKED.replace("<button ", "<button disabled ")
+    + """<script>
+box.addEventListener("keydown", (event) => {
+  if (event.key === "Enter") { event.preventDefault(); fetch("/", {method: "POST", body: "still connecting"}); }
+});
+setTimeout(() => { button.disabled = false; }, 3000);
+</script>"""
+)
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -189,3 +201,15 @@ async def test_a_turn_that_was_given_to_a_page_and_is_then_not_to_be_typed_again
     async with showing(browser, DEAF + shut) as window:
         with pytest.raises(Unanswered, match="unconfirmed"):
             await sent(window)
+
+
+async def test_a_far_away_page_gets_time_to_connect_before_a_key_is_tried(
+    browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(part_module, "_ACT", 0.3)
+    async with showing(browser, CONNECTING) as window:
+        window.traffic.lag = 5.0
+        place, held = await typed(window, "Is anybody there?")
+        sent = await send(window, place, "Is anybody there?", held)
+        assert (sent.by, sent.presses) == ("button", 1)
+        assert await run(window.frames()[0], "() => window.gone") == [["button", "Is anybody there?"]]

@@ -5,7 +5,19 @@ from __future__ import annotations
 import functools
 from pathlib import Path
 
-__all__ = ["ASK_EYE", "BOX", "BREAK_LINE", "COPIED", "COVERED", "EDGES", "MAKE", "PASTE", "eye_source", "typed_source"]
+__all__ = [
+    "ASK_EYE",
+    "BOX",
+    "BREAK_LINE",
+    "COPIED",
+    "COVERED",
+    "EDGES",
+    "MAKE",
+    "OFF",
+    "PASTE",
+    "eye_source",
+    "typed_source",
+]
 
 _PARTS = ("natives.js", "tree.js", "look.js", "signs.js", "changes.js", "watch.js")
 
@@ -42,6 +54,7 @@ BOX = """e => {
   return box.width || box.height ? [box.left, box.top, box.width, box.height] : null;
 }"""
 
+OFF = "e => e.matches(':disabled') || e.getAttribute('aria-disabled') === 'true'"
 COVERED = """e => {
   const box = e.getBoundingClientRect();
   const [x, y] = [box.left + box.width / 2, box.top + box.height / 2];

@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Protocol, cast
 
 from harvest.browser.faults import out_of_time, undone
-from harvest.browser.injected import BOX, BREAK_LINE, COPIED, COVERED, MAKE, PASTE, typed_source
+from harvest.browser.injected import BOX, BREAK_LINE, COPIED, COVERED, MAKE, OFF, PASTE, typed_source
 from harvest.browser.lifeline import Lifeline
 from harvest.drivers.driver import NotSent
 from harvest.reading.page import Box
@@ -120,6 +120,10 @@ class Part:
     async def covered(self) -> bool:
         """Whether something else lies over its middle, or it is nowhere in view."""
         return bool(await self._life.call(self._handle.evaluate(COVERED), _CALL))
+
+    async def off(self) -> bool:
+        """Whether it is disabled."""
+        return bool(await self._life.call(self._handle.evaluate(OFF), _CALL))
 
     async def scroll(self) -> None:
         """Bring it into view."""

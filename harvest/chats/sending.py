@@ -21,6 +21,7 @@ from harvest.drivers.driver import NotSent, Unanswered
 __all__ = ["Sent", "send"]
 
 _DEPARTURE = 3.0  # seconds a page gets to show that it took the turn, besides those its server takes to answer
+_CONNECTS = 3.0  # times as long as its slowest response that a page gets to be connected
 _STEP = 0.05
 _AT_WORK = frozenset({"stop", "busy", "site", "progress", "composer", "send"})
 
@@ -42,6 +43,7 @@ async def send(window: Window, place: Place, text: str, typed: Typed) -> Sent:
     Unanswered (`unconfirmed`) where the page no longer lets that be told.
     """
     presses = 0
+    await _ready(window, place)
     try:
         for way in tuple(place.ways):
             for once_more in (False, True):
@@ -65,6 +67,17 @@ async def send(window: Window, place: Place, text: str, typed: Typed) -> Sent:
         detail = f"the turn was given to the page, and then could not be typed again ({fault})"
         raise Unanswered("unconfirmed", detail) from None
     raise NotSent("not-sent", f"the page took the user turn neither by {' nor by '.join(place.ways)}")
+
+
+async def _ready(window: Window, place: Place) -> None:
+    """Wait for a button that is off with the turn in the box: a page whose server is far away may not be connected yet,
+    and a key does nothing then. A page that is near gets no time, and none where a key has worked."""
+    until = time.monotonic() + _CONNECTS * window.traffic.lag
+    while place.send and place.ways[0] == "button" and time.monotonic() < until:
+        button = await place.frame.node(place.send)
+        if button is None or not await button.off():
+            return
+        await asyncio.sleep(_STEP)
 
 
 async def _out_of_menus(window: Window, place: Place, way: str, text: str, typed: Typed) -> bool:
