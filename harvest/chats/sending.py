@@ -21,7 +21,7 @@ from harvest.drivers.driver import NotSent, Unanswered
 __all__ = ["Sent", "send"]
 
 _DEPARTURE = 3.0  # seconds a page gets to show that it took the turn, besides those its server takes to answer
-_CONNECTS = 3.0  # times as long as its slowest response that a page gets to be connected
+_CONNECTS = 6.0  # times as long as its slowest response that a page gets to be connected
 _STEP = 0.05
 _AT_WORK = frozenset({"stop", "busy", "site", "progress", "composer", "send"})
 
