@@ -160,3 +160,29 @@ def test_two_files_of_trees_do_not_go_into_one_run(tmp_path: Path, capsys: pytes
         main(["import", "--format", "cast2022", str(TREES), str(TREES), "--out", str(tmp_path / "run")])
     assert done.value.code == 2
     assert "2 files of trees were given" in capsys.readouterr().err
+
+
+def _spine(length: int) -> str:
+    """A chain with a second branch at every node: a file of n nodes, whose paths have about n²/4 turns."""
+    nodes = []
+    for depth in range(length):
+        side = ("User", "utterance") if depth % 2 == 0 else ("System", "response")
+        for number in (f"{depth}", f"{depth}-b")[: 2 if depth else 1]:
+            parent = str(depth - 1) if depth else None
+            nodes.append({"number": number, "parent": parent, "participant": side[0], side[1]: "x"})
+    return json.dumps([{"number": 1, "turn": nodes}])
+
+
+def test_a_small_file_with_millions_of_turns_on_its_paths_is_refused_before_they_are_made(tmp_path: Path) -> None:
+    (tmp_path / "trees.json").write_text(_spine(4_000))
+    with pytest.raises(InputError, match=r"topic 1: the paths down to here have 8,005,999 turns") as refused:
+        read_cast(tmp_path / "trees.json")
+    assert refused.value.allowed == "200,000 turns in one file"
+
+
+def test_what_paths_share_is_made_once(tmp_path: Path) -> None:
+    (tmp_path / "trees.json").write_text(_spine(100))
+    cast = read_cast(tmp_path / "trees.json")
+    turns = [turn for one in cast.conversations for turn in one.turns]
+    assert len(cast.conversations) == 100
+    assert len({id(turn) for turn in turns}) <= 200 < len(turns)

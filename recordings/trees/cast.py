@@ -9,7 +9,7 @@ leaf counts as one trial, so shares of visits say how many paths go on there and
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any
@@ -29,6 +29,9 @@ __all__ = ["SYSTEM", "Cast", "read_cast"]
 
 SYSTEM = "cast2022"
 """The system of the conversations where the caller gives no other name: the file has none."""
+
+
+_MOST_TURNS = 200_000  # of all paths: a tree of n nodes may have paths of n²/4
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,15 +71,27 @@ def read_cast(path: str | PathLike[str], *, system: str = SYSTEM) -> Cast:
     trees: list[ConversationTree] = []
     conversations: list[Conversation] = []
     seen: dict[str, int] = {}
+    held = 0
     for i, row in enumerate(value):
         name, nodes = _topic(row, f"topic {i + 1} of the list", place)
         if name in seen:
             both = f"topics {seen[name]} and {i + 1} of the list"
             raise InputError(f"topic {_shown(name)} comes a second time: {both}", place=place)
         seen[name] = i + 1
+        leaves = _leaves(nodes, f"topic {_shown(name)}", place)
+        held += sum(depth for _, depth in leaves)
+        if held > _MOST_TURNS:
+            raise InputError(
+                f"topic {_shown(name)}: the paths down to here have {held:,} turns, those they share counted for each",
+                place=place,
+                allowed=f"{_MOST_TURNS:,} turns in one file",
+                advice="give the topics in several files, or in smaller trees",
+            )
         builder = TreeBuilder(_NUMBERED)
-        for trial, path_nodes in enumerate(_paths(nodes, f"topic {_shown(name)}", place), 1):
-            conversation = _conversation(path_nodes, TrialKey(system, name, trial))
+        turns_of: dict[tuple[str, str], Turn] = {}
+        for trial, (leaf, _) in enumerate(leaves, 1):
+            path_nodes = _path(nodes, leaf)
+            conversation = _conversation(path_nodes, TrialKey(system, name, trial), turns_of)
             conversations.append(conversation)
             turns = ((node.speaker, node.number, node.text) for node in path_nodes)
             builder.add_path(turns, FoldedTrial(conversation.key), "completed")
@@ -133,8 +148,8 @@ def _node(value: Any, where: str, place: Place) -> _Node:
     return _Node(number, parent, side.lower(), text)
 
 
-def _paths(nodes: dict[str, _Node], where: str, place: Place) -> Iterator[tuple[_Node, ...]]:
-    """Every path from the root to a leaf, depth first, branches in the order of the file."""
+def _leaves(nodes: dict[str, _Node], where: str, place: Place) -> list[tuple[_Node, int]]:
+    """Where each path from the root ends, and the nodes it has; depth first, branches in the order of the file."""
     branches: dict[str | None, list[_Node]] = {}
     for node in nodes.values():
         if node.parent is not None and node.parent not in nodes:
@@ -150,23 +165,32 @@ def _paths(nodes: dict[str, _Node], where: str, place: Place) -> Iterator[tuple[
             found = f"none: its {len(nodes)} nodes hang in a circle" if nodes else "none: it has no turns"
         raise InputError(f"{where} must have one node without a parent, and has: {found}", place=place)
     reached: set[str] = set()
-    open_paths: list[tuple[_Node, ...]] = [(roots[0],)]
-    while open_paths:
-        path = open_paths.pop()
-        last = path[-1]
-        reached.add(last.number)
-        if last.speaker == (path[-2].speaker if len(path) > 1 else "system"):
+    leaves: list[tuple[_Node, int]] = []
+    going = [(roots[0], 1, "system")]
+    while going:
+        node, depth, before = going.pop()
+        reached.add(node.number)
+        if node.speaker == before:
             raise InputError(
-                f"{where}: node {_shown(last.number)} is a second {last.speaker} turn in a row", place=place
+                f"{where}: node {_shown(node.number)} is a second {node.speaker} turn in a row", place=place
             )
-        below = branches.get(last.number, [])
+        below = branches.get(node.number, [])
         if not below:
-            yield path
-        open_paths.extend((*path, node) for node in reversed(below))
+            leaves.append((node, depth))
+        going.extend((one, depth + 1, node.speaker) for one in reversed(below))
     apart = [number for number in nodes if number not in reached]
     if apart:
         what = f"{len(apart)} nodes hang in a circle, apart from the root: {_listed(apart)}"
         raise InputError(f"{where}: {what}", place=place)
+    return leaves
+
+
+def _path(nodes: dict[str, _Node], leaf: _Node) -> tuple[_Node, ...]:
+    """The nodes from the root to a leaf."""
+    path = [leaf]
+    while path[-1].parent is not None:
+        path.append(nodes[path[-1].parent])
+    return tuple(reversed(path))
 
 
 def _listed(numbers: Iterable[str]) -> str:
@@ -181,11 +205,16 @@ def _kind(value: object) -> str:
     return _KINDS.get(type(value), "a number")
 
 
-def _conversation(path: tuple[_Node, ...], key: TrialKey) -> Conversation:
+def _conversation(path: tuple[_Node, ...], key: TrialKey, made: dict[tuple[str, str], Turn]) -> Conversation:
+    """made: the turns of other paths of the tree by the numbers of their nodes; each is made once."""
     turns = []
     for i in range(0, len(path), 2):
-        reply = SystemTurn(Answer.of(path[i + 1].text)) if i + 1 < len(path) else None
-        turns.append(Turn(i // 2 + 1, path[i].number, path[i].text, reply))
+        asked, answer = path[i], path[i + 1] if i + 1 < len(path) else None
+        numbers = (asked.number, answer.number if answer else "")
+        if numbers not in made:
+            reply = None if answer is None else SystemTurn(Answer.of(answer.text))
+            made[numbers] = Turn(i // 2 + 1, asked.number, asked.text, reply)
+        turns.append(made[numbers])
     answered = "the path ends here" if len(path) % 2 == 0 else "the path ends with a user turn that nobody answered"
     outcome = Outcome("completed", "import", answered)
     return Conversation(
