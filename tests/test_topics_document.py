@@ -337,3 +337,33 @@ def test_nothing_that_pydantic_says_of_limits_reaches_a_person() -> None:
             parse_document(text, "x.yaml").validated(_Bounded)
         for word in ("input", "should", "validation", "tuple", "dictionary", "greater", "String"):
             assert word not in str(caught.value)
+
+
+_SHIPPED = sorted(
+    file
+    for part in ("topics", "protocols", "harvest/audits", "harvest/studies", "scoring/swan")
+    for file in (Path(__file__).parent.parent / part).rglob("*.yaml")
+)
+_PADDING = "# a comment\n" * 6_000
+
+
+@pytest.mark.parametrize("file", _SHIPPED, ids=lambda file: file.stem)
+def test_a_long_file_is_read_as_a_short_one_is(file: Path) -> None:
+    short = file.read_text(encoding="utf-8")
+    short = short if len(short) < 60_000 else short[:60_000].rpartition("\n\n")[0] + "\n"
+    plain, padded = parse_document(short, "a.yaml"), parse_document(short + "\n" + _PADDING, "a.yaml")
+    assert padded.value == plain.value
+    assert padded.marks == plain.marks
+    assert padded.key_marks == plain.key_marks
+
+
+@pytest.mark.parametrize(
+    "text", ["a: [1, 2\nb: 3\n", "a: *b\n", "a: &b 1\n", "a: !x 1\n", "a: 1\n---\nb: 2\n", "a: 1\na: 2\n", 'a: "\\q"\n']
+)
+def test_a_fault_in_a_long_file_is_told_as_in_a_short_one(text: str) -> None:
+    told = []
+    for whole in (text, text + _PADDING):
+        with pytest.raises(InputError) as fault:
+            parse_document(whole, "a.yaml")
+        told.append(str(fault.value).replace(_PADDING, ""))
+    assert told[0] == told[1]
