@@ -15,7 +15,7 @@ from scoring.settings import Settings
 from scoring.swan.assessment import Assessment, Ground, assess, nugget_notes
 from scoring.swan.judged import Judgments
 from scoring.swan.schema import Schema
-from scoring.swan.scorers import Scorers
+from scoring.swan.scorers import SCORERS, Scorers
 from scoring.swan.unsettled import refuse_unsettled
 from scoring.swan.wan import Swan
 from scoring.swan.weighting import Weighting
@@ -69,8 +69,8 @@ class Asked:
     """The measures asked for. assessments: of every conversation seen so far, where one of them is a SWAN or a WAN.
 
     judged: called only where SWAN or WAN is asked for. covered: by system, what entered the SWANs of its conversations
-    seen so far. scorers: who scored that. seen: trial and attempt of those that were assessed. planned: trials of each
-    topic that the run is to have; 0: as many as there are.
+    seen so far. scorers: who scored that, and the WANs asked for. seen: trial and attempt of those that were assessed.
+    planned: trials of each topic that the run is to have; 0: as many as there are.
     """
 
     measures: Sequence[Measure]
@@ -115,20 +115,31 @@ class Asked:
         return (*self.coverage(), *self._judges(), *notes, *found)
 
     def with_scorers(self, rows: Sequence[ScoreRow], topics: Sequence[Topic]) -> Iterator[ScoreRow]:
-        """The rows, those of a SWAN with the kinds of its scorers."""
+        """The rows, those of a SWAN or a WAN with the kinds of its scorers."""
+        made_of = {
+            name: self._criterion(measure)
+            for measure in self.measures
+            if measure.base.name in ("SWAN", "WAN")
+            for name in (str(measure.base), measure.name)
+        }
         pooled: Scorers | None = None
         types = {topic.id: topic.type.name for topic in topics}
         for row in rows:
-            if "SWAN" not in row.measure:
+            criterion = made_of.get(row.measure)
+            if criterion is None:
                 yield row
                 continue
-            if row.measure.startswith("pooled(") and pooled is None:  # the criteria of sets are in it too
+            if row.measure.startswith("pooled(") and pooled is None:  # the criteria of sets are in its SWAN too
                 pooled = deepcopy(self.scorers)
                 for (system, topic, _), opinion in self.judged().judgments.sets.items():
                     if opinion.value is not None and topic in types:
-                        pooled.add(system, topic, types[topic], None, [opinion.by.kind])
+                        pooled.add("", system, topic, types[topic], None, [opinion.by.kind])
             scorers = pooled if pooled is not None and row.measure.startswith("pooled(") else self.scorers
-            yield replace(row, scorers=scorers.named((row.system, row.topic, row.topic_type, row.trial)))
+            yield replace(row, scorers=scorers.named(criterion, (row.system, row.topic, row.topic_type, row.trial)))
+
+    def _criterion(self, measure: Measure) -> str:
+        """Of a WAN, as the schema names it; "" for SWAN."""
+        return self.judged().schema[measure.criterion].name if measure.base.name == "WAN" else ""
 
     def _judges(self) -> tuple[str, ...]:
         """Whose judgments, other than those of rules, SWAN and WAN rest on."""
@@ -143,6 +154,26 @@ class Asked:
         return (f"SWAN and WAN rest on {counted(len(judged), 'judgment')} by {whose}{differing}.",)
 
     def coverage(self) -> tuple[str, ...]:
+        """What SWAN and WAN are made of: criteria that do not compare, and judges that are mixed."""
+        return (*self._covered(), *self._mixed())
+
+    def _mixed(self) -> Iterator[str]:
+        """The criteria of each system that sources of several kinds scored, each some of the items."""
+        asked = {self._criterion(measure) for measure in self.measures if measure.base.name == "WAN"}
+        for system in dict.fromkeys(one.key.system for one in self.assessments):
+            own = [one for one in self.assessments if one.key.system == system]
+            names = asked | set(self.covered[system].scored if system in self.covered else ())
+            for name in (one.name for one in self.judged().schema if one.name in names):
+                kinds = Counter(entry.by.kind for one in own for entry in one.scored[name])
+                by = [kind for kind in SCORERS if kinds[kind]]
+                if len(by) > 1:
+                    items = " and ".join(f"{SCORERS[kind]} ({counted(kinds[kind], 'item')})" for kind in by)
+                    yield (
+                        f"{name} of {system} was scored by {items}: its value is a mixture of judges. "
+                        f"--judges {by[0]} takes the scores of {SCORERS[by[0]]} alone."
+                    )
+
+    def _covered(self) -> tuple[str, ...]:
         """Which criteria the SWAN of each system covers, and where; two over different ones do not compare."""
         if not any(measure.base.name == "SWAN" for measure in self.measures):
             return ()
@@ -183,13 +214,16 @@ class Asked:
                     self.assessments.append(assessment)
                     self.seen.add((conversation.trial_id, conversation.attempt))
                 chosen = weighted(judged.schema, measure.weighting)
+                key = conversation.key
                 if measure.base.name == "WAN":
+                    criterion = self._criterion(measure)
+                    kinds = {one.kind for one in assessment.sources.get(criterion, ())}
+                    self.scorers.add(criterion, key.system, key.topic, topic.type.name, key.trial, kinds)
                     found.append(_wan(measure, assessment, chosen))
                 else:
                     of_all = assessment.swan(chosen)
                     kinds = {one.kind for of in of_all.covered for one in assessment.sources[of]}
-                    key = conversation.key
-                    self.scorers.add(key.system, key.topic, topic.type.name, key.trial, kinds)
+                    self.scorers.add("", key.system, key.topic, topic.type.name, key.trial, kinds)
                     if not told:  # with two weightings of SWAN the criteria are the same
                         self.covered.setdefault(conversation.key.system, _Covered()).add(assessment, of_all)
                         told = True

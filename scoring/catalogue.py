@@ -218,9 +218,11 @@ def _fairness(term: Term, settings: Settings, topics: TopicSet) -> Measure:
 
 
 def _nuggets(term: Term, settings: Settings, schema: Schema) -> Measure:
-    if term.name == "SWAN" and all(str(value) in SCORERS.values() for value in term.arguments):
-        term = Term("SWAN", (), term.parameters)  # as tables print it: who scored it is found out, not asked for
-    _arguments(term, *((1, 1) if term.name == "WAN" else (0, 0)))
+    own = 1 if term.name == "WAN" else 0
+    if all(str(value) in SCORERS.values() for value in term.arguments[own:]):
+        # as tables print it: who scored it is found out, not asked for
+        term = Term(term.name, term.arguments[:own], term.parameters)
+    _arguments(term, own)
     if term.name == "WAN":
         inside = term.arguments[0]
         name = number_text(inside) if isinstance(inside, float) else str(inside)

@@ -15,6 +15,7 @@ __all__ = ["FORMAT", "ScoreRow", "ScoreTable", "is_percentage"]
 FORMAT = "harvest-scores/1"
 
 _SWAN = re.compile(r"\bSWAN\b(\()?")
+_WAN = re.compile(r"\bWAN\([^,()]+")
 _DIGITS = 12  # decimals in JSON: the last bits of a sum differ between processors, and files are compared
 
 
@@ -34,7 +35,7 @@ class ScoreRow:
     entities of unknown group belong to.
     unjudged: entities the gold table says nothing of, taken as nonrelevant. unknown: relevant nuggets whose group is
     not known, taken as uniform. position, grade, gain: of one nugget. note: what else a reader must know. scorers: of
-    SWAN, who scored what it is made of, for example `people, rules`.
+    SWAN and WAN, who scored what it is made of, for example `people, rules`.
     """
 
     measure: str
@@ -71,8 +72,11 @@ class ScoreRow:
 
     @property
     def label(self) -> str:
-        """The measure as people read it, with its turn or its scorers: `%useful S1`, `SWAN(rules)`."""
+        """The measure as people read it, with its turn or its scorers: `%useful S1`, `SWAN(rules)`,
+        `WAN(Sufficiency, people, rules)`."""
         if self.scorers:
+            if _WAN.search(self.measure):
+                return _WAN.sub(lambda found: f"{found[0]}, {self.scorers}", self.measure)
             return _SWAN.sub(lambda found: f"SWAN({self.scorers}{', ' if found[1] else ')'}", self.measure)
         return f"{self.measure} S{self.turn}" if self.turn else self.measure
 

@@ -272,7 +272,7 @@ def test_a_turn_of_useful_is_asked_for_as_it_is_printed(material: Material) -> N
 
 
 def test_names_in_a_table_are_whole_so_that_they_can_be_asked_for_again_and_stand_in_the_order_asked(run: Path) -> None:
-    wanted = ["pooled(WAN(Sufficiency))", "GF(RATINGS, turn_weight=largest-pw)", "R", "%useful S2", "%useful S1"]
+    wanted = ["pooled(WAN(Sufficiency, rules))", "GF(RATINGS, turn_weight=largest-pw)", "R", "%useful S2", "%useful S1"]
     done = subprocess.run(
         [sys.executable, "-m", "harvest", "score", str(run), "-m", ", ".join(wanted)],
         capture_output=True,

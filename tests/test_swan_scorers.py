@@ -1,4 +1,4 @@
-"""Who scored a SWAN stands in its name, above it stands what it covers, and JSON keeps its keys."""
+"""Who scored a SWAN or a WAN stands in its name, above it stands what it covers, and JSON keeps its keys."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ TALKS = [
     for n in (1, 2)
 ]
 TARGET = Target(TALKS[0].trial_id, 1, 1, "system", 0, 10)  # of A on T01
+TURN = Target(TALKS[0].trial_id, 1, 1)
 
 
 def scored(measures: str, layers: Sequence[Layer] = (), judges: str = "human,model,rule") -> ScoreTable:
@@ -72,6 +73,60 @@ def test_what_a_table_prints_can_be_asked_for() -> None:
         assert [row.as_json() for row in scored(text).rows] == [row.as_json() for row in scored(plain).rows]
     with pytest.raises(InputError, match="SWAN is taken of nothing"):
         scored("SWAN(everybody)")
+
+
+def test_a_wan_says_who_scored_it_in_the_conversations_that_it_is_over() -> None:
+    people = [layer(0.0, target=TURN, criterion="Conciseness")]
+    table = scored("WAN(Conciseness), CVaR(WAN(Conciseness), beta=0.5), pooled(WAN(Conciseness))", people)
+    assert labels(table, system="A", topic=None) == {
+        "WAN(Conciseness, people, rules)",
+        "CVaR(WAN(Conciseness, people, rules), beta=0.5)",
+        "pooled(WAN(Conciseness, people, rules))",
+    }
+    assert labels(table, system="A", topic="T02") == {"WAN(Conciseness, rules)", "pooled(WAN(Conciseness, rules))"}
+    assert {row.scorers for row in table.select(system="B")} == {"rules"}
+    assert labels(scored("WAN(Conciseness)", people, "human"), system="A", topic="T01") == {
+        "WAN(Conciseness, people)",
+    }
+    weighted = scored("WAN(Conciseness, weights=linear(L=1250))")
+    assert labels(weighted) == {"WAN(Conciseness, rules, weights=linear(L=1250))"}
+    assert {row.scorers for row in scored("WAN(Fluency)").rows} == {None}
+
+
+def test_the_wan_that_a_table_prints_can_be_asked_for() -> None:
+    for text in (
+        "WAN(Conciseness, rules)",
+        "pooled(WAN(8, people, rules))",
+        "WAN(Conciseness, models, weights=uniform)",
+    ):
+        plain = text.replace(", rules", "").replace(", people", "").replace(", models", "")
+        assert [row.as_json() for row in scored(text).rows] == [row.as_json() for row in scored(plain).rows]
+    with pytest.raises(InputError, match="WAN is taken of one thing, and 2 stand there"):
+        scored("WAN(Conciseness, everybody)")
+
+
+@pytest.mark.parametrize("measure", ["WAN(Conciseness)", "pooled(WAN(Conciseness))", "SWAN, WAN(Conciseness)"])
+def test_a_criterion_scored_by_people_and_rules_is_called_a_mixture_above_the_figures(measure: str) -> None:
+    people = [layer(0.0, target=TURN, criterion="Conciseness")]
+    said = [one for one in scored(measure, people).coverage if "mixture" in one]
+    assert said == [
+        "Conciseness of A was scored by people (1 item) and rules (3 items): its value is a mixture of judges. "
+        "--judges human takes the scores of people alone."
+    ]
+    for judges in ("human", "rule"):
+        assert not [one for one in scored(measure, people, judges).coverage if "mixture" in one]
+    apart = [layer(1.0, target=TURN, criterion="Fluency")]
+    assert not [one for one in scored("SWAN", apart).coverage if "mixture" in one], "each criterion has one judge"
+
+
+def test_with_the_judges_human_a_pooled_wan_is_the_plain_mean_of_what_people_scored() -> None:
+    people = [
+        layer(value, target=Target(TALKS[0].trial_id, 1, turn), criterion="Conciseness", at=f"2026-01-0{turn}")
+        for turn, value in ((1, 0.25), (2, 0.5))
+    ]
+    table = scored("pooled(WAN(Conciseness, weights=uniform))", people, "human")
+    (row,) = table.select(system="A", topic=None, topic_type=None)
+    assert (row.value, row.n) == (0.375, 2)
 
 
 def test_what_a_swan_covers_is_printed_above_it_and_once() -> None:

@@ -1,4 +1,5 @@
-"""Who scored what a SWAN is made of: people, models or rules. A SWAN by rules alone says nothing of truth or harm."""
+"""Who scored what a SWAN or a WAN is made of: people, models or rules. A SWAN by rules alone says nothing of truth or
+harm, and a WAN by several kinds is a mixture of judges."""
 
 from __future__ import annotations
 
@@ -18,17 +19,21 @@ Part = tuple[str, str | None, str | None, int | None]
 
 @dataclass(slots=True)
 class Scorers:
-    """The kinds of sources that scored the conversations seen so far, by every part that they are in."""
+    """The kinds of sources that scored the conversations seen so far, by criterion ("" for SWAN) and by every part
+    that the conversations are in.
+    """
 
-    kinds: dict[Part, set[str]] = field(default_factory=dict)
+    kinds: dict[tuple[str, Part], set[str]] = field(default_factory=dict)
 
-    def add(self, system: str, topic: str, topic_type: str, trial: int | None, kinds: Iterable[str]) -> None:
+    def add(
+        self, criterion: str, system: str, topic: str, topic_type: str, trial: int | None, kinds: Iterable[str]
+    ) -> None:
         """trial: None where it is of all trials of the topic together."""
         found = set(kinds)
         for part in product((topic, None), (topic_type, None), {trial, None}):
-            self.kinds.setdefault((system, *part), set()).update(found)
+            self.kinds.setdefault((criterion, (system, *part)), set()).update(found)
 
-    def named(self, part: Part) -> str | None:
+    def named(self, criterion: str, part: Part) -> str | None:
         """For example `people, rules`; None where nothing of that part was scored."""
-        kinds = self.kinds.get(part, set())
+        kinds = self.kinds.get((criterion, part), set())
         return ", ".join(name for kind, name in SCORERS.items() if kind in kinds) or None
