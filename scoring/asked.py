@@ -12,6 +12,7 @@ from recordings.conversation import Conversation
 from scoring.catalogue import CHAINS, SHARES, Measure
 from scoring.conversations import Figure, figures
 from scoring.settings import Settings
+from scoring.stochastic.failures import BREAKDOWN
 from scoring.swan.assessment import Assessment, Ground, assess, nugget_notes
 from scoring.swan.judged import Judgments
 from scoring.swan.schema import Schema
@@ -26,9 +27,6 @@ from topics.gold import GoldTable
 from topics.topic import Topic
 
 __all__ = ["Asked", "Judged", "weighted"]
-
-BREAKDOWN = "breakdown"
-"""The outcome of a conversation that the protocol gave up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +226,7 @@ class Asked:
                         self.covered.setdefault(conversation.key.system, _Covered()).add(assessment, of_all)
                         told = True
                     found.append(_swan(name, assessment, of_all))
-            elif measure.base.name == "breakdown":
+            elif measure.base.name == BREAKDOWN:
                 kind = conversation.outcome.kind if conversation.outcome else ""
                 found.append(Figure(name, float(kind == BREAKDOWN), 1))
             elif self.gold is None:

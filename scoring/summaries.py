@@ -18,6 +18,7 @@ from scoring.conversations import Figure
 from scoring.measures.usefulness import NOT_ASKED, UNLABELLED, Share, labels, recovery_cells, share, useful_cells
 from scoring.settings import Settings
 from scoring.statistics.bootstrap import Resampler, no_interval
+from scoring.stochastic.failures import BREAKDOWN, rate_of
 from scoring.table import ScoreRow
 from topics.counting import counted
 from topics.topic import Topic
@@ -220,6 +221,11 @@ class SystemScores:
             intervals = [no_interval()] * len(present)
         for place, (measure, cells) in enumerate(present.items()):
             values = stacked[:, :, place]
+            if measure == BREAKDOWN:  # a share, with the interval of one: P(breakdown) is the same figure
+                names, lost = [self.topics[row].id for row in part.topics], self._invalid[grid]
+                rate = rate_of(names, values, level=self.settings.level, invalid=lost)
+                yield replace(self._share_row(measure, rate.share, part, lost), note=rate.note)
+                continue
             seen = ~np.isnan(values)
             rows = seen.any(axis=1)
             interval = intervals[place]

@@ -119,6 +119,17 @@ def test_breakdowns_are_counted_as_the_protocol_ended(material: Material) -> Non
         assert (row.interval == "Clopper-Pearson, exact") == (share == 0)
 
 
+def test_breakdown_and_how_often_it_happens_are_one_figure_with_one_interval(material: Material) -> None:
+    table = scored(material, "breakdown, P(breakdown)")
+    rates = list(table.select(measure="P(breakdown)"))
+    assert len(rates) >= 4 * len(material.systems)
+    for rate in rates:
+        (same,) = table.select(
+            measure="breakdown", system=rate.system, topic=None, topic_type=rate.topic_type, trial=None
+        )
+        assert replace(same, measure=rate.measure, turn=None).as_json() == rate.as_json()
+
+
 def test_fairness_of_the_pooled_distribution_never_comes_alone(material: Material) -> None:
     table = scored(material, "of_pooled(GF(RATINGS))")
     names = {row.measure for row in table.rows}

@@ -12,7 +12,7 @@ from scoring.catalogue import Measure
 from scoring.forms.part import form_row, parts
 from scoring.statistics.bootstrap import no_interval
 from scoring.statistics.tails import Tail, pooled_tail, trials_needed, within_topics
-from scoring.stochastic.failures import rate_below, rate_of
+from scoring.stochastic.failures import BREAKDOWN, rate_below, rate_of
 from scoring.summaries import SystemScores
 from scoring.table import ScoreRow
 from topics.errors import InputError
@@ -50,15 +50,10 @@ def rate_rows(measure: Measure, scores: SystemScores, level: float) -> Iterator[
     for part in parts(scores.topics):
         rows = list(part.rows)
         names, values, lost = [scores.topics[row].id for row in rows], cells[rows], scores.invalid[rows]
-        if measure.base.name == "breakdown":
+        if measure.base.name == BREAKDOWN:
             rate = rate_of(names, values, level=level, invalid=lost)
         else:
             rate = rate_below(names, values, measure.number, level=level, invalid=lost)
-        note = rate.share.interval.note
-        if rate.share.value in (0, 1):
-            units = f"{rate.units} {'topic' if len(rows) > 1 else 'trial'}{'s' * (rate.units != 1)}"
-            said = f"{'always' if rate.share.value else 'never'} seen; the interval is that of {units}"
-            note = "; ".join(filter(None, (note, said)))
         share = rate.share
         yield form_row(
             scores,
@@ -68,7 +63,7 @@ def rate_rows(measure: Measure, scores: SystemScores, level: float) -> Iterator[
             share.n,
             share.interval,
             topics=min(share.topics, len(rows)),  # within one topic the units are its trials
-            note=note,
+            note=rate.note,
             invalid=int(lost.sum()),
             worst=share.worst,
             best=share.best,

@@ -18,8 +18,12 @@ import numpy.typing as npt
 from scoring.measures.usefulness import Share, share
 from scoring.statistics.bootstrap import Interval
 from scoring.statistics.proportions import clopper_pearson, highest_rate_after_none
+from topics.counting import counted
 
-__all__ = ["Rate", "rate_below", "rate_of"]
+__all__ = ["BREAKDOWN", "Rate", "rate_below", "rate_of"]
+
+BREAKDOWN = "breakdown"
+"""The measure of a conversation that is 1 where the protocol gave it up, and its outcome then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +31,22 @@ class Rate:
     """How often something bad happens. share: with the interval of %useful, the exact one over the units where it was
     never seen or always; its `worst` and `best` are the rates had all invalid trials failed, or none. highest: where it
     was never seen, the one-sided upper bound 1 - (1 - level)^(1/units), for who wants to exclude a rate; NaN else.
-    units: topics, or trials within one topic.
+    units: topics, or trials within one topic. within: whether it is of one topic.
     """
 
     share: Share
     highest: float
     units: int
+    within: bool = False
+
+    @property
+    def note(self) -> str:
+        """What a reader must know of the share: that of its interval, and that nothing was seen, or nothing else."""
+        if self.share.value not in (0, 1):
+            return self.share.interval.note
+        units = counted(self.units, "trial" if self.within else "topic")
+        said = f"{'always' if self.share.value else 'never'} seen; the interval is that of {units}"
+        return "; ".join(filter(None, (self.share.interval.note, said)))
 
 
 def rate_below(
@@ -70,4 +84,4 @@ def rate_of(
         exact = Interval(float(low), float(high), "Clopper-Pearson, exact", "nothing")
         found = replace(found, interval=exact)
     highest = highest_rate_after_none(found.topics, level) if found.n and found.value == 0 else math.nan
-    return Rate(found, highest, found.topics)
+    return Rate(found, highest, found.topics, len(topics) == 1)
