@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -68,7 +69,10 @@ def test_a_state_that_cannot_be_said_is_named_and_the_table_shows_the_bounds(tmp
     assert f"%useful S2 100.0% {useful:.1f}% 100.0%" in told
     assert "%recovery n/a 0.0% 100.0%" in told
     lost = sum(not one for one in first)
-    assert f"mine: the first attempt with an answer was lost in {lost} of 20 trials." in told
+    assert (
+        f"mine: in {lost} of 20 trials the first attempt that got an answer failed later. The bounds count that "
+        "attempt, not the retry; its missing turns count once as useless, once as useful." in told
+    )
 
     scored = json.loads(harvest(tmp_path, "score", "run", "--json").stdout)["selection"]
     (one,) = scored["concentrations"]
@@ -78,6 +82,40 @@ def test_a_state_that_cannot_be_said_is_named_and_the_table_shows_the_bounds(tmp
     kept = json.loads((tmp_path / "run" / "scores.json").read_text())
     assert kept["selection"] == scored
     assert len(first_lost(read(tmp_path / "run").conversations)) == lost
+
+    def asked(measures: str) -> str:
+        return " ".join(harvest(tmp_path, "score", "run", "-m", measures).stdout.split())
+
+    short = f"mine: in {lost} of 20 trials the first attempt that got an answer failed later."
+    told = asked("WAN(Sufficiency), transition(start, o)")
+    assert "bounds of" not in told, "nobody asked for a share"
+    assert (
+        f"{short} WAN(Sufficiency, rules) and transition(start, o) rest on the retries in the same way and have no "
+        "bounds here." in told
+    )
+    told = asked("%useful S1, P(breakdown), P(WAN(Sufficiency), below=0.5), SWAN")
+    assert f"%useful S1 100.0% {useful:.1f}% {useful:.1f}%" in told
+    assert "%recovery" not in told
+    assert "%useful S2" not in told
+    for rate in ("P(breakdown)", "P(WAN(Sufficiency), below=0.5)"):
+        assert f"{rate} 0.0000 {lost / 20:.4f} 0.0000" in told
+    assert (
+        "For P(breakdown) and P(WAN(Sufficiency), below=0.5) the bounds count these trials once as such cases, once "
+        "not. SWAN(rules) rests on the retries in the same way and has no bounds here." in told
+    )
+
+
+def test_one_figure_has_one_pair_of_bounds_where_trials_were_lost_and_never_valid(tmp_path: Path) -> None:
+    (tmp_path / "bot.py").write_text(BOT)
+    (tmp_path / "audit.yaml").write_text(AUDIT.replace("attempts: 12", "attempts: 2"))
+    told = " ".join(harvest(tmp_path, "run", "audit.yaml", "--out", "run").stdout.split())
+    assert "bounds of mine" in told
+    assert re.search(r"mine: invalid trials, in no figure: \d+; the bounds below count them as well", told)
+    assert "had all of them been useless" not in told
+    told = " ".join(harvest(tmp_path, "score", "run", "-m", "ave%useful").stdout.split())
+    assert "; the bounds below count them as well" in told
+    told = " ".join(harvest(tmp_path, "score", "run", "-m", "SWAN").stdout.split())
+    assert "the bounds below" not in told
 
 
 def test_where_nothing_was_lost_after_an_answer_nothing_is_said(tmp_path: Path) -> None:

@@ -270,7 +270,7 @@ def test_judgments_that_one_run_alone_has_are_named(tmp_path: Path, capsys: pyte
     write_layer(runs[0], Layer("human", "anna", "1", judgments=(judged,)))
     found = contrasts(document(capsys, *runs, "-m", "SWAN"))["judgments"]
     assert found["runs"] == {"jan": ["human:anna"], "feb": []}
-    assert found["said"].startswith("judgments: human:anna in jan, of nobody in feb")
+    assert found["said"].startswith("judgments: human:anna in jan, none in feb")
 
 
 _values = st.recursive(

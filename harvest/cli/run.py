@@ -80,7 +80,7 @@ def command(
     run = read(folder)
     material = gathered([run])
     table = score_material(material, measures=bounded(resolved.thresholds))
-    lost = selection(material)
+    lost = selection(material, table, lambda of, terms: score_material(of, measures=terms, only=True))
     scores = write_scores(folder, table, selection=lost.as_json())
     written = [folder / "run.json", *([journal] if journal else []), scores]
     people = console if as_json else Console(highlight=False)

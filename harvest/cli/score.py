@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -122,17 +123,17 @@ def command(
     bounds = [Threshold.model_validate(bound) for bound in material.thresholds]
     criteria = load_schema(schema) if schema else None
     names = asked_names(measures, material.topics, criteria) if measures else ()
-    whole = score_material(
-        material,
-        settings,
+    scored = partial(
+        score_material,
+        changes=settings,
         gold=judged,
         seed=seed,
-        measures=(*measures, *bounded(bounds)),
         schema=criteria,
         judges=replace(Precedence.parse(judges) if judges else Precedence(), nuggets=nuggets or ""),
     )
+    whole = scored(material, measures=(*measures, *bounded(bounds)))
     table = whole.only(names) if names else whole  # the bounds of the audit need figures nobody asked to see
-    lost = selection(material)
+    lost = selection(material, table, lambda of, terms: scored(of, measures=terms, only=True))
     paths = [write_scores(runs[0], table, seed, lost.as_json())] if keep else []
     people = Console(stderr=as_json, highlight=False)
     if as_json:

@@ -3,32 +3,47 @@
 Whether an attempt is valid may not depend on what the system answered. It does where a state of the protocol that only
 some answers lead to cannot be said: each trial is then played again until it gets by without that state. So a trial
 whose first attempt with an answer was lost counts with that attempt here, with the answers it had got, and what was
-lost is taken for useless or for useful. What was interrupted is not lost in this sense: whoever stops a run does not
-look at answers.
+lost is taken for useless or for useful. Interrupted attempts are not lost in this sense, because stopping a run does
+not depend on the answers.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from harvest.studies.scorecard import Material
 from protocols.answer import Answer
 from protocols.route import Route
 from recordings.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
+from scoring.notation import Term, parse
 from scoring.scores import score
 from scoring.settings import Settings
 from scoring.statistics.association import fisher_exact
+from scoring.table import ScoreRow, ScoreTable
 from topics.counting import counted
 from topics.identity import generator
 
-__all__ = ["ALPHA", "Bound", "Concentration", "Selection", "concentrations", "first_lost", "lost_in", "selection"]
+__all__ = [
+    "ALPHA",
+    "Bound",
+    "Concentration",
+    "Rescored",
+    "Selection",
+    "concentrations",
+    "first_lost",
+    "lost_in",
+    "selection",
+]
 
 ALPHA = 0.01
 """For each system: how seldom it may be said that losses concentrate where they do not."""
 _SHARES = ("%useful", "ave%useful", "%recovery")
+
+Rescored = Callable[[Material, Sequence[Term]], ScoreTable]
+"""Scores other conversations as those of the table were scored, by the measures given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +78,8 @@ class Concentration:
 @dataclass(frozen=True, slots=True)
 class Bound:
     """A share of a system over everything, as scored and with the first attempts. useless, useful: what was lost is
-    taken for that. turn: of %useful."""
+    taken for that; of `P(M, below=…)` and `P(breakdown)`, the trial is taken for such a case, or not. turn: of %useful.
+    """
 
     system: str
     measure: str
@@ -95,15 +111,16 @@ class Selection:
         }
 
 
-def selection(material: Material) -> Selection:
-    """What the lost attempts of `material` come to; empty where none was lost after an answer."""
+def selection(material: Material, table: ScoreTable, rescored: Rescored) -> Selection:
+    """What the lost attempts of `material` come to; empty where none was lost after an answer. Bounds are given of the
+    shares in `table`, and of no other figure."""
     lost = first_lost(material.conversations)
     tried = {one.key for one in material.conversations if one.outcome is not None}
     return Selection(
         lost=Counter(key.system for key in lost),
         trials=Counter(key.system for key in tried),
         concentrations=concentrations(material.conversations),
-        bounds=tuple(_bounds(material, lost)) if lost else (),
+        bounds=tuple(_bounds(material, lost, table, rescored)) if lost else (),
     )
 
 
@@ -190,18 +207,36 @@ def _places(conversation: Conversation) -> Iterator[tuple[str, bool]]:
     yield where, True
 
 
-def _bounds(material: Material, lost: Mapping[TrialKey, Conversation]) -> Iterator[Bound]:
-    """The shares of every system that lost a trial after an answer."""
+def _bounds(
+    material: Material, lost: Mapping[TrialKey, Conversation], table: ScoreTable, rescored: Rescored
+) -> Iterator[Bound]:
+    """The shares in the table of every system that lost a trial after an answer."""
     systems = {key.system for key in lost}
-    settings = Settings(replications=100)  # its intervals are not looked at
-    scored, useless, useful, recovering = (
-        _shares(material, _filled(material, lost, fill), settings) for fill in (None, "x", "o", "xo")
-    )
-    for name, value in scored.items():
-        system, measure, turn = name
-        if system in systems:
-            best = recovering if measure == "%recovery" else useful
-            yield Bound(system, measure, turn, value, useless.get(name, math.nan), best.get(name, math.nan))
+    rows = [row for row in _overall(table) if row.system in systems]
+    shares = [row for row in rows if row.measure in _SHARES]
+    if shares:
+        settings = Settings(replications=100)  # its intervals are not looked at
+        useless, useful, recovering = (
+            _shares(material, _filled(material, lost, fill), settings) for fill in ("x", "o", "xo")
+        )
+        for row in shares:
+            name = (row.system, row.measure, row.turn)
+            best = recovering if row.measure == "%recovery" else useful
+            yield Bound(*name, row.value, useless.get(name, math.nan), best.get(name, math.nan))
+    rates = [row for row in rows if row.measure.startswith("P(") and not math.isnan(row.value)]
+    if rates:
+        # What a whole conversation would have been is not known: its trial counts as one that was never valid.
+        without = tuple(one for one in material.conversations if not (one.valid and one.key in lost))
+        terms = [parse(name) for name in dict.fromkeys(row.measure for row in rates)]
+        filled = _overall(rescored(replace(material, conversations=without), terms))
+        found = {(row.system, row.measure): row for row in filled}
+        for row in rates:
+            one = found[row.system, row.measure]
+            yield Bound(row.system, row.measure, None, row.value, one.worst, one.best)
+
+
+def _overall(table: ScoreTable) -> list[ScoreRow]:
+    return [row for row in table.rows if (row.topic, row.topic_type, row.trial) == (None, None, None)]
 
 
 def _shares(
@@ -210,20 +245,14 @@ def _shares(
     table = score(
         conversations, material.topics, None, settings, generator(0, "bounds of what was lost"), turns=material.turns
     )
-    return {
-        (row.system, row.measure, row.turn): row.value
-        for row in table.rows
-        if row.measure in _SHARES and (row.topic, row.topic_type, row.trial) == (None, None, None)
-    }
+    return {(row.system, row.measure, row.turn): row.value for row in _overall(table) if row.measure in _SHARES}
 
 
-def _filled(material: Material, lost: Mapping[TrialKey, Conversation], fill: str | None) -> tuple[Conversation, ...]:
+def _filled(material: Material, lost: Mapping[TrialKey, Conversation], fill: str) -> tuple[Conversation, ...]:
     """The finished trials, those that were lost first with that attempt, and those that were never answered whole.
 
-    fill: the labels of what was lost, the last one of all that follow; None: only the finished trials as they are.
+    fill: the labels of what was lost, the last one of all that follow.
     """
-    if fill is None:
-        return material.finished
     first = {one.key: one for one in material.finished}
     nothing = {one.key: replace(one, turns=()) for one in material.conversations if one.key in material.invalid}
     return tuple(

@@ -256,7 +256,7 @@ def _judgments(named: Mapping[str, Run]) -> Iterator[Contrast]:
         for name, run in named.items()
     }
     if len(set(map(tuple, authors.values()))) > 1:
-        said = by_value({name: ", ".join(each) or "of nobody" for name, each in authors.items()})
+        said = by_value({name: ", ".join(each) or "none" for name, each in authors.items()})
         yield Contrast("judgments", f"judgments: {said}: SWAN and WAN may be over different criteria", {**authors})
 
 

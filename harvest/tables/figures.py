@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from rich import box
 from rich.console import RenderableType
@@ -14,7 +14,7 @@ from harvest.terminal import shown
 from scoring.table import ScoreRow, is_percentage
 from topics.counting import counted
 
-__all__ = ["figures", "interval_notes", "shown_with_interval"]
+__all__ = ["figures", "interval_notes", "printed_rows", "shown_with_interval"]
 
 _NAME_WIDTH, _CELL_WIDTH, _VALUE_WIDTH = 22, 28, 22
 _MEANINGS = {
@@ -38,18 +38,18 @@ def figures(
     every: bool = False,
     asked: Sequence[str] = (),
     last: int | None = None,
+    bounded: Collection[str] = (),
 ) -> Iterator[RenderableType]:
     """Tables of the overall rows (no single topic, type, trial or entity), as many systems a table as fit `width`.
 
     every: also the variants, GF by the other divergence and GF of cumulative distributions. asked: the names of
     the rows, where somebody asked for them: every one is shown, in the order of the names, with the notes that explain
     it. last: the last turn that anybody was asked; None: not known, and nothing is said of turns without figures.
+    bounded: systems that have bounds below in which their invalid trials are counted too.
     """
-    overall = [row for row in rows if row.topic is None and row.trial is None and row.topic_type is None]
-    variants = {row.measure for row in overall if any(mark in row.measure for mark in ("_cum", "by=", "GF_rel("))}
     every = every or bool(asked)
-    if not every:
-        overall = [row for row in overall if row.measure not in variants]
+    overall = printed_rows(rows, every=every)
+    variants = {row.measure for row in printed_rows(rows, every=True)} - {row.measure for row in overall}
     if asked:
         place = {name: i for i, name in enumerate(asked)}
         overall.sort(key=lambda row: min(place.get(name, len(place)) for name in (row.measure, row.label)))
@@ -74,16 +74,23 @@ def figures(
     yield from interval_notes(overall)
     if not asked:
         yield from _without_interval(overall)
-    yield from _invalid(overall)
+    yield from _invalid(overall, bounded)
     yield from _unknown(overall)
     if asked:
         for row in overall:
             said = "; ".join(part for part in row.note.split("; ") if not part.startswith("effective n"))
             if said:
                 yield Text(f"{row.label}, {shown(row.system, line=True)}: {said}", style="dim")
-    if variants and not every:
+    if variants:
         hidden = counted(len(variants), "variant")
         yield Text(f"not shown: {hidden} (by=NMD, GF_cum, GF_rel by set); score --all, or --json", style="dim")
+
+
+def printed_rows(rows: Sequence[ScoreRow], *, every: bool) -> list[ScoreRow]:
+    """The rows of no single topic, type, trial or entity. every: also the variants."""
+    overall = [row for row in rows if row.topic is None and row.trial is None and row.topic_type is None]
+    marks = () if every else ("_cum", "by=", "GF_rel(")
+    return [row for row in overall if not any(mark in row.measure for mark in marks)]
 
 
 def _without_labels(rows: Sequence[ScoreRow]) -> Iterator[Text]:
@@ -214,12 +221,19 @@ def _unknown(rows: Sequence[ScoreRow]) -> Iterator[Text]:
             )
 
 
-def _invalid(rows: Sequence[ScoreRow]) -> Iterator[Text]:
-    """What invalid trials could change: the bounds of the shares, had they all failed or all gone well."""
+def _invalid(rows: Sequence[ScoreRow], bounded: Collection[str]) -> Iterator[Text]:
+    """What invalid trials could change: the bounds of the shares, had they all failed or all gone well. The bounds of
+    `bounded` systems count their invalid trials too, so that one figure has one pair of bounds.
+    """
     for row in rows:
         if row.invalid and row.measure == "ave%useful":
+            bounds = (
+                "the bounds below count them as well"
+                if row.system in bounded
+                else f"ave%useful would be {row.shown(row.worst)} had all of them been useless, "
+                f"{row.shown(row.best)} useful"
+            )
             yield Text(
-                f"{shown(row.system, line=True)}: invalid trials, in no figure: {row.invalid}; ave%useful would be "
-                f"{row.shown(row.worst)} had all of them been useless, {row.shown(row.best)} useful",
+                f"{shown(row.system, line=True)}: invalid trials, in no figure: {row.invalid}; {bounds}",
                 style="yellow",
             )

@@ -14,7 +14,7 @@ from rich.text import Text
 from harvest.studies.scorecard import Material
 from harvest.studies.selection import Selection
 from harvest.studies.side_by_side import Contrast
-from harvest.tables.figures import figures
+from harvest.tables.figures import figures, printed_rows
 from harvest.tables.grid import grids, last_asked, legend
 from harvest.tables.selection_figures import selection_figures
 from harvest.terminal import shown
@@ -53,11 +53,18 @@ def print_scored(
         _print_contrasts(console, contrasts)
         for sentence in table.coverage:
             console.print(escape(sentence))
-        last = last_asked(material)
-        for figure in figures(table.rows, material.systems, width=console.width, every=every, asked=asked, last=last):
+        for figure in figures(
+            table.rows,
+            material.systems,
+            width=console.width,
+            every=every,
+            asked=asked,
+            last=last_asked(material),
+            bounded={one.system for one in selection.bounds} if selection is not None else (),
+        ):
             console.print(figure)
         if selection is not None:
-            for bounds in selection_figures(selection):
+            for bounds in selection_figures(selection, printed_rows(table.rows, every=every or bool(asked))):
                 console.print(bounds)
         console.print()
         for note in (note for note in table.notes if note not in table.coverage):
