@@ -118,6 +118,26 @@ def test_one_figure_has_one_pair_of_bounds_where_trials_were_lost_and_never_vali
     assert "the bounds below" not in told
 
 
+def test_a_breakdown_is_bounded_also_where_the_first_attempt_of_every_trial_was_lost(tmp_path: Path) -> None:
+    useful = "'Here: https://www.imdb.com/title/tt9000000001/'"
+    (tmp_path / "bot.py").write_text(
+        "asked = []\n"
+        "def answer(text):\n"
+        "    asked.append(text)\n"
+        "    if len(asked) == 2:\n"
+        "        raise ValueError('these words cannot be typed')\n"
+        f"    return 'No idea.' if len(asked) == 1 else {useful}\n"
+    )
+    (tmp_path / "audit.yaml").write_text(
+        AUDIT.replace("[M001, M002, M003, M004, M005]", "[M001]").replace("trials: 4", "trials: 1")
+    )
+    harvest(tmp_path, "run", "audit.yaml", "--out", "run")
+    told = " ".join(harvest(tmp_path, "score", "run", "-m", "breakdown, P(breakdown)").stdout.split())
+    assert "mine: in 1 of 1 trial the first attempt that got an answer failed later." in told
+    assert "breakdown 0.0000 1.0000 0.0000 P(breakdown) 0.0000 1.0000 0.0000" in told
+    assert "no bounds here" not in told
+
+
 def test_where_nothing_was_lost_after_an_answer_nothing_is_said(tmp_path: Path) -> None:
     (tmp_path / "bot.py").write_text(
         BOT.replace('text.startswith("Adhere")', "draws.random() < 0.1 and 'list' in text")

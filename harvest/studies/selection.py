@@ -22,6 +22,7 @@ from scoring.notation import Term, parse
 from scoring.scores import score
 from scoring.settings import Settings
 from scoring.statistics.association import fisher_exact
+from scoring.stochastic.failures import BREAKDOWN
 from scoring.table import ScoreRow, ScoreTable
 from topics.counting import counted
 from topics.identity import generator
@@ -78,7 +79,7 @@ class Concentration:
 @dataclass(frozen=True, slots=True)
 class Bound:
     """A share of a system over everything, as scored and with the first attempts. useless, useful: what was lost is
-    taken for that; of `P(M, below=…)` and `P(breakdown)`, the trial is taken for such a case, or not. turn: of %useful.
+    taken for that; of `P(M, below=…)` and `breakdown`, the trial is taken for such a case, or not. turn: of %useful.
     """
 
     system: str
@@ -220,19 +221,26 @@ def _bounds(
             _shares(material, _filled(material, lost, fill), settings) for fill in ("x", "o", "xo")
         )
         for row in shares:
-            name = (row.system, row.measure, row.turn)
+            key = (row.system, row.measure, row.turn)
             best = recovering if row.measure == "%recovery" else useful
-            yield Bound(*name, row.value, useless.get(name, math.nan), best.get(name, math.nan))
-    rates = [row for row in rows if row.measure.startswith("P(") and not math.isnan(row.value)]
+            yield Bound(*key, row.value, useless.get(key, math.nan), best.get(key, math.nan))
+    rates = [(row, _rate(row.measure)) for row in rows if _rate(row.measure) and not math.isnan(row.value)]
     if rates:
         # What a whole conversation would have been is not known: its trial counts as one that was never valid.
         without = tuple(one for one in material.conversations if not (one.valid and one.key in lost))
-        terms = [parse(name) for name in dict.fromkeys(row.measure for row in rates)]
+        terms = [parse(name) for name in dict.fromkeys(name for _, name in rates)]
         filled = _overall(rescored(replace(material, conversations=without), terms))
         found = {(row.system, row.measure): row for row in filled}
-        for row in rates:
-            one = found[row.system, row.measure]
+        for row, name in rates:
+            one = found[row.system, name]
             yield Bound(row.system, row.measure, None, row.value, one.worst, one.best)
+
+
+def _rate(measure: str) -> str:
+    """How often something happens, as a measure; "" for a measure that is no such share."""
+    if measure == BREAKDOWN:
+        return f"P({measure})"
+    return measure if measure.startswith("P(") else ""
 
 
 def _overall(table: ScoreTable) -> list[ScoreRow]:
