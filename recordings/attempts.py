@@ -8,6 +8,7 @@ from protocols.route import Route
 from recordings.conversation import Conversation, Outcome, SystemTurn, Turn
 from recordings.errors import RunError
 from recordings.events import Answered, Asked, Event, Failed, Routed, TrialEnded, TrialStarted
+from recordings.json_text import Json
 from topics.errors import Place
 
 __all__ = ["Attempt", "AttemptId", "Attempts"]
@@ -28,12 +29,12 @@ class _OpenTurn:
 
 @dataclass(slots=True)
 class Attempt:
-    """An attempt as far as its events go. rows: its lines as they stand in the file, for copying."""
+    """An attempt as far as its events go. rows: its lines as they stand in the file, where they are kept."""
 
     started: TrialStarted
     worker: str
     place: Place
-    rows: list[dict[str, object]] = field(default_factory=list)
+    rows: list[dict[str, Json]] = field(default_factory=list)
     failures: list[Failed] = field(default_factory=list)
     _turns: list[_OpenTurn] = field(default_factory=list)
     _outcome: Outcome | None = None
@@ -75,6 +76,12 @@ class Attempt:
             case TrialStarted():
                 raise self._wrong(place, "a second trial-started")
 
+    def interrupt(self) -> None:
+        """Take its end back, with the row of it: what went before cannot be trusted to be all there was."""
+        if self.ended:
+            self._outcome, self._ended_at = None, ""
+            del self.rows[-1:]
+
     def _turn(self, number: int, what: str, place: Place) -> _OpenTurn:
         if number != len(self._turns) or not self._turns:
             raise self._wrong(place, f"{what} for turn {number}, where {len(self._turns)} turns were asked")
@@ -106,21 +113,25 @@ class Attempt:
 
 
 class Attempts:
-    """The attempts of a run, as its files are read one after the other."""
+    """The attempts of a run, as its files are read one after the other. keep_rows: for copying them."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, keep_rows: bool = False) -> None:
         self.found: dict[AttemptId, Attempt] = {}
+        self._keep_rows = keep_rows
 
-    def take(self, event: Event, row: dict[str, object], worker: str, place: Place) -> None:
+    def take(self, event: Event, row: dict[str, Json], worker: str, place: Place) -> None:
         """Add an event of `worker`'s file. Raises RunError, with the place, where it does not fit."""
         name = (event.trial_id, event.attempt)
         attempt = self.found.get(name)
         if isinstance(event, TrialStarted):
             if attempt is not None:
+                elsewhere = attempt.worker != worker
                 raise RunError(
                     f"attempt {event.attempt} at trial {event.trial_id} begins again (first at {attempt.place})",
                     place=place,
-                    advice="files of several machines go into folders of their own; merge the folders",
+                    advice="files of several machines go into folders of their own; merge the folders"
+                    if elsewhere
+                    else None,
                 )
             attempt = self.found[name] = Attempt(event, worker, place)
         elif attempt is None or attempt.worker != worker:
@@ -130,4 +141,9 @@ class Attempts:
             )
         else:
             attempt.take(event, place)
-        attempt.rows.append(row)
+        if self._keep_rows:
+            attempt.rows.append(row)
+
+    def refuse(self, fault: RunError, row: dict[str, Json] | None) -> None:
+        """What to do about a line that cannot be taken: raise `fault`. row: what it holds; None for no JSON object."""
+        raise fault

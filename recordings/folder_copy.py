@@ -19,7 +19,10 @@ from recordings.judgments import put_layer, read_layers
 from recordings.run_folder import Run
 from topics.regular_file import entries, read_inside
 
-__all__ = ["carry", "whole_folder", "write_run"]
+__all__ = ["DAMAGED", "carry", "keep_damaged", "whole_folder", "write_run"]
+
+DAMAGED = "damaged"
+"""Where a run that was saved from a damaged one keeps the damaged files."""
 
 
 @contextmanager
@@ -81,7 +84,21 @@ def carry(run: Run, building: Path) -> list[str]:
             continue
         digest = hashlib.blake2b(data, digest_size=8, person=b"harvest-replies").hexdigest()
         _put(building / file.relative_to(run.path).with_name(f"merged-{digest}.jsonl"), data)
+    for file in entries(run.path, DAMAGED, "*"):
+        _put(building / file.relative_to(run.path), read_inside(run.path, file.relative_to(run.path)))
     return faults
+
+
+def keep_damaged(building: Path, file: Path, told: Iterable[str]) -> None:
+    """Keep a damaged file of events as it is in a folder that is made of what could be saved of it.
+
+    told: what is wrong with it and what became of it, kept beside it.
+    """
+    data = read_inside(file.parent, file.name)
+    digest = hashlib.blake2b(data, digest_size=8, person=b"harvest-damaged").hexdigest()
+    copy = building / DAMAGED / f"{file.stem}-{digest}.jsonl"
+    _put(copy, data)
+    _put(copy.with_suffix(".txt"), "".join(f"{sentence}\n" for sentence in told).encode("utf-8", "surrogateescape"))
 
 
 def _put(copy: Path, data: bytes) -> None:

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 from recordings.errors import RunError
 from topics.errors import Place
 from topics.regular_file import read_inside, read_regular
 
-__all__ = ["Json", "document", "line", "parsed", "read_lines"]
+__all__ = ["Json", "document", "line", "lines_of", "parsed", "read_lines", "row_of", "unended"]
 
 Json = object
 """A JSON value: dict with text keys, list, text, number, true, false, null."""
@@ -89,34 +90,54 @@ def _second(text: str, key: str, place: Place) -> Place:
     return Place(place.path, before.count("\n") + 1, len(before) - before.rfind("\n"))
 
 
-def read_lines(path: Path, folder: Path | None = None) -> tuple[list[tuple[Place, dict[str, Json]]], str]:
-    """The objects of a JSONL file with their places, and what is wrong with its last line ("" if nothing).
+def lines_of(path: Path, folder: Path | None = None) -> Iterator[tuple[Place, bytes, bool]]:
+    """The lines of a file with their places, without their ends, and whether each is ended, one after the other.
 
-    A last line without a line end is what a killed writer leaves: it is taken if it is whole, and left out and
-    described if it is not. folder: where the file was found; no link below it is followed. Raises RunError for
-    anything else that is no JSON object, and where it cannot be read.
+    Only the last can be unended: it is what a killed writer leaves. folder: where the file was found; no link below it
+    is followed. Raises RunError where the file cannot be read.
     """
     try:
         data = read_regular(path) if folder is None else read_inside(folder, path.relative_to(folder))
     except OSError as fault:
         raise RunError(f"cannot be read: {fault.strerror}", place=Place(str(path))) from None
-    rows: list[tuple[Place, dict[str, Json]]] = []
-    pieces = data.split(b"\n")
-    rest = pieces.pop()
-    for number, piece in enumerate(pieces, 1):
-        place = Place(str(path), number)
-        value = parsed(piece, place)
-        if not isinstance(value, dict):
-            raise RunError("a line that is not a JSON object", place=place)
-        rows.append((place, value))
-    if not rest:
-        return rows, ""
-    place = Place(str(path), len(pieces) + 1)
+    start, number = 0, 1
+    while (end := data.find(b"\n", start)) >= 0:
+        yield Place(str(path), number), data[start:end], True
+        start, number = end + 1, number + 1
+    if start < len(data):
+        yield Place(str(path), number), data[start:], False
+
+
+def row_of(data: bytes, place: Place) -> dict[str, Json]:
+    """The object that the line `data` holds. Raises RunError, with the place, where it is no JSON object."""
+    value = parsed(data, place)
+    if not isinstance(value, dict):
+        raise RunError("a line that is not a JSON object", place=place)
+    return value
+
+
+def unended(data: bytes, place: Place) -> tuple[dict[str, Json] | None, str]:
+    """The object in a last line without a line end where it is whole; otherwise None, and a sentence that says so."""
     try:
-        value = parsed(rest, place)
+        return row_of(data, place), ""
     except RunError:
-        value = None
-    if isinstance(value, dict):
-        rows.append((place, value))
-        return rows, ""
-    return rows, f"{place}: the last line is torn after {len(rest)} bytes (the writer was stopped while writing it)"
+        told = f"the last line is torn after {len(data)} bytes (the writer was stopped while writing it)"
+        return None, f"{place}: {told}"
+
+
+def read_lines(path: Path, folder: Path | None = None) -> tuple[list[tuple[Place, dict[str, Json]]], str]:
+    """The objects of a JSONL file with their places, and what is wrong with its last line ("" if nothing).
+
+    A last line without a line end is taken if it is whole, and left out and described if it is not. folder: as in
+    `lines_of`. Raises RunError for anything else that is no JSON object, and where the file cannot be read.
+    """
+    rows: list[tuple[Place, dict[str, Json]]] = []
+    torn = ""
+    for place, data, ended in lines_of(path, folder):
+        if ended:
+            rows.append((place, row_of(data, place)))
+            continue
+        last, torn = unended(data, place)
+        if last is not None:
+            rows.append((place, last))
+    return rows, torn

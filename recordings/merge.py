@@ -21,10 +21,11 @@ from recordings.attempts import Attempt
 from recordings.continuation import differences, united_topics
 from recordings.errors import RunError
 from recordings.event_lines import FORMAT
-from recordings.folder_copy import carry, whole_folder, write_run
+from recordings.folder_copy import carry, keep_damaged, whole_folder, write_run
 from recordings.header import PART, Header
 from recordings.json_text import Json
 from recordings.run_folder import Run, read
+from recordings.salvage import DamagedFile, salvaged
 from topics.errors import InputError, Place
 from topics.identity import canonical_json
 
@@ -47,22 +48,31 @@ class Merged:
     damage: tuple[str, ...]
 
 
-def merge(paths: Sequence[str | PathLike[str]], out: str | PathLike[str]) -> Merged:
+def merge(paths: Sequence[str | PathLike[str]], out: str | PathLike[str], *, salvage: bool = False) -> Merged:
     """Unite the runs at `paths` in the new folder `out`, which appears whole or not at all.
 
+    salvage: take of a damaged run what can be trusted (see `recordings.salvage`), keep the files that are damaged as
+    they are under `damaged/`, and say in `damage` what became of each attempt that is touched.
     Raises RunError where the runs were not made of the same protocol, seed, topics and systems (with a diff), where
-    one of them is damaged, or where `out` exists; StoreError where it cannot be written.
+    one of them is damaged and not to be salvaged, or where `out` exists; StoreError where it cannot be written.
     """
     if not paths:
         raise InputError("nothing to merge", allowed="one or more run folders")
     target = Path(out)
     if target.exists():
         raise RunError("this exists already", place=Place(str(target)), advice="merge into a new folder")
-    runs = [read(path) for path in paths]
+    runs: list[Run] = []
+    damaged: list[DamagedFile] = []
+    for path in paths:
+        run, files = salvaged(path) if salvage else (read(path, keep_rows=True), ())
+        runs.append(run)
+        damaged += files
     header = _united([run.header for run in runs], [run.path for run in runs])
     rows, conflicts, trials = _numbered(_contents(runs))
     with whole_folder(target) as building:
         damage = [fault for run in runs for fault in (*run.damage, *carry(run, building))]
+        for file in damaged:
+            keep_damaged(building, file.path, file.told)
         opening = {"event": "opened", "format": FORMAT, "worker": "000001", "merged": True}
         write_run(building, header, [opening, *(row for attempt in rows for row in attempt)])
     return Merged(target, trials, len(rows), tuple(conflicts), tuple(dict.fromkeys(damage)))

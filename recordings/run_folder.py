@@ -5,6 +5,7 @@ Reading changes nothing and needs no lock, so a run can be looked at while it is
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,11 +18,11 @@ from recordings.errors import RunError
 from recordings.event_lines import FORMAT, check_format, decode
 from recordings.events import Failed
 from recordings.header import Header, topic_order
-from recordings.json_text import read_lines
+from recordings.json_text import Json, lines_of, row_of, unended
 from recordings.store import read_header
 from topics.errors import Place
 
-__all__ = ["Run", "RunFolder", "is_run", "read"]
+__all__ = ["Run", "RunFolder", "event_files", "is_run", "ordered", "read", "read_events"]
 
 
 @dataclass(frozen=True)
@@ -70,43 +71,92 @@ def is_run(path: str | PathLike[str]) -> bool:
     return (Path(path) / "run.json").is_file()
 
 
-def read(path: str | PathLike[str]) -> Run:
-    """Read the run in the folder `path`.
+def read(path: str | PathLike[str], *, keep_rows: bool = False) -> Run:
+    """Read the run in the folder `path`. keep_rows: with the lines of every attempt, for copying them.
 
     Raises RunError, with file and line, for anything but a torn last line: garbage, turns out of order, events of
     an attempt that was not started, an unknown version.
     """
     folder = Path(path)
     header = read_header(folder)
-    attempts, damage = Attempts(), []
-    for file in sorted(folder.glob("trials-*.jsonl")):
-        damage += _read_file(file, attempts)
-    return Run(folder, header, tuple(_ordered(attempts.found.values(), header)), tuple(damage))
+    attempts, damage = _Whole(folder, keep_rows=keep_rows), []
+    for file in event_files(folder):
+        damage += read_events(file, attempts)
+    return Run(folder, header, tuple(ordered(attempts.found.values(), header)), tuple(damage))
 
 
-def _read_file(file: Path, attempts: Attempts) -> list[str]:
+class _Whole(Attempts):
+    """Takes every line, or refuses the run and says how to save the rest of it."""
+
+    def __init__(self, run: Path, *, keep_rows: bool) -> None:
+        super().__init__(keep_rows=keep_rows)
+        self._run = run
+
+    def refuse(self, fault: RunError, row: dict[str, Json] | None) -> None:
+        if fault.advice:
+            raise fault
+        away = self._run / ".." if self._run.name in ("", "..") else self._run.parent
+        out = away / f"{self._run.resolve().name}-salvaged"
+        command = shlex.join(["harvest", "merge", str(self._run), "--salvage", "--out", str(out)])
+        raise RunError(
+            fault.what,
+            place=fault.place,
+            allowed=fault.allowed,
+            advice=f"{command}\n      makes a run of every attempt that can be read whole; this one is not touched",
+        )
+
+
+def event_files(run: Path) -> list[Path]:
+    """The files of events in a run folder, in the order in which they were begun by each worker."""
+    return sorted(run.glob("trials-*.jsonl"))
+
+
+def read_events(file: Path, attempts: Attempts) -> list[str]:
+    """Add the events of a file to `attempts`, which says what becomes of a line that cannot be taken.
+
+    Returns what else is wrong, as sentences: a torn last line, an empty file, unknown events. Raises RunError where
+    the file cannot be read or is of an unknown version, and where `attempts` does.
+    """
     worker = file.name.removeprefix("trials-").removesuffix(".jsonl")
-    rows, torn = read_lines(file, file.parent)
-    damage = [torn] if torn else []
-    if not rows and not torn:
-        damage = [f"{file} is empty: its writer was stopped before its first line, or it was emptied"]
+    damage: list[str] = []
     unknown: dict[str, Place] = {}
-    for i, (place, row) in enumerate(rows):
-        if i == 0:
-            if row.get("event") != "opened":
-                raise RunError("the file does not begin with an opened line", place=place)
-            check_format(row.get("format"), FORMAT, place)
-            continue
-        event = decode(row, place)
-        if event is None:
-            unknown.setdefault(str(row["event"]), place)
-        else:
-            attempts.take(event, row, worker, place)
+    first = True
+    for place, data, ended in lines_of(file, file.parent):
+        row: dict[str, Json] | None = None
+        begins, first = first, False
+        try:
+            if ended:
+                row = row_of(data, place)
+            else:
+                row, torn = unended(data, place)
+                if row is None:
+                    damage.append(torn)
+                    continue
+            if begins and _is_opening(row, place, attempts):
+                continue
+            event = decode(row, place)
+            if event is None:
+                unknown.setdefault(str(row["event"]), place)
+            else:
+                attempts.take(event, row, worker, place)
+        except RunError as fault:
+            attempts.refuse(fault, row)
+    if first:
+        damage = [f"{file} is empty: its writer was stopped before its first line, or it was emptied"]
     damage += [f"{place}: events {kind!r} are not known here and were left out" for kind, place in unknown.items()]
     return damage
 
 
-def _ordered(attempts: Iterable[Attempt], header: Header) -> list[Attempt]:
+def _is_opening(row: dict[str, Json], place: Place, attempts: Attempts) -> bool:
+    if row.get("event") == "opened":
+        check_format(row.get("format"), FORMAT, place)
+        return True
+    attempts.refuse(RunError("the file does not begin with an opened line", place=place), None)
+    return False
+
+
+def ordered(attempts: Iterable[Attempt], header: Header) -> list[Attempt]:
+    """Attempts in the order of system, topic, trial and attempt: see `Run`."""
     systems = {name: i for i, name in enumerate(header.systems)}
     topics = topic_order(header)
 

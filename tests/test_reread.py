@@ -198,7 +198,7 @@ def test_the_new_run_says_where_it_comes_from_and_what_was_there_before(
 ) -> None:
     run = record(audit, played.more, unlinked(2))
     reread(capsys, run, "--out", audit.folder / "mended")
-    mended = read(audit.folder / "mended")
+    mended = read(audit.folder / "mended", keep_rows=True)
     source = mended.header.source
     assert isinstance(source, dict)
     assert (source["format"], source["run"], source["changed"]) == ("reread", "run", 1)
@@ -228,7 +228,7 @@ def test_the_evidence_of_a_decision_fits_the_mended_text(
     """Also where the label stays: the words it rests on stand elsewhere now."""
     run = record(audit, played.more, lambda turn, answer: replace(answer, text=answer.text.partition(" ")[2]))
     reread(capsys, run, "--out", audit.folder / "mended")
-    mended = read(audit.folder / "mended")
+    mended = read(audit.folder / "mended", keep_rows=True)
     assert labels(mended) == ["o", "o"]
     for turn in mended.conversations[0].turns:
         assert turn.route is not None

@@ -15,12 +15,15 @@ __all__ = ["command"]
 @click.command()
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path), required=True, metavar="RUN", help="The new run folder.")
-def command(runs: tuple[Path, ...], out: Path) -> None:
+@click.option("--salvage", is_flag=True, help="Take what can be read of damaged runs; one RUN will do.")
+def command(runs: tuple[Path, ...], out: Path, salvage: bool) -> None:
     """Unite the runs of several machines in a new one.
 
-    Every attempt is there once and none is lost; the RUNS themselves are not touched.
+    Every attempt is there once and none is lost; the RUNS themselves are not touched. With --salvage, an attempt that a
+    damaged line may belong to is cut there and counts as interrupted; damaged files are kept in the new run's folder
+    `damaged`, each with a text that says what became of which attempt.
     """
-    merged = merge(runs, out)
+    merged = merge(runs, out, salvage=salvage)
     for sentence in (*merged.conflicts, *merged.damage):
         click.echo(f"note: {sentence}", err=True)
     if merged.conflicts:

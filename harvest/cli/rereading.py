@@ -71,7 +71,7 @@ def command(run: Path, system: str | None, out: Path | None, as_json: bool) -> N
     is decided again by the protocol of the run. A conversation whose user turns would have been others is marked as
     invalid in RUN2: `harvest run` with the same audit and `--out RUN2` plays it again.
     """
-    recorded = read(run)
+    recorded = read(run, keep_rows=True)
     if system is not None and system not in recorded.header.systems:
         raise InputError(f"the run has no system {system!r}", allowed=", ".join(recorded.header.systems))
     if out is not None:
