@@ -82,10 +82,15 @@ def check_topics(protocol: Protocol, topics: TopicSet) -> None:
     answers (no URL kind, no format), or on which nothing would be said. Asked is what the states need that a
     conversation on the topic can come to.
     """
+    said: dict[bool, list[State]] = {}
+    judged: dict[bool, dict[str, str]] = {}
     for topic in topics.topics:
-        on_the_way = reached_on(protocol.start, protocol.states, topic)
-        states = [state for name, state in protocol.states.items() if name in on_the_way]
-        used = {edge.rule: state.name for state in states for edge in state.edges if edge.rule}
+        has_turns = bool(topic.turns)  # nothing else of a topic decides where conversations on it can come to
+        if has_turns not in said:
+            on_the_way = reached_on(protocol.start, protocol.states, topic)
+            said[has_turns] = [state for name, state in protocol.states.items() if name in on_the_way]
+            judged[has_turns] = {edge.rule: one.name for one in said[has_turns] for edge in one.edges if edge.rule}
+        states, used = said[has_turns], judged[has_turns]
         for rule, state in used.items():
             unfit = protocol.rules[rule].unfit(topic)
             if unfit:

@@ -32,6 +32,7 @@ class Protocol:
     no_match: str | None = None
     about: str = ""
     users: Mapping[str, SimulatedUser] = field(default_factory=lambda: MappingProxyType({}))
+    _most_turns: dict[int, int] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def needs(self) -> frozenset[str]:
@@ -46,4 +47,7 @@ class Protocol:
 
     def most_turns(self, topic: Topic) -> int:
         """User turns a conversation on `topic` can take at most: reached if the rules can take every edge."""
-        return most_turns(self.start, self.states, self.turn_limit, topic)
+        turns = len(topic.turns)  # nothing else of a topic has a say in it, and topics are many
+        if turns not in self._most_turns:
+            self._most_turns[turns] = most_turns(self.start, self.states, self.turn_limit, topic)
+        return self._most_turns[turns]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass, field
 
 from protocols.route import Route
@@ -76,6 +77,10 @@ class Attempt:
             case TrialStarted():
                 raise self._wrong(place, "a second trial-started")
 
+    def forget_turns(self) -> None:
+        """Keep no more than how it ended."""
+        self._turns, self.failures = [], []
+
     def interrupt(self) -> None:
         """Take its end back, with the row of it: what went before cannot be trusted to be all there was."""
         if self.ended:
@@ -113,11 +118,14 @@ class Attempt:
 
 
 class Attempts:
-    """The attempts of a run, as its files are read one after the other. keep_rows: for copying them."""
+    """The attempts of a run, as its files are read one after the other.
 
-    def __init__(self, *, keep_rows: bool = False) -> None:
+    keep_rows: for copying them. turns_of: systems of which an attempt that has ended keeps its turns; None for all.
+    """
+
+    def __init__(self, *, keep_rows: bool = False, turns_of: Container[str] | None = None) -> None:
         self.found: dict[AttemptId, Attempt] = {}
-        self._keep_rows = keep_rows
+        self._keep_rows, self._turns_of = keep_rows, turns_of
 
     def take(self, event: Event, row: dict[str, Json], worker: str, place: Place) -> None:
         """Add an event of `worker`'s file. Raises RunError, with the place, where it does not fit."""
@@ -141,6 +149,8 @@ class Attempts:
             )
         else:
             attempt.take(event, place)
+            if attempt.ended and self._turns_of is not None and attempt.started.key.system not in self._turns_of:
+                attempt.forget_turns()
         if self._keep_rows:
             attempt.rows.append(row)
 

@@ -180,7 +180,8 @@ def united_topics(one: Header, two: Header, *, keep_order: bool) -> Json:
     from topics.library import encode_topics
 
     known = [topic.id for topic in before.topics]
-    topics = [*before.topics, *(topic for topic in after.topics if topic.id not in known)]
+    first_ids = frozenset(known)
+    topics = [*before.topics, *(topic for topic in after.topics if topic.id not in first_ids)]
     first, second = before.attributes, after.attributes
     if keep_order:
         played = {topic.id for topic in topics}

@@ -7,7 +7,7 @@ what it may go on.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from os import PathLike
 from types import MappingProxyType
@@ -32,6 +32,7 @@ __all__ = [
     "plain",
     "topic_order",
     "topic_value",
+    "trial_identities",
     "trial_identity",
 ]
 
@@ -200,15 +201,18 @@ def trial_identity(protocol: Protocol | None, topic: Topic | str, system: Json, 
 
     system: its definition. topic: a text where an import knows nothing but its name.
     """
-    return content_hash(
-        "trial",
-        {
-            "protocol": "" if protocol is None else _protocol_hash(protocol),
-            "topic": _topic_hash(topic) if isinstance(topic, Topic) else {"id": topic},
-            "system": _system_hash(system),
-            "trial": trial,
-        },
-    )
+    return trial_identities(protocol, system)(topic, trial)
+
+
+def trial_identities(protocol: Protocol | None, system: Json) -> Callable[[Topic | str, int], str]:
+    """`trial_identity` for many topics and trials of one protocol with one system, which are hashed once."""
+    shared = {"protocol": "" if protocol is None else _protocol_hash(protocol), "system": _system_hash(system)}
+
+    def identity(topic: Topic | str, trial: int) -> str:
+        named = _topic_hash(topic) if isinstance(topic, Topic) else {"id": topic}
+        return content_hash("trial", {**shared, "topic": named, "trial": trial})
+
+    return identity
 
 
 def _encoded_protocol(protocol: Protocol) -> Json:

@@ -6,7 +6,7 @@ Reading changes nothing and needs no lock, so a run can be looked at while it is
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
@@ -22,7 +22,7 @@ from recordings.json_text import Json, lines_of, row_of, unended
 from recordings.store import read_header
 from topics.errors import Place
 
-__all__ = ["Run", "RunFolder", "event_files", "is_run", "ordered", "read", "read_events"]
+__all__ = ["Run", "RunFolder", "event_files", "extent", "is_run", "ordered", "read", "read_events"]
 
 
 @dataclass(frozen=True)
@@ -71,15 +71,18 @@ def is_run(path: str | PathLike[str]) -> bool:
     return (Path(path) / "run.json").is_file()
 
 
-def read(path: str | PathLike[str], *, keep_rows: bool = False) -> Run:
-    """Read the run in the folder `path`. keep_rows: with the lines of every attempt, for copying them.
+def read(path: str | PathLike[str], *, keep_rows: bool = False, turns_of: Container[str] | None = None) -> Run:
+    """Read the run in the folder `path`.
+
+    keep_rows: with the lines of every attempt, for copying them. turns_of: for a run of which little more is asked than
+    how attempts ended, the systems whose attempts keep their turns and failures although they have ended; None for all.
 
     Raises RunError, with file and line, for anything but a torn last line: garbage, turns out of order, events of
     an attempt that was not started, an unknown version.
     """
     folder = Path(path)
     header = read_header(folder)
-    attempts, damage = _Whole(folder, keep_rows=keep_rows), []
+    attempts, damage = _Whole(folder, keep_rows, turns_of), []
     for file in event_files(folder):
         damage += read_events(file, attempts)
     return Run(folder, header, tuple(ordered(attempts.found.values(), header)), tuple(damage))
@@ -88,8 +91,8 @@ def read(path: str | PathLike[str], *, keep_rows: bool = False) -> Run:
 class _Whole(Attempts):
     """Takes every line, or refuses the run and says how to save the rest of it."""
 
-    def __init__(self, run: Path, *, keep_rows: bool) -> None:
-        super().__init__(keep_rows=keep_rows)
+    def __init__(self, run: Path, keep_rows: bool, turns_of: Container[str] | None) -> None:
+        super().__init__(keep_rows=keep_rows, turns_of=turns_of)
         self._run = run
 
     def refuse(self, fault: RunError, row: dict[str, Json] | None) -> None:
@@ -109,6 +112,13 @@ class _Whole(Attempts):
 def event_files(run: Path) -> list[Path]:
     """The files of events in a run folder, in the order in which they were begun by each worker."""
     return sorted(run.glob("trials-*.jsonl"))
+
+
+def extent(run: str | PathLike[str]) -> dict[str, int]:
+    """Bytes of each file of events in a run folder, by name: files only ever grow, so where it is the same as before,
+    nothing was recorded in between.
+    """
+    return {file.name: file.lstat().st_size for file in event_files(Path(run))}
 
 
 def read_events(file: Path, attempts: Attempts) -> list[str]:

@@ -94,7 +94,8 @@ class TopicSet:
 
     def only(self, ids: Iterable[str]) -> TopicSet:
         """The topics called `ids`, in the order of the set; the others are left out. Raises InputError."""
-        chosen = {self[topic_id].id for topic_id in ids}
+        known = {topic.id for topic in self.topics}
+        chosen = {name if name in known else self[name].id for name in ids}  # which raises for an unknown one
         kept = tuple(topic for topic in self.topics if topic.id in chosen)
         out = (*self.left_out, *(topic.id for topic in self.topics if topic.id not in chosen))
         return replace(self, topics=kept, left_out=out)

@@ -24,7 +24,7 @@ from harvest.tables.report import print_scored
 from harvest.terminal import Lasting
 from recordings.continuation import extended, refuse_differences
 from recordings.gold_layers import keep_gold
-from recordings.run_folder import is_run, read
+from recordings.run_folder import extent, is_run, read
 from recordings.store import RunWriter
 from simulators.scripted import ScriptedUser
 from topics.counting import counted
@@ -126,8 +126,12 @@ def _play(audit: Audit, folder: Path, worker: str, console: Console) -> tuple[Pa
     """
     header = audit.header()
 
+    # How finished trials ended says what is left; what was said in them is needed where a session goes on.
+    turns_of = frozenset(system.name for system in audit.played if system.session != "fresh")
+
     async def play() -> tuple[Path | None, set[str]]:
-        recorded = read(folder) if is_run(folder) else None
+        seen = extent(folder)
+        recorded = read(folder, turns_of=turns_of) if is_run(folder) else None
         if recorded is not None:
             refuse_differences(recorded.header, header, folder)
             plan = make_plan(audit, recorded.conversations)
@@ -136,11 +140,15 @@ def _play(audit: Audit, folder: Path, worker: str, console: Console) -> tuple[Pa
                 _keep_gold(audit, folder)
                 return None, set()
         async with RunWriter.open(folder, header, secrets=audit.secrets, worker=worker) as writer:
-            recorded = read(folder)  # again, now that nobody else writes
+            now = extent(folder)
+            del now[f"trials-{writer.worker}.jsonl"]
+            if recorded is None or now != seen:  # another process wrote until this one had the lock
+                recorded = read(folder, turns_of=turns_of)
+                plan = make_plan(audit, recorded.conversations)
             for sentence in recorded.damage:
                 console.print(f"[yellow]note:[/] {escape(sentence)}")
+            del recorded
             _keep_gold(audit, folder)
-            plan = make_plan(audit, recorded.conversations)
             if plan.recorded:
                 console.print(f"recorded: {plan.recorded} of {counted(plan.planned, 'trial')}; {plan.to_play} to play")
             player = Player(

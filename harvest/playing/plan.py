@@ -14,7 +14,7 @@ from itertools import takewhile
 from harvest.audits.audit import Audit, System
 from protocols.answer import Exchange
 from recordings.conversation import Conversation, TrialKey, Turn
-from recordings.header import trial_identity
+from recordings.header import trial_identities
 from topics.identity import derived_seed
 from topics.topic import Topic
 
@@ -87,6 +87,7 @@ def make_plan(audit: Audit, recorded: Iterable[Conversation] = ()) -> Plan:
     sittings: dict[str, tuple[Sitting, ...]] = {}
     most_turns = most_requests = done = 0
     for system in audit.played:
+        identity = trial_identities(audit.protocol, system.definition())
         made: list[Sitting] = []
         for trial in range(1, audit.trials + 1):
             works: list[Work] = []
@@ -99,7 +100,7 @@ def make_plan(audit: Audit, recorded: Iterable[Conversation] = ()) -> Plan:
                     history.extend(finished[key].exchanges)
                     place += 1
                     continue
-                works.append(_work(audit, system, topic, key, attempts[key]))
+                works.append(_work(audit, system, topic, key, identity(topic, trial), attempts.get(key, ())))
                 turns = audit.protocol.most_turns(topic)
                 most_turns += turns
                 most_requests += turns * (1 + system.limits.retries) * system.limits.attempts
@@ -112,8 +113,9 @@ def make_plan(audit: Audit, recorded: Iterable[Conversation] = ()) -> Plan:
     return Plan(sittings, planned, done, most_turns, most_requests)
 
 
-def _work(audit: Audit, system: System, topic: Topic, key: TrialKey, attempts: Sequence[Conversation]) -> Work:
-    identity = trial_identity(audit.protocol, topic, system.definition(), key.trial)
+def _work(
+    audit: Audit, system: System, topic: Topic, key: TrialKey, identity: str, attempts: Sequence[Conversation]
+) -> Work:
     latest = sorted(attempts, key=lambda one: one.attempt, reverse=True)
     work = Work(key, topic, identity, latest[0].attempt + 1 if latest else 1, system.group)
     interrupted = list(takewhile(lambda one: one.outcome is None, latest))
