@@ -315,6 +315,8 @@ class _Reader:
 
     def check(self, event: yaml.Event) -> None:
         """Refuse what must not even be composed: aliases that expand, tags, depth that takes the stack."""
+        if type(event) is yaml.ScalarEvent and event.anchor is None and event.tag is None:
+            return  # nearly all of them
         mark = event.start_mark
         if isinstance(event, yaml.AliasEvent):
             raise self.refused(mark, f"alias *{event.anchor}", "write the value out")
