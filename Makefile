@@ -7,7 +7,7 @@ DEV_READY := $(VENV)/.ready-dev
 OUT ?= demo-run
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test browser lint check-types unit bench soak lock clean
+.PHONY: help demo test browser lint check-types unit bench calibration soak lock clean
 
 help: ## list what there is
 	@echo "Harvest: conversation harvesting and scoring. What make can do:"
@@ -38,6 +38,9 @@ browser: $(DEV_READY)
 
 bench: $(DEV_READY) ## speed, as ratios made in one run
 	@for file in tests/bench_*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+
+calibration: $(DEV_READY) ## how often the intervals hold the truth, written into docs/calibration.md (about half an hour)
+	$(BIN)/python tests/calibration_page.py --replications 500 --write
 
 soak: $(DEV_READY) ## the long tests: 300 kills of a run; on each of 3 chat pages 10 kills of the browser, 500 conversations, 45 topics twice
 	$(BIN)/python -m pytest -m soak -n 2 --timeout 7200

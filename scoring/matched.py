@@ -73,11 +73,13 @@ def difference(
     *,
     invalid: int = 0,
     unplayed: int = 0,
+    top: float = 1.0,
 ) -> Difference:
     """How far `other` lies above `base`, over the trials that both have a value of.
 
     topics: in the order of the topic set. base, other: of each valid conversation. resampler: draws topics. invalid,
-    unplayed: how many pairs there are not, because one side failed or is not recorded.
+    unplayed: how many pairs there are not, because one side failed or is not recorded. top: how far apart the sides of
+    a topic can be, infinite where nothing can be said of it, as of R.
     """
     found, undefined = _pairs(topics, base, other)
     each = _ratios(found.other) - _ratios(found.base)
@@ -88,7 +90,7 @@ def difference(
         invalid=invalid,
         unplayed=unplayed,
         undefined=undefined,
-        interval=resampler.means(found.topics, each[:, None, None])[0],
+        interval=resampler.means(found.topics, each[:, None, None], bottom=-top, top=top)[0],
         p=exchange_p(each, rng),
     )
 

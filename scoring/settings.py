@@ -13,7 +13,7 @@ __all__ = ["Irrelevant", "OrdinalDivergence", "Resample", "Settings", "Shares", 
 
 Irrelevant = Literal["ignore", "uniform"]
 OrdinalDivergence = Literal["RNOD", "NMD"]
-Resample = Literal["topics", "topics+trials"]
+Resample = Literal["topics", "topics+trials", "bootstrap-t"]
 Shares = Literal["wilson", "bootstrap"]
 TurnWeight = Literal["one", "largest-pw"]
 
@@ -21,7 +21,7 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "irrelevant": ("ignore", "uniform"),
     "ordinal": ("RNOD", "NMD"),
     "turn_weight": ("one", "largest-pw"),
-    "resample": ("topics", "topics+trials"),
+    "resample": ("topics", "topics+trials", "bootstrap-t"),
     "shares": ("wilson", "bootstrap"),
 }
 
@@ -38,9 +38,9 @@ class Settings:
     irrelevant: a turn without relevant entities is left out of GF, or counts as a uniform distribution.
     turn_weight: PW(S) = 1, or the largest pw among the relevant nuggets of the turn.
     level: confidence of every interval, from .5 to .9999. replications: bootstrap draws, from 100 to 1,000,000.
-    resample: what the bootstrap draws anew: topics with all their trials, or topics and then trials in them.
-    shares: how %useful and %recovery over trials get their interval: Wilson's with the effective number of answers,
-    or the bootstrap as for the means.
+    resample: how intervals over topics are made: see `scoring.statistics.bootstrap`.
+    shares: how %useful, ave%useful and %recovery get their interval: `wilson`, as in `scoring.statistics.unseen_topic`
+    (the name is of an earlier one), or `bootstrap`, with `resample` as for means.
     """
 
     patience: int = 1250

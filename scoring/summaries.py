@@ -19,7 +19,7 @@ from scoring.measures.usefulness import NOT_ASKED, UNLABELLED, Share, labels, re
 from scoring.settings import Settings
 from scoring.statistics.bootstrap import Resampler, no_interval
 from scoring.stochastic.failures import BREAKDOWN, rate_of
-from scoring.table import ScoreRow
+from scoring.table import ScoreRow, has_top
 from topics.counting import counted
 from topics.topic import Topic
 
@@ -51,6 +51,15 @@ class _Part:
     topic: str | None = None
     topic_type: str | None = None
     trial: int | None = None
+
+    @property
+    def one(self) -> bool:
+        """Whether it is over one topic, within which the trials are the units."""
+        return len(self.topics) == 1
+
+    @property
+    def unit(self) -> str:
+        return "trial" if self.one else "topic"
 
 
 class SystemScores:
@@ -156,8 +165,7 @@ class SystemScores:
         lost = invalid & np.array([[self.turns[self.topics[row].id] > 1] for row in part.topics])
         found = self._share(part, self._recovered[grid], self._failed[grid], lost, resampler, pooled=True)
         if 0 < found.topics < FEWEST_FAILED:
-            units = "topic" if part.topic is None else "trial"
-            few = f"{counted(found.topics, units)} with a first turn that failed, too few for an interval"
+            few = f"{counted(found.topics, part.unit)} with a first turn that failed, too few for an interval"
             found = replace(found, interval=no_interval(few))
         yield self._share_row("%recovery", found, part, lost)
 
@@ -172,17 +180,20 @@ class SystemScores:
         whole: float = 1.0,
         pooled: bool = False,
     ) -> Share:
-        if part.topic is not None:  # within one topic the trials are the units
+        names = [self.topics[row].id for row in part.topics]
+        if part.one:
             above, below, invalid = above.T, below.T, invalid.T
+            names = [str(self.trials[column]) for column in part.trials]
         return share(
-            [self.topics[row].id for row in part.topics],
+            names,
             above,
             below,
             invalid,
             level=self.settings.level,
             pooled=pooled,
             whole=whole,
-            resampler=resampler if self.settings.shares == "bootstrap" and part.topic is None else None,
+            resampler=resampler if self.settings.shares == "bootstrap" and not part.one else None,
+            unit=part.unit,
         )
 
     def _share_row(
@@ -197,7 +208,7 @@ class SystemScores:
             value=found.value,
             n=found.n,
             turn=turn,
-            topics=None if part.topic is not None else found.topics,
+            topics=None if part.topic is not None else min(found.topics, len(part.topics)),
             low=found.interval.low,
             high=found.interval.high,
             level=self.settings.level if found.interval.method else None,
@@ -215,10 +226,11 @@ class SystemScores:
         if not present:
             return
         stacked = np.stack([cells.values[grid] for cells in present.values()], axis=-1)
-        if part.topic is None:
-            intervals = resampler.means([self.topics[row].id for row in part.topics], stacked)
-        else:
-            intervals = [no_interval()] * len(present)
+        top = [1.0 if has_top(measure) else math.inf for measure in present]
+        names, units = [self.topics[row].id for row in part.topics], stacked
+        if part.one:
+            names, units = [str(self.trials[column]) for column in part.trials], np.moveaxis(stacked, 0, 1)
+        intervals = resampler.means(names, units, top=top, unit=part.unit)
         for place, (measure, cells) in enumerate(present.items()):
             values = stacked[:, :, place]
             if measure == BREAKDOWN:  # a share, with the interval of one: P(breakdown) is the same figure

@@ -10,7 +10,7 @@ from typing import Any
 
 from scoring.settings import Settings
 
-__all__ = ["FORMAT", "ScoreRow", "ScoreTable", "is_percentage"]
+__all__ = ["FORMAT", "ScoreRow", "ScoreTable", "has_top", "is_percentage"]
 
 FORMAT = "harvest-scores/1"
 
@@ -90,6 +90,13 @@ def is_percentage(measure: str) -> bool:
     return measure.partition("(")[0].endswith(("%useful", "%recovery"))
 
 
+def has_top(measure: str) -> bool:
+    """Whether a topic's score can be anything up to 1. R cannot, since it is divided by that of a relevant nugget at
+    every word; and what divergences from gold reach lies far below 1."""
+    return measure.partition("(")[0] not in _TOPLESS
+
+
+_TOPLESS = ("R", "JSD", "MSE", "NMD", "RNSS", "RSNOD", "SNOD")
 _NAMES = tuple(entry.name for entry in fields(ScoreRow))
 
 

@@ -13,6 +13,8 @@ from functools import cache
 from itertools import combinations, product
 from statistics import NormalDist
 
+from scipy import integrate, special
+
 NORMAL = NormalDist()
 
 
@@ -86,20 +88,33 @@ def student_quantile(probability: float, degrees: int) -> float:
 # --- unseen mass -----------------------------------------------------------------------------------------------------
 
 
+def exact(successes: float, n: float, level: float) -> tuple[float, float]:
+    """Clopper and Pearson's interval from the binomial law itself: the rates that neither tail excludes."""
+    tail, k, whole = (1 - level) / 2, round(successes), round(n)
+
+    def chance(counts: range, rate: float) -> float:
+        return math.fsum(math.comb(whole, i) * rate**i * (1 - rate) ** (whole - i) for i in counts)
+
+    low = bisected(lambda rate: chance(range(k, whole + 1), rate) > tail, 0.0, 1.0) if k else 0.0
+    high = bisected(lambda rate: chance(range(k + 1), rate) < tail, 0.0, 1.0) if k < whole else 1.0
+    return low, high
+
+
 def good_turing(seen: Sequence[str], level: float) -> tuple[float, float, float]:
-    """Estimate and interval from the kinds themselves: f1/n; Esty's variance (u(1 - u) + 2·f2/n)/n in Wilson's form."""
+    """Estimate and interval from the kinds themselves: f1/n; Esty's variance (u(1 - u) + 2·f2/n)/n in Wilson's form,
+    with f2 one higher than it is, and half a trial further out."""
     n = len(seen)
     often = Counter(Counter(seen).values())
     share = often[1] / n
-    z = NORMAL.inv_cdf((1 + level) / 2)
+    z, pairs = NORMAL.inv_cdf((1 + level) / 2), often[2] + 1
 
     def within(u: float) -> bool:
-        return abs(share - u) <= z * math.sqrt((u * (1 - u) + 2 * often[2] / n) / n)
+        return abs(share - u) <= z * math.sqrt((u * (1 - u) + 2 * pairs / n) / n)
 
     high = 1.0 if within(1.0) else bisected(lambda u: not within(u), share, 1.0)
     score = 0.0 if within(0.0) else bisected(within, 0.0, share)
-    plain = share - z * math.sqrt((share * (1 - share) + 2 * often[2] / n) / n)
-    return share, max(0.0, min(score, plain)), high
+    plain = share - z * math.sqrt((share * (1 - share) + 2 * pairs / n) / n)
+    return share, max(0.0, min(score, plain) - 0.5 / n), min(1.0, high + 0.5 / n)
 
 
 # --- the worst case --------------------------------------------------------------------------------------------------
@@ -181,24 +196,36 @@ def mantel_haenszel(rows: Sequence[Sequence[str]], topics: Sequence[str]) -> tup
 # --- bootstrap -------------------------------------------------------------------------------------------------------
 
 
-def resampled_means(means: Sequence[Fraction]) -> Counter[Fraction]:
-    """Every way of drawing n of n topics, with what each gives: the bootstrap distribution itself, not a sample."""
-    counts: Counter[Fraction] = Counter()
-    for drawn in product(means, repeat=len(means)):
-        counts[sum(drawn, Fraction(0)) / len(means)] += 1
-    return counts
+def one_answer_a_topic(useful: int, answers: int, level: float) -> tuple[float, float]:
+    """Quantiles of Beta(k, n - k + 3/4) and Beta(k + 3/4, n - k), and no more than if nothing at all had gone wrong."""
+    tail, z = (1 - level) / 2, NORMAL.inv_cdf((1 + level) / 2)
+    low = float(special.betaincinv(useful, answers - useful + 0.75, tail)) if useful else 0.0
+    high = float(special.betaincinv(useful + 0.75, answers - useful, 1 - tail)) if useful < answers else 1.0
+    most = min(tail ** (1 / answers), answers / (answers + z * z))
+    return min(low, most), max(high, 1 - most)
 
 
-def resampled_ratios(above: Sequence[Fraction], below: Sequence[Fraction]) -> Counter[Fraction]:
-    counts: Counter[Fraction] = Counter()
-    for drawn in product(range(len(above)), repeat=len(above)):
-        counts[sum((above[i] for i in drawn), Fraction(0)) / sum((below[i] for i in drawn), Fraction(0))] += 1
-    return counts
+def with_an_unseen_topic(
+    above: Sequence[float], below: Sequence[float], end: float, at: float, unseen: float = 0.75
+) -> float:
+    """P(the weighted ratio <= at), with weights Dirichlet(1, …, 1, unseen), the last of a topic whose ratio is `end`
+    and whose denominator is the quadratic mean of the others.
 
+    By Imhof's inversion: the ratio is at most `at` where a sum of gamma variables, each times above - at·below, is at
+    most 0, and P(sum <= 0) = 1/2 - 1/pi ∫ sin(Σ k·atan(u·d)) / (u·Π(1 + u²d²)^(k/2)) du.
+    """
+    shapes = [1.0] * len(above) + [unseen]
+    scales = [a - at * b for a, b in zip(above, below, strict=True)] + [
+        (end - at) * math.sqrt(sum(b * b for b in below) / len(below))
+    ]
+    most = max(map(abs, scales))
 
-def expanded_tail(n: int, level: float) -> float:
-    """Hesterberg 2015, §4.4.2: the normal probability of t·sqrt(n/(n - 1)), for the tail of one side."""
-    return NORMAL.cdf(-math.sqrt(n / (n - 1)) * student_quantile((1 + level) / 2, n - 1))
+    def integrand(u: float) -> float:
+        angle = sum(k * math.atan(u * d / most) for k, d in zip(shapes, scales, strict=True))
+        size = sum(k / 2 * math.log1p((u * d / most) ** 2) for k, d in zip(shapes, scales, strict=True))
+        return math.sin(angle) / u * math.exp(-size)
+
+    return 0.5 - float(integrate.quad(integrand, 1e-12, math.inf, limit=500)[0]) / math.pi
 
 
 # --- trees of known probabilities ------------------------------------------------------------------------------------
@@ -256,12 +283,11 @@ def spread(
 # --- shares whose answers come in topics -----------------------------------------------------------------------------
 
 
-def effective(sums: Sequence[tuple[float, float]], pooled: bool, level: float) -> tuple[float, float, int]:
-    """(value, effective answers, topics) as docs/measures.md tells them.
+def effective(sums: Sequence[tuple[float, float]], pooled: bool) -> float:
+    """How many independent answers vary as much, as docs/measures.md tells it.
 
-    sums: (useful answers, answers) of each topic that gave any. n_eff = p(1 - p)/Var with Var from the spread between
-    topics, no less than the topics and no more than the answers, then times (z/t)² for a Var estimated from few topics.
-    The number of topics where every answer was the same, and where each topic gave one answer: nothing is nested then.
+    sums: (useful answers, answers) of each topic that gave any. p(1 - p)/Var with Var from the spread between topics,
+    no less than the topics and no more than the answers; the number of topics where every answer was the same.
     """
     units = len(sums)
     answers = sum(below for _, below in sums)
@@ -271,9 +297,7 @@ def effective(sums: Sequence[tuple[float, float]], pooled: bool, level: float) -
     else:
         value = sum(above / below for above, below in sums) / units
         residuals = [above / below - value for above, below in sums]
-    if value in (0, 1) or answers == units or units == 1:
-        return value, units, units
+    if value in (0, 1) or units == 1:
+        return units
     variance = sum(residual**2 for residual in residuals) / (units - 1) / units
-    found = answers if variance == 0 else value * (1 - value) / variance
-    found = min(max(found, units), answers)
-    return value, found * (NORMAL.inv_cdf((1 + level) / 2) / student_quantile((1 + level) / 2, units - 1)) ** 2, units
+    return min(max(answers if variance == 0 else value * (1 - value) / variance, units), answers)

@@ -201,7 +201,9 @@ def test_recovery_is_undefined_where_conversations_have_one_turn_by_design() -> 
         assert (row.n, row.topics or 0, row.interval) == (0, 0, None)
 
 
-@pytest.mark.parametrize(("failing", "interval"), [(1, None), (3, None), (4, "Wilson")])
+@pytest.mark.parametrize(
+    ("failing", "interval"), [(1, None), (3, None), (4, "Bayesian bootstrap with an unseen topic")]
+)
 def test_recovery_has_no_interval_on_fewer_than_four_topics_that_failed(failing: int, interval: str | None) -> None:
     rows = ["xo"] + ["xx"] * (failing - 1) + ["oo"] * 8
     table = score(grid(rows), grid_topics(len(rows)), None, Settings(), np.random.default_rng(0), turns=2)

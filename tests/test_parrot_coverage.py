@@ -1,9 +1,10 @@
-"""The estimates of `scoring` against what is true of a parrot: 95% intervals hold the truth about 95% of the time.
+"""The estimates of `scoring` against what is true of a parrot: 95% intervals hold the truth at least so often.
 
 For each of 200 seeds, 45 topics × 5 trials are played with fresh sessions, and the intervals over all topics and trials
 are taken as `score` gives them. The number of the 200 that hold the truth is Binomial(200, c), c the coverage, so at
-c = .95 it lies in the central 99.9% region, 179 to 198, with a probability of at least .999 for each count. With the
-seeds written below nothing is left to chance: a count changes only when code changes.
+c = .95 it lies in the central 99.9% region, 179 to 198, with a probability of at least .999 for each count. It may lie
+above: the intervals allow for a kind of topic that was not asked, and a parrot has none. With the seeds written below
+nothing is left to chance: a count changes only when code changes.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ def estimates(conversations: Iterable[Conversation], seed: int) -> dict[str, Est
         result = share(list(place), above, below, np.zeros(shape, bool), level=LEVEL, pooled=pooled)
         found[name] = result.value, result.interval.low, result.interval.high
     resampler = Resampler(np.random.default_rng(seed), level=LEVEL)
-    interval = resampler.means(list(place), gained[:, :, None])[0]
+    interval = resampler.means(list(place), gained[:, :, None], top=math.inf)[0]
     found["R"] = float(gained.mean()), interval.low, interval.high
     return found
 
@@ -111,7 +112,7 @@ def test_the_central_region_is_the_one_the_text_names() -> None:
 
 
 @pytest.mark.parametrize("profile", ["steady", "erratic"])
-def test_intervals_hold_the_truth_about_95_times_in_100(profile: str) -> None:
+def test_intervals_hold_the_truth_at_least_95_times_in_100(profile: str) -> None:
     true = truth(PROFILES[profile], PROTOCOL, TOPICS.topics, catalogue())
     wanted = {
         "%useful 1": true.useful[0],
@@ -126,8 +127,8 @@ def test_intervals_hold_the_truth_about_95_times_in_100(profile: str) -> None:
         for name, (value, low, high) in estimates(played(profile, seed), seed).items():
             held[name] += low <= wanted[name] <= high
             values[name].append(value)
-    low, high = central_region(SEEDS, LEVEL, 0.999)
-    assert {name: count for name, count in held.items() if not low <= count <= high} == {}, held
+    low, _ = central_region(SEEDS, LEVEL, 0.999)
+    assert {name: count for name, count in held.items() if count < low} == {}, held
     # 200 runs together pin the mean down fourteen times as closely as one: no bias hides behind wide intervals.
     for name, seen in values.items():
         error = np.std(seen, ddof=1) / SEEDS**0.5

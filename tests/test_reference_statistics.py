@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -12,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from scoring.measures.usefulness import share
-from scoring.statistics.bootstrap import Resampler, expanded_tail
+from scoring.statistics.bootstrap import Resampler
 from scoring.statistics.proportions import highest_rate_after_none, jeffreys, wilson
 from scoring.statistics.tails import cvar, lower_quantile, probability_below, within_topics
 from scoring.statistics.unseen import unseen_mass
@@ -178,80 +179,71 @@ def test_a_transition_is_how_often_it_was_taken_over_how_often_its_source_was_le
 # --- bootstrap -------------------------------------------------------------------------------------------------------
 
 
-def holds(counts: dict[Fraction, int], tail: float, low: float, high: float) -> bool:
-    """Whether low and high are the percentiles of the whole distribution, give or take the error of 20,000 draws."""
-    whole = sum(counts.values())
-    error = 4 * math.sqrt(tail * (1 - tail) / 20_000) + 1e-12
-
-    def below(x: float) -> float:
-        return sum(n for value, n in counts.items() if value < Fraction(x) - Fraction(1, 10**9)) / whole
-
-    def up_to(x: float) -> float:
-        return sum(n for value, n in counts.items() if value <= Fraction(x) + Fraction(1, 10**9)) / whole
-
+def holds(
+    above: Sequence[float], below: Sequence[float], low: float, high: float, draws: int, unseen: float = 0.75
+) -> bool:
+    """Whether both ends of an 80% interval are quantiles of the weighted ratio, but for drawing."""
+    error = 5 * math.sqrt(0.1 * 0.9 / draws)
     return (
-        below(low) <= tail + error
-        and up_to(low) >= tail - error
-        and below(high) <= 1 - tail + error
-        and up_to(high) >= 1 - tail - error
+        abs(ref.with_an_unseen_topic(above, below, 0.0, low, unseen) - 0.1) < error
+        and abs(ref.with_an_unseen_topic(above, below, 1.0, high, unseen) - 0.9) < error
     )
 
 
-def test_the_expanded_tail_is_hesterbergs() -> None:
-    for n in range(2, 40):
-        for level in (0.8, 0.95, 0.99):
-            assert expanded_tail(n, level) == pytest.approx(ref.expanded_tail(n, level), rel=1e-5)
-
-
 @pytest.mark.parametrize("seed", range(10))
-def test_an_interval_of_a_mean_is_read_off_the_bootstrap_distribution_itself(seed: int) -> None:
+def test_an_interval_of_a_mean_is_read_off_the_distribution_of_weighted_means(seed: int) -> None:
     rng = np.random.default_rng([11, seed])
-    topics = int(rng.integers(4, 6))
-    cells = rng.integers(0, 5, (topics, 3))
+    topics = int(rng.integers(4, 12))
+    cells = rng.integers(0, 5, (topics, 3)) / 4
     valid = rng.random((topics, 3)) < 0.8
     valid[:, 0] = True
-    cells[0], cells[1], valid[:2] = 0, 4, True
-    means = [Fraction(int(row[ok].sum()), int(ok.sum())) for row, ok in zip(cells, valid, strict=True)]
-    values = np.where(valid, cells, np.nan)[..., None]
+    cells[0], cells[1], valid[:2] = 0, 1, True
+    means = [float(row[ok].mean()) for row, ok in zip(cells, valid, strict=True)]
     resampler = Resampler(np.random.default_rng(seed), replications=20_000, level=0.8)
-    (found,) = resampler.means([f"T{number}" for number in range(topics)], values)
-    assert holds(ref.resampled_means(means), ref.expanded_tail(topics, 0.8), found.low, found.high)
+    (found,) = resampler.means([f"T{number}" for number in range(topics)], np.where(valid, cells, np.nan)[..., None])
+    assert holds(means, [1.0] * topics, found.low, found.high, 20_000)
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_an_interval_of_a_ratio_of_sums_is_read_off_the_bootstrap_distribution_itself(seed: int) -> None:
+def test_an_interval_of_a_ratio_of_sums_is_read_off_the_distribution_of_weighted_ratios(seed: int) -> None:
     rng = np.random.default_rng([12, seed])
-    topics = int(rng.integers(4, 6))
+    topics = int(rng.integers(4, 12))
     below = rng.integers(1, 4, (topics, 2))
     above = np.minimum(below, rng.integers(0, 4, (topics, 2)))
     above[0], above[1] = 0, below[1]
     resampler = Resampler(np.random.default_rng(seed), replications=20_000, level=0.8)
     found = resampler.ratio([f"T{number}" for number in range(topics)], above, below)
-    tops = [Fraction(int(row.sum())) for row in above]
-    bottoms = [Fraction(int(row.sum())) for row in below]
-    assert holds(ref.resampled_ratios(tops, bottoms), ref.expanded_tail(topics, 0.8), found.low, found.high)
+    assert holds(above.sum(axis=1).tolist(), below.sum(axis=1).tolist(), found.low, found.high, 20_000)
 
 
 # --- shares over trials ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("pooled", [False, True])
-def test_the_interval_of_a_share_has_the_effective_n_that_docs_measures_tells(pooled: bool) -> None:
+def test_the_interval_of_a_share_is_the_one_that_docs_measures_tells(pooled: bool) -> None:
     rng = np.random.default_rng([13, pooled])
-    for _ in range(200):
-        topics, trials = int(rng.integers(2, 9)), int(rng.integers(1, 6))
+    for _ in range(60):
+        topics, trials = int(rng.integers(4, 12)), int(rng.integers(1, 6))
         below = rng.integers(0, 2, (topics, trials)).astype(float) if pooled else np.ones((topics, trials))
         above = below * (rng.random((topics, trials)) < rng.beta(0.7, 0.7, (topics, 1)))
         names = [f"T{number}" for number in range(topics)]
-        found = share(names, above, below, np.zeros((topics, trials), bool), level=0.9, pooled=pooled)
+        found = share(names, above, below, np.zeros((topics, trials), bool), level=0.8, pooled=pooled)
         sums = [(a.sum(), b.sum()) for a, b in zip(above, below, strict=True) if b.sum()]
+        answers = sum(b for _, b in sums)
         if not sums:
             assert found.n == 0
-            continue
-        value, answers, units = ref.effective(sums, pooled, 0.9)
-        assert found.value == pytest.approx(value)
-        low, high = ref.wilson(value * answers, answers, 0.9)
-        assert (found.interval.low, found.interval.high) == pytest.approx((low, high), abs=1e-6), (sums, units)
+        elif answers == len(sums):  # one answer a topic
+            by = ref.exact if answers < 4 else ref.one_answer_a_topic
+            low, high = by(round(sum(a for a, _ in sums)), round(answers), 0.8)
+            assert (found.interval.low, found.interval.high) == pytest.approx((low, high), abs=1e-6)
+        elif 0 < found.value < 1 and len(sums) >= 4:
+            sides = [a for a, _ in sums], [b for _, b in sums]
+            if not pooled:
+                sides = [a / b for a, b in sums], [1.0] * len(sums)
+            assert found.interval.note == f"effective n = {ref.effective(sums, pooled):.1f}"
+            limit = 0.1 ** (1 / len(sums))
+            if found.interval.low < limit and found.interval.high > 1 - limit:
+                assert holds(*sides, found.interval.low, found.interval.high, 4000, 1.0 if pooled else 0.75), sums
 
 
 def test_the_interval_of_recovery_holds_where_few_topics_ever_fail() -> None:

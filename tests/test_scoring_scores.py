@@ -198,12 +198,13 @@ def test_figures_over_trials_are_means_of_means_with_intervals_that_name_their_m
     assert whole.value == pytest.approx(np.mean(each))
     assert (whole.n, whole.topics) == (24, 8)  # the chat topics have no R
     assert whole.low < whole.value < whole.high
-    assert (whole.level, whole.interval, whole.resampled) == (0.95, "bootstrap, expanded percentile", "topics")
+    made = "Bayesian bootstrap with an unseen topic"
+    assert (whole.level, whole.interval, whole.resampled) == (0.95, made, "topics")
     recovery = one(table, measure="%recovery", system="S1", topic=None, topic_type=None, trial=None)
-    assert (recovery.interval, recovery.resampled) == ("Wilson, effective n", "nothing")
+    assert (recovery.interval, recovery.resampled) == (made, "topics")
     assert recovery.note.startswith("effective n = ")
     topic = one(table, measure="%useful", system="S1", topic="M001", trial=None, turn=1)
-    assert (topic.n, topic.interval) == (3, "Wilson")
+    assert (topic.n, topic.interval) == (3, "Clopper-Pearson, exact")
 
 
 def test_a_topic_with_fewer_valid_trials_weighs_as_much_as_the_others() -> None:
@@ -225,9 +226,10 @@ def test_settings_choose_how_intervals_are_made() -> None:
     table = score(spoken, topics, gold, settings, np.random.default_rng(1), turns=2)
     for measure in ("R", "%recovery", "ave%useful"):
         row = one(table, measure=measure, system="S1", topic=None, topic_type=None, trial=None)
-        assert (row.level, row.interval, row.resampled) == (0.9, "bootstrap, percentile", "topics+trials")
+        assert (row.level, row.resampled) == (0.9, "topics+trials")
+        assert row.interval == "Bayesian bootstrap with an unseen topic, or bootstrap percentile, the wider"
     within = one(table, measure="%recovery", system="S1", topic=None, topic_type=None, trial=1)
-    assert within.interval == "Wilson"
+    assert within.interval == "Bayesian bootstrap with an unseen topic"
 
 
 def test_without_gold_usefulness_alone_is_scored_and_the_table_says_what_is_missing() -> None:

@@ -18,7 +18,8 @@ from scoring.measures.usefulness import Share, labels, recovery_cells, share, us
 from scoring.scores import ScoreRow, ScoreTable, score
 from scoring.settings import Settings
 from scoring.statistics.bootstrap import Resampler
-from scoring.statistics.proportions import wilson
+from scoring.statistics.proportions import clopper_pearson, wilson
+from scoring.statistics.unseen_topic import answer_ends
 from simulators.reasons import BUDGET, FRUSTRATED, PATIENCE, SATISFIED
 
 Floats = npt.NDArray[np.float64]
@@ -50,15 +51,15 @@ def test_recovery_of_9_in_14_is_64_3_percent_as_in_the_paper() -> None:
     row = one(table(FIGURE_2_G2), "%recovery")
     assert (row.value, row.n) == (9 / 14, 14)
     assert f"{100 * row.value:.1f}%" == "64.3%"
-    assert (row.low, row.high) == pytest.approx([float(end) for end in wilson(9, 14)])
-    assert (row.interval, row.resampled) == ("Wilson", "nothing")
+    assert (row.low, row.high) == pytest.approx(answer_ends(9, 14, 0.95))
+    assert (row.interval, row.resampled) == ("Bayesian bootstrap with an unseen topic", "topics")
 
 
 def test_a_breakdown_is_in_the_denominator_of_useful() -> None:
     found = table(["oo", "ox", "xo", "x-"])
     first, second = one(found, "%useful", turn=1), one(found, "%useful", turn=2)
     assert (first.value, first.n, second.value, second.n) == (0.5, 4, 0.5, 4)
-    assert (second.low, second.high) == pytest.approx([float(end) for end in wilson(2, 4)])
+    assert (second.low, second.high) == pytest.approx(answer_ends(2, 4, 0.95))
 
 
 def test_ave_useful_is_the_mean_over_the_turns() -> None:
@@ -208,19 +209,20 @@ def test_trials_of_one_topic_that_always_agree_count_as_one_answer() -> None:
     once = np.array([[1.0]] * 12 + [[0.0]] * 8)
     alone, repeated = shared(once), shared(np.repeat(once, 5, axis=1))
     assert repeated.value == alone.value
-    assert repeated.interval.method == "Wilson, effective n"
+    assert repeated.interval.method == "Bayesian bootstrap with an unseen topic"
     assert repeated.interval.low < alone.interval.low + 0.01
     assert repeated.interval.high > alone.interval.high - 0.01
+    assert repeated.interval.note == "effective n = 20.0"
     naive = [float(end) for end in wilson(60, 100)]
     assert repeated.interval.high - repeated.interval.low > 1.8 * (naive[1] - naive[0])
 
 
-def test_trials_that_vary_within_topics_as_between_them_count_in_full() -> None:
-    above = np.array([[1.0, 0.0, 1.0, 0.0]] * 20)
-    low, high = (float(end) for end in wilson(40, 80))
+def test_topics_that_differ_by_chance_alone_leave_nearly_all_answers_independent() -> None:
+    above = (np.random.default_rng(2).random((60, 5)) < 0.5).astype(float)
+    low, high = (float(end) for end in wilson(above.sum(), above.size))
     found = shared(above).interval
-    assert found.low < low < high < found.high
-    assert found.high - found.low < 1.1 * (high - low)
+    assert 0.8 * (high - low) < found.high - found.low < 1.3 * (high - low)
+    assert float(found.note.removeprefix("effective n = ")) > 200
 
 
 def test_where_every_answer_is_the_same_the_interval_admits_ignorance_of_other_topics() -> None:
@@ -228,27 +230,26 @@ def test_where_every_answer_is_the_same_the_interval_admits_ignorance_of_other_t
     by_formula = shared(every)
     assert by_formula.value == 1.0
     assert by_formula.interval.high == 1.0
-    assert by_formula.interval.low == pytest.approx(float(wilson(15, 15)[0]))  # 75 answers say no more than 15 topics
-    assert by_formula.interval.low == pytest.approx(shared(every[:, :1]).interval.low), "nor less than one trial does"
-    resampler = Resampler(np.random.default_rng(0))
-    by_bootstrap = shared(every, resampler=resampler)
-    assert by_bootstrap.interval.method == "Wilson, n=topics"
-    assert by_bootstrap.interval.resampled == "nothing"
-    assert by_bootstrap.interval.note == "every topic has the same value"
-    assert (by_bootstrap.interval.low, by_bootstrap.interval.high) == pytest.approx(
-        [float(end) for end in wilson(15, 15)]
-    )
+    # 75 answers say no more than 15 topics, of which the exact interval is taken: Wilson's claims more.
+    assert by_formula.interval.low == pytest.approx(float(clopper_pearson(15, 15)[0]))
+    assert by_formula.interval.low == shared(every[:, :1]).interval.low
+    by_bootstrap = shared(every, resampler=Resampler(np.random.default_rng(0)))
+    assert (by_bootstrap.interval.method, by_bootstrap.interval.resampled) == (by_formula.interval.method, "topics")
+    assert (by_bootstrap.interval.low, by_bootstrap.interval.high) == pytest.approx((by_formula.interval.low, 1.0))
 
 
 def test_shares_may_be_bootstrapped_instead() -> None:
     rng = np.random.default_rng(5)
     above = (rng.random((30, 5)) < rng.beta(4, 2, (30, 1))).astype(float)
     formula, resampled = shared(above), shared(above, resampler=Resampler(np.random.default_rng(0)))
-    assert resampled.interval.method == "bootstrap, expanded percentile"
+    assert resampled.interval.method == formula.interval.method
     assert resampled.interval.resampled == "topics"
     assert resampled.value == formula.value
     assert resampled.interval.low == pytest.approx(formula.interval.low, abs=0.02)
     assert resampled.interval.high == pytest.approx(formula.interval.high, abs=0.02)
+    wider = shared(above, resampler=Resampler(np.random.default_rng(0), resample="topics+trials"))
+    assert wider.interval.low <= resampled.interval.low
+    assert wider.interval.high >= resampled.interval.high
 
 
 @settings(deadline=None)

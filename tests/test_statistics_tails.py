@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stochastic_examples import COVERAGE
 
-from scoring.statistics import tails
 from scoring.statistics.proportions import clopper_pearson, highest_rate_after_none
 from scoring.statistics.tails import (
     cvar,
@@ -119,55 +118,79 @@ def test_the_pooled_tail_is_that_of_all_scores_with_what_is_undefined_counted() 
     flat = values[~np.isnan(values)]
     assert (found.cvar, found.quantile, found.minimum) == (cvar(flat, 0.25), lower_quantile(flat, 0.25), flat.min())
     assert (found.n, found.topics, found.undefined) == (59, 12, 1)
-    assert found.cvar_interval.low <= found.cvar <= found.cvar_interval.high
-    assert (found.cvar_interval.method, found.cvar_interval.resampled) == ("bootstrap, percentile", "topics+trials")
-
-
-def test_the_interval_is_that_of_a_two_stage_bootstrap_written_out_in_full() -> None:
-    values = np.round(world(rng(2), 9, 4), 1)  # equal scores within topics are drawn as one
-    found = pooled_tail(names(9), values, 0.2, rng(), replications=20_000)
-    random = rng(5)
-    drawn = []
-    for _ in range(4000):
-        rows = values[random.integers(9, size=9)]
-        drawn.append(cvar(np.take_along_axis(rows, random.integers(4, size=rows.shape), axis=1).ravel(), 0.2))
-    assert (found.cvar_interval.low, found.cvar_interval.high) == pytest.approx(
-        np.quantile(drawn, [0.025, 0.975]), abs=0.015
+    # 3 of the 12 topics are no 4, so no interval: see below.
+    assert math.isnan(found.cvar_interval.low)
+    half = pooled_tail(names(12), values, 0.5, rng(), replications=300)
+    assert half.cvar_interval.low <= half.cvar <= half.cvar_interval.high
+    assert (half.cvar_interval.method, half.cvar_interval.resampled) == (
+        "Bayesian bootstrap with an unseen topic",
+        "topics",
     )
 
 
-def test_many_different_scores_are_drawn_by_the_same_law(monkeypatch: pytest.MonkeyPatch) -> None:
-    values = world(rng(2), 9, 6)
-    values[4, 3:] = np.nan
-    by_score = pooled_tail(names(9), values, 0.2, rng(), replications=8000)
-    monkeypatch.setattr(tails, "_MANY", 0)
-    by_trial = pooled_tail(names(9), values, 0.2, rng(), replications=8000)
-    for one, two in (
-        (by_score.cvar_interval, by_trial.cvar_interval),
-        (by_score.quantile_interval, by_trial.quantile_interval),
-    ):
-        assert (one.low, one.high) == pytest.approx((two.low, two.high), abs=0.012)
+def test_the_interval_is_that_of_weighted_topics_written_out_in_full() -> None:
+    values = np.round(world(rng(2), 20, 4), 1)  # equal scores within topics are weighed as one
+    values[3, 2:] = np.nan  # a topic with half of its trials weighs half
+    found = pooled_tail(names(20), values, 0.2, rng(), replications=20_000)
+    trials = (~np.isnan(values)).sum(axis=1)
+    random, low, high = rng(5), [], []
+    for _ in range(4000):
+        weights = random.dirichlet([*[1.0] * 20, 0.75])
+        each = np.broadcast_to(weights[:-1, None] / trials.mean(), values.shape)
+        flat = ~np.isnan(values)
+        low.append(cvar(np.append(values[flat], 0.0), 0.2, np.append(each[flat], weights[-1])))
+        high.append(cvar(np.append(values[flat], 1.0), 0.2, np.append(each[flat], weights[-1])))
+    assert (found.cvar_interval.low, found.cvar_interval.high) == pytest.approx(
+        (np.quantile(low, 0.025), np.quantile(high, 0.975)), abs=0.015
+    )
+
+
+@pytest.mark.parametrize(("topics", "beta", "told"), [(15, 0.25, False), (16, 0.25, True), (40, 0.1, True)])
+def test_an_interval_asks_for_four_topics_in_the_worst_share(topics: int, beta: float, told: bool) -> None:
+    found = pooled_tail(names(topics), world(rng(1), topics, 5), beta, rng(), replications=200)
+    for interval in (found.quantile_interval, found.cvar_interval):
+        assert math.isnan(interval.low) is not told
+    if not told:
+        assert found.cvar_interval.note == "the worst 0.25 of 15 topics: an interval asks for 4, so for 16 topics"
+
+
+def test_of_one_topic_the_trials_are_the_units() -> None:
+    values = world(rng(3), 1, 60)
+    found = pooled_tail(["M001"], values, 0.25, rng(), replications=300)
+    assert (found.topics, found.n) == (1, 60)
+    assert found.cvar_interval.low < found.cvar < found.cvar_interval.high
+    assert found.cvar_interval.resampled == "trials"
+    few = pooled_tail(["M001"], values[:, :9], 0.25, rng(), replications=300)
+    assert few.cvar_interval.note == "the worst 0.25 of 9 trials: an interval asks for 4, so for 16 trials"
+
+
+def test_a_score_without_a_top_is_unseen_above_the_best_and_not_at_1() -> None:
+    values = 0.01 * world(rng(1), 40, 5)
+    bounded, topless = (
+        pooled_tail(names(40), values, 0.25, rng(), replications=300, top=top).cvar_interval for top in (1.0, math.inf)
+    )
+    assert bounded.low == topless.low
+    assert topless.high <= bounded.high < 0.01
+
+
+TAILS = [row for row in COVERAGE["pooled_cvar"]["results"] if row["topics"] * row["beta"] >= 4]
+"""The worlds in which a two-stage percentile bootstrap covered .92 to .98: here with the intervals that are printed."""
 
 
 @pytest.mark.parametrize(
     "case",
-    [
-        pytest.param(row, marks=[] if row["topics"] == 15 else pytest.mark.soak)
-        for row in COVERAGE["pooled_cvar"]["results"]
-    ],
+    [pytest.param(row, marks=[] if row["topics"] == 45 and row["trials"] == 5 else pytest.mark.soak) for row in TAILS],
 )
-def test_intervals_cover_as_bootstrap_coverage_json_says_two_stage_percentile_ones_do(case: dict[str, float]) -> None:
-    random, held, simulations = rng(11), 0, 300
+def test_intervals_cover_in_the_worlds_of_bootstrap_coverage_json(case: dict[str, float]) -> None:
+    random, held, simulations = rng(11), 0, 200
     topics, trials, beta = int(case["topics"]), int(case["trials"]), case["beta"]
     errors = []
     for _ in range(simulations):
         values = world(random, topics, trials)
-        found = pooled_tail(names(topics), values, beta, random, replications=300)
+        found = pooled_tail(names(topics), values, beta, random, replications=200)
         held += found.cvar_interval.low <= case["truth"] + 1e-12 and case["truth"] <= found.cvar_interval.high
         errors.append(found.cvar - case["truth"])
-    expected = case["cover_two_stage_percentile"]
-    # Both are simulations: theirs of 300 or fewer, ours of 300; four standard errors of their difference.
-    assert held / simulations == pytest.approx(expected, abs=4 * math.sqrt(2 * expected * (1 - expected) / 250))
+    assert held / simulations >= 0.93
     assert np.mean(errors) == pytest.approx(case["bias"], abs=0.02)
 
 
@@ -177,10 +200,10 @@ def test_the_basic_bootstrap_is_not_offered() -> None:
 
 
 def test_one_topic_and_equal_scores_give_no_interval_and_say_why() -> None:
-    lone = pooled_tail(["a"], [[0.1, 0.2]], 0.5, rng())
-    same = pooled_tail(names(4), [[0.5, 0.5]] * 4, 0.5, rng())
+    lone = pooled_tail(["a"], [[0.1]], 0.5, rng())
+    same = pooled_tail(names(9), [[0.5, 0.5]] * 9, 0.5, rng())
     assert lone.cvar == 0.1
-    assert "one topic" in lone.cvar_interval.note
+    assert lone.cvar_interval.note == "the worst 0.5 of 1 trial: an interval asks for 4, so for 8 trials"
     assert "the same" in same.cvar_interval.note
     assert math.isnan(lone.cvar_interval.low)
     assert math.isnan(same.cvar_interval.low)
@@ -233,7 +256,8 @@ def test_a_share_of_the_worst_is_above_0_and_up_to_1(beta: float) -> None:
 
 def test_two_topics_and_replicates_that_do_not_differ_give_no_interval_either() -> None:
     two = pooled_tail(["a", "b"], [[0.1, 0.2], [0.6, 0.5]], 0.5, rng())
-    assert (math.isnan(two.cvar_interval.low), two.cvar_interval.note) == (True, "2 topics: too few to resample")
+    note = "the worst 0.5 of 2 topics: an interval asks for 4, so for 8 topics"
+    assert (math.isnan(two.cvar_interval.low), two.cvar_interval.note) == (True, note)
     failing = np.where(np.arange(40)[:, None] < 20, 0.0, [[0.3, 0.7]])
     found = pooled_tail(names(40), failing, 0.1, rng())
     assert (found.quantile, found.cvar) == (0, 0)

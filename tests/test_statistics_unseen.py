@@ -23,9 +23,10 @@ def test_the_estimate_is_the_kinds_seen_once_over_the_trials() -> None:
     assert found.estimate.tolist() == [0.15, 0.0, 1.0]
 
 
-def test_without_kinds_seen_twice_the_upper_end_is_wilsons() -> None:
-    for once, n in ((0, 1), (0, 59), (4, 20), (19, 20), (20, 20)):
-        assert float(unseen_mass(once, 0, n).high) == pytest.approx(float(wilson(once, n)[1]))
+def test_the_upper_end_is_beyond_wilsons_even_without_kinds_seen_twice() -> None:
+    for once, n in ((0, 1), (0, 59), (4, 20), (19, 20)):
+        assert float(wilson(once, n)[1]) < float(unseen_mass(once, 0, n).high) <= 1
+    assert float(unseen_mass(20, 0, 20).high) == 1
 
 
 def test_nothing_seen_once_does_not_mean_that_nothing_is_unseen() -> None:
@@ -40,7 +41,7 @@ def test_up_to_three_kinds_seen_once_may_have_been_the_last_ones() -> None:
 
 
 def test_kinds_seen_twice_make_the_interval_wider() -> None:
-    few, many = unseen_mass(5, 0, 50), unseen_mass(5, 10, 50)
+    few, many = unseen_mass(15, 0, 50), unseen_mass(15, 10, 50)
     assert few.low > many.low
     assert few.high < many.high
 
@@ -76,7 +77,7 @@ def test_estimates_are_calibrated(name: str) -> None:
         cell = bench_unseen.simulated(bench_unseen.WORLDS[name], n, 1500, rng)
         # It estimates what n - 1 trials leave unseen: too high by at most 1/n. The rest is the simulation's own error.
         assert -4 * 0.5 / math.sqrt(1500 * n) <= cell.estimate - cell.truth <= 1 / n + 4 * 0.5 / math.sqrt(1500 * n)
-        assert cell.held >= 0.87, (n, cell)
+        assert cell.held >= 0.92, (n, cell)  # of 1,500 simulations
 
 
 def test_the_plot_is_a_picture_with_every_world_in_it() -> None:

@@ -18,6 +18,7 @@ from scoring.notation import parse_all
 from scoring.scores import score
 from scoring.settings import Settings
 from scoring.statistics.bootstrap import Resampler
+from scoring.statistics.proportions import clopper_pearson
 from scoring.stochastic.chain import ABSENT, STATES, TRANSITIONS, Transition, chain, codes, steps
 from scoring.stochastic.persistence import persistence
 
@@ -109,21 +110,31 @@ def test_the_papers_nine_of_fourteen_are_those_who_went_on_times_those_who_were_
     onward, end = of(found, "x", "o").share, of(found, "x", "-").share
     assert (onward.value, onward.n, end.value, end.n) == (9 / 13, 13, 1 / 14, 14)
     assert f"{(1 - end.value) * onward.value:.1%}" == "64.3%"
-    assert onward.interval.method == "Wilson"
+    assert onward.interval.method == "Bayesian bootstrap with an unseen topic"
 
 
 def test_the_unit_of_an_interval_is_the_topic() -> None:
     differ = np.repeat(cube(["oo", "xx", "oo", "xx"]), 10, axis=1)
     lone = chain(differ, names(4), step=1)[0].share
     assert (lone.n, lone.topics) == (40, 4)
-    assert lone.interval.method == "Wilson, effective n"
+    assert lone.interval.method == "Bayesian bootstrap with an unseen topic"
     assert lone.interval.high - lone.interval.low > 0.6  # four independent answers, not forty
 
 
 def test_within_one_topic_the_trials_are_the_units() -> None:
-    found = chain(cube(["xo"], ["xx"], ["oo"]), ["T01"])
-    assert of(found, "x", "o").share.interval.method == "Wilson"
-    assert of(found, "start", "o").share.n == 3
+    found = chain(cube(["xo"], ["xx"], ["oo"], ["xo"], ["xo"]), ["T01"])
+    assert (of(found, "x", "o").share.interval.method, of(found, "x", "o").share.n) == (
+        "Bayesian bootstrap with an unseen trial",
+        4,
+    )
+    assert of(found, "start", "o").share.n == 5
+
+
+def test_of_fewer_than_four_answers_the_interval_is_the_exact_one() -> None:
+    found = of(chain(cube(["xo"], ["xx"], ["oo"], ["xo"]), ["T01"]), "x", "o").share
+    assert (found.n, found.interval.method) == (3, "Clopper-Pearson, exact")
+    low, high = clopper_pearson(2, 3)
+    assert (found.interval.low, found.interval.high) == (float(low), float(high))
 
 
 def test_an_invalid_trial_is_in_no_number_and_bounds_both_ways() -> None:
@@ -140,11 +151,16 @@ def test_a_reply_without_a_label_is_in_no_transition() -> None:
     assert of(found, "start", "o").share.n == 2
 
 
-def test_intervals_can_be_drawn_anew_over_topics() -> None:
+def test_intervals_can_be_drawn_with_the_draws_of_a_run() -> None:
     rng = np.random.default_rng(3)
     cells = rng.integers(0, 2, (20, 5, 2)).astype(np.int8)
-    found = of(chain(cells, names(20), resampler=Resampler(np.random.default_rng(0))), "x", "o").share
-    assert found.interval.method == "bootstrap, expanded percentile"
+    drawn, usual = (
+        of(chain(cells, names(20), resampler=resampler), "x", "o").share.interval
+        for resampler in (Resampler(np.random.default_rng(0)), None)
+    )
+    assert drawn.method == usual.method == "Bayesian bootstrap with an unseen topic"
+    assert (drawn.low, drawn.high) == pytest.approx((usual.low, usual.high), abs=0.03)
+    assert drawn.low != usual.low
 
 
 @given(st.lists(longer, min_size=1, max_size=8), st.randoms(use_true_random=False))

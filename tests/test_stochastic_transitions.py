@@ -140,6 +140,7 @@ def test_counts_that_are_no_trees_are_refused() -> None:
         parent = np.array([-1, 0], dtype=np.int32)
         visits = np.array([3, 2])
         stops = np.array([0, 2])
+        ends = np.array([1, 1], dtype=np.int32)
 
     with pytest.raises(ValueError, match="the visits must be the stops"):
         transitions(Counts())

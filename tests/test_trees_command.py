@@ -24,7 +24,7 @@ from recordings.run_folder import read
 from recordings.trees.document import read_trees
 from recordings.trees.entity_names import entity_names
 from recordings.trees.wording import cells
-from scoring.statistics.proportions import jeffreys, wilson
+from scoring.statistics.proportions import FEW, clopper_pearson, jeffreys, wilson
 from topics.errors import InputError
 
 
@@ -92,7 +92,7 @@ def test_one_topic_is_folded_by_its_words_and_every_share_has_its_interval(
         assert (tree["statistics"]["level"], tree["statistics"]["interval"]) == (0.9, name)
         for node, known in zip(tree["nodes"][1:], tree["statistics"]["nodes"][1:], strict=True):
             n = tree["nodes"][node["parent"]]["visits"]
-            low, high = interval(node["visits"], n, 0.9)
+            low, high = (clopper_pearson if n < FEW else interval)(node["visits"], n, 0.9)
             assert (known["n"], known["probability"]) == (n, pytest.approx(node["visits"] / n))
             assert (known["low"], known["high"]) == (pytest.approx(float(low)), pytest.approx(float(high)))
             once = [one for one in tree["nodes"] if one["parent"] == tree["nodes"].index(node) and one["visits"] == 1]
@@ -147,10 +147,10 @@ def test_diagrams_come_with_shares_and_intervals(run: Path, capsys: pytest.Captu
     assert sum(data["speaker"] == "" for _, data in graph.nodes(data=True)) == 2
     mermaid = _tree(capsys, str(run), "--format", "mermaid")
     assert mermaid.startswith("flowchart TD\n")
-    assert "24/24 100#37; #91;86, 100#93;" in mermaid
+    assert "24/24 100#37; #91;29, 100#93;" in mermaid  # 24 trials of three topics
     dot = _tree(capsys, str(run), "--format", "dot")
     assert dot.startswith("digraph harvest {")
-    assert 't0n0 -> t0n1 [label="24/24 100% [86, 100]"]' in dot
+    assert 't0n0 -> t0n1 [label="24/24 100% [29, 100]"]' in dot
 
 
 @pytest.mark.parametrize("form", ["dot", "mermaid"])
@@ -165,7 +165,7 @@ def test_diagrams_say_what_no_trial_did_which_intervals_they_have_and_why_turns_
     told = [said for said in tree_figures(trees[0]).unseen() if said]
     assert told
     assert [said for said in told if f"? {said}" not in text] == []
-    assert text.count("95% interval in percent (Jeffreys)") == 1
+    assert text.count("95% interval in percent (over topics)") == 1
     assert text.count("system turns are one branch by label (1): a rule gave the answers the same label") == 1
     assert re.search(r"S o \(\d+\+? texts\)", text)
     assert re.search(r", GF\(RATINGS\) \.\d{4} n=\d+", text)
@@ -337,7 +337,7 @@ def test_a_single_trial_claims_nothing_about_other_branches(tmp_path: Path, caps
     assert "1 trial\n" in text
     assert "another branch" not in text
     assert "another conversation: about 100%" in text
-    assert "100% [ 21, 100]" in text
+    assert "100% [  2, 100]" in text
 
 
 def test_the_picture_is_one_svg_with_the_protocol_by_name(run: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -179,7 +179,7 @@ def test_the_caption_names_system_topic_protocol_trials_key_intervals_and_score(
         "two-round",
         "merged by label",
         "40 trials",
-        "95% interval in percent (Wilson)",
+        "95% interval in percent (Wilson; of fewer than 4 trials exact)",
         "R: mean",
     ):
         assert part in said

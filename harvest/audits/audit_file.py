@@ -51,7 +51,7 @@ class _Scoring(StrictModel):
     turn_weight: Literal["one", "largest-pw"] | None = None
     level: Annotated[float, Field(gt=0, lt=1)] | None = None
     replications: Annotated[int, Field(ge=100, le=1_000_000)] | None = None
-    resample: Literal["topics", "topics+trials"] | None = None
+    resample: Literal["topics", "topics+trials", "bootstrap-t"] | None = None
     shares: Literal["wilson", "bootstrap"] | None = None
 
 

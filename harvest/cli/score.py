@@ -76,10 +76,10 @@ def _pairs(context: click.Context, parameter: click.Parameter, values: tuple[str
     "--turn-weight", type=click.Choice(["one", "largest-pw"]), help="PW(S), the weight of a turn in GF [one]."
 )
 @click.option("--level", type=NumberRange(0, 1, min_open=True, max_open=True), help="Of the intervals [0.95].")
-@click.option("--resample", type=click.Choice(["topics", "topics+trials"]), help="What the bootstrap draws [topics].")
 @click.option(
-    "--shares", type=click.Choice(["wilson", "bootstrap"]), help="Intervals of %-measures over trials [wilson]."
+    "--resample", type=click.Choice(["topics", "topics+trials", "bootstrap-t"]), help="Intervals over topics [topics]."
 )
+@click.option("--shares", type=click.Choice(["wilson", "bootstrap"]), help="Intervals of %-measures [wilson].")
 @click.option("--replications", type=click.IntRange(100), help="Bootstrap replications [2000].")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the bootstrap.")
 @click.option("--keep/--no-keep", default=False, help="Write scores.json into the (single) run.")

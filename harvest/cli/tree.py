@@ -104,9 +104,10 @@ def command(
     for sentence in (*recorded.damage, *left):
         click.echo(f"note: {shown(sentence, line=True)}", err=True)
     values = _values(recorded, term, gold, judges, nuggets) if term is not None else {}
+    laid = [tree_scores(tree, term, values, level=level) if term else None for tree in trees]
     figures = [
-        tree_figures(tree, level=level, interval=interval, scores=tree_scores(tree, term, values) if term else None)
-        for tree in trees
+        tree_figures(tree, level=level, interval=interval, scores=scores)
+        for tree, scores in zip(trees, laid, strict=True)
     ]
     if form == "terminal":
         _print(figures, width)

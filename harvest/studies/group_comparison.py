@@ -25,7 +25,7 @@ from scoring.scores import SHIPPED
 from scoring.settings import Settings
 from scoring.statistics.bootstrap import Resampler
 from scoring.swan.schema import load_schema
-from scoring.table import ScoreRow, ScoreTable
+from scoring.table import ScoreRow, ScoreTable, has_top
 from scoring.words import word_count
 from topics.errors import InputError, Place
 from topics.identity import generator
@@ -199,7 +199,8 @@ def _compared(
             return session_difference(
                 topics, sides[0], sides[1], rng, level=settings.level, invalid=lost, unplayed=missing
             )
-        return difference(topics, sides[0], sides[1], resampler, rng, invalid=lost, unplayed=missing)
+        top = 1.0 if has_top(key[0]) else math.inf
+        return difference(topics, sides[0], sides[1], resampler, rng, invalid=lost, unplayed=missing, top=top)
 
     pairs = [(two, one) if two == base else (one, two) for one, two in system.nulls]
     nulls = {(key, *pair): between(key, *pair) for key in keys for pair in pairs}

@@ -205,7 +205,8 @@ class _Grid:
         units, turned = self._units(part)
         lost = self._invalid[list(part.rows)]
         cells = (yes.T, asked.T, lost.T) if turned else (yes, asked, lost)
-        found = share(units, *cells, level=self._level, pooled=True, whole=whole)
+        unit = "trial" if turned else "topic"
+        found = share(units, *cells, level=self._level, pooled=True, whole=whole, unit=unit)
         bounded = whole > 0 and lost.any()
         return self._row(
             part,

@@ -18,13 +18,16 @@ from scoring.catalogue import SHARES, understood
 from scoring.notation import Term
 from scoring.scores import SHIPPED
 from scoring.settings import Settings
+from scoring.statistics.bootstrap import Interval, Resampler
 from scoring.stochastic.decomposition import Contributions, Spread, contributions, spread
 from scoring.stochastic.prefixes import gathered
 from scoring.swan.judged import Precedence
 from scoring.swan.schema import load_schema
+from scoring.table import has_top
 from topics.counting import counted
 from topics.errors import InputError
 from topics.gold import GoldTable
+from topics.identity import generator
 
 __all__ = ["TreeScores", "tree_scores", "trial_values"]
 
@@ -36,7 +39,8 @@ _DIGITS = 12  # decimals in JSON, as in a table of scores: the last bits of a su
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeScores:
     """measure: as asked for. n: trials with a value, of `trials` folded. parts: by node. over: by turn.
-    counts: (N,) the trials with a value that come through a node.
+    counts: (N,) the trials with a value that come through a node. interval: of the mean over all trials; its units are
+    topics, or trials where there is one topic.
     """
 
     measure: str
@@ -46,6 +50,8 @@ class TreeScores:
     over: Spread
     counts: npt.NDArray[np.int64]
     tree: ConversationTree
+    interval: Interval
+    level: float
 
     def means(self) -> tuple[str, ...]:
         """(N,) the mean score of the trials that come through a node; "" where none of them has a value."""
@@ -71,7 +77,7 @@ class TreeScores:
         if not self.n:
             return (f"{self.measure}: none of {counted(self.trials, 'trial')} has a value",)
         left = self.trials - self.n
-        first = f"{self.measure}: mean {float(self.parts.mean[0]):.4f} over {counted(self.n, 'trial')}"
+        first = f"{self.measure}: mean {float(self.parts.mean[0]):.4f}{self._interval()}"
         first += f"; {left} {'have' if left != 1 else 'has'} none" if left else ""
         if math.isnan(self.over.total):
             return (f"{first}; its spread cannot be told from one",)
@@ -88,6 +94,14 @@ class TreeScores:
             turns.append(f"{self.over.undecided / self.over.total:.0%} cannot be told: no two trials went the same way")
         said.append(f"of its variance is settled: {', '.join(turns)} ({self.over.estimate} estimate)")
         return tuple(said)
+
+    def _interval(self) -> str:
+        """` [.4321, .5678] over 75 trials (95% …)`, or why there is none."""
+        found, over = self.interval, f"over {counted(self.n, 'trial')}"
+        if math.isnan(found.low):
+            return f" {over} (no interval: {found.note.removeprefix('no interval: ')})"
+        ends = ", ".join(f"{end:.4f}".removeprefix("0") for end in (found.low, found.high))
+        return f" [{ends}] {over} ({100 * self.level:g}% {found.method})"
 
     def _settled(self) -> list[tuple[str, str]]:
         """(turn such as `U1` or `S1`, share of the variance) for turns that settle any."""
@@ -107,6 +121,13 @@ class TreeScores:
         return {
             "measure": self.measure,
             "n": self.n,
+            "mean": _plain(float(self.parts.mean[0])),
+            "low": _plain(self.interval.low),
+            "high": _plain(self.interval.high),
+            "level": self.level if self.interval.method else None,
+            "interval": self.interval.method or None,
+            "resampled": self.interval.resampled or None,
+            "note": self.interval.note,
             "variance": _plain(over.total),
             "settled": _plains(over.settled.tolist()),
             "rest": _plain(over.rest),
@@ -132,14 +153,32 @@ class TreeScores:
         }
 
 
-def tree_scores(tree: ConversationTree, measure: Term, values: Mapping[TrialKey, float]) -> TreeScores:
-    """Lay a score over a tree. values: by trial; trials without one, or with NaN, are counted and left out."""
+def tree_scores(
+    tree: ConversationTree, measure: Term, values: Mapping[TrialKey, float], *, level: float = 0.95
+) -> TreeScores:
+    """Lay a score over a tree. values: by trial; trials without one, or with NaN, are counted and left out. level: of
+    the interval of the mean.
+    """
     known = [values.get(trial.key, math.nan) for trial in tree.trials]
     kept = [place for place, value in enumerate(known) if not math.isnan(value)]
     ends, given = tree.ends[kept], [known[place] for place in kept]
     parts, over = contributions(tree.parent, ends, given), spread(tree.parent, ends, given)
     counts = gathered(tree.parent, np.bincount(ends, minlength=len(tree))).astype(np.int64)
-    return TreeScores(str(measure), len(kept), len(known), parts, over, counts, tree)
+    interval = _interval([tree.trials[place].key for place in kept], given, measure, level)
+    return TreeScores(str(measure), len(kept), len(known), parts, over, counts, tree, interval, level)
+
+
+def _interval(trials: Sequence[TrialKey], values: Sequence[float], measure: Term, level: float) -> Interval:
+    """Of the mean over trials: a ratio of sums over topics, so that a topic with more trials weighs more."""
+    topics = list(dict.fromkeys(key.topic for key in trials))
+    unit = "topic" if len(topics) != 1 else "trial"
+    names = topics if unit == "topic" else [str(key.trial) for key in trials]
+    place = {name: row for row, name in enumerate(names)}
+    rows = [place[key.topic if unit == "topic" else str(key.trial)] for key in trials]
+    above, below = (np.bincount(rows, weights=part, minlength=len(names)) for part in (values, np.ones(len(rows))))
+    resampler = Resampler(generator(0, "tree", str(measure)), level=level)
+    top = 1.0 if has_top(str(measure)) else math.inf
+    return resampler.ratios(names, above[:, None, None], below[:, None, None], top=top, unit=unit)[0]
 
 
 def trial_values(

@@ -51,8 +51,8 @@ def tables(probed: Probed, rows: Sequence[ScoreRow], wanted: Sequence[str] = ())
         yield Text(
             "n: answers in the figure; eff. n: how many independent ones they are worth, by the spread between topics "
             "(trials, where there is one topic); undec.: answers that said right and wrong, or neither. Intervals: "
-            "Wilson's with eff. n, and for d' and c put together from two of them; they are for these questions asked "
-            "on other topics, not for other questions.",
+            "over topics (docs/measures.md), and for d' and c put together from two of them; they are for these "
+            "questions asked on other topics, not for other questions.",
             style="dim",
         )
 

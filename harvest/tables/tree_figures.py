@@ -11,6 +11,7 @@ from harvest.studies.tree_scores import TreeScores
 from recordings.trees.document import tree_as_json
 from recordings.trees.tree import ConversationTree
 from recordings.trees.wording import percent
+from scoring.statistics.bootstrap import METHOD
 from scoring.statistics.unseen import Unseen
 from scoring.stochastic.transitions import IntervalName, Transitions, transitions, unseen_paths
 
@@ -93,12 +94,12 @@ class TreeFigures:
         for node in range(len(self.tree)):
             branches, ended = int(self.found.branches[node]), int(self.tree.stops[node])
             tell = branches > 1 or (branches == 1 and ended > 0)
-            said.append(_unseen(mass, node, "another branch") if tell else "")
+            said.append(_unseen(mass, node, "another branch", self.found.over_topics) if tell else "")
         return tuple(said)
 
     def unseen_paths(self) -> str:
         """The same for whole conversations."""
-        return _unseen(self.paths, (), "another conversation")
+        return _unseen(self.paths, (), "another conversation", self.found.over_topics)
 
     def columns(self) -> dict[str, Sequence[object]]:
         """Columns (N,) for the edges of a graph."""
@@ -130,7 +131,9 @@ class TreeFigures:
             "high": _number(paths.high.item()),
             "n": paths.n.item(),
         }
-        statistics = {"level": found.level, "interval": found.interval, "nodes": rows, "unseen_paths": whole}
+        unit = "topics" if found.over_topics else "trials"
+        interval = f"{METHOD} topic" if found.over_topics else found.interval
+        statistics = {"level": found.level, "interval": interval, "unit": unit, "nodes": rows, "unseen_paths": whole}
         scores = {"scores": self.scores.as_json()} if self.scores is not None else {}
         return {**tree_as_json(self.tree), "statistics": statistics, **scores}
 
@@ -143,7 +146,10 @@ def tree_figures(
     scores: TreeScores | None = None,
 ) -> TreeFigures:
     """The figures of a tree. Raises InputError as `scoring.stochastic.transitions.transitions` does."""
-    return TreeFigures(tree, transitions(tree, level=level, interval=interval), unseen_paths(tree, level=level), scores)
+    place = {name: number for number, name in enumerate(dict.fromkeys(one.key.topic for one in tree.trials))}
+    topics = [place[one.key.topic] for one in tree.trials] or None
+    found = transitions(tree, level=level, interval=interval, topics=topics)
+    return TreeFigures(tree, found, unseen_paths(tree, level=level, topics=topics), scores)
 
 
 def _apart(k: Any, n: Any, share: Any, low: Any, high: Any) -> tuple[tuple[str, str, str], ...]:
@@ -157,10 +163,10 @@ def _interval(low: float, high: float) -> str:
     return f"[{100 * low:3.0f},{100 * high:4.0f}]" if not isnan(low) else ""
 
 
-def _unseen(mass: Unseen, at: Any, what: str) -> str:
+def _unseen(mass: Unseen, at: Any, what: str, over_topics: bool) -> str:
     estimate, low, high = (float(part[at]) for part in (mass.estimate, mass.low, mass.high))
-    once = int(mass.once[at])
-    counted = f"{once} seen once, n={int(mass.n[at])}"
+    once, n = int(mass.once[at]), int(mass.n[at])
+    counted = f"{once} of {n} in one topic alone" if over_topics else f"{once} seen once, n={n}"
     return f"{what}: about {percent(estimate)} [{100 * low:.0f}, {100 * high:.0f}] ({counted})"
 
 

@@ -8,6 +8,8 @@ from harvest.tables.tree_figures import TreeFigures
 from recordings.trees.picture import Plate
 from recordings.trees.tree import ConversationTree
 from recordings.trees.wording import printable, what_was_folded
+from scoring.statistics.bootstrap import METHOD
+from scoring.statistics.proportions import FEW
 from topics.counting import counted
 
 __all__ = ["legend", "plates", "sentences"]
@@ -34,24 +36,27 @@ def _partial(figures: Sequence[TreeFigures]) -> str:
 
 
 def _unseen(figures: Sequence[TreeFigures]) -> list[str]:
-    if not any(any(one.unseen()) for one in figures):
+    shown = [one for one in figures if any(one.unseen())]
+    if not shown:
         return []
-    return [
-        "another branch: what no trial did (Good-Turing); told only where trials parted: where all went one way, the "
-        "interval of that way tells it"
-    ]
+    said = "another branch: what no trial did (Good-Turing)"
+    if any(one.found.over_topics for one in shown):
+        said += ", and of several topics what a trial of one more would do"
+    return [f"{said}; told only where trials parted: where all went one way, the interval of that way tells it"]
 
 
 def intervals(one: TreeFigures) -> str:
     """Level, unit and kind of the intervals of a tree."""
     kind = "Wilson" if one.found.interval == "wilson" else "Jeffreys"
+    kind = "over topics" if one.found.over_topics else f"{kind}; of fewer than {FEW} trials exact"
     return f"{100 * one.found.level:g}% interval in percent ({kind})"
 
 
 def _shared(figures: Sequence[TreeFigures]) -> list[str]:
-    pooled = any(len(one.tree.scope.topics) > 1 for one in figures)
+    pooled = any(one.found.over_topics for one in figures)
+    said = "several topics are pooled, and trials of one topic are alike: the intervals hold for topics like these"
     return [
-        *(["trials of different topics are pooled: the intervals take them for alike"] if pooled else []),
+        *([f"{said} ({METHOD} topic)"] if pooled else []),
         *(
             f"{key.speaker} turns are one branch by {key.name} ({key.version}): {key.reason}"
             for one in figures
@@ -66,8 +71,8 @@ def plates(
     """The trees as they are drawn, and the legend of the picture. protocol: its name, "" where there is none."""
     drawn = [_plate(one, protocol, least, most) for one in figures]
     said = [
-        f"On an edge: the share of those who came here, taken/came here, and below its {intervals(one)}; the intervals "
-        "take trials for independent."
+        f"On an edge: the share of those who came here, taken/came here, and below its {intervals(one)}"
+        + ("." if one.found.over_topics else "; trials are independent.")
         for one in figures
     ]
     measures = dict.fromkeys(one.scores.measure for one in figures if one.scores is not None)

@@ -38,18 +38,22 @@ def fairness_rows(
     for one in conversations:
         by_topic.setdefault(one.key.topic, []).append(one)
     values, turns = np.full(len(scores.topics), math.nan), np.zeros(len(scores.topics), dtype=int)
+    within: dict[int, Interval] = {}
     has = [measure.attribute in topic.type.attributes for topic in scores.topics]
     for row, topic in enumerate(scores.topics):
         if has[row] and asked.gold is not None and by_topic.get(topic.id):
-            values[row], turns[row] = _reading(measure, asked, topic, by_topic[topic.id])
+            values[row], turns[row], within[row] = _reading(measure, asked, topic, by_topic[topic.id], resampler)
     for part in parts(scores.topics, each=True):
         rows = [row for row in part.rows if has[row]]
         if not rows:
             continue
         here = values[rows]
         known = ~np.isnan(here)
-        interval = no_interval()
-        if part.topic is None:
+        if measure.form == "of_pooled":
+            interval = no_interval("what few trials achieve together differs from what all would")
+        elif len(rows) == 1:
+            interval = within.get(rows[0], no_interval("no value"))
+        else:
             interval = resampler.means([scores.topics[row].id for row in rows], here[:, None, None])[0]
         yield form_row(
             scores,
@@ -62,8 +66,10 @@ def fairness_rows(
         )
 
 
-def _reading(measure: Measure, asked: Asked, topic: Topic, conversations: Sequence[Conversation]) -> tuple[float, int]:
-    """The value on one topic, and over how many turns."""
+def _reading(
+    measure: Measure, asked: Asked, topic: Topic, conversations: Sequence[Conversation], resampler: Resampler
+) -> tuple[float, int, Interval]:
+    """The value on one topic, over how many turns, and the interval of the pooled one over its trials."""
     attribute = asked.attributes[measure.attribute]
     turns: list[tuple[int, TurnFairness]] = []
     for path, conversation in enumerate(conversations):
@@ -81,7 +87,11 @@ def _reading(measure: Measure, asked: Asked, topic: Topic, conversations: Sequen
         turn_weights=[turn.weight for _, turn in turns],
     )
     value = readings.pooled if measure.form == "pooled" else readings.of_pooled_distribution
-    return value, readings.turns
+    sums = np.zeros((2, len(conversations)))
+    for path, turn in turns:
+        sums[:, path] += turn.weight * turn.similarity, turn.weight
+    trials = [str(one.key.trial) for one in conversations]
+    return value, readings.turns, resampler.ratio(trials, sums[0][:, None], sums[1][:, None], unit="trial")
 
 
 def swan_rows(measure: Measure, asked: Asked, scores: SystemScores, resampler: Resampler) -> Iterator[ScoreRow]:
@@ -96,21 +106,28 @@ def swan_rows(measure: Measure, asked: Asked, scores: SystemScores, resampler: R
         if measure.base.name == "SWAN":
             value, n, interval = found.value, found.n, no_interval()
             note = f"over {', '.join(found.covered)}" if found.covered else "no criterion is scored"
-            if part.topic is None and found.covered:
+            if found.covered:
                 interval = _of_swan(found, names, scores.trials, here, schema, asked, resampler)
-                note = "; ".join(filter(None, (note, interval.note)))
         else:
             name = schema[measure.criterion].name
             whole = found.wans[name]
             value, n, note = whole.value, whole.n, f"{whole.items - whole.n} of {whole.items} items are not scored"
-            interval = no_interval()
-            if part.topic is None:
-                wans = {(one.key.topic, one.key.trial): one.wans(schema)[name] for one in here}
-                interval = resampler.ratio(names, *_sums(names, scores.trials, wans))
-                note = "; ".join(filter(None, (note, interval.note)))
+            wans = {(one.key.topic, one.key.trial): one.wans(schema)[name] for one in here}
+            units, above, below = _units(names, scores.trials, *_sums(names, scores.trials, wans))
+            interval = resampler.ratio(units, above, below, unit="trial" if len(names) == 1 else "topic")
+        note = "; ".join(filter(None, (note, interval.note)))
         yield form_row(
             scores, part, measure.name, value, n, interval, topics=None if part.topic else len(names), note=note
         )
+
+
+def _units(
+    names: Sequence[str], trials: Sequence[int], above: Floats, below: Floats
+) -> tuple[list[str], Floats, Floats]:
+    """Topics as the units, or the trials where there is one topic. above, below: (topics, trials, …)."""
+    if len(names) != 1:
+        return list(names), above, below
+    return [str(trial) for trial in trials], np.swapaxes(above, 0, 1), np.swapaxes(below, 0, 1)
 
 
 def _of_swan(
@@ -144,7 +161,9 @@ def _of_swan(
                 else:
                     above[row, column, place] = below[row, column, place] = 0.0
     weights = [schema.weights.get(criterion, 1.0) for criterion in found.covered]
-    return resampler.weighted_ratios(names, above, below, weights)
+    units, above, below = _units(names, trials, above, below)
+    unit = "trial" if len(names) == 1 else "topic"
+    return resampler.weighted_ratios(units, above, below, weights, unit)
 
 
 def _sums(names: Sequence[str], trials: Sequence[int], wans: Mapping[tuple[str, int], Wan]) -> tuple[Floats, Floats]:

@@ -14,7 +14,7 @@ from scoring.statistics.bootstrap import no_interval
 from scoring.statistics.tails import Tail, pooled_tail, trials_needed, within_topics
 from scoring.stochastic.failures import BREAKDOWN, rate_below, rate_of
 from scoring.summaries import SystemScores
-from scoring.table import ScoreRow
+from scoring.table import ScoreRow, has_top
 from topics.errors import InputError
 from topics.identity import generator
 
@@ -33,7 +33,8 @@ def tail_rows(measure: Measure, scores: SystemScores, seed: int, planned: int) -
         else:
             rng = generator(seed, "forms", measure.name, part.topic_type or "")
             level, replications = settings.level, settings.replications
-            tail = pooled_tail(names, values, _beta(measure), rng, level=level, replications=replications)
+            top = 1.0 if has_top(str(measure.base)) else math.inf
+            tail = pooled_tail(names, values, _beta(measure), rng, level=level, replications=replications, top=top)
         value, interval = {
             "Q": (tail.quantile, tail.quantile_interval),
             "CVaR": (tail.cvar, tail.cvar_interval),

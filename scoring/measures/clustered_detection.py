@@ -3,8 +3,7 @@
 Point estimates are those of `scoring.measures.signal_detection`, from the counts of all topics together. The intervals
 do not take trials of one topic for independent:
 
-    1. for each rate Wilson's interval, with n cut to the number of independent answers that the spread between topics
-       speaks for (`scoring.measures.usefulness.share`);
+    1. for each rate the interval of a share over topics (`scoring.measures.usefulness.share`);
     2. its ends taken through z, and put together with the correlation r of the two rates, estimated from what each
        topic adds to them:   lower end of z(H) - z(F):  d' - sqrt(a² + b² - 2 r a b),  a = z(H) - z(low of H),
                              b = z(high of F) - z(F), and so on; for c with -r.
@@ -15,7 +14,7 @@ Below FEWEST topics there is no interval: r is then an accident (over two topics
 hold it for known cover as little as .72. Coverage of the nominal 95% in simulation: docs/simulators/probe.md.
 
 Source: G. Y. Zou, Psychological Methods 12 (2007), 399-413 (recovered variances of correlated estimates). That it is
-used with effective numbers of answers is our own; the simulation is its ground.
+used with intervals over topics is our own; the simulation is its ground.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ __all__ = ["FEWEST", "METHOD", "ClusteredDetection", "detection_over"]
 
 Floats = npt.NDArray[np.float64]
 
-METHOD = "Wilson, effective n, recovered variances"
+METHOD = "intervals of the rates over topics, recovered variances"
 
 FEWEST = 5
 """Units with several trials that an interval needs."""
@@ -131,7 +130,7 @@ def _ends(interval: Interval) -> tuple[float, float]:
 def _together(one: float, other: float, r: float) -> float:
     if math.isinf(one) or math.isinf(other):
         return math.inf
-    # An end of Wilson's interval can lie inside the corrected rate; then that side has no length.
+    # An end of a rate's interval can lie inside the corrected rate; then that side has no length.
     one, other = max(one, 0.0), max(other, 0.0)
     return math.sqrt(max(one * one + other * other - 2 * r * one * other, 0.0))
 

@@ -14,8 +14,8 @@ All are shares in [0, 1]; people see percents. A trial that the infrastructure f
 and no denominator, it is counted beside the value, and `Share.worst` and `Share.best` say what the value would be had
 every invalid trial been useless, or useful. NaN with n = 0 where nothing was observed.
 
-Units: within one trial, topics are independent and the interval is Wilson's. Over trials, trials of one topic are
-alike, and n is cut to the number of independent answers that the spread between topics speaks for.
+Units: trials of one topic are alike, so topics are the units. They are weighted at random, with part of one that was
+not asked (`scoring.statistics.unseen_topic`).
 """
 
 from __future__ import annotations
@@ -23,15 +23,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
 from recordings.conversation import Conversation
 from recordings.endings import ended_badly, missing_turns
-from scoring.statistics.beta import normal_quantile, student_quantile
-from scoring.statistics.bootstrap import Interval, Resampler, no_interval
-from scoring.statistics.proportions import wilson
+from scoring.statistics.bootstrap import METHOD, Interval, Resampler, no_interval
+from scoring.statistics.proportions import FEW, clopper_pearson
+from scoring.statistics.unseen_topic import answer_ends, share_ends
 
 __all__ = [
     "NOT_ASKED",
@@ -112,6 +113,7 @@ def share(
     pooled: bool,
     whole: float = 1.0,
     resampler: Resampler | None = None,
+    unit: str = "topic",
 ) -> Share:
     """A share over topics and trials, with its interval and its bounds.
 
@@ -119,7 +121,8 @@ def share(
     or no label is. invalid: (topics, trials) bool, trials that never became valid; `whole` answers were lost in each.
     pooled: the ratio of the sums (%recovery); else each trial's share is averaged over the trials of a topic, and then
     over topics (%useful, ave%useful), so that neither a topic with fewer valid trials nor a conversation with fewer
-    turns weighs less. resampler: bootstrap instead of the formula.
+    turns weighs less. resampler: bootstrap instead of the formula. unit: what the rows are, where they are trials of
+    one topic.
     """
     top, bottom = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
     lost = np.asarray(invalid, dtype=bool)
@@ -130,12 +133,11 @@ def share(
     worst, best = _value(top, filled, pooled), _value(np.where(lost & ~seen, whole, top), filled, pooled)
     counted = int((bottom.sum(axis=1) > 0).sum())
     n = round(float(bottom.sum()))
-    if n == 0:
-        interval = no_interval("no value")
-    elif resampler is not None and top.shape[1] > 1:
-        interval = _resampled(topics, top, bottom, seen, pooled, resampler, value, counted, level)
-    else:
-        interval = _by_formula(top, bottom, value, pooled, level)
+    interval = no_interval("no value")
+    if n and resampler is not None and top.shape[1] > 1:
+        interval = _resampled(topics, top, bottom, seen, pooled, resampler)
+    if n and math.isnan(interval.low):
+        interval = _by_formula(top, bottom, value, pooled, level, unit)
     return Share(value, n, counted, interval, worst, best)
 
 
@@ -157,30 +159,42 @@ def _by_topic(top: Floats, bottom: Floats, pooled: bool) -> tuple[Floats, Floats
     return np.divide(top, bottom, out=np.zeros_like(top), where=there).sum(axis=1), there.sum(axis=1).astype(float)
 
 
-def _by_formula(top: Floats, bottom: Floats, value: float, pooled: bool, level: float) -> Interval:
-    """Wilson's interval; where topics gave several answers, with n_eff = p(1-p)/Var in place of n.
-
-    Var is estimated from the spread between topics. It is at most p(1-p)/topics, so n_eff is at least the number of
-    topics, and it is at most the number of answers; the factor (z/t)² then pays for a variance estimated from few
-    topics, and can leave less than one answer: of 2 topics it is .02. Topics are those with anything below the line: to
-    count the others too covers .85 where 6 of 45 topics fail.
-    Where every answer is the same no variance is estimated, and n_eff is the number of topics.
+def _by_formula(top: Floats, bottom: Floats, value: float, pooled: bool, level: float, unit: str) -> Interval:
+    """That of `scoring.statistics.unseen_topic`; of fewer than `FEW` answers, one a topic, the exact one.
+    Topics are those with anything below the line: to count the others too covers .85 where 6 of 45 topics fail.
     """
     above, below = _by_topic(top, bottom, pooled)
-    units, answers = int((below > 0).sum()), float(bottom.sum())
-    if answers == units:  # one answer a topic: nothing is nested
-        low, high = wilson(value * answers, answers, level)
-        return Interval(float(low), float(high), "Wilson", "nothing")
-    effective = float(units)
-    if units > 1 and 0 < value < 1:
-        part = below if pooled else np.where(below > 0, 1.0, 0.0)
-        parts = above if pooled else np.divide(above, below, out=np.zeros_like(above), where=below > 0)
-        leverage = (parts - value * part) / part.sum()
-        variance = float(np.square(leverage).sum()) * units / (units - 1)
-        effective = min(max(value * (1 - value) / variance, float(units)), answers) if variance > 0 else answers
-        effective *= (normal_quantile(0.5 + level / 2) / student_quantile(0.5 + level / 2, units - 1)) ** 2
-    low, high = wilson(value * effective, effective, level)
-    return Interval(float(low), float(high), "Wilson, effective n", "nothing", f"effective n = {effective:.1f}")
+    seen = below > 0
+    answers = float(bottom.sum())
+    if answers == seen.sum():
+        useful = float(np.round(above.sum(), 9))
+        if answers < FEW:
+            return Interval(*_exact(useful, answers, level), "Clopper-Pearson, exact", "nothing")
+        return Interval(*answer_ends(useful, answers, level), f"{METHOD} {unit}", f"{unit}s")
+    above, below = above[seen], below[seen]
+    parts, weights = (above, below) if pooled else (above / below, np.ones(len(below)))
+    lows, highs = share_ends(parts[:, None], weights[:, None], level, pooled=pooled)
+    said = f"effective n = {_effective(parts, weights, value, answers):.1f}"
+    return Interval(float(lows[0]), float(highs[0]), f"{METHOD} {unit}", f"{unit}s", said)
+
+
+@lru_cache
+def _exact(useful: float, answers: float, level: float) -> tuple[float, float]:
+    low, high = clopper_pearson(useful, answers, level)  # by inversion: slow, and asked for the same few over and over
+    return float(low), float(high)
+
+
+def _effective(parts: Floats, weights: Floats, value: float, answers: float) -> float:
+    """How many independent answers vary as much as these do: p(1-p)/Var, with Var from the spread between topics.
+
+    At least the number of topics and at most that of answers; the number of topics where every answer is the same.
+    """
+    units = len(parts)
+    if units == 1 or not 0 < value < 1:
+        return float(units)
+    leverage = (parts - value * weights) / weights.sum()
+    variance = float(np.square(leverage).sum()) * units / (units - 1)
+    return min(max(value * (1 - value) / variance, float(units)), answers) if variance > 0 else answers
 
 
 def _resampled(
@@ -190,18 +204,9 @@ def _resampled(
     seen: npt.NDArray[np.bool_],
     pooled: bool,
     resampler: Resampler,
-    value: float,
-    units: int,
-    level: float,
 ) -> Interval:
     nothing = np.where(seen, 0.0, np.nan)
     if pooled:
-        found = resampler.ratio(topics, top + nothing, bottom + nothing)
-    else:
-        with np.errstate(invalid="ignore", divide="ignore"):
-            found = resampler.means(topics, np.where(bottom > 0, top / bottom, np.nan)[:, :, None])[0]
-    if not math.isnan(found.low):
-        return found
-    # [1, 1] after five topics that all went well would claim knowledge of every other topic.
-    low, high = wilson(value * units, units, level)
-    return Interval(float(low), float(high), "Wilson, n=topics", "nothing", found.note)
+        return resampler.ratio(topics, top + nothing, bottom + nothing)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return resampler.means(topics, np.where(bottom > 0, top / bottom, np.nan)[:, :, None])[0]

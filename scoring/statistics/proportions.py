@@ -14,9 +14,12 @@ import numpy.typing as npt
 
 from scoring.statistics.beta import beta_quantile, normal_quantile
 
-__all__ = ["clopper_pearson", "highest_rate_after_none", "jeffreys", "wilson"]
+__all__ = ["FEW", "clopper_pearson", "highest_rate_after_none", "jeffreys", "wilson"]
 
 Floats = npt.NDArray[np.float64]
+
+FEW = 4
+"""Of fewer answers the exact interval is printed: Wilson's misses a rate of .2 in one case of five with one answer."""
 
 
 def wilson(successes: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95) -> tuple[Floats, Floats]:

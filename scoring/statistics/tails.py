@@ -4,8 +4,11 @@
     CVaR_β      mean of the worst β of the probability mass, exactly: the last score is taken in with just the fraction
                 of its mass that is missing; β = 1 is the mean (Rockafellar and Uryasev 2002, J. Banking & Finance 26)
 
-Pooled over topic × trial these come with the two-stage percentile bootstrap (topics, then trials in them), which covers
-.92-.98 of a nominal .95 in simulation. The "basic" bootstrap covers .47 near the bound of a score and is not offered.
+Pooled over topic × trial these come with the interval of `scoring.statistics.unseen_topic`: topics with all their
+trials get random weights, and part of a topic that was not asked is added, of which every trial scored the least (for
+the low end) or the most there can be. There is none where the worst β of the topics are fewer than four: how
+bad the worst is would rest on what three topics did. The percentiles of a two-stage bootstrap (.87 to .93 where topics
+are of two kinds) and 2·estimate - mean of the bootstrap ± t (.79 to .94) cover less.
 
 Within a topic, few trials cannot show the tail at all: with 5 of them and β = .25 the estimate is .10 too high and its
 interval never holds the truth. Under n = 10/β trials `within_topics` refuses.
@@ -14,13 +17,14 @@ interval never holds the truth. Under n = 10/β trials `within_topics` refuses.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from scoring.statistics.bootstrap import FEWEST, Interval, no_interval, too_few
+from scoring.statistics.bootstrap import FEWEST, METHOD, Interval, no_interval
+from scoring.statistics.unseen_topic import beyond, drawn_weights
 from topics.errors import InputError
 from topics.identity import generator
 
@@ -37,7 +41,6 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 
 _BYTES = 64 * 2**20  # of weights drawn at a time
-_MANY = 50_000  # different scores of topics
 _CRUMB = 1e-12  # of probability: .1 + .2 reaches a β of .3
 
 
@@ -72,7 +75,7 @@ def lower_quantile(values: npt.ArrayLike, beta: float, weights: npt.ArrayLike | 
 def cvar(values: npt.ArrayLike, beta: float, weights: npt.ArrayLike | None = None) -> float:
     """CVaR_β, in the range of the values. Arguments as for `lower_quantile`. NaN for n = 0."""
     ordered, mass = _ordered(values, weights, beta)
-    return float(_worst(ordered, mass[None, :], beta)[0]) if ordered.size else math.nan
+    return float(_worst(ordered, np.cumsum(mass)[None, :], beta)[0]) if ordered.size else math.nan
 
 
 def probability_below(values: npt.ArrayLike, threshold: float, weights: npt.ArrayLike | None = None) -> float:
@@ -89,41 +92,53 @@ def pooled_tail(
     *,
     level: float = 0.95,
     replications: int = 2000,
+    top: float = 1.0,
 ) -> Tail:
     """The worst β of all topics and trials together: bad topics count as much as bad luck.
 
-    topics: (topics,) names. values: (topics, trials), NaN where a trial gave none. rng: one number is drawn from it.
-    The intervals draw topics anew, then trials within each, and are plain percentiles. There is none on fewer than
-    four topics, nor where all scores, or both ends, are the same. Each score weighs the same, so a topic with an
-    invalid trial weighs a little less.
+    topics: (topics,) names. values: (topics, trials) of at least 0, NaN where a trial gave none. rng: one number is
+    drawn from it. top: the largest score there can be, infinite where nothing can be said of it, as of R.
+    Of one topic the trials are the units of the intervals. There is none where fewer than four units make up the worst
+    β, nor where all scores, or both ends, are the same. Each score weighs the same, so a topic with an invalid trial
+    weighs a little less.
     """
     cells = _cells(topics, values)
     _check(beta, level, replications)
     seed = int(rng.integers(2**63))
+    names, unit = list(topics), "topic"
+    if len(names) == 1:
+        cells, names, unit = cells.T, [str(number) for number in range(1, cells.shape[1] + 1)], "trial"
     seen = ~np.isnan(cells)
     rows: npt.NDArray[np.bool_] = np.asarray(seen.any(axis=1))
     flat = cells[seen]
-    n, count = int(seen.sum()), int(rows.sum())
-    undefined = int(cells.size - n)
+    n, units = int(seen.sum()), int(rows.sum())
+    count, undefined = min(units, len(topics)), int(cells.size - n)
     if not n:
         none = no_interval("no value")
         return Tail(beta, math.nan, math.nan, math.nan, none, none, 0, 0, undefined)
     quantile, worst, least = lower_quantile(flat, beta), cvar(flat, beta), float(flat.min())
-    if count < FEWEST or flat.min() == flat.max():
-        none = no_interval(too_few(count) if count < FEWEST else "every score is the same")
+    if units * beta < FEWEST - _CRUMB:
+        none = no_interval(
+            f"the worst {beta:g} of {units} {unit}{'s' * (units != 1)}: an interval asks for {FEWEST}, so for "
+            f"{math.ceil(FEWEST / beta - _CRUMB)} {unit}s"
+        )
         return Tail(beta, quantile, worst, least, none, none, n, count, undefined)
-    names = [name for name, row in zip(topics, rows.tolist(), strict=True) if row]
-    draws = _replicates(cells[rows], seen[rows], beta, generator(seed, "tails", repr(names)), replications)
-    ends = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    intervals = [_interval(float(low), float(high)) for low, high in ends.T]
+    if flat.min() == flat.max():
+        none = no_interval("every score is the same")
+        return Tail(beta, quantile, worst, least, none, none, n, count, undefined)
+    named = [name for name, row in zip(names, rows.tolist(), strict=True) if row]
+    most = top if math.isfinite(top) else beyond(units) * float(flat.max())
+    stream = generator(seed, "tails", repr(named))
+    ends = _ends(cells[rows], seen[rows], beta, most, stream, replications, level)
+    intervals = [_interval(*pair, unit) for pair in ends]
     return Tail(beta, quantile, worst, least, intervals[0], intervals[1], n, count, undefined)
 
 
-def _interval(low: float, high: float) -> Interval:
+def _interval(low: float, high: float, unit: str) -> Interval:
     """None where the replicates do not differ, as of a quantile where many scores are 0: [v, v] claims too much."""
     if low == high:
         return no_interval(f"no interval: nearly all that is drawn anew gives {low:.4g}")
-    return Interval(low, high, "bootstrap, percentile", "topics+trials")
+    return Interval(low, high, f"{METHOD} {unit}", f"{unit}s")
 
 
 def trials_needed(beta: float) -> int:
@@ -162,77 +177,47 @@ def within_topics(topics: Sequence[str], values: npt.ArrayLike, beta: float) -> 
     return Tail(beta, quantile, worst_mean, least, none, none, n, len(cells), int(cells.size - n))
 
 
-def _replicates(
-    cells: Floats, seen: npt.NDArray[np.bool_], beta: float, rng: np.random.Generator, replications: int
-) -> Floats:
-    """(B, 2) Q_β and CVaR_β of topics drawn anew, then as many trials in each; a topic drawn twice draws twice."""
-    count, trials = len(cells), seen.sum(axis=1)
-    # Equal scores of a topic are drawn as one: many trials of a merged tree have few different ones.
-    kinds = [np.unique(cell[present], return_counts=True) for cell, present in zip(cells, seen)]
-    most = max(len(scores) for scores, _ in kinds)
-    packed, chances = np.full((count, most), np.nan), np.zeros((count, most))
-    for row, (scores, often) in enumerate(kinds):
-        packed[row, : len(scores)], chances[row, : len(scores)] = scores, often / trials[row]
-    place = np.flatnonzero(~np.isnan(packed))
-    order = place[np.argsort(packed.ravel()[place], kind="stable")]
-    ordered = packed.ravel()[order]
-    if len(order) > _MANY:
-        rank = np.empty(packed.size, dtype=np.intp)
-        rank[order] = np.arange(len(order))
-        draw = _by_trial(cells, seen, packed, rank)
-        size = 1
-    else:
-        draw = _by_score(trials, chances, order)
-        size = max(1, _BYTES // (packed.size * 8))
-    found = np.empty((replications, 2))
+def _ends(
+    cells: Floats,
+    seen: npt.NDArray[np.bool_],
+    beta: float,
+    top: float,
+    rng: np.random.Generator,
+    replications: int,
+    level: float,
+) -> list[tuple[float, float]]:
+    """(low, high) of Q_β and of CVaR_β. The unseen topic scores 0 for the low ends, `top` for the high ones."""
+    units, trials = len(cells), seen.sum(axis=1)
+    of, each = np.repeat(np.arange(units), trials), cells[seen]
+    order = np.lexsort((of, each))
+    of, scores = of[order], each[order]
+    # Equal scores of a topic are weighed as one: many trials of a merged tree have few different ones.
+    first = np.append(True, (np.diff(scores) > 0) | (np.diff(of) != 0))
+    often = np.diff(np.flatnonzero(np.append(first, True)))
+    of, scores = of[first], scores[first]
+    often = often / trials.mean()  # a topic with an invalid trial weighs a little less, as in the estimate
+    low, high = np.empty((replications, 2)), np.empty((replications, 2))
+    size = max(1, _BYTES // (8 * len(scores)))
     for start in range(0, replications, size):
-        part = found[start : start + size]
-        drawn = draw(rng, rng.multinomial(count, [1 / count] * count, size=len(part))).astype(np.float64)
-        part[:, 1] = _worst(ordered, drawn, beta)
-        reached = np.cumsum(drawn, axis=1)
-        at = (reached < beta * reached[:, -1:] - _CRUMB).sum(axis=1)
-        part[:, 0] = ordered[np.minimum(at, len(ordered) - 1)]
-    return found
+        part = slice(start, start + size)
+        weights = drawn_weights(rng, units, len(low[part])).T
+        mass, unseen = weights[:, of] * often, weights[:, -1:]
+        low[part] = _tail(np.append(0.0, scores), np.append(unseen, mass, axis=1), beta)
+        high[part] = _tail(np.append(scores, top), np.append(mass, unseen, axis=1), beta)
+    tail = (1 - level) / 2
+    lows, highs = np.quantile(low, tail, axis=0), np.quantile(high, 1 - tail, axis=0)
+    return [(float(first), float(last)) for first, last in zip(lows, highs)]
 
 
-_Draw = Callable[[np.random.Generator, npt.NDArray[np.int64]], npt.NDArray[np.int64]]
-"""From how often each topic was drawn, (B, topics), how often each score was, (B, scores in ascending order)."""
-
-
-def _by_score(trials: npt.NDArray[np.int64], chances: Floats, order: npt.NDArray[np.intp]) -> _Draw:
-    def draw(rng: np.random.Generator, topics: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        counts = rng.multinomial(topics * trials, chances).reshape(len(topics), -1)
-        return np.asarray(counts[:, order])
-
-    return draw
-
-
-def _by_trial(cells: Floats, seen: npt.NDArray[np.bool_], packed: Floats, rank: npt.NDArray[np.intp]) -> _Draw:
-    """The same law, one trial after the other: several times faster where nearly every score is another one."""
-    trials = seen.sum(axis=1)
-    starts = np.cumsum(trials) - trials
-    place = np.concatenate(
-        [
-            rank[row * packed.shape[1] + np.searchsorted(packed[row][~np.isnan(packed[row])], np.sort(cell[present]))]
-            for row, (cell, present) in enumerate(zip(cells, seen))
-        ]
-    )
-    scores = int((~np.isnan(packed)).sum())
-
-    def draw(rng: np.random.Generator, topics: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        counts = np.empty((len(topics), scores), dtype=np.int64)
-        for row, often in enumerate(topics):
-            wanted = often * trials
-            within = rng.random(int(wanted.sum())) * np.repeat(trials, wanted)
-            counts[row] = np.bincount(place[np.repeat(starts, wanted) + within.astype(np.intp)], minlength=scores)
-        return counts
-
-    return draw
-
-
-def _worst(ordered: Floats, mass: Floats, beta: float) -> Floats:
-    """(B,) mean of the first β of the mass. ordered: (n,) ascending. mass: (B, n)."""
+def _tail(ordered: Floats, mass: Floats, beta: float) -> Floats:
+    """(B, 2) Q_β and CVaR_β. ordered: (n,) ascending. mass: (B, n)."""
     reached = np.cumsum(mass, axis=1)
+    at = (reached < beta * reached[:, -1:] - _CRUMB).sum(axis=1)
+    return np.stack([ordered[np.minimum(at, len(ordered) - 1)], _worst(ordered, reached, beta)], axis=1)
+
+
+def _worst(ordered: Floats, reached: Floats, beta: float) -> Floats:
+    """(B,) mean of the first β of the mass. ordered: (n,) ascending. reached: (B, n) mass up to each."""
     wanted = beta * reached[:, -1:]
     taken = np.diff(np.minimum(reached, wanted), axis=1, prepend=0.0)
     found: Floats = (taken * ordered).sum(axis=1) / wanted[:, 0]

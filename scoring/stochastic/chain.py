@@ -119,6 +119,7 @@ def chain(
             pooled=True,
             whole=float(len(counted)),
             resampler=None if one else resampler,
+            unit="trial" if one else "topic",
         )
         found.append(Transition(source, target, step, value))
     return tuple(found)

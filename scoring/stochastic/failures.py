@@ -77,7 +77,15 @@ def rate_of(
     if len(topics) == 1:  # within one topic the trials are the units
         cells, lost = cells.T, lost.T
         names = [str(number) for number in range(1, len(cells) + 1)]
-    found = share(names, cells, np.where(np.isnan(cells), np.nan, 1.0), lost, level=level, pooled=False)
+    found = share(
+        names,
+        cells,
+        np.where(np.isnan(cells), np.nan, 1.0),
+        lost,
+        level=level,
+        pooled=False,
+        unit="trial" if len(topics) == 1 else "topic",
+    )
     found = replace(found, worst=found.best, best=found.worst)  # a useful answer more is good, a failure more is not
     if found.value in (0, 1):
         low, high = clopper_pearson(found.value * found.topics, found.topics, level)

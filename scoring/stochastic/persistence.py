@@ -64,7 +64,8 @@ def persistence(labels: npt.ArrayLike, topics: Sequence[str], *, level: float = 
 
 def _share(above: npt.NDArray[np.bool_], below: npt.NDArray[np.bool_], topics: Sequence[str], level: float) -> Share:
     top, bottom = above.sum(axis=2).astype(np.float64), below.sum(axis=2).astype(np.float64)
+    unit = "trial" if len(topics) == 1 else "topic"
     if len(topics) == 1:  # within one topic the trials are the units
         top, bottom = top.T, bottom.T
     names = [str(number) for number in range(len(top))]
-    return share(names, top, bottom, np.zeros(top.shape, dtype=bool), level=level, pooled=True)
+    return share(names, top, bottom, np.zeros(top.shape, dtype=bool), level=level, pooled=True, unit=unit)

@@ -1,13 +1,15 @@
 """Transition probabilities of a conversation tree, each with what is known of it.
 
-    edge        k/n: k trials went on to the child, n came through its parent; Wilson's or Jeffreys' interval
+    edge        k/n: k trials went on to the child, n came through its parent; Wilson's or Jeffreys' interval, of fewer
+                than four trials the exact one
     stop        trials that ended at the node / trials that came through it; the same interval
     unseen      probability that the next trial goes on from here in a way none did: branches seen once / n
                 (`scoring.statistics.unseen`); stopping is no branch, and has its own probability
 
 At each node the edge probabilities and the stop probability sum to 1: what was not seen has no share in them, which is
-why the unseen mass is always shown beside them. The intervals take trials for independent. In a tree pooled over topics
-they are not: `scoring.stochastic.chain` has intervals whose unit is the topic.
+why the unseen mass is always shown with them. Within one topic the trials are independent. Over several topics they are
+not: where a topic brought several trials to a node, the unit of all intervals there is the topic
+(`scoring.stochastic.by_topic`), and unseen is what no topic but one showed.
 """
 
 from __future__ import annotations
@@ -18,8 +20,10 @@ from typing import Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from scoring.statistics.proportions import jeffreys, wilson
+from recordings.trees.preorder import depths, sizes
+from scoring.statistics.proportions import FEW, clopper_pearson, jeffreys, wilson
 from scoring.statistics.unseen import Unseen, unseen_mass
+from scoring.stochastic.by_topic import alone, by_topic, nested, topic_shares, unseen_over_topics
 from scoring.stochastic.paths import reach
 from scoring.stochastic.prefixes import checked
 from topics.errors import InputError
@@ -42,6 +46,8 @@ class CountedTree(Protocol):
     def visits(self) -> npt.NDArray[np.int64]: ...
     @property
     def stops(self) -> npt.NDArray[np.int64]: ...
+    @property
+    def ends(self) -> npt.NDArray[np.int32]: ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,7 +58,8 @@ class Transitions:
     probability, low, high: (N,) of that edge; the root is always reached: 1, with no interval (NaN).
     reach: (N,) product of the probabilities from the root. stop, stop_low, stop_high: (N,), from the node's own visits.
     branches: (N,) different children. unseen: (N,) mass beyond them, with its n, the node's own visits.
-    level, interval: what `low` and `high` are.
+    level, interval: what `low` and `high` are, where trials are independent. over_topics: whether topics are the unit
+    of any of them.
     """
 
     n: Counts
@@ -67,11 +74,20 @@ class Transitions:
     unseen: Unseen
     level: float
     interval: IntervalName
+    over_topics: bool
 
 
-def transitions(tree: CountedTree, *, level: float = 0.95, interval: IntervalName = "wilson") -> Transitions:
-    """All transition probabilities of a tree. level: confidence, from .5 to .9999.
+def transitions(
+    tree: CountedTree,
+    *,
+    level: float = 0.95,
+    interval: IntervalName = "wilson",
+    topics: npt.ArrayLike | None = None,
+) -> Transitions:
+    """All transition probabilities of a tree.
 
+    level: confidence, from .5 to .9999. topics: (n,) the topic of each trial, from 0, in the order of `tree.ends`;
+    None: all trials are of one.
     Raises InputError for a level or an interval that there is not, ValueError for counts that are no tree's.
     """
     if interval not in _INTERVALS:
@@ -96,6 +112,17 @@ def transitions(tree: CountedTree, *, level: float = 0.95, interval: IntervalNam
         np.bincount(parent[1:][chosen], minlength=size)
         for chosen in (np.ones(size - 1, dtype=bool), visits[1:] == 1, visits[1:] == 2)
     )
+    unseen, over_topics = unseen_mass(once, twice, visits, level), False
+    if _several(topics):
+        counts = by_topic(sizes(tree.parent, depths(tree.parent)), tree.ends, np.asarray(topics))
+        onward = np.zeros_like(counts)
+        np.add.at(onward, parent[1:], counts[1:])
+        several = nested(counts)
+        edges = np.flatnonzero(several[parent[1:]]) + 1
+        low[edges], high[edges] = topic_shares(counts[edges], counts[parent[edges]], level)
+        stop_low[several], stop_high[several] = topic_shares((counts - onward)[several], counts[several], level)
+        unseen = unseen_over_topics(alone(counts[1:], parent[1:], size), counts, once, twice, level)
+        over_topics = bool(several.any())
     return Transitions(
         n=above,
         probability=edge,
@@ -106,16 +133,30 @@ def transitions(tree: CountedTree, *, level: float = 0.95, interval: IntervalNam
         stop_low=stop_low,
         stop_high=stop_high,
         branches=branches,
-        unseen=unseen_mass(once, twice, visits, level),
+        unseen=unseen,
         level=level,
         interval=interval,
+        over_topics=over_topics,
     )
 
 
-def unseen_paths(tree: CountedTree, *, level: float = 0.95) -> Unseen:
-    """Probability that the next whole conversation is none of those in the tree; n: trials. Scalars (0-d arrays)."""
+def unseen_paths(tree: CountedTree, *, level: float = 0.95, topics: npt.ArrayLike | None = None) -> Unseen:
+    """Probability that the next whole conversation is none of those in the tree; n: trials. Scalars (0-d arrays).
+
+    topics: as for `transitions`.
+    """
     stops = np.asarray(tree.stops, dtype=np.int64)
-    return unseen_mass(int((stops == 1).sum()), int((stops == 2).sum()), int(stops.sum()), level)
+    once, twice = int((stops == 1).sum()), int((stops == 2).sum())
+    if not _several(topics):
+        return unseen_mass(once, twice, int(stops.sum()), level)
+    ended = by_topic(np.ones(len(stops), dtype=np.int64), tree.ends, np.asarray(topics))
+    own = alone(ended, np.zeros(len(stops), dtype=np.int64), 1)
+    found = unseen_over_topics(own, ended.sum(axis=0)[None], np.array([once]), np.array([twice]), level)
+    return Unseen(*(part[0] for part in (found.estimate, found.low, found.high, found.n, found.once, found.twice)))
+
+
+def _several(topics: npt.ArrayLike | None) -> bool:
+    return topics is not None and len(np.unique(np.asarray(topics))) > 1
 
 
 class _Bounds(Protocol):
@@ -126,5 +167,9 @@ def _bounds(interval: _Bounds, k: Counts, n: Counts, level: float) -> tuple[Floa
     """(low, high), reckoned once for each pair of counts that occurs: large trees have few different ones."""
     width = int(n.max(initial=0)) + 1
     pairs, back = np.unique(k * width + n, return_inverse=True)
-    low, high = interval(pairs // width, pairs % width, level)
+    taken, of = pairs // width, pairs % width
+    low, high = interval(taken, of, level)
+    few = of < FEW
+    if few.any():
+        low[few], high[few] = clopper_pearson(taken[few], of[few], level)
     return low[back], high[back]
