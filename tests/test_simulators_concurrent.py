@@ -52,9 +52,10 @@ class Memory:
 
     events: list[Event] = field(default_factory=list)
 
-    async def append(self, event: Event, *, sync: bool = False) -> None:
-        self.events.append(event)
+    async def append(self, *events: Event, sync: bool = False) -> tuple[Event, ...]:
+        self.events.extend(events)
         await asyncio.sleep(0)
+        return events
 
     def redacted(self, value: Any) -> Any:
         return value

@@ -15,7 +15,9 @@ VARIABLE = "_HARVEST_COMPLETE"
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def command(context: click.Context, shell: str) -> None:
-    """Print a script that completes harvest's commands, options and files in SHELL.
+    """Print a script that completes the command line in a shell.
+
+    It completes commands, options and files.
 
     \b
     bash:  harvest completion bash > ~/.local/share/bash-completion/completions/harvest
