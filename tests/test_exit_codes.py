@@ -60,3 +60,10 @@ def test_the_exit_code_comes_through_where_nothing_can_be_printed_any_more() -> 
     with Path("/dev/full").open("w") as full:
         done = subprocess.run([sys.executable, "-c", program], stderr=full, stdout=full, timeout=60)
     assert done.returncode == 70
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_an_output_that_was_closed_from_the_start_changes_no_exit_code(tmp_path: Path, closed: str) -> None:
+    for command, code in ((f"score {tmp_path}/none", 2), ("check demo", 0)):
+        done = subprocess.run(["sh", "-c", f"{sys.executable} -m harvest {command} {closed}"], timeout=120)
+        assert done.returncode == code, command

@@ -18,6 +18,7 @@ import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
+from typing import TextIO
 
 import click
 from click.shell_completion import CompletionItem, shell_complete
@@ -173,7 +174,10 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _flush() -> None:
     """What the end of the process could not write, to a terminal that is gone, would change its exit code."""
-    for stream in (sys.stdout, sys.stderr):
+    streams: tuple[TextIO | None, ...] = (sys.stdout, sys.stderr)
+    for stream in streams:
+        if stream is None:  # closed before we were started
+            continue
         try:
             stream.flush()
         except (OSError, ValueError):
