@@ -76,16 +76,17 @@ def carry(run: Run, building: Path) -> list[str]:
             faults.append(f"{run.path / address}: named by an event, and not there")
     for layer in read_layers(run.path):
         put_layer(building, read_inside(run.path, Path(layer.path).relative_to(run.path)), layer.kind, layer.author)
-    for file in entries(run.path, "extraction", "*", "*.jsonl"):
+    for file in (*entries(run.path, "extraction", "*", "*.jsonl"), *entries(run.path, DAMAGED, "*")):
+        to = file.relative_to(run.path)
         try:
-            data = read_inside(run.path, file.relative_to(run.path))
+            data = read_inside(run.path, to)
         except OSError as fault:
             faults.append(f"{file}: {fault.strerror}; it was left out")
             continue
-        digest = hashlib.blake2b(data, digest_size=8, person=b"harvest-replies").hexdigest()
-        _put(building / file.relative_to(run.path).with_name(f"merged-{digest}.jsonl"), data)
-    for file in entries(run.path, DAMAGED, "*"):
-        _put(building / file.relative_to(run.path), read_inside(run.path, file.relative_to(run.path)))
+        if to.parts[0] != DAMAGED:  # whose names are those of their content
+            digest = hashlib.blake2b(data, digest_size=8, person=b"harvest-replies").hexdigest()
+            to = to.with_name(f"merged-{digest}.jsonl")
+        _put(building / to, data)
     return faults
 
 

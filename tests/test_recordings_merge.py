@@ -154,6 +154,19 @@ def test_evidence_and_judgments_come_along(tmp_path: Path) -> None:
     assert [layer.author for layer in read_layers(tmp_path / "both")] == ["annotator 1", "spelling"]
 
 
+def test_a_link_among_the_damaged_files_is_named_and_not_followed(tmp_path: Path) -> None:
+    one = make(tmp_path / "one", ((1, 1, 1, 4),))
+    (tmp_path / "secret").write_text("not of the run")
+    (one / "damaged").mkdir()
+    (one / "damaged" / "a.jsonl").symlink_to(tmp_path / "secret")
+    (one / "damaged" / "b.jsonl").write_text("kept")
+    done = merge([one], tmp_path / "both")
+    assert done.damage == (
+        f"{one / 'damaged' / 'a.jsonl'}: this is a link, and none is followed here; it was left out",
+    )
+    assert {file.name: file.read_text() for file in (done.path / "damaged").iterdir()} == {"b.jsonl": "kept"}
+
+
 def test_a_changed_exhibit_is_reported(tmp_path: Path) -> None:
     one = make(tmp_path / "one", ((1, 1, 1, 4),))
     page = next((one / "evidence").rglob("*.html"))

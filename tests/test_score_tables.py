@@ -16,9 +16,21 @@ def row(measure: str, system: str, *, scorers: str | None = None, note: str = ""
     interval = "bootstrap" if low == low else None
     high = 0.0055 if low == low else low
     return ScoreRow(
-        measure, system, None, None, None, 0.0026, 30, low=low, high=high, level=0.95, interval=interval,
-        resampled="topics", scorers=scorers, note=note,
-    )  # fmt: skip
+        measure,
+        system,
+        None,
+        None,
+        None,
+        0.0026,
+        30,
+        low=low,
+        high=high,
+        level=0.95,
+        interval=interval,
+        resampled="topics",
+        scorers=scorers,
+        note=note,
+    )
 
 
 def printed(rows: Sequence[ScoreRow], systems: Sequence[str], width: int) -> str:

@@ -10,7 +10,8 @@ quarters of a topic that was not asked are added:
 
 bottom and top are the least and the largest value that a topic can have. Of ratios of sums each topic brings what is
 above and what is below the line, and the unseen one as much below as the others, by their quadratic mean: with the
-plain mean, ratios to which few topics bring nearly everything cover .92.
+plain mean, ratios to which few topics bring nearly everything cover .92. Shares that are ratios of sums (`pooled`) get
+a whole unseen topic in place of three quarters.
 
 With a whole topic in place of three quarters this is Gaffke's bound, and Clopper and Pearson's interval where every
 topic has one of two values; with half a topic it is nearly Jeffreys'. Of topics that are all good or all bad, the least
