@@ -13,7 +13,7 @@ from scoring.catalogue import CHAINS, SHARES, Measure
 from scoring.conversations import Figure, figures
 from scoring.settings import Settings
 from scoring.stochastic.failures import BREAKDOWN
-from scoring.swan.assessment import Assessment, Ground, assess, nugget_notes
+from scoring.swan.assessment import Assessment, PageText, assess, nugget_notes
 from scoring.swan.judged import Judgments
 from scoring.swan.schema import Schema
 from scoring.swan.scorers import SCORERS, Scorers
@@ -207,7 +207,7 @@ class Asked:
             if measure.base.name in ("SWAN", "WAN"):
                 judged = self.judged()
                 if assessment is None:
-                    ground = Ground(topic, self.gold, self.attributes, self.settings)
+                    ground = PageText(topic, self.gold, self.attributes, self.settings)
                     assessment = assess(conversation, judged.schema, judged.judgments, ground)
                     self.assessments.append(assessment)
                     self.seen.add((conversation.trial_id, conversation.attempt))

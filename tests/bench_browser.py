@@ -25,8 +25,8 @@ from browsing import settings
 from interfaces import Interface, interface
 from playwright.async_api import Browser, Page, async_playwright
 
-from harvest.drivers.driver import Opening, Surroundings
 from harvest.drivers.registry import build_driver
+from harvest.systems.driver import Opening, Surroundings
 
 TURNS = 3
 REPLIES = {"at once": "scenario quick", "in 1 s": "scenario prose pace=0.018"}

@@ -11,10 +11,10 @@ from typing import Any
 
 from servers.local_http import Asked, Handler, LocalServer, response, serving
 
-from harvest.browser.installed import find_browser
-from harvest.browser.settings import BrowserSettings
-from harvest.browser.window import Browser, Frame, Window, own_browser
-from harvest.reading.page import Node, Page
+from harvest.pages.browser.installed import find_browser
+from harvest.pages.browser.settings import BrowserSettings
+from harvest.pages.browser.window import Browser, Frame, Window, own_browser
+from harvest.pages.reading.page import Node, Page
 
 
 @cache

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from servers import echo
 
-from harvest.drivers.driver import Opening, Surroundings
 from harvest.drivers.registry import build_driver
+from harvest.systems.driver import Opening, Surroundings
 from recordings.conversation import Outcome, TrialKey
 from recordings.events import Answered, Asked, TrialEnded, TrialStarted
 from recordings.header import make_header, trial_identity

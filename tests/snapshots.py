@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harvest.reading.page import Node, Page, parse_page
+from harvest.pages.reading.page import Node, Page, parse_page
 
 __all__ = ["COMPOSER", "element", "snapshot"]
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from scoring_examples import CHAT, conversation
 
-from harvest.finding.notices import opens_as_failure
+from harvest.pages.finding.notices import opens_as_failure
 from harvest.studies.scorecard import Material, score_material
 from topics.topic import Topic, TopicSet
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from snapshots import COMPOSER, snapshot
 
-from harvest.reading.anchor import Spot, find_spot
-from harvest.reading.echo import trail
-from harvest.reading.ground import Ground
+from harvest.pages.reading.echo import trail
+from harvest.pages.reading.page_text import PageText
+from harvest.pages.reading.turn_place import Spot, find_spot
 
 SAID = "Which film is it?"
 
@@ -15,7 +15,7 @@ SAID = "Which film is it?"
 def spot(body: str, said: str = SAID, *, asked: float | None = 2000, rising: bool = False, **known: object) -> Spot:
     user = known.get("user", ())
     assert isinstance(user, tuple)
-    return find_spot(Ground(snapshot(body, asked=asked)), said, user=user, rising=rising)
+    return find_spot(PageText(snapshot(body, asked=asked)), said, user=user, rising=rising)
 
 
 def bubbles(body: str, said: str = SAID, *, asked: float | None = 2000) -> list[str]:
@@ -228,8 +228,8 @@ def test_what_earlier_echoes_were_made_like_decides_between_several() -> None:
     assert known[1] == "div.m.u"
     page = snapshot(body)
     mine = next(node for node in page.walk() if node.get("class") == "m u").elements[0]
-    assert find_spot(Ground(page), SAID, user=(*trail(mine),)).echo is mine
-    assert find_spot(Ground(page), SAID).echo is not mine
+    assert find_spot(PageText(page), SAID, user=(*trail(mine),)).echo is mine
+    assert find_spot(PageText(page), SAID).echo is not mine
 
 
 def test_the_selectors_of_a_site_win() -> None:

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 import pytest
 from browsing import browsing, pages, run
 
-from harvest.browser.settings import BrowserSettings
-from harvest.browser.traffic import Fault
-from harvest.finding.blockers import Blocker, find_blockers, find_refusal
-from harvest.reading.page import Node, Page
-from harvest.reading.turn import ReadTurn, read_turn
-from harvest.sites.description import site_of
+from harvest.pages.browser.settings import BrowserSettings
+from harvest.pages.browser.traffic import Fault
+from harvest.pages.finding.blockers import Blocker, find_blockers, find_refusal
+from harvest.pages.reading.page import Node, Page
+from harvest.pages.reading.turn import ReadTurn, read_turn
+from harvest.pages.sites.description import site_of
 
 SAID = "What is an error 500, and what is a rate limit?"
 CHAT = """<div class="log" role="log" style="height:500px"></div>
@@ -403,7 +403,7 @@ def test_a_window_to_click_away_goes_before_a_wall_that_cannot_be(seen: Seen) ->
 
 
 def looked(markup: str, asked: bool = True) -> Page:
-    from harvest.reading.page import parse_page
+    from harvest.pages.reading.page import parse_page
 
     head = 'url="https://chat.example/" width="1280" height="800"' + (' asked="900"' if asked else "")
     return parse_page(f"<h-page {head}>{markup}</h-page>")

@@ -12,15 +12,15 @@ from browsing import browsing, pages, run
 from servers.local_http import Asked, response
 from servers.npm_package import NpmPackage
 
-from harvest.browser.settings import BrowserSettings
-from harvest.browser.window import Browser
-from harvest.chats.chat import Chat, Manners
-from harvest.chats.completion import Patience
-from harvest.chats.experience import Experience
-from harvest.drivers.driver import NotSent
-from harvest.finding.discovery import find_launcher
-from harvest.reading.page import parse_page
-from harvest.sites.description import site_of
+from harvest.pages.browser.settings import BrowserSettings
+from harvest.pages.browser.window import Browser
+from harvest.pages.chats.chat import Chat, Manners
+from harvest.pages.chats.completion import Patience
+from harvest.pages.chats.experience import Experience
+from harvest.pages.finding.discovery import find_launcher
+from harvest.pages.reading.page import parse_page
+from harvest.pages.sites.description import site_of
+from harvest.systems.driver import NotSent
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

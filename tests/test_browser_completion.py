@@ -14,14 +14,14 @@ from browsing import browsing, pages
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harvest.browser.frame import Frame
-from harvest.browser.settings import BrowserSettings
-from harvest.browser.window import Browser
-from harvest.chats.chat import Chat, Manners, Said
-from harvest.chats.completion import FIRM, LOOSE, TRUSTED, Completion, Patience, Sample, Verdict
-from harvest.chats.experience import Experience
-from harvest.drivers.driver import Unanswered
-from harvest.sites.description import site_of
+from harvest.pages.browser.frame import Frame
+from harvest.pages.browser.settings import BrowserSettings
+from harvest.pages.browser.window import Browser
+from harvest.pages.chats.chat import Chat, Manners, Said
+from harvest.pages.chats.completion import FIRM, LOOSE, TRUSTED, Completion, Patience, Sample, Verdict
+from harvest.pages.chats.experience import Experience
+from harvest.pages.sites.description import site_of
+from harvest.systems.driver import Unanswered
 
 STEP = 0.1
 

@@ -11,11 +11,11 @@ import pytest
 from browsing import settings
 from servers.composers import COMPOSERS, Arrivals, composing
 
-from harvest.browser.relay import Relay
-from harvest.browser.window import Browser
 from harvest.drivers.browser import BrowserDriver
-from harvest.drivers.driver import DriverError, Opening, Reply, Surroundings
 from harvest.drivers.registry import build_driver
+from harvest.pages.browser.rotation import BrowserRotation
+from harvest.pages.browser.window import Browser
+from harvest.systems.driver import DriverError, Opening, Reply, Surroundings
 
 AT_ONCE = 4
 PAGES = (*COMPOSERS, "prosemirror?bare")
@@ -86,7 +86,7 @@ async def play_all(names: Sequence[str], turns: Mapping[str, str]) -> Played:
 async def play(browser: Browser, arrivals: Arrivals, name: str, turns: Mapping[str, str]) -> dict[str, Typed]:
     driver = build_driver("browser", {"url": f"{arrivals.url}/{name}"}, Surroundings(name, Path()))
     assert isinstance(driver, BrowserDriver)
-    driver._relay = Relay(driver._settings, first=browser)
+    driver._relay = BrowserRotation(driver._settings, first=browser)
     session = await driver.open(Opening(name, "topic", 1, 1))
     came = arrivals.texts.setdefault(name, [])
     typed = {}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from snapshots import COMPOSER, snapshot
 
-from harvest.reading.page import markup, parse_page
-from harvest.reading.phrases import (
+from harvest.pages.reading.page import markup, parse_page
+from harvest.pages.reading.phrases import (
     is_counter,
     is_delivery,
     is_label,
@@ -19,7 +19,7 @@ from harvest.reading.phrases import (
     is_time,
     without_cursor,
 )
-from harvest.reading.turn import Habits, ReadTurn, learn, read_bubbles, read_turn
+from harvest.pages.reading.turn import Habits, ReadTurn, learn, read_bubbles, read_turn
 
 SAID = "Which film is it?"
 

@@ -13,10 +13,10 @@ import pytest
 from browsing import browsing, pages
 from fonts import FONTS, with_fonts
 
-from harvest.browser.settings import BrowserSettings
-from harvest.finding.discovery import find_composer, find_launcher, find_new_chat, find_send
-from harvest.finding.wordings import NEW_CHAT, SEND, TALK, code_words
-from harvest.reading.page import Node, Page, parse_page
+from harvest.pages.browser.settings import BrowserSettings
+from harvest.pages.finding.discovery import find_composer, find_launcher, find_new_chat, find_send
+from harvest.pages.finding.wordings import NEW_CHAT, SEND, TALK, code_words
+from harvest.pages.reading.page import Node, Page, parse_page
 
 STYLE = """<style>body{margin:0;font:16px sans-serif;display:flex;flex-direction:column;height:100vh}
 .log{flex:1;overflow:auto}form,.bar{display:flex;gap:4px;padding:10px}textarea,[contenteditable],.wide{flex:1;min-height:36px}

@@ -8,16 +8,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import get_args
 
-from harvest.browser.lifeline import GONE
-from harvest.chats.completion import FIRM, LOOSE
-from harvest.chats.opening import WALLS
 from harvest.drivers.browser import Kept
+from harvest.pages.browser.call_guard import GONE
+from harvest.pages.chats.completion import FIRM, LOOSE
+from harvest.pages.chats.opening import WALLS
 from harvest.studies.rerouting import PARTED
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "browser.md").read_text(encoding="utf-8")
 SOURCES = [
-    *(path for part in ("browser", "reading", "finding", "chats") for path in (ROOT / "harvest" / part).glob("*.py")),
+    *(ROOT / "harvest" / "pages").glob("*/*.py"),
     ROOT / "harvest" / "drivers" / "browser.py",
 ]
 KINDS = {"NotSent", "Unanswered", "Denied"}

@@ -12,8 +12,8 @@ import pytest
 from interfaces import NAMES, awkward_pages, interface
 from processes import below, gone, memory
 
-from harvest.drivers.driver import Opening, Surroundings
 from harvest.drivers.registry import build_driver
+from harvest.systems.driver import Opening, Surroundings
 
 
 @dataclass

@@ -8,9 +8,9 @@ import pytest
 import pytest_asyncio
 from browsing import browsing, look, named, run, showing, tagged
 
-from harvest.browser.window import Browser
-from harvest.drivers.driver import Denied
-from harvest.reading.page import BLOCKS, collapsed, parse_page
+from harvest.pages.browser.window import Browser
+from harvest.pages.reading.page import BLOCKS, collapsed, parse_page
+from harvest.systems.driver import Denied
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

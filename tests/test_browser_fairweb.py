@@ -20,7 +20,7 @@ import yaml
 from interfaces import NAMES, BackEnd, back_end_server, interface_to
 from same_words import allowed_between, uncut
 
-from harvest.chats.reread import read_again
+from harvest.pages.chats.reread import read_again
 from recordings.conversation import Conversation
 from recordings.run_folder import Run, read
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from harvest.browser.installed import find_browser
+from harvest.pages.browser.installed import find_browser
 from topics.errors import InputError
 
 
@@ -72,7 +72,7 @@ def test_where_there_is_none_it_is_said_how_to_get_one(tmp_path: Path) -> None:
 
 def test_finding_one_does_not_load_playwright() -> None:
     script = (
-        "import os, sys; from harvest.browser.installed import find_browser\n"
+        "import os, sys; from harvest.pages.browser.installed import find_browser\n"
         "find_browser({'HARVEST_BROWSER': sys.executable})\n"
         "sys.exit('playwright' in sys.modules)"
     )

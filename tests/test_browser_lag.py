@@ -21,8 +21,8 @@ from interfaces import FURTHER, NAMES, Interface, Pages, awkward_pages, interfac
 from servers.delay import delaying
 from servers.page_replies import reply_of
 
-from harvest.drivers.driver import Driver, DriverError, Opening, Surroundings
 from harvest.drivers.registry import build_driver
+from harvest.systems.driver import Driver, DriverError, Opening, Surroundings
 
 LAG = 4.0  # seconds in each direction
 CONVERSATIONS, TURNS, TOGETHER = 10, 10, 5

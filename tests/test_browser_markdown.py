@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from snapshots import element, snapshot
 
-from harvest.reading.markdown import markdown
+from harvest.pages.reading.markdown import markdown
 from topics.links import Link, links_in
 
 RENDERER = MarkdownIt("commonmark", {"xhtmlOut": True, "breaks": True}).enable(["table", "strikethrough"])

@@ -16,13 +16,13 @@ from browsing import pages
 from interfaces import Pages, awkward_pages
 from processes import below, gone
 
-from harvest.browser import window
-from harvest.browser.login import keep_login
-from harvest.browser.settings import BrowserSettings
-from harvest.browser.window import Browser
 from harvest.cli.main import main
-from harvest.drivers.driver import Denied, DriverError, NotSent, Opening, Surroundings
 from harvest.drivers.registry import build_driver
+from harvest.pages.browser import window
+from harvest.pages.browser.login import keep_login
+from harvest.pages.browser.settings import BrowserSettings
+from harvest.pages.browser.window import Browser
+from harvest.systems.driver import Denied, DriverError, NotSent, Opening, Surroundings
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +119,7 @@ def test_an_error_of_our_own_while_probing_is_one_message_without_a_traceback(
     async def broken(*_: object, **__: object) -> None:
         raise KeyError("h-box")
 
-    monkeypatch.setattr("harvest.chats.probe.probe", broken)
+    monkeypatch.setattr("harvest.pages.chats.probe.probe", broken)
     with pytest.raises(SystemExit) as ended:
         main(["probe", awkward.url("plain")])
     said = capsys.readouterr().err

@@ -9,12 +9,12 @@ from interfaces import awkward_pages
 from servers.page_replies import reply_of
 from snapshots import COMPOSER
 
-from harvest.chats.mismatch import find_mismatch
-from harvest.drivers.driver import Opening, Surroundings, Unanswered
 from harvest.drivers.registry import build_driver
-from harvest.reading.page import parse_page
-from harvest.reading.turn import Habits, read_turn
-from harvest.sites.site import Site
+from harvest.pages.chats.mismatch import find_mismatch
+from harvest.pages.reading.page import parse_page
+from harvest.pages.reading.turn import Habits, read_turn
+from harvest.pages.sites.site import Site
+from harvest.systems.driver import Opening, Surroundings, Unanswered
 
 SAID = "Name a film, please"
 OLD = '<p h-site="user">Hello there</p><p h-site="reply">Good day to you.</p>'

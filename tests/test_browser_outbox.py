@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
-from harvest.browser.outbox import Outbox
+from harvest.pages.browser.outbox import Outbox
 
 SAY = "https://chat.example/say"
 SOCKET = "wss://chat.example/socket?token=1"

@@ -22,14 +22,14 @@ from kept_answers import keep_answers
 from servers.page_replies import ALONE, LAYOUTS, PAGES, reply_of
 from servers.short_answers import SHORT
 
-from harvest.browser.relay import Relay
-from harvest.browser.window import Browser
-from harvest.chats.reread import read_again
 from harvest.drivers.browser import BrowserDriver
-from harvest.drivers.driver import Denied, DriverError, NotSent, Opening, Reply, Surroundings, Unanswered
 from harvest.drivers.registry import build_driver
-from harvest.reading.page import parse_page
-from harvest.reading.turn import Habits, read_turn
+from harvest.pages.browser.rotation import BrowserRotation
+from harvest.pages.browser.window import Browser
+from harvest.pages.chats.reread import read_again
+from harvest.pages.reading.page import parse_page
+from harvest.pages.reading.turn import Habits, read_turn
+from harvest.systems.driver import Denied, DriverError, NotSent, Opening, Reply, Surroundings, Unanswered
 from recordings.run_folder import read
 from topics.errors import InputError
 
@@ -102,7 +102,7 @@ async def play(browser: Browser, url: str, turns: Sequence[str]) -> list[Played]
     """What came of each turn on the page; of its opening, where it cannot be opened."""
     driver = build_driver("browser", {"url": url, "timeout": 60.0}, Surroundings("page", Path()))
     assert isinstance(driver, BrowserDriver)
-    driver._relay = Relay(driver._settings, first=browser)
+    driver._relay = BrowserRotation(driver._settings, first=browser)
     outcomes: list[Played] = []
     begun = time.monotonic()
     try:

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from snapshots import COMPOSER, snapshot
 
-from harvest.reading.page import Node, letters, parse_page
-from harvest.reading.turn import Habits, ReadTurn, learn, read_turn
+from harvest.pages.reading.page import Node, letters, parse_page
+from harvest.pages.reading.turn import Habits, ReadTurn, learn, read_turn
 from topics.links import Link, links_in
 
 SAID = "Which film is it?"

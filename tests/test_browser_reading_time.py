@@ -8,8 +8,8 @@ import time
 import pytest
 from snapshots import COMPOSER, snapshot
 
-from harvest.finding.blockers import find_refusal
-from harvest.reading.turn import learn, read_turn
+from harvest.pages.finding.blockers import find_refusal
+from harvest.pages.reading.turn import learn, read_turn
 
 MANY = 4000
 BEGINS = '<div role="log"><div class="user" h-born="10">What is it?</div>'

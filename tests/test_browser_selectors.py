@@ -11,10 +11,10 @@ from browsing import browsing, pages, run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harvest.browser.settings import BrowserSettings
-from harvest.finding.selectors import selector_for, selector_for_all, stable_class, stable_id
-from harvest.reading.page import Node, Page, parse_page
-from harvest.sites.selector import checked_selector
+from harvest.pages.browser.settings import BrowserSettings
+from harvest.pages.finding.selectors import selector_for, selector_for_all, stable_class, stable_id
+from harvest.pages.reading.page import Node, Page, parse_page
+from harvest.pages.sites.selector import checked_selector
 
 WIDGET = """<!doctype html><body>
 <nav><button>Search</button><button id="radix-12" class="css-1x2y3z">Menu</button></nav>

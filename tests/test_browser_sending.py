@@ -9,13 +9,13 @@ import pytest
 import pytest_asyncio
 from browsing import browsing, named, run, showing
 
-from harvest.browser import part as part_module
-from harvest.browser.part import Part
-from harvest.browser.window import Browser, Window
-from harvest.chats.composer import Typed, type_text
-from harvest.chats.place import Place
-from harvest.chats.sending import Sent, send
-from harvest.drivers.driver import DriverError, NotSent, Unanswered
+from harvest.pages.browser import part as part_module
+from harvest.pages.browser.part import Part
+from harvest.pages.browser.window import Browser, Window
+from harvest.pages.chats.composer import Typed, type_text
+from harvest.pages.chats.place import Place
+from harvest.pages.chats.sending import Sent, send
+from harvest.systems.driver import DriverError, NotSent, Unanswered
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -10,8 +10,8 @@ import pytest
 import pytest_asyncio
 from browsing import browsing, named, run, showing
 
-from harvest.browser.glance import Glance
-from harvest.browser.window import Browser, Frame, Window
+from harvest.pages.browser.turn_signs import TurnSigns
+from harvest.pages.browser.window import Browser, Frame, Window
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -43,11 +43,11 @@ async def sent(window: Window, site: dict[str, str] | None = None) -> Frame:
     return frame
 
 
-def now(glance: Glance) -> set[str]:
+def now(glance: TurnSigns) -> set[str]:
     return {name for name, sign in glance.signs.items() if sign.now}
 
 
-def seen(glance: Glance) -> set[str]:
+def seen(glance: TurnSigns) -> set[str]:
     return {name for name, sign in glance.signs.items() if sign.seen}
 
 

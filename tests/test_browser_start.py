@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from processes import below, browsers_of, gone
 
-from harvest.browser.relay import Relay
-from harvest.browser.settings import BrowserSettings
-from harvest.browser.window import Browser
-from harvest.drivers.driver import Denied, Opening, Surroundings, Unanswered
 from harvest.drivers.registry import build_driver
+from harvest.pages.browser.rotation import BrowserRotation
+from harvest.pages.browser.settings import BrowserSettings
+from harvest.pages.browser.window import Browser
+from harvest.systems.driver import Denied, Opening, Surroundings, Unanswered
 
 MOMENTS = (0.0, 0.002, 0.01, 0.03, 0.1, 0.3, 0.6)
 
@@ -60,7 +60,7 @@ async def test_a_driver_that_is_closed_while_it_starts_closes_that_browser_and_s
 
 async def test_after_so_many_windows_another_browser_takes_over_and_the_first_ends_with_its_last_window() -> None:
     before = {one.id for one in below(os.getpid())}
-    relay = Relay(_settings(), most=2)
+    relay = BrowserRotation(_settings(), most=2)
     first, second = await relay.sitting(), await relay.sitting()
     (old,) = browsers_of(os.getpid())
     third = await relay.sitting()

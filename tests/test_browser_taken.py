@@ -10,16 +10,16 @@ import pytest_asyncio
 from browsing import browsing, pages, run
 from snapshots import COMPOSER, snapshot
 
-from harvest.browser.settings import BrowserSettings
-from harvest.browser.window import Browser
-from harvest.chats.chat import Chat, Manners
-from harvest.chats.completion import Patience
-from harvest.chats.experience import Experience
-from harvest.chats.taken import take
-from harvest.drivers.driver import Unanswered
-from harvest.reading.page import Page
-from harvest.reading.turn import Habits, read_turn
-from harvest.sites.description import site_of
+from harvest.pages.browser.settings import BrowserSettings
+from harvest.pages.browser.window import Browser
+from harvest.pages.chats.chat import Chat, Manners
+from harvest.pages.chats.completion import Patience
+from harvest.pages.chats.experience import Experience
+from harvest.pages.chats.taken import take
+from harvest.pages.reading.page import Page
+from harvest.pages.reading.turn import Habits, read_turn
+from harvest.pages.sites.description import site_of
+from harvest.systems.driver import Unanswered
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harvest.browser.traffic import CARRYING, Traffic
+from harvest.pages.browser.traffic import CARRYING, Traffic
 
 SAY = "https://chat.example/say"
 

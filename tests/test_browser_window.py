@@ -20,13 +20,13 @@ import pytest_asyncio
 from browsing import browsing, look, named, pages, run, showing, until
 from servers.local_http import Asked, response, serving
 
-from harvest.browser import frame as frame_module
-from harvest.browser import part as part_module
-from harvest.browser.settings import BrowserSettings
-from harvest.browser.trace import cleaned
-from harvest.browser.window import Browser, Part, Window, own_browser
-from harvest.drivers.driver import Denied, NotSent, Unanswered
-from harvest.reading.page import Box
+from harvest.pages.browser import frame as frame_module
+from harvest.pages.browser import part as part_module
+from harvest.pages.browser.settings import BrowserSettings
+from harvest.pages.browser.trace import cleaned
+from harvest.pages.browser.window import Browser, Part, Window, own_browser
+from harvest.pages.reading.page import Box
+from harvest.systems.driver import Denied, NotSent, Unanswered
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from harvest.wording.keyboard import Keyboard
+from harvest.voices.keyboard import Keyboard
 from protocols.answer import Answer
 from protocols.route import Say, Stop
 from recordings.run_folder import read

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from harvest.drivers.driver import Driver, Opening, Surroundings
 from harvest.drivers.registry import build_driver
+from harvest.systems.driver import Driver, Opening, Surroundings
 
 pytestmark = pytest.mark.xdist_group("alice")
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from harvest.drivers.driver import Denied, Driver, DriverError, Opening, Surroundings, Unanswered
 from harvest.drivers.registry import build_driver
+from harvest.systems.driver import Denied, Driver, DriverError, Opening, Surroundings, Unanswered
 from protocols.answer import Answer, Exchange
 from topics.errors import InputError
 from topics.links import Link

@@ -23,8 +23,8 @@ from servers import echo
 from servers.echo_page import EchoPage
 from servers.local_http import LocalServer, Sessions, completions, serving
 
-from harvest.drivers.driver import Driver, DriverError, NotSent, Opening, Surroundings, Unanswered
 from harvest.drivers.registry import DRIVERS, build_driver
+from harvest.systems.driver import Driver, DriverError, NotSent, Opening, Surroundings, Unanswered
 from protocols.answer import Answer, Exchange
 from topics.library import load_topics
 from topics.links import Link

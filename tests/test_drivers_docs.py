@@ -17,9 +17,9 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from recorded_run import record
 
-from harvest.browser.login import keep_login
-from harvest.drivers.driver import Surroundings
 from harvest.drivers.registry import DRIVERS, build_driver, options_model
+from harvest.pages.browser.login import keep_login
+from harvest.systems.driver import Surroundings
 from topics.document import parse_document
 
 ROOT = Path(__file__).parent.parent

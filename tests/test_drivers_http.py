@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from servers.local_http import Asked, LocalServer, Sessions, response, serving
 
-from harvest.drivers.driver import Denied, Driver, DriverError, Opening, Reply, Surroundings, Unanswered
 from harvest.drivers.registry import build_driver
 from harvest.drivers.reply_path import ReplyPath
 from harvest.drivers.template import check_template, fill, fill_url, form_values
+from harvest.systems.driver import Denied, Driver, DriverError, Opening, Reply, Surroundings, Unanswered
 from protocols.answer import Answer, Exchange
 from topics.errors import InputError
 from topics.links import Link

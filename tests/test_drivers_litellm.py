@@ -19,8 +19,8 @@ from typing import Any
 import pytest
 from servers.environment import python_environment
 
-from harvest.drivers.driver import Denied, Driver, DriverError, NotSent, Opening, Surroundings, Unanswered
 from harvest.drivers.registry import build_driver
+from harvest.systems.driver import Denied, Driver, DriverError, NotSent, Opening, Surroundings, Unanswered
 
 pytestmark = pytest.mark.xdist_group("litellm")
 

@@ -20,9 +20,9 @@ from typing import Any
 import pytest
 from servers.local_http import STREAM_HEAD, Asked, LocalServer, chunk, completions, response, serving
 
-from harvest.drivers.driver import Denied, Driver, DriverError, NotSent, Opening, Surroundings, Unanswered
 from harvest.drivers.registry import build_driver
-from harvest.drivers.timing import MOST_PIECES
+from harvest.systems.driver import Denied, Driver, DriverError, NotSent, Opening, Surroundings, Unanswered
+from harvest.systems.timing import MOST_PIECES
 
 TIMEOUT = 0.6
 """Seconds for a turn in these tests; nothing may take much longer."""

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from servers.local_http import STREAM_HEAD, Asked, chunk, response, serving
 
 from harvest.drivers.completions import Completion
-from harvest.drivers.driver import Driver, Opening, Reply, Surroundings, Unanswered
 from harvest.drivers.registry import build_driver
-from harvest.drivers.timing import Stopwatch
+from harvest.systems.driver import Driver, Opening, Reply, Surroundings, Unanswered
+from harvest.systems.timing import Stopwatch
 from protocols.answer import Answer, Exchange
 from topics.errors import InputError
 

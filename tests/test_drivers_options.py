@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from pydantic_core import PydanticCustomError
 
 from harvest.drivers.browser import Options, settings_of
-from harvest.drivers.driver import Surroundings
 from harvest.drivers.registry import build_driver
+from harvest.systems.driver import Surroundings
 from topics.document import parse_document
 from topics.errors import InputError
 from topics.target import checked_target

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from harvest.drivers.driver import DriverError, Opening, Reply, Surroundings, Unanswered
 from harvest.drivers.registry import build_driver
+from harvest.systems.driver import DriverError, Opening, Reply, Surroundings, Unanswered
 from topics.errors import InputError
 
 CODE = '''

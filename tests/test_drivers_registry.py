@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from harvest.drivers.driver import Surroundings
 from harvest.drivers.registry import DRIVERS, build_driver, driver_module, options_model
+from harvest.systems.driver import Surroundings
 from topics.document import Document, StrictModel, parse_document
 from topics.errors import InputError
 
@@ -95,7 +95,7 @@ def test_an_unknown_driver_is_refused_with_those_there_are() -> None:
 def test_only_what_is_used_is_imported() -> None:
     code = (
         "import sys, harvest.drivers.registry as r; from pathlib import Path\n"
-        "from harvest.drivers.driver import Surroundings\n"
+        "from harvest.systems.driver import Surroundings\n"
         "assert not {'httpx', 'numpy', 'harvest.drivers.http'} & set(sys.modules), 'too early'\n"
         "r.build_driver('command', {'argv': ('x',)}, Surroundings('s', Path()))\n"
         "assert not {'httpx', 'numpy', 'harvest.drivers.openai'} & set(sys.modules), 'not needed'\n"

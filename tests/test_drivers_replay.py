@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from recorded_run import record
 
-from harvest.drivers.driver import Driver, Opening, Surroundings, Unanswered
 from harvest.drivers.registry import build_driver
 from harvest.drivers.replay import Options, ReplayDriver
+from harvest.systems.driver import Driver, Opening, Surroundings, Unanswered
 from recordings.conversation import Conversation, Outcome, TrialKey, Turn
 from recordings.run_folder import RunFolder
 from topics.errors import InputError

@@ -18,12 +18,12 @@ from test_groups_played import ANSWER, audit, audit_file, played
 from test_runner_policies import Scripted
 
 from harvest.cli.main import main
-from harvest.drivers.driver import Opening, Unanswered
 from harvest.parrot.catalogue import Catalogue, load_catalogue
 from harvest.parrot.parrot import Parrot
 from harvest.parrot.profiles import PROFILES, Behaviour, Profile, Row
 from harvest.parrot.rehearsal import rehearse
 from harvest.studies.group_comparison import Comparison, compare_groups, grouped_systems
+from harvest.systems.driver import Opening, Unanswered
 from protocols.library import load_protocol
 from recordings.run_folder import read
 from scoring.matched import Cell, Difference, Trial, compared, difference, session_difference

@@ -16,12 +16,12 @@ from test_runner_policies import Quiet, Scripted
 
 from harvest.audits.audit import Audit, load_audit
 from harvest.cli.main import main
-from harvest.drivers.driver import NotSent, Opening, Unanswered
 from harvest.playing.attempt import Player
 from harvest.playing.plan import make_plan
 from harvest.playing.progress import Display
 from harvest.playing.runner import Runner
 from harvest.studies.scorecard import gathered, score_material
+from harvest.systems.driver import NotSent, Opening, Unanswered
 from recordings.conversation import Conversation, Outcome
 from recordings.run_folder import Run, read
 from recordings.store import RunWriter

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harvest.installation import PACKAGES, foreign_owners, owners_by_package
+from harvest.cli.installation import PACKAGES, foreign_owners, owners_by_package
 
 
 def test_no_other_installed_distribution_owns_one_of_our_names() -> None:

@@ -16,8 +16,8 @@ import pytest
 from fillers import FILLERS, filled
 from servers.local_http import Asked, response, serving
 
-from harvest.drivers.driver import Opening, Surroundings
 from harvest.drivers.registry import build_driver
+from harvest.systems.driver import Opening, Surroundings
 from protocols.answer import Answer
 from recordings.conversation import Outcome, SystemTurn, TrialKey
 from recordings.events import Answered, TrialEnded, TrialStarted

@@ -24,13 +24,13 @@ import pytest
 from browsing import browsing, pages, run, settings, until
 from servers.local_http import Asked, LocalServer, response
 
-from harvest.browser.login import keep_login, log_in, secrets_of
-from harvest.browser.settings import BrowserSettings
-from harvest.browser.window import Window
 from harvest.cli.login import logged_in
 from harvest.cli.main import main
 from harvest.drivers.browser import Options
-from harvest.drivers.driver import DriverError, Unanswered
+from harvest.pages.browser.login import keep_login, log_in, secrets_of
+from harvest.pages.browser.settings import BrowserSettings
+from harvest.pages.browser.window import Window
+from harvest.systems.driver import DriverError, Unanswered
 from recordings.run_folder import read
 from topics.document import parse_document
 from topics.errors import InputError

@@ -12,8 +12,8 @@ from recorded_run import record
 from test_drivers_litellm import KEY
 from test_drivers_litellm import address as address  # the proxy, started for this module too
 
-from harvest.extraction.endpoint_file import read_extraction_endpoint
-from harvest.extraction.extracting import Extracted, extract
+from harvest.judging.extraction.endpoint_file import read_extraction_endpoint
+from harvest.judging.extraction.extracting import Extracted, extract
 from recordings.run_folder import read
 
 pytestmark = pytest.mark.xdist_group("litellm")

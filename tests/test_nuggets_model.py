@@ -20,8 +20,8 @@ from recorded_run import record
 from servers.local_http import Asked, LocalServer, response, serving
 
 from harvest.cli.main import main
-from harvest.extraction.endpoint_file import read_extraction_endpoint
-from harvest.extraction.extracting import Extracted, account, extract
+from harvest.judging.extraction.endpoint_file import read_extraction_endpoint
+from harvest.judging.extraction.extracting import Extracted, account, extract
 from recordings.errors import RunError, StoreError
 from recordings.judgments import Layer, read_layers
 from recordings.merge import merge

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harvest.extraction.endpoint_file import read_extraction_endpoint
-from harvest.extraction.prompting import MEANINGS, prompted, version_of
-from harvest.extraction.reply import NUGGET_FAULTS, REPLY_FAULTS, Reading, read_reply
+from harvest.judging.extraction.endpoint_file import read_extraction_endpoint
+from harvest.judging.extraction.prompting import MEANINGS, prompted, version_of
+from harvest.judging.extraction.reply import NUGGET_FAULTS, REPLY_FAULTS, Reading, read_reply
 from scoring.swan.acts import ACTS
 from scoring.swan.nugget import placed
 from scoring.words import Passage, word_count

@@ -13,12 +13,12 @@ import pytest
 from pydantic import ValidationError
 
 from harvest.audits.audit import load_audit
-from harvest.drivers.driver import Opening, Surroundings
 from harvest.drivers.parrot import Options, ParrotDriver, build
 from harvest.parrot.catalogue import load_catalogue
 from harvest.parrot.parrot import Parrot
 from harvest.parrot.profiles import PROFILES
 from harvest.parrot.rehearsal import rehearse
+from harvest.systems.driver import Opening, Surroundings
 from protocols.answer import Answer
 from protocols.library import load_protocol
 from protocols.route import Say

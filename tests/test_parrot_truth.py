@@ -17,8 +17,8 @@ from harvest.parrot.catalogue import Catalogue, load_catalogue
 from harvest.parrot.parrot import Parrot
 from harvest.parrot.profiles import PROFILES, Profile
 from harvest.parrot.rehearsal import rehearse, sit
-from harvest.parrot.tables import chain_table, demo_table, example, truth_table
 from harvest.parrot.truth import Truth, paths, sitting, truth
+from harvest.studies.parrot_tables import chain_table, demo_table, example, truth_table
 from protocols.library import load_protocol
 from recordings.conversation import Conversation
 from scoring.measures.relevance import relevance

@@ -16,14 +16,14 @@ from browsing import browsing
 from interfaces import NAMES, Pages, awkward_pages, interface
 from same_words import allowed_between
 
-from harvest.browser.settings import BrowserSettings
-from harvest.chats.chat import Manners
-from harvest.chats.draft import Finding, drafted, without
-from harvest.chats.probe import Probed, probe
 from harvest.cli.main import main
-from harvest.drivers.driver import DriverError, Opening, Surroundings
 from harvest.drivers.registry import build_driver
-from harvest.sites.description import load_site, parse_site
+from harvest.pages.browser.settings import BrowserSettings
+from harvest.pages.chats.chat import Manners
+from harvest.pages.chats.draft import Finding, drafted, without
+from harvest.pages.chats.probe import Probed, probe
+from harvest.pages.sites.description import load_site, parse_site
+from harvest.systems.driver import DriverError, Opening, Surroundings
 
 PNG = b"\x89PNG\r\n"
 TURNS = ("Name a few films", "scenario bubbles pause=0.2 n=1", "scenario table n=2")

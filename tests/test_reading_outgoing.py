@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from harvest.reading.outgoing import words_sent
+from harvest.pages.reading.outgoing import words_sent
 
 SAID = 'Which "best" films?\nFormat: title — URL'
 CHANGED = "Which “best” films? Format: title — URL"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harvest.reading.typography import DIFFERENCES, differences
+from harvest.pages.reading.typography import DIFFERENCES, differences
 
 
 @pytest.mark.parametrize(

@@ -22,13 +22,13 @@ from kept_answers import EVERY, Worse, keep_answers, record_conversation
 from servers.page_replies import reply_of
 
 from harvest.audits.audit import Audit, load_audit
-from harvest.browser.relay import Relay
-from harvest.browser.window import Browser
-from harvest.chats.reread import read_again
 from harvest.cli.main import main
 from harvest.drivers.browser import BrowserDriver
-from harvest.drivers.driver import Exhibit, Opening, Reply, Surroundings
 from harvest.drivers.registry import build_driver
+from harvest.pages.browser.rotation import BrowserRotation
+from harvest.pages.browser.window import Browser
+from harvest.pages.chats.reread import read_again
+from harvest.systems.driver import Exhibit, Opening, Reply, Surroundings
 from protocols.answer import Answer
 from recordings.run_folder import Run, read
 from recordings.store import RunWriter
@@ -87,7 +87,7 @@ def played() -> Iterator[Played]:
         browser = await Browser.launch(settings())
         driver = build_driver("browser", {"url": url}, Surroundings("page", Path()))
         assert isinstance(driver, BrowserDriver)
-        driver._relay = Relay(driver._settings, first=browser)
+        driver._relay = BrowserRotation(driver._settings, first=browser)
 
         async def talk(*texts: str) -> list[tuple[str, Reply]]:
             session = await driver.open(Opening("page", "M001", 1, 1))

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from harvest.audits.audit import System
-from harvest.drivers.driver import Capabilities, Denied, NotSent, Opening, Reply, Unanswered
-from harvest.drivers.limits import Gate, Limits
 from harvest.playing.attempt import Player
 from harvest.playing.plan import Plan, Sitting, Work
 from harvest.playing.runner import Runner
+from harvest.systems.driver import Capabilities, Denied, NotSent, Opening, Reply, Unanswered
+from harvest.systems.limits import Gate, Limits
 from protocols.answer import Answer
 from protocols.library import load_protocol
 from recordings.conversation import Outcome, SystemTurn, TrialKey

@@ -20,8 +20,8 @@ from servers.asking import BackEndError, Piece, asked, pieces
 from servers.page_replies import LAYOUTS, PAGES, reply_of
 from servers.wished_replies import KINDS
 
-from harvest.drivers.driver import NotSent, Opening, Surroundings, Unanswered
 from harvest.drivers.registry import build_driver
+from harvest.systems.driver import NotSent, Opening, Surroundings, Unanswered
 
 SESSIONS = itertools.count(1)
 REQUEST = "Please list up courtroom drama movies, listed in IMDb.\nFormat: movie title, IMDb URL"

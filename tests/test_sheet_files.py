@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harvest.sheets.annotation_sheet import COLUMNS, Assessed, counts, sampled, sheet_rows, write_sheet
-from harvest.sheets.filled_sheet import FilledSheet, read_sheet
-from harvest.sheets.sheet_file import LARGEST, kept_apart, read_rows, taken_back, writable
+from harvest.judging.sheets.annotation_sheet import COLUMNS, Assessed, counts, sampled, sheet_rows, write_sheet
+from harvest.judging.sheets.filled_sheet import FilledSheet, read_sheet
+from harvest.judging.sheets.sheet_file import LARGEST, kept_apart, read_rows, taken_back, writable
 from protocols.answer import Answer
 from recordings.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
 from scoring.swan.assessment import assess

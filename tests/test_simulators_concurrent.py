@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from harvest.audits.audit import System
-from harvest.drivers.driver import Driver, Opening, Reply, Session, Surroundings
-from harvest.drivers.limits import Limits
 from harvest.drivers.parrot import Options, build
 from harvest.playing.attempt import Player
 from harvest.playing.plan import Plan, Sitting, Work
 from harvest.playing.runner import Runner
+from harvest.systems.driver import Driver, Opening, Reply, Session, Surroundings
+from harvest.systems.limits import Limits
 from protocols.library import load_protocol
 from recordings.conversation import Outcome, TrialKey
 from recordings.events import Answered, Asked, Event, Routed, TrialEnded

@@ -10,7 +10,7 @@ from pathlib import Path
 import yaml
 from enumerable_users import MOVIES
 
-from harvest.wording.endpoint import EndpointOptions
+from harvest.voices.endpoint import EndpointOptions
 from simulators.llm.acceptance import REFUSED
 from simulators.llm.user import Options
 from simulators.registry import build_user

@@ -19,11 +19,11 @@ from servers.local_http import Asked, LocalServer, response, serving
 from harvest.audits.audit import Audit, load_audit
 from harvest.cli import main
 from harvest.cli.show import command
-from harvest.drivers.driver import Surroundings
 from harvest.playing.attempt import Player
 from harvest.playing.plan import Work, make_plan
 from harvest.playing.runner import Runner
-from harvest.wording.endpoint import Endpoint, EndpointFailed, EndpointOptions
+from harvest.systems.driver import Surroundings
+from harvest.voices.endpoint import Endpoint, EndpointFailed, EndpointOptions
 from recordings.continuation import refuse_differences
 from recordings.conversation import Conversation, Outcome
 from recordings.run_folder import Run, read

@@ -9,8 +9,8 @@ import pytest
 from test_drivers_litellm import KEY, TEXT
 from test_drivers_litellm import address as address  # the proxy, started for this module too
 
-from harvest.drivers.driver import Surroundings
-from harvest.wording.endpoint import Endpoint, EndpointFailed, EndpointOptions
+from harvest.systems.driver import Surroundings
+from harvest.voices.endpoint import Endpoint, EndpointFailed, EndpointOptions
 from simulators.outside import Message, Prompt, Sample
 
 pytestmark = pytest.mark.xdist_group("litellm")

@@ -20,7 +20,6 @@ from test_runner_policies import PROTOCOL, TOPICS, Quiet, Scripted
 import simulators.registry as registry
 from harvest.audits.audit import System
 from harvest.cli import main
-from harvest.drivers.limits import Limits
 from harvest.parrot.catalogue import load_catalogue
 from harvest.parrot.parrot import Parrot
 from harvest.parrot.profiles import PROFILES
@@ -28,6 +27,7 @@ from harvest.parrot.rehearsal import rehearse
 from harvest.playing.attempt import Player
 from harvest.playing.plan import Plan, Sitting, Work
 from harvest.playing.runner import Runner
+from harvest.systems.limits import Limits
 from protocols.answer import Answer
 from protocols.route import Say, Stop
 from recordings.conversation import INVALID, TrialKey

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from harvest.sites.description import load_site, parse_site, site_of
-from harvest.sites.selector import checked_selector
-from harvest.sites.site import KINDS, Block, Site, encode_site
+from harvest.pages.sites.description import load_site, parse_site, site_of
+from harvest.pages.sites.selector import checked_selector
+from harvest.pages.sites.site import KINDS, Block, Site, encode_site
 from topics.errors import InputError
 
 HEAD = "format: harvest-site/1\nname: desk\n"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from harvest.sheets.annotation_sheet import COLUMNS
-from harvest.sheets.sheet_file import LARGEST, LONGEST_CELL
+from harvest.judging.sheets.annotation_sheet import COLUMNS
+from harvest.judging.sheets.sheet_file import LARGEST, LONGEST_CELL
 from scoring.swan.acts import ACTS
 from scoring.swan.rules.registry import RULES, parse_rule
 from scoring.swan.schema import SAMPLINGS, Criterion, load_schema

@@ -14,7 +14,7 @@ from scoring_examples import ATTRIBUTES, M002, ORIGIN, RATINGS, conversation, fi
 from recordings.conversation import Conversation, Outcome
 from scoring.conversations import figures
 from scoring.settings import Settings
-from scoring.swan.assessment import Ground, assess
+from scoring.swan.assessment import PageText, assess
 from scoring.swan.item import nugget_items, turn_items
 from scoring.swan.rules.brevity import Brevity
 from scoring.swan.rules.fair_exposure import FairExposure, fairness_score
@@ -25,11 +25,11 @@ from scoring.swan.rules.repetition import Repetition
 from scoring.swan.rules.rule import RuleScorer, Sight
 from scoring.swan.schema import load_schema
 
-GROUND = Ground(M002, paper_gold(), ATTRIBUTES)
+GROUND = PageText(M002, paper_gold(), ATTRIBUTES)
 SCHEMA = load_schema()
 
 
-def sight(talk: Conversation, rule: RuleScorer, ground: Ground = GROUND) -> Sight:
+def sight(talk: Conversation, rule: RuleScorer, ground: PageText = GROUND) -> Sight:
     seen = ground.sight(talk, None, None)
     items = (turn_items if rule.level == "turn" else nugget_items)(talk, seen.nuggets)
     return replace(seen, items=items)
@@ -95,7 +95,7 @@ def test_repetition_is_0_for_what_was_given_before_and_1_for_a_new_entity_from_t
 def test_fair_exposure_over_one_set_is_the_distrsim_that_gfrc_has_for_the_turn() -> None:
     talk = paper_b1()
     only = replace(M002, type=replace(M002.type, attributes=("RATINGS",)))
-    ground = Ground(only, paper_gold(), ATTRIBUTES)
+    ground = PageText(only, paper_gold(), ATTRIBUTES)
     found = {item.turn: value for item, value in FairExposure().scores(sight(talk, FairExposure(), ground))}
     printed = {
         figure.turn: figure.value
@@ -157,5 +157,5 @@ def test_every_rule_gives_scores_in_0_to_1_to_items_of_its_criterion_once(
 
 
 def test_a_topic_without_attribute_sets_has_no_fair_exposure() -> None:
-    chat = Ground(replace(M002, type=replace(M002.type, attributes=())), paper_gold(), MappingProxyType({}))
+    chat = PageText(replace(M002, type=replace(M002.type, attributes=())), paper_gold(), MappingProxyType({}))
     assert list(FairExposure().scores(sight(paper_b1(), FairExposure(), chat))) == []

@@ -23,7 +23,7 @@ from harvest.tables.tree_figures import tree_figures
 from recordings.run_folder import read
 from recordings.trees.document import read_trees
 from recordings.trees.entity_names import entity_names
-from recordings.trees.wording import cells
+from recordings.trees.node_text import cells
 from scoring.statistics.proportions import FEW, clopper_pearson, jeffreys, wilson
 from topics.errors import InputError
 

@@ -16,16 +16,16 @@ import pytest
 from hypothesis import given
 from tree_examples import conversation, recordings, tree_of
 
+from harvest.tables.drawing.diagrams import WIDTH, dot, mermaid
+from harvest.tables.drawing.outline import outline, outline_text
 from recordings.conversation import Conversation
 from recordings.json_text import document
 from recordings.trees.builder import fold
-from recordings.trees.diagrams import WIDTH, dot, mermaid
 from recordings.trees.document import read_trees, trees_as_json, trees_from_json
 from recordings.trees.graph import as_graph, graphml, positions
 from recordings.trees.keys import LABEL, exact_form
-from recordings.trees.outline import outline, outline_text
+from recordings.trees.node_text import cells, cut, named, printable, xml_safe
 from recordings.trees.tree import ConversationTree, Symbol
-from recordings.trees.wording import cells, cut, named, printable, xml_safe
 from topics.errors import InputError, Place
 
 PLACE = Place("trees.json")

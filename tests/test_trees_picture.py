@@ -20,15 +20,15 @@ from playwright.sync_api import Browser, sync_playwright
 from tree_examples import conversation, recordings, tree_of
 
 from harvest.studies.tree_scores import tree_scores
+from harvest.tables.drawing.colours import STYLE
+from harvest.tables.drawing.layout import places, shown
+from harvest.tables.drawing.picture import picture
+from harvest.tables.drawing.text_fitting import broken, fitted, room
 from harvest.tables.tree_figures import tree_figures
 from harvest.tables.tree_words import plates
 from recordings.conversation import Conversation
 from recordings.trees.builder import fold
-from recordings.trees.ink import STYLE
 from recordings.trees.keys import LABEL
-from recordings.trees.lettering import broken, fitted, room
-from recordings.trees.picture import picture
-from recordings.trees.placing import places, shown
 from recordings.trees.tree import ConversationTree, Symbol
 from scoring.notation import parse
 
@@ -138,7 +138,7 @@ def _luminance(colour: str) -> float:
 @pytest.mark.parametrize("ground", ["paper", "user", "system", "useful", "useless"])
 @pytest.mark.parametrize("ink", ["ink", "dim"])
 def test_text_stands_out_from_its_ground_in_both_themes(theme: int, ground: str, ink: str) -> None:
-    from recordings.trees.ink import _PAINTS
+    from harvest.tables.drawing.colours import _PAINTS
 
     one, two = sorted(_luminance(_PAINTS[name][theme][0]) for name in (ground, ink))
     assert (two + 0.05) / (one + 0.05) >= 4.5

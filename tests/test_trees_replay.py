@@ -12,9 +12,9 @@ import pytest
 from tree_examples import conversation, tree_of
 
 from harvest.cli import main
-from harvest.drivers.driver import Opening, Session, Surroundings, Unanswered
 from harvest.drivers.registry import build_driver
 from harvest.drivers.replay_tree import BranchingReplay
+from harvest.systems.driver import Opening, Session, Surroundings, Unanswered
 from protocols.answer import Answer
 from protocols.route import Say, Stop
 from recordings.conversation import Conversation

@@ -18,8 +18,8 @@ from interfaces import Interface, Truth
 from same_words import ALLOWED, allowed_between, brought
 from servers.short_answers import SHORT
 
-from harvest.drivers.driver import Driver, DriverError, Opening, Reply, Surroundings
 from harvest.drivers.registry import build_driver
+from harvest.systems.driver import Driver, DriverError, Opening, Reply, Surroundings
 
 __all__ = ["ANSWERS", "FAULTS", "SHORT_ANSWERS", "Came", "play", "quantile", "wishes"]
 

@@ -4,7 +4,7 @@
     └── InputError          a file or an argument is wrong: say what, where, what is allowed, what to do
 
 `InputError` is for a user's mistake: the command line prints it without a traceback and exits with 2.
-The errors of drivers (what went wrong on the way to a system) live in `harvest.drivers.driver`,
+The errors of drivers (what went wrong on the way to a system) live in `harvest.systems.driver`,
 those of a run folder in `recordings.errors`.
 """
 

@@ -19,10 +19,10 @@ from harvest.audits.audit_file import AuditFile, SystemEntry
 from harvest.audits.fingerprints import fingerprints
 from harvest.audits.groups import check_groups, grouped_name
 from harvest.audits.threshold import Threshold
-from harvest.drivers.driver import Driver, Surroundings
-from harvest.drivers.limits import Limits
 from harvest.drivers.registry import build_driver, driver_module
-from harvest.wording.endpoints import Endpoints, read_endpoints
+from harvest.systems.driver import Driver, Surroundings
+from harvest.systems.limits import Limits
+from harvest.voices.endpoints import Endpoints, read_endpoints
 from protocols.library import check_topics, load_protocol
 from protocols.protocol import Protocol
 from recordings.header import Header, make_header

@@ -14,11 +14,11 @@ from rich.console import Console
 from rich.progress import Progress
 
 from harvest.cli.interruption import run_until_stopped
-from harvest.extraction.layer import nugget_judgments
-from harvest.sheets.annotation_sheet import Assessed, counts, sampled, sheet_rows, write_sheet
-from harvest.sheets.annotators import added, agreements, standing
-from harvest.sheets.filled_sheet import read_sheet
-from harvest.sheets.sheet_file import Row, sheet_ending
+from harvest.judging.extraction.layer import nugget_judgments
+from harvest.judging.sheets.annotation_sheet import Assessed, counts, sampled, sheet_rows, write_sheet
+from harvest.judging.sheets.annotators import added, agreements, standing
+from harvest.judging.sheets.filled_sheet import read_sheet
+from harvest.judging.sheets.sheet_file import Row, sheet_ending
 from harvest.terminal import shown
 from recordings.gold_layers import read_gold_layers
 from recordings.judgments import Judgment, Layer, Target, keep_layer, read_layers, write_layer
@@ -26,7 +26,7 @@ from recordings.provenance import stamp, utc_now
 from recordings.redaction import Redactor
 from recordings.run_folder import Run, read
 from scoring.settings import Settings
-from scoring.swan.assessment import Ground, assess
+from scoring.swan.assessment import PageText, assess
 from scoring.swan.extraction import RULES
 from scoring.swan.judged import NUGGET, Judgments, Precedence
 from scoring.swan.schema import Schema, load_schema
@@ -135,8 +135,8 @@ def _extract(
     tries: int,
 ) -> int:
     """Nuggets by a model, as a layer; 3 where a conversation is not whole."""
-    from harvest.extraction.endpoint_file import read_extraction_endpoint  # brings httpx
-    from harvest.extraction.extracting import account, extract
+    from harvest.judging.extraction.endpoint_file import read_extraction_endpoint  # brings httpx
+    from harvest.judging.extraction.extracting import account, extract
 
     topics = {one.key.topic for one in recorded.finished}
     for topic in only:
@@ -316,6 +316,6 @@ def _assessed(run: Path, recorded: Run, schema: Schema, *, kept: bool = True, nu
     found = []
     for conversation in recorded.finished:
         topic = known.get(conversation.key.topic)
-        ground = Ground(topic, gold, topics.attributes if topics else {}, Settings())
+        ground = PageText(topic, gold, topics.attributes if topics else {}, Settings())
         found.append(Assessed(conversation, assess(conversation, schema, judgments, ground)))
     return found

@@ -16,7 +16,7 @@ from harvest.playing.attempt import Player
 from harvest.playing.plan import Plan, Sitting, Work
 from harvest.playing.runner import Runner
 from harvest.terminal import shown, terminal_width, wrapped
-from harvest.wording.keyboard import STOP, Keyboard
+from harvest.voices.keyboard import STOP, Keyboard
 from recordings.continuation import refuse_differences
 from recordings.conversation import Outcome, TrialKey
 from recordings.header import Header, make_header, trial_identity

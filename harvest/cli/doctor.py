@@ -14,8 +14,8 @@ from pathlib import Path
 
 import click
 
+from harvest.cli.installation import DISTRIBUTION, foreign_owners, owners_by_package
 from harvest.cli.interruption import run_until_stopped
-from harvest.installation import DISTRIBUTION, foreign_owners, owners_by_package
 from topics.counting import counted
 
 __all__ = ["command"]
@@ -129,10 +129,10 @@ def _browser() -> Finding:
     """The browser of the browser driver, started once without a window. None is no fault: other drivers need none."""
     import asyncio
 
-    from harvest.browser.installed import VARIABLE, find_browser
-    from harvest.browser.settings import BrowserSettings
-    from harvest.browser.window import Browser, own_browser
-    from harvest.drivers.driver import DriverError
+    from harvest.pages.browser.installed import VARIABLE, find_browser
+    from harvest.pages.browser.settings import BrowserSettings
+    from harvest.pages.browser.window import Browser, own_browser
+    from harvest.systems.driver import DriverError
     from topics.errors import InputError
 
     async def version(path: Path) -> str:

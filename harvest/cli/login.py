@@ -15,14 +15,14 @@ from urllib.parse import urlsplit
 
 import click
 
-from harvest.browser.installed import find_browser
-from harvest.browser.login import keep_login, log_in, secrets_of
-from harvest.browser.settings import BrowserSettings
-from harvest.browser.window import Browser, own_browser
 from harvest.cli.interruption import run_until_stopped
 from harvest.drivers.browser import Options, settings_of
-from harvest.drivers.driver import Surroundings
-from harvest.sites.description import load_site
+from harvest.pages.browser.installed import find_browser
+from harvest.pages.browser.login import keep_login, log_in, secrets_of
+from harvest.pages.browser.settings import BrowserSettings
+from harvest.pages.browser.window import Browser, own_browser
+from harvest.pages.sites.description import load_site
+from harvest.systems.driver import Surroundings
 from topics.document import Document, Loc
 from topics.errors import InputError, Place
 

@@ -18,8 +18,8 @@ from topics.errors import InputError
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from harvest.chats.draft import Finding
-    from harvest.chats.probe import Probed
+    from harvest.pages.chats.draft import Finding
+    from harvest.pages.chats.probe import Probed
 
 __all__ = ["command"]
 
@@ -79,8 +79,8 @@ def command(
 
 
 def _check(url: str, message: str, out: Path | None, screenshot: Path | None, login: Path | None) -> None:
-    from harvest.browser.login import secrets_of
-    from harvest.sites.description import site_of
+    from harvest.pages.browser.login import secrets_of
+    from harvest.pages.sites.description import site_of
 
     try:
         site_of({"url": url})
@@ -102,12 +102,12 @@ def _check(url: str, message: str, out: Path | None, screenshot: Path | None, lo
 
 
 async def _probed(url: str, message: str, login: Path | None, seconds: float, headed: bool) -> Probed:
-    from harvest.browser.installed import find_browser
-    from harvest.browser.settings import BrowserSettings
-    from harvest.browser.window import Browser, own_browser
-    from harvest.chats.chat import Manners
-    from harvest.chats.probe import probe
-    from harvest.drivers.delivery import unforeseen
+    from harvest.pages.browser.installed import find_browser
+    from harvest.pages.browser.settings import BrowserSettings
+    from harvest.pages.browser.window import Browser, own_browser
+    from harvest.pages.chats.chat import Manners
+    from harvest.pages.chats.probe import probe
+    from harvest.systems.delivery import unforeseen
 
     found = find_browser(os.environ, own=own_browser)
     click.echo(f"starting {found.path.name} …", err=True)

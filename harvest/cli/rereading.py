@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from harvest.chats.reread import Found, Reread, read_again
+from harvest.pages.chats.reread import Found, Reread, read_again
 from harvest.studies.rerouting import Rerouted, reroute, still_fitting
 from harvest.terminal import shown
 from protocols.library import decode_protocol

@@ -19,6 +19,7 @@ from harvest.cli.resampling import LEVEL
 from harvest.studies.merge_keys import merging_named
 from harvest.studies.scorecard import gathered
 from harvest.studies.tree_scores import tree_scores, trial_values
+from harvest.tables.drawing.outline import OutlineLine, outline
 from harvest.tables.tree_figures import TreeFigures, tree_figures
 from harvest.tables.tree_words import legend, plates, sentences
 from harvest.terminal import shown
@@ -26,9 +27,8 @@ from recordings.conversation import Conversation, TrialKey
 from recordings.run_folder import Run, read
 from recordings.trees.builder import TreeBuilder
 from recordings.trees.document import FORMAT
-from recordings.trees.outline import OutlineLine, outline
+from recordings.trees.node_text import title
 from recordings.trees.tree import ConversationTree
-from recordings.trees.wording import title
 from scoring.notation import Term, parse
 from scoring.stochastic.transitions import IntervalName
 from scoring.swan.judged import Precedence
@@ -258,7 +258,7 @@ def _styled(line: OutlineLine, tree: ConversationTree, labelled: set[str]) -> Te
 
 
 def _pictured(run: Run, figures: Sequence[TreeFigures], width: float, least: float, most: int) -> str:
-    from recordings.trees.picture import picture
+    from harvest.tables.drawing.picture import picture
 
     protocol = run.header.protocol
     name = str(protocol.get("name", "")) if isinstance(protocol, dict) else ""
@@ -267,7 +267,7 @@ def _pictured(run: Run, figures: Sequence[TreeFigures], width: float, least: flo
 
 
 def _diagram(form: str, figures: Sequence[TreeFigures]) -> str:
-    from recordings.trees.diagrams import dot, mermaid
+    from harvest.tables.drawing.diagrams import dot, mermaid
     from recordings.trees.graph import graphml
 
     trees, said = [one.tree for one in figures], [sentences(one) for one in figures]

@@ -18,15 +18,18 @@ from zoneinfo import available_timezones
 
 from pydantic import AfterValidator, Field, model_validator
 
-from harvest.browser.installed import find_browser
-from harvest.browser.login import secrets_of
-from harvest.browser.relay import Relay
-from harvest.browser.settings import BrowserSettings
-from harvest.browser.window import Window, own_browser
-from harvest.chats.chat import Chat, Manners
-from harvest.chats.completion import Patience
-from harvest.chats.experience import Experience
-from harvest.drivers.driver import (
+from harvest.drivers.options import FromEnvironment, Proxy, Seconds, Text, resolved
+from harvest.pages.browser.installed import find_browser
+from harvest.pages.browser.login import secrets_of
+from harvest.pages.browser.rotation import BrowserRotation
+from harvest.pages.browser.settings import BrowserSettings
+from harvest.pages.browser.window import Window, own_browser
+from harvest.pages.chats.chat import Chat, Manners
+from harvest.pages.chats.completion import Patience
+from harvest.pages.chats.experience import Experience
+from harvest.pages.sites.description import load_site
+from harvest.pages.sites.site import Address, Site
+from harvest.systems.driver import (
     Capabilities,
     DriverError,
     Exhibit,
@@ -35,9 +38,6 @@ from harvest.drivers.driver import (
     Session,
     Surroundings,
 )
-from harvest.drivers.options import FromEnvironment, Proxy, Seconds, Text, resolved
-from harvest.sites.description import load_site
-from harvest.sites.site import Address, Site
 from recordings.conversation import SystemTurn
 from topics.document import StrictModel, refused
 from topics.errors import InputError
@@ -188,7 +188,7 @@ class BrowserDriver:
             answer_seconds=options.timeout,
         )
         self._experience = Experience()
-        self._relay = Relay(self._settings)
+        self._relay = BrowserRotation(self._settings)
 
     @property
     def capabilities(self) -> Capabilities:
@@ -216,7 +216,7 @@ class BrowserDriver:
 
 
 class _Session:
-    def __init__(self, relay: Relay, window: Window, chat: Chat) -> None:
+    def __init__(self, relay: BrowserRotation, window: Window, chat: Chat) -> None:
         self._relay, self._window, self._chat = relay, window, chat
 
     async def say(self, text: str) -> Reply:

@@ -11,7 +11,12 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from harvest.drivers.driver import (
+from harvest.drivers.options import Seconds, Text, resolved
+from harvest.drivers.payload import json_bytes
+from harvest.drivers.process import Program
+from harvest.drivers.program_output import Mark, json_turn, readable, text_turn
+from harvest.drivers.received import excerpt
+from harvest.systems.driver import (
     Capabilities,
     Denied,
     DriverError,
@@ -22,12 +27,7 @@ from harvest.drivers.driver import (
     Surroundings,
     Unanswered,
 )
-from harvest.drivers.options import Seconds, Text, resolved
-from harvest.drivers.payload import json_bytes
-from harvest.drivers.process import Program
-from harvest.drivers.program_output import Mark, json_turn, readable, text_turn
-from harvest.drivers.received import excerpt
-from harvest.drivers.timing import Stopwatch
+from harvest.systems.timing import Stopwatch
 from protocols.answer import Exchange
 from recordings.long_work import aside
 from topics.document import StrictModel, refused

@@ -14,9 +14,9 @@ import json
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from harvest.drivers.driver import Unanswered
 from harvest.drivers.received import Received, error_code, error_message, excerpt, sound_text
-from harvest.drivers.timing import Stopwatch
+from harvest.systems.driver import Unanswered
+from harvest.systems.timing import Stopwatch
 
 __all__ = ["Completion"]
 

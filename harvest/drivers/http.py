@@ -12,7 +12,6 @@ from urllib.parse import urlencode
 
 from pydantic import AfterValidator, Field, model_validator
 
-from harvest.drivers.driver import Capabilities, Denied, DriverError, Opening, Reply, Surroundings, Unanswered
 from harvest.drivers.options import Headers, Text, Url, WireOptions, resolved
 from harvest.drivers.payload import json_bytes
 from harvest.drivers.received import Received, excerpt, sound_text
@@ -28,6 +27,7 @@ from harvest.drivers.template import (
     with_secrets,
 )
 from harvest.drivers.wire import Jar, Request, Wire
+from harvest.systems.driver import Capabilities, Denied, DriverError, Opening, Reply, Surroundings, Unanswered
 from protocols.answer import Answer, Exchange
 from recordings.conversation import SystemTurn
 from recordings.long_work import aside

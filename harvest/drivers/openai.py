@@ -11,11 +11,11 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from harvest.drivers.completions import Completion
-from harvest.drivers.driver import Capabilities, DriverError, Opening, Reply, Surroundings, Unanswered
 from harvest.drivers.options import Url, VariableName, WireOptions, sendable
 from harvest.drivers.payload import json_bytes
 from harvest.drivers.received import Received, error_code
 from harvest.drivers.wire import Request, Wire
+from harvest.systems.driver import Capabilities, DriverError, Opening, Reply, Surroundings, Unanswered
 from protocols.answer import Answer
 from recordings.conversation import SystemTurn
 from recordings.long_work import aside

@@ -12,7 +12,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from harvest.drivers.driver import Surroundings
+from harvest.systems.driver import Surroundings
 from topics.document import StrictModel, refused
 from topics.errors import InputError
 from topics.target import checked_target

@@ -15,10 +15,10 @@ import numpy
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from harvest.drivers.driver import Capabilities, Opening, Reply, Surroundings
 from harvest.parrot.catalogue import Catalogue, load_catalogue
 from harvest.parrot.parrot import Parrot, ParrotSession
 from harvest.parrot.profiles import PROFILES, Behaviour, Profile
+from harvest.systems.driver import Capabilities, Opening, Reply, Surroundings
 from recordings.conversation import SystemTurn
 from topics.document import StrictModel
 from topics.errors import InputError

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import cast
 
 from harvest.drivers import supervisor
-from harvest.drivers.driver import Denied, Unanswered
+from harvest.systems.driver import Denied, Unanswered
 
 __all__ = ["Program"]
 

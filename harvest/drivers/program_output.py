@@ -7,9 +7,9 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from harvest.drivers.driver import Unanswered
 from harvest.drivers.received import excerpt, sound_text
-from harvest.drivers.timing import Stopwatch
+from harvest.systems.driver import Unanswered
+from harvest.systems.timing import Stopwatch
 from protocols.answer import Answer
 from recordings.conversation import SystemTurn
 from topics.links import Link

@@ -20,11 +20,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
-from harvest.drivers.driver import Capabilities, Exhibit, Opening, Reply, Surroundings, Unanswered
 from harvest.drivers.function_calls import Calls, Function, keep_output_aside
 from harvest.drivers.options import Seconds
 from harvest.drivers.received import sound_text
-from harvest.drivers.timing import Stopwatch
+from harvest.systems.driver import Capabilities, Exhibit, Opening, Reply, Surroundings, Unanswered
+from harvest.systems.timing import Stopwatch
 from protocols.answer import Answer
 from recordings.conversation import SystemTurn
 from recordings.long_work import aside

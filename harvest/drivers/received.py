@@ -26,8 +26,8 @@ from email.message import Message
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 
-from harvest.drivers.driver import Denied, DriverError, Exhibit, NotSent, Unanswered
-from harvest.drivers.timing import Stopwatch
+from harvest.systems.driver import Denied, DriverError, Exhibit, NotSent, Unanswered
+from harvest.systems.timing import Stopwatch
 
 __all__ = ["Received", "error_code", "error_message", "excerpt", "sound_text"]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Any
 
-from harvest.drivers.driver import Driver, Surroundings
+from harvest.systems.driver import Driver, Surroundings
 from topics.document import Document, Loc, StrictModel
 from topics.errors import InputError
 from topics.suggestions import did_you_mean

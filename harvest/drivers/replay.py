@@ -8,8 +8,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from harvest.drivers.driver import Capabilities, Driver, Opening, Reply, Surroundings, Unanswered
 from harvest.drivers.received import excerpt
+from harvest.systems.driver import Capabilities, Driver, Opening, Reply, Surroundings, Unanswered
 from recordings.conversation import Conversation, TrialKey, Turn
 from topics.counting import counted
 from topics.document import StrictModel

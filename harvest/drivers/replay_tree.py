@@ -12,8 +12,8 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from harvest.drivers.driver import Capabilities, Opening, Reply, Unanswered
 from harvest.drivers.received import excerpt
+from harvest.systems.driver import Capabilities, Opening, Reply, Unanswered
 from recordings.conversation import Conversation
 from recordings.trees.builder import TreeBuilder
 from recordings.trees.keys import EXACT, exact_form

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from harvest.drivers.driver import Surroundings
+from harvest.systems.driver import Surroundings
 
 __all__ = ["PLACEHOLDERS", "Known", "check_template", "fill", "fill_url", "form_values", "names_in", "with_secrets"]
 

@@ -25,10 +25,10 @@ from typing import Any, Protocol, cast
 import httpx
 from httpx_sse import EventSource
 
-from harvest.drivers.driver import Denied, DriverError, NotSent, Surroundings, Unanswered
 from harvest.drivers.options import FromEnvironment, WireOptions, resolved, resolved_headers
 from harvest.drivers.received import Received, excerpt
-from harvest.drivers.timing import Stopwatch
+from harvest.systems.driver import Denied, DriverError, NotSent, Surroundings, Unanswered
+from harvest.systems.timing import Stopwatch
 from topics.errors import InputError, Place
 
 __all__ = ["Events", "Jar", "Request", "Wire"]

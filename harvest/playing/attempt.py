@@ -13,11 +13,11 @@ from functools import partial
 
 from harvest.audits.audit import System
 from harvest.audits.groups import traits_of
-from harvest.drivers.delivery import deliver, unforeseen
-from harvest.drivers.driver import Denied, Driver, DriverError, Exhibit, Opening, Reply, Session, Settling, Unanswered
-from harvest.drivers.limits import Gate, Openings
 from harvest.playing.plan import Work
-from harvest.wording.endpoints import wording_exhibits
+from harvest.systems.delivery import deliver, unforeseen
+from harvest.systems.driver import Denied, Driver, DriverError, Exhibit, Opening, Reply, Session, Settling, Unanswered
+from harvest.systems.limits import Gate, Openings
+from harvest.voices.endpoints import wording_exhibits
 from protocols.answer import Exchange
 from protocols.route import Say, Stop
 from recordings.conversation import INVALID, Outcome, SystemTurn, Turn

@@ -19,10 +19,10 @@ from functools import partial
 from typing import Protocol as Seam
 
 from harvest.audits.audit import System
-from harvest.drivers.driver import Driver, Opening
-from harvest.drivers.limits import Gate, Openings, Sleep
 from harvest.playing.attempt import Lease, Played, Player
 from harvest.playing.plan import Plan, Sitting, Work, queued
+from harvest.systems.driver import Driver, Opening
+from harvest.systems.limits import Gate, Openings, Sleep
 from protocols.answer import Exchange
 from recordings.conversation import Outcome, TrialKey
 from topics.identity import derived_seed

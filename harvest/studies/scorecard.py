@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from harvest.finding.notices import opens_as_failure
+from harvest.pages.finding.notices import opens_as_failure
 from harvest.studies.side_by_side import SideBySide, run_names, settings_from
 from recordings.conversation import Conversation, TrialKey
 from recordings.evidence import write_safely

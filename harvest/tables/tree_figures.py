@@ -9,8 +9,8 @@ from typing import Any
 
 from harvest.studies.tree_scores import TreeScores
 from recordings.trees.document import tree_as_json
+from recordings.trees.node_text import percent
 from recordings.trees.tree import ConversationTree
-from recordings.trees.wording import percent
 from scoring.statistics.bootstrap import METHOD
 from scoring.statistics.unseen import Unseen
 from scoring.stochastic.transitions import IntervalName, Transitions, transitions, unseen_paths

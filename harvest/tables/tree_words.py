@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from harvest.tables.drawing.picture import TreeDrawing
 from harvest.tables.tree_figures import TreeFigures
-from recordings.trees.picture import Plate
+from recordings.trees.node_text import printable, what_was_folded
 from recordings.trees.tree import ConversationTree
-from recordings.trees.wording import printable, what_was_folded
 from scoring.statistics.bootstrap import METHOD
 from scoring.statistics.proportions import FEW
 from topics.counting import counted
@@ -67,7 +67,7 @@ def _shared(figures: Sequence[TreeFigures]) -> list[str]:
 
 def plates(
     figures: Sequence[TreeFigures], protocol: str = "", *, least: float = 0.0, most: int = 12
-) -> tuple[list[Plate], list[str]]:
+) -> tuple[list[TreeDrawing], list[str]]:
     """The trees as they are drawn, and the legend of the picture. protocol: its name, "" where there is none."""
     drawn = [_plate(one, protocol, least, most) for one in figures]
     said = [
@@ -90,9 +90,9 @@ def plates(
     return drawn, list(dict.fromkeys([*said, *shared]))
 
 
-def _plate(one: TreeFigures, protocol: str, least: float, most: int) -> Plate:
+def _plate(one: TreeFigures, protocol: str, least: float, most: int) -> TreeDrawing:
     tree = one.tree
-    return Plate(
+    return TreeDrawing(
         tree,
         _title(tree),
         [_played(tree, protocol), *sentences(one)],

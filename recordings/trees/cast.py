@@ -20,8 +20,8 @@ from recordings.header import trial_identity
 from recordings.json_text import parsed
 from recordings.trees.builder import TreeBuilder
 from recordings.trees.keys import MergeKey, merging
+from recordings.trees.node_text import cut, printable
 from recordings.trees.tree import ConversationTree, FoldedTrial, Scope
-from recordings.trees.wording import cut, printable
 from topics.errors import InputError, Place
 from topics.regular_file import read_bytes
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from recordings.trees.node_text import named, title, xml_safe
 from recordings.trees.tree import ConversationTree
-from recordings.trees.wording import named, title, xml_safe
 
 if TYPE_CHECKING:
     import networkx

@@ -27,11 +27,11 @@ from topics.counting import counted
 from topics.gold import GoldTable
 from topics.topic import Topic
 
-__all__ = ["Assessment", "Ground", "SystemSwan", "assess", "nugget_notes", "of_system"]
+__all__ = ["Assessment", "PageText", "SystemSwan", "assess", "nugget_notes", "of_system"]
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class PageText:
     """What is known of a topic besides the conversation: for entities, their groups, and their gains."""
 
     topic: Topic | None = None
@@ -95,7 +95,7 @@ def assess(
     conversation: Conversation,
     schema: Schema,
     judgments: Judgments | None = None,
-    ground: Ground | None = None,
+    ground: PageText | None = None,
     *,
     extractor: Extractor | None = None,
 ) -> Assessment:
@@ -105,7 +105,7 @@ def assess(
     scores (Modesty's reads Correctness) come last. Raises RunError for a layer that does not fit the conversation.
     """
     judgments = judgments or Judgments()
-    ground = ground or Ground()
+    ground = ground or PageText()
     if judgments.lacks(conversation.trial_id, conversation.attempt, passages(conversation)):
         nothing: dict[str, tuple[()]] = {one.name: () for one in schema if one.level != "set"}
         return Assessment(conversation.key, conversation.attempt, (), nothing, nothing, lacking=True)

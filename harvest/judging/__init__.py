@@ -1,0 +1,1 @@
+"""Judging: nuggets extracted by models, and sheets that people fill in."""

@@ -1,0 +1,82 @@
+"""The model that extracts nuggets, as a file describes it: in the words of an audit's `endpoints`.
+
+    format: harvest-endpoints/1
+    endpoints:
+      nuggets: {base_url: "http://127.0.0.1:8000/v1", model: llama, api_key_env: NUGGETS_KEY}
+
+An audit is such a file too; of its keys only `endpoints` is read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from harvest.audits.audit import FORMAT as AUDIT
+from harvest.audits.audit_file import AuditFile
+from harvest.systems.driver import Surroundings
+from harvest.voices.endpoint import Endpoint, EndpointOptions
+from harvest.voices.endpoints import endpoint_placed
+from topics.document import Document, StrictModel, read_document
+
+__all__ = ["FORMAT", "ExtractionOptions", "read_extraction_endpoint"]
+
+FORMAT = "harvest-endpoints/1"
+
+_USUAL = "nuggets"
+
+
+class ExtractionOptions(EndpointOptions):
+    """A model that extracts nuggets: the same options, with other defaults for what it samples."""
+
+    temperature: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = Field(
+        0.0, description="sent if not null; some servers take none"
+    )
+    max_tokens: int | None = Field(4096, ge=1, description="of one reply; null: not sent")
+
+
+class _File(StrictModel):
+    format: Literal["harvest-endpoints/1"]
+    endpoints: Annotated[dict[str, dict[str, Any]], Field(min_length=1)]
+
+
+def read_extraction_endpoint(
+    path: Path, name: str | None, secrets: set[str], *, concurrency: int | None = None
+) -> Endpoint:
+    """The endpoint of this name in the file; where no name is given, `nuggets`, or the only one. secrets: gets the key.
+    concurrency: instead of the file's. Nothing is sent yet.
+
+    Raises InputError, with file, line and column, for whatever is wrong with the file, and where the key is not set.
+    """
+    document = read_document(path)
+    entries = _entries(document)
+    chosen = name or (_USUAL if _USUAL in entries or len(entries) != 1 else next(iter(entries)))
+    if chosen not in entries:
+        what = f"there is no endpoint {chosen!r}" if name else f"none of {len(entries)} endpoints is called {chosen!r}"
+        raise document.error(("endpoints",), what, allowed=", ".join(entries), advice="choose one: --endpoint NAME")
+    part = replace(document.part(("endpoints", chosen)), value=dict(entries[chosen]))
+    options = part.validated(ExtractionOptions)
+    if concurrency is not None:
+        options = options.model_copy(update={"concurrency": concurrency})
+    around = Surroundings("", Path(document.path).resolve().parent, secrets=secrets)
+    with endpoint_placed(document, chosen):
+        return Endpoint(chosen, options, around, does="extracts nuggets")
+
+
+def _entries(document: Document) -> dict[str, dict[str, Any]]:
+    value = document.value
+    if not isinstance(value, dict) or value.get("format") not in (FORMAT, AUDIT):
+        raise document.error(
+            ("format",), "this file describes no endpoints", allowed=f"format: {FORMAT}, or an audit ({AUDIT})"
+        )
+    if value["format"] == FORMAT:
+        return document.validated(_File).endpoints
+    entries = document.validated(AuditFile).endpoints
+    if not entries:
+        raise document.error(
+            (), "this audit has no endpoints", advice="add endpoints: {nuggets: {base_url: …, model: …}}"
+        )
+    return entries

@@ -1,0 +1,160 @@
+"""Nuggets of a run by a model, from the endpoint to the layer; whatever is kept is not asked again."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from harvest.judging.extraction.asking import Answers, Question, asked, questions
+from harvest.judging.extraction.kept import KeptReplies
+from harvest.judging.extraction.layer import Extraction, extraction
+from harvest.judging.extraction.prompting import version_of
+from harvest.voices.endpoint import Endpoint
+from recordings.conversation import Conversation
+from recordings.judgments import Judgment, read_layers, write_layer
+from recordings.provenance import stamp, utc_now
+from recordings.redaction import Redactor
+from scoring.swan.judged import EXTRACTION, NUGGET, words_hash
+from scoring.words import passages
+from topics.counting import counted
+
+__all__ = ["Extracted", "account", "extract", "named"]
+
+Watch = Callable[[int], Callable[[], None]]
+"""Told how many passages are to be asked for; what it returns is called after each."""
+
+_LISTED = 5
+"""Conversations that are not whole are named up to so many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """What one command did. before: conversations that a layer held already. requests: sent and answered. tries: at one
+    passage, at most. path: of the layer, None where no conversation became whole.
+    """
+
+    found: Extraction
+    before: int
+    requests: int
+    tries: int
+    path: Path | None
+
+    @property
+    def whole(self) -> bool:
+        return not self.found.missing
+
+
+def named(endpoint: Endpoint) -> tuple[str, str]:
+    """Author and version of the endpoint's nuggets: the model's name, and the hash of prompt and sampling.
+
+    Where the server stands is no part of it: the same model behind another port goes on with what is kept.
+    """
+    definition = endpoint.definition()
+    sampling = {key: value for key, value in definition.items() if key != "base_url"}
+    return str(definition["model"]), version_of(sampling)
+
+
+async def extract(
+    run: Path,
+    conversations: Sequence[Conversation],
+    endpoint: Endpoint,
+    secrets: set[str],
+    *,
+    tries: int,
+    watch: Watch = lambda _: lambda: None,
+) -> Extracted:
+    """Ask for the nuggets of every passage that is not kept, and write a layer of the conversations that became whole.
+    Those that a layer of this author and version holds are left as they are. The endpoint is closed.
+
+    Raises HarvestError where the run cannot be read or written. A failure of the endpoint is in what is returned.
+    """
+    author, version = named(endpoint)
+    cleaner = Redactor(secrets)
+    done = _done(run, author, version)
+    pairs = [(one, questions(one)) for one in conversations if _named(one) not in done]
+    answers = Answers({}, {}, 0)
+    try:
+        if pairs:
+            every = [question for _, own in pairs for question in own]
+            answers = await _answers(run, every, endpoint, cleaner, tries, watch)
+    finally:
+        await endpoint.close()
+    failures = {key: cleaner.text(why) for key, why in answers.failures.items()}
+    found = extraction(
+        pairs, replace(answers, failures=failures), author=author, version=version, made_at=stamp(utc_now())
+    )
+    path = write_layer(run, found.layer) if found.layer.judgments else None
+    return Extracted(found, len(conversations) - len(pairs), answers.requests, tries, path)
+
+
+async def _answers(
+    run: Path, every: Sequence[Question], endpoint: Endpoint, cleaner: Redactor, tries: int, watch: Watch
+) -> Answers:
+    author, version = named(endpoint)
+    async with KeptReplies(run, author, version, cleaner) as kept:
+        return await asked(
+            every,
+            endpoint,
+            kept,
+            name=endpoint.name,
+            version=version,
+            tries=tries,
+            concurrency=endpoint.concurrency,
+            tell=watch(len({question.key for question in every})),
+        )
+
+
+def _named(conversation: Conversation) -> tuple[str, int, str]:
+    return conversation.trial_id, conversation.attempt, words_hash(passages(conversation))
+
+
+def _done(run: Path, author: str, version: str) -> set[tuple[str, int, str]]:
+    """The conversations that a layer says to hold whole: trial, attempt, and what was said."""
+    found = set()
+    for layer in read_layers(run):
+        if (layer.kind, layer.author, layer.version) == ("model", author, version):
+            for judgment in layer.judgments:
+                match judgment:
+                    case Judgment(
+                        about={"trial": str(trial), "attempt": int(attempt)},
+                        criterion=criterion,
+                        value={"said": str(said)},
+                    ) if criterion == EXTRACTION:
+                        found.add((trial, attempt, said))
+    return found
+
+
+def account(done: Extracted) -> Iterator[str]:
+    """What a person is told, a sentence a line."""
+    found, layer = done.found, done.found.layer
+    if not found.conversations:
+        yield f"{layer.author}/{layer.version}: {counted(done.before, 'conversation')}, all extracted before"
+        yield "nothing new to write"
+        return
+    yield (
+        f"{layer.author}/{layer.version}: {counted(found.conversations, 'conversation')} with "
+        f"{counted(found.passages, 'passage')}, {counted(done.requests, 'request')} answered"
+        + (f"; {counted(done.before, 'conversation')} extracted before" if done.before else "")
+    )
+    types = Counter(str(one.value["type"]) for one in layer.judgments if one.criterion == NUGGET)  # type: ignore[index]
+    yield f"{counted(types.total(), 'nugget')} ({types['F']} of type F, {types['O']} of type O)"
+    if found.refused:
+        yield f"{counted(found.refused.total(), 'nugget')} refused: {_reasons(found.refused)}"
+    if found.unreadable:
+        yield (
+            f"{counted(found.unreadable.total(), 'passage')} without a reply that could be read: "
+            f"{_reasons(found.unreadable)}; --tries {done.tries + 1} asks for one more"
+        )
+    if found.missing:
+        yield f"{counted(len(found.missing), 'conversation')} not whole, so in no layer; the same command goes on:"
+        for one, why in found.missing[:_LISTED]:
+            yield f"  {one.key.system}, {one.key.topic}, trial {one.key.trial}: {why}"
+        if len(found.missing) > _LISTED:
+            yield f"  and {len(found.missing) - _LISTED} more"
+    yield f"written to judgments/{done.path.name}" if done.path else "nothing new to write"
+
+
+def _reasons(counted: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {why}" for why, count in sorted(counted.items()))

@@ -1,0 +1,108 @@
+"""From a model's replies to a layer of nuggets: the conversations that were extracted whole, and what was left out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from harvest.judging.extraction.asking import Answers, Question
+from harvest.judging.extraction.reply import Reading
+from recordings.conversation import Conversation
+from recordings.judgments import Judgment, Layer, Target
+from scoring.swan.extraction import extracted
+from scoring.swan.judged import EXTRACTION, NUGGET, words_hash
+from scoring.swan.nugget import Candidate, Nugget
+from scoring.words import Passage, passages
+
+__all__ = ["Extraction", "ModelExtractor", "extraction", "nugget_judgments"]
+
+_SOURCE = "harvest annotate --extract"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelExtractor:
+    """An `Extractor` over replies that are there: those of one conversation. readings: by turn and speaker."""
+
+    version: str
+    readings: Mapping[tuple[int, str], Reading]
+
+    def candidates(self, passage: Passage, earlier: Sequence[Passage]) -> Iterable[Candidate]:
+        reading = self.readings.get((passage.turn, passage.speaker), Reading())
+        return reading.found
+
+
+@dataclass(slots=True)
+class Extraction:
+    """What came of asking. layer: of the conversations that are whole. refused: nuggets of theirs, by why. unreadable:
+    replies left after the last sample, by why. missing: the conversations that are not whole, and why.
+    """
+
+    layer: Layer
+    conversations: int = 0
+    passages: int = 0
+    refused: Counter[str] = field(default_factory=Counter)
+    unreadable: Counter[str] = field(default_factory=Counter)
+    missing: list[tuple[Conversation, str]] = field(default_factory=list)
+
+
+def extraction(
+    asked: Sequence[tuple[Conversation, Sequence[Question]]],
+    answers: Answers,
+    *,
+    author: str,
+    version: str,
+    made_at: str,
+) -> Extraction:
+    """The nuggets of the conversations whose every passage has a reply that could be read.
+
+    Such a conversation has a judgment `extraction` beside those of its nuggets: so one without nuggets is known to have
+    none, and what was refused is counted where it is scored.
+    """
+    found: list[Judgment] = []
+    told = Extraction(Layer("model", author, version, _SOURCE, made_at))
+    told.unreadable.update(one.fault for one in answers.readings.values() if one.fault)
+    for conversation, questions in asked:
+        told.conversations += 1
+        told.passages += len(questions)
+        fault = next((said for one in questions if (said := _fault(one, answers))), "")
+        if fault:
+            told.missing.append((conversation, fault))
+            continue
+        readings = {(one.passage.turn, one.passage.speaker): answers.readings[one.key] for one in questions}
+        refused = sum((Counter(one.refused) for one in readings.values()), Counter[str]())
+        told.refused.update(refused)
+        nuggets = extracted(conversation, ModelExtractor(f"{author}/{version}", readings))
+        about: dict[str, str | int] = {"trial": conversation.trial_id, "attempt": conversation.attempt}
+        value = {"nuggets": len(nuggets), "passages": len(questions), "refused": dict(sorted(refused.items()))}
+        value = {"said": words_hash(passages(conversation)), **value}
+        found.append(Judgment(about, EXTRACTION, value))
+        found += nugget_judgments(conversation, nuggets)
+    told.layer = Layer("model", author, version, _SOURCE, made_at, tuple(found))
+    return told
+
+
+def nugget_judgments(conversation: Conversation, nuggets: Iterable[Nugget]) -> list[Judgment]:
+    """The nuggets of types F and O, of both sides, as judgments; entities are found anew by their URLs."""
+    found = []
+    for nugget in nuggets:
+        if nugget.type == "E":
+            continue
+        turn, speaker, start, end = nugget.span
+        target = Target(conversation.trial_id, conversation.attempt, turn, speaker, start, end)
+        value = {"type": nugget.type, "act": nugget.act} if nugget.act else {"type": nugget.type}
+        more = {"rule": nugget.rule, "version": nugget.version, "position": nugget.position, "text": nugget.text}
+        found.append(Judgment(target.about(), NUGGET, {**value, **more}))
+    return found
+
+
+def _fault(question: Question, answers: Answers) -> str:
+    """Why a passage has no nuggets that could be kept; "" where it has, or has none."""
+    where = f"turn {question.passage.turn}, {question.passage.speaker}"
+    failure = answers.failures.get(question.key)
+    if failure is not None:
+        return f"{where}: {failure}"
+    reading = answers.readings.get(question.key)
+    if reading is None:
+        return f"{where}: not asked"
+    return f"{where}: no reply could be read ({reading.fault})" if reading.fault else ""

@@ -1,0 +1,136 @@
+"""Annotation sheets: a table for people to fill in, one row for each thing to score by one criterion.
+
+counts(…)                      how many rows each criterion would have
+sheet_rows(…)                  the rows, without any score, so that nobody sees what others thought
+sampled(rows, count, rng)      some of them, every topic with its share
+write_sheet(rows, path)        as `.csv` or `.jsonl`, by the ending of the path
+
+`harvest.judging.sheets.filled_sheet` reads what comes back.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from typing import TYPE_CHECKING
+
+from harvest.judging.sheets.sheet_file import Row, write_rows
+from recordings.conversation import Conversation
+from scoring.swan.assessment import Assessment
+from scoring.swan.schema import Criterion
+
+if TYPE_CHECKING:
+    import numpy
+
+__all__ = ["COLUMNS", "Assessed", "counts", "sampled", "sheet_rows", "write_sheet"]
+
+COLUMNS = (
+    "system",
+    "topic",
+    "trial",
+    "turn",
+    "speaker",
+    "said",
+    "text",
+    "context",
+    "criterion",
+    "question",
+    "value",
+    "note",
+    "type",
+    "act",
+    "attempt",
+    "start",
+    "end",
+    "id",
+)
+"""What a person reads stands first; what only the import needs stands last."""
+
+_AROUND = 160
+
+
+@dataclass(frozen=True, slots=True)
+class Assessed:
+    """A recorded conversation with its items."""
+
+    conversation: Conversation
+    assessment: Assessment
+
+
+def counts(assessed: Sequence[Assessed], criteria: Iterable[Criterion]) -> dict[str, int]:
+    """Rows of a sheet by criterion, in the order given."""
+    sets = len({(one.conversation.key.system, one.conversation.key.topic) for one in assessed})
+    return {
+        one.name: sets if one.level == "set" else sum(len(each.assessment.items.get(one.name, ())) for each in assessed)
+        for one in criteria
+    }
+
+
+def sheet_rows(assessed: Sequence[Assessed], criterion: Criterion) -> Iterator[Row]:
+    """The rows of one criterion in the order of the conversations; for sets one for each system and topic.
+
+    `said` is the user turn before, `text` what is to be scored, `context` the words around it where it is a part of a
+    turn. `trial` is its number; `id` the trial's identity.
+    """
+    asked = {"criterion": criterion.name, "question": criterion.question}
+    if criterion.level == "set":
+        sets = Counter((one.conversation.key.system, one.conversation.key.topic) for one in assessed)
+        for (system, topic), count in sets.items():
+            words = f"all {count} conversations" if count > 1 else "one conversation"
+            yield {**asked, "system": system, "topic": topic, "text": words}
+        return
+    for one in assessed:
+        key = one.conversation.key
+        replies = {turn.number: turn for turn in one.conversation.turns}
+        acts = {nugget.span: nugget.act for nugget in one.assessment.nuggets if nugget.type != "E"}
+        for item in one.assessment.items.get(criterion.name, ()):
+            turn = replies[item.turn]
+            text = turn.reply.answer.text if turn.reply else ""
+            part = {} if item.start < 0 else {"start": str(item.start), "end": str(item.end)}
+            yield {
+                **asked,
+                "system": key.system,
+                "topic": key.topic,
+                "trial": str(key.trial),
+                "turn": str(item.turn),
+                "speaker": item.speaker,
+                "said": turn.said,
+                "text": text[item.start : item.end] if part else text,
+                "context": _context(text, item.start, item.end) if part else "",
+                "type": item.type,
+                "act": acts.get((item.turn, item.speaker, item.start, item.end), ""),
+                "attempt": str(one.conversation.attempt),
+                "id": one.conversation.trial_id,
+                **part,
+            }
+
+
+def _context(text: str, start: int, end: int) -> str:
+    """The part between ⟦ and ⟧, with the words around it."""
+    before, after = text[max(0, start - _AROUND) : start], text[end : end + _AROUND]
+    left = "…" if start > _AROUND else ""
+    right = "…" if end + _AROUND < len(text) else ""
+    return f"{left}{before}⟦{text[start:end]}⟧{after}{right}"
+
+
+def sampled(rows: Iterable[Row], count: int, rng: numpy.random.Generator) -> list[Row]:
+    """`count` of the rows, or all where there are no more, in the order they came in.
+
+    Every row is as likely as any other, and every topic has its share of the rows, rounded up or down; so, as nearly
+    as that leaves room for, has every system within a topic. (Systematic sampling of the rows in the order of topic,
+    system and chance, from a random start: plain means of a sample estimate those of all rows.)
+    """
+    every = list(rows)
+    if count >= len(every):
+        return every
+    chance = rng.permutation(len(every)).tolist()
+    order = sorted(range(len(every)), key=lambda i: (every[i]["topic"], every[i]["system"], chance[i]))
+    start = float(rng.random())
+    return [every[i] for i in sorted(order[int((start + k) * len(every) / count)] for k in range(count))]
+
+
+def write_sheet(rows: Iterable[Row], path: str | PathLike[str]) -> int:
+    """Write the rows and return how many. Raises as `harvest.judging.sheets.sheet_file.write_rows` does."""
+    return write_rows(rows, COLUMNS, path)

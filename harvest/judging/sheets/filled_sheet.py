@@ -1,0 +1,148 @@
+"""Filled-in annotation sheets: the rows that have a value as judgments, each checked against the recording."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+
+from harvest.judging.sheets.annotation_sheet import COLUMNS, Assessed
+from harvest.judging.sheets.sheet_file import LONGEST_CELL, Given, read_rows, taken_back, writable
+from recordings.json_text import Json
+from recordings.judgments import Judgment, Target
+from scoring.swan.item import Item
+from scoring.swan.schema import Criterion, Schema
+from topics.errors import InputError, Place
+
+__all__ = ["FilledSheet", "read_sheet"]
+
+_NEEDED = ("criterion", "value")
+_ABSENT = ("n/a", "na", "-")
+_SCORE = re.compile(r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?|0?,[0-9]+|[01],0{1,2}", re.ASCII)
+_VALUE = "a number from 0 to 1 (1 is good), n/a where the criterion does not apply, or nothing to leave it out"
+_CHANGED = re.compile(r"[0-9]+[.,][0-9]+[eE]\+[0-9]+")
+
+
+@dataclass(frozen=True, slots=True)
+class FilledSheet:
+    """judgments: of the rows that have a value, in the order of the file. empty: rows that have none. notes: those of
+    the empty ones that have a note.
+    """
+
+    judgments: tuple[Judgment, ...]
+    empty: int
+    notes: int
+
+
+def read_sheet(path: str | PathLike[str], assessed: Sequence[Assessed], schema: Schema) -> FilledSheet:
+    """Raises InputError with file, line and column for the first row that is wrong: a value that is none, a criterion
+    the schema does not have or people may not score, a conversation or an item that is not in the recording, words
+    that are not those of the recording, the same thing scored twice; and where no row has a value.
+    """
+    by_trial = {(one.conversation.trial_id, one.conversation.attempt): one for one in assessed}
+    sets = {(writable(one.conversation.key.system), writable(one.conversation.key.topic)): one for one in assessed}
+    found: list[Judgment] = []
+    seen: dict[tuple[object, ...], Place] = {}
+    empty = notes = 0
+    for row in read_rows(path, COLUMNS, _NEEDED):
+        if not row.get("value"):
+            empty += any(row.cells.values())
+            notes += bool(row.get("note"))
+            continue
+        value = _value(row)
+        criterion = _criterion(row, schema)
+        about: Mapping[str, str | int]
+        if criterion.level == "set":
+            named = (taken_back(row.get("system")), taken_back(row.get("topic")))
+            if named not in sets:
+                raise row.error(
+                    "topic",
+                    f"there is no finished conversation of the system {named[0][:60]!r} on the topic {named[1][:60]!r}",
+                    advice="leave these columns as they were written",
+                )
+            key = sets[named].conversation.key
+            about = {"system": key.system, "topic": key.topic}
+        else:
+            about = _target(row, criterion, by_trial).about()
+        judged = (criterion.name, *sorted(about.items()))
+        first = seen.setdefault(judged, row.place)
+        if first is not row.place:
+            raise row.error("criterion", f"scored already, in line {first.line}", advice="keep one of the two rows")
+        found.append(Judgment(about, criterion.name, value, row.get("note")))
+    if not found:
+        raise InputError(
+            "no row of this sheet has a value", place=Place.of(path), advice="fill in the column 'value', then import"
+        )
+    return FilledSheet(tuple(found), empty, notes)
+
+
+def _criterion(row: Given, schema: Schema) -> Criterion:
+    try:
+        criterion = schema[taken_back(row.get("criterion"))]
+    except InputError as fault:
+        raise row.error(
+            "criterion",
+            fault.what,
+            allowed=fault.allowed,
+            advice="give the --schema the sheet was written with" if row.get("criterion") else None,
+        ) from None
+    if not criterion.may_score("human"):
+        raise row.error("criterion", f"{criterion.name} is not for people to score in the schema {schema.name!r}")
+    return criterion
+
+
+def _target(row: Given, criterion: Criterion, by_trial: Mapping[tuple[str, int], Assessed]) -> Target:
+    column = "id" if "id" in row.cells else "trial"  # sheets of the first form had the identity there
+    trial = taken_back(row.get(column))
+    one = by_trial.get((trial, row.number("attempt")))
+    if one is None:
+        changed = _CHANGED.fullmatch(trial)
+        raise row.error(
+            column,
+            f"no finished conversation here has the trial {trial[:60]!r}, attempt {row.get('attempt')}",
+            advice="the spreadsheet took it for a number: open the sheet again with this column as text"
+            if changed
+            else "import into the run the sheet was exported from",
+        )
+    turn = row.number("turn")
+    whole = criterion.level == "turn"
+    start, end = (-1, -1) if whole else (row.number("start"), row.number("end"))
+    items = one.assessment.items[criterion.name]
+    item = next((item for item in items if (item.turn, item.start, item.end) == (turn, start, end)), None)
+    if item is None or row.get("speaker") not in ("", item.speaker):
+        what = f"turn {turn} has no reply here" if whole else f"no nugget {criterion.name} looks at has this span"
+        raise row.error(
+            "turn" if whole else "start", what, advice="export the sheet again: its rows must stay as they are"
+        )
+    if row.get("text") and not _same(row.get("text"), _words(one, item)):
+        raise row.error(
+            "text", "these are not the words of the recording", advice="fill in 'value' and 'note' and nothing else"
+        )
+    return Target(one.conversation.trial_id, one.conversation.attempt, turn, item.speaker, start, end)
+
+
+def _words(one: Assessed, item: Item) -> str:
+    turn = next(turn for turn in one.conversation.turns if turn.number == item.turn)
+    text = turn.reply.answer.text if turn.reply else ""
+    return writable(text if item.start < 0 else text[item.start : item.end])
+
+
+def _same(cell: str, words: str) -> bool:
+    """Whether a cell holds these words, whatever a spreadsheet did to white space, or to the end of a long cell."""
+    for told in (cell, taken_back(cell)):
+        if told.split() == words.split():
+            return True
+        if len(cell) >= LONGEST_CELL and " ".join(words.split()).startswith(" ".join(writable(told).split())):
+            return True
+    return False
+
+
+def _value(row: Given) -> Json:
+    text = row.get("value")
+    if text.lower() in _ABSENT:
+        return None
+    value = float(text.replace(",", ".")) if _SCORE.fullmatch(text) else -1.0
+    if not 0 <= value <= 1:
+        raise row.error("value", f"value: {text[:40]!r} is no score", allowed=_VALUE)
+    return value

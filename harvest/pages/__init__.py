@@ -1,0 +1,1 @@
+"""Live pages: found, read and waited for, as a person would."""

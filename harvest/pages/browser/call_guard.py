@@ -1,0 +1,84 @@
+"""What keeps calls to a page from hanging: a bound in time, and the news that the page is gone."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+from harvest.pages.browser.faults import broken
+from harvest.systems.driver import Unanswered
+
+__all__ = ["CallGuard", "is_end"]
+
+T = TypeVar("T")
+
+GONE = {
+    "page-crashed": "the page has crashed",
+    "page-closed": "the page was closed",
+    "page-hung": "the page does not answer any more",
+    "browser-gone": "the browser has ended",
+}
+_NEWS = 1.0  # seconds the news of an end may come after the error that it causes
+
+
+class CallGuard:
+    """connected: whether the browser is still there. complaint: the kind of error that calls to it raise."""
+
+    def __init__(self, connected: Callable[[], bool], complaint: type[Exception]) -> None:
+        self._connected, self.complaint = connected, complaint
+        self._ended: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+    @property
+    def gone(self) -> str | None:
+        """Why nothing can be done any more (`page-crashed`, `page-closed`, `page-hung`, `browser-gone`), or None."""
+        return self._ended.result() if self._ended.done() else None
+
+    def over(self, reason: str) -> None:
+        """It has ended; the first reason stays."""
+        if not self._ended.done():
+            self._ended.set_result(reason)
+
+    def closed(self) -> None:
+        """The page is closed, be it by itself or with its browser."""
+        self.over("page-closed" if self._connected() else "browser-gone")
+
+    async def bounded(self, work: Coroutine[Any, Any, T], seconds: float, *, apart: bool = False) -> T:
+        """The result of a call, or its error. Unanswered if the page is gone, or does not stir for `seconds`.
+
+        apart: the call concerns a frame only, and its silence is not that of the page (`frame-silent`).
+        """
+        if self.gone is not None:
+            work.close()
+            raise Unanswered(self.gone, GONE[self.gone])
+        task = asyncio.ensure_future(work)
+        try:
+            await asyncio.wait((task, self._ended), timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+            if task.done() and (task.cancelled() or not is_end(task.exception())):
+                return task.result()
+            if task.done():
+                await asyncio.wait((self._ended,), timeout=_NEWS)
+                # A page that is closed tells so; what goes without a word went with all of Playwright.
+                self.over("browser-gone")
+        finally:
+            task.cancel()
+            # Nobody waits for it any more; its error would be reported as forgotten.
+            task.add_done_callback(lambda one: one.cancelled() or one.exception())
+        if apart and self.gone is None:
+            raise Unanswered("frame-silent", f"a frame of the page does not answer within {seconds:g} s")
+        # What does not answer once is not asked again: each call would wait as long.
+        self.over("page-hung")
+        assert self.gone is not None
+        raise Unanswered(self.gone, GONE[self.gone])
+
+    async def call(self, work: Coroutine[Any, Any, T], seconds: float) -> T:
+        """The same, with every complaint as a DriverError."""
+        try:
+            return await self.bounded(work, seconds)
+        except self.complaint as fault:
+            raise broken(str(fault)) from None
+
+
+def is_end(error: BaseException | None) -> bool:
+    """Whether a call failed because page or browser are gone."""
+    return error is not None and (type(error).__name__ == "TargetClosedError" or "Target crashed" in str(error))

@@ -1,0 +1,69 @@
+"""What Playwright's complaints mean to us, told by their words, since it has hardly any kinds of error."""
+
+from __future__ import annotations
+
+import re
+
+from harvest.systems.driver import Denied, DriverError, NotSent, Unanswered
+
+__all__ = ["broken", "sentence", "undone", "unstarted"]
+
+_MOVED = ("Execution context was destroyed", "Cannot find context", "navigat")
+_FRAME_GONE = ("Frame was detached", "frame was detached", "Frame has been detached")
+_BAD_SELECTOR = re.compile(r"bad selector <(?P<name>[^>]*)>: (?P<css>.*)")
+_COVERED = re.compile(r"(<.*?>.*) intercepts pointer events")
+_EXIT = re.compile(r"<process did exit: exitCode=(?P<code>\d+)")
+_COMPLAINT = re.compile(r"^\[pid=\d+\]\[err\] (?P<said>.*\S)", re.MULTILINE)
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def sentence(message: str) -> str:
+    """The first line that says something, without colours and without the name of the call."""
+    lines = [line.strip() for line in _COLOURS.sub("", message).splitlines() if line.strip()]
+    first = lines[0] if lines else "no reason given"
+    return re.sub(r"^(?:\w+\.\w+: )?(?:Error: )?", "", first)[:300]
+
+
+def unstarted(message: str) -> str:
+    """Why a browser did not start. A program that ends at once is told by its exit code and its own first words."""
+    if "Socket path too long" in message:
+        return "the folder for temporary files has too long a path: set TMPDIR to one of at most 60 characters"
+    ended = _EXIT.search(message)
+    if ended is None:
+        return sentence(message)
+    complaint = _COMPLAINT.search(_COLOURS.sub("", message))
+    said = f" and said {complaint['said'][:300]!r}" if complaint else ""
+    return f"it ended at once with exit code {ended['code']}{said}; is it a Chromium, Chrome or Edge?"
+
+
+def broken(message: str) -> DriverError:
+    """A call that failed while the page lives."""
+    bad = _BAD_SELECTOR.search(message)
+    if bad:
+        return Denied("bad-selector", f"{bad['name']}: {bad['css'].strip()!r} is no CSS selector")
+    if any(words in message for words in _FRAME_GONE):
+        return Unanswered("frame-gone", "the frame has left the page")
+    if any(words in message for words in _MOVED):
+        return Unanswered("page-moved", "another document was loaded in the middle of a look")
+    return Unanswered("page-broken", sentence(message))
+
+
+def undone(message: str) -> NotSent:
+    """Something that could not be clicked or typed into: nothing was done, but for `part-unsure`."""
+    message = _COLOURS.sub("", message)
+    covered = _COVERED.findall(message)
+    if message.rfind("performing click action") > message.rfind("intercepts pointer events"):
+        return NotSent("part-unsure", "no word came back of whether it was clicked")
+    if covered:
+        return NotSent("part-covered", f"{covered[-1][:200]} lies over it")
+    if "not attached" in message or "detached" in message:
+        return NotSent("part-gone", "the element has left the page")
+    for state in ("not stable", "not visible", "not enabled", "not editable", "outside of the viewport"):
+        if state in message:
+            return NotSent("part-off", f"the element is {state}")
+    return NotSent("part-off", sentence(message))
+
+
+def out_of_time(fault: NotSent) -> bool:
+    """Whether `undone` found nothing in the way of what was to be done, but that time ran out."""
+    return fault.reason == "part-off" and "Timeout" in fault.detail

@@ -1,0 +1,137 @@
+"""One document of a live page, and the eye in it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import Any, Protocol, cast
+
+from harvest.pages.browser.call_guard import CallGuard
+from harvest.pages.browser.faults import broken
+from harvest.pages.browser.injected import ASK_EYE, EDGES, NO_EYE, eye_source
+from harvest.pages.browser.part import Keyboard, Part
+from harvest.pages.browser.turn_signs import TurnSigns, turn_signs
+from harvest.pages.reading.page import Box, Page, parse_page
+from harvest.systems.driver import Unanswered
+
+__all__ = ["Document", "Frame"]
+
+_CALL = 20.0  # seconds
+_FRAME = 10.0  # the same for a frame in the page: advertisements are slow, and nobody waits for them
+
+
+class Document(Protocol):
+    """Playwright's hold on a frame, as far as it is used here."""
+
+    @property
+    def url(self) -> str: ...
+    @property
+    def parent_frame(self) -> Any: ...
+    def evaluate(self, expression: str, arg: Any = None) -> Coroutine[Any, Any, Any]: ...
+    def evaluate_handle(self, expression: str, arg: Any = None) -> Coroutine[Any, Any, Any]: ...
+    def frame_element(self) -> Coroutine[Any, Any, Any]: ...
+
+
+class Frame:
+    """One document of a window, and the eye in it."""
+
+    def __init__(self, life: CallGuard, frame: Document, keyboard: Keyboard, viewport: tuple[int, int]) -> None:
+        self._life, self._frame, self._keyboard, self._viewport = life, frame, keyboard, viewport
+        self._silent_at: str | None = None
+
+    @property
+    def silent(self) -> bool:
+        """Whether there is nobody to talk to: no document has come into it yet, or the one in it did not answer."""
+        return not self.main and self.url in ("", self._silent_at)
+
+    @property
+    def url(self) -> str:
+        return self._frame.url
+
+    @property
+    def main(self) -> bool:
+        """Whether it is the page itself and no frame in it."""
+        return self._frame.parent_frame is None
+
+    async def box(self) -> Box | None:
+        """Where its document is shown, in the window's coordinates; None: nowhere."""
+        if self.main:
+            return Box(0, 0, *self._viewport)
+        around = await Frame(self._life, self._frame.parent_frame, self._keyboard, self._viewport).box()
+        try:
+            holder = await self._life.bounded(self._frame.frame_element(), _CALL)
+            edges = await self._life.bounded(holder.evaluate(EDGES), _CALL)
+        except self._life.complaint:
+            return None
+        if around is None or edges is None or edges[2] < 2 or edges[3] < 2:
+            return None
+        return Box(around.x + edges[0], around.y + edges[1], edges[2], edges[3])
+
+    async def look(self, site: Mapping[str, str] | None = None) -> Page:
+        """The document as it stands. site: selectors by name, to be marked. Denied (`bad-selector`) for one that is
+        none."""
+        return parse_page(await self.source(site))
+
+    async def source(self, site: Mapping[str, str] | None = None) -> str:
+        """The same as the eye writes it: what is kept as evidence."""
+        return cast(str, await self._eye("look", dict(site) if site else None, again=True))
+
+    async def arm(self, composer: int, send: int = 0, site: Mapping[str, str] | None = None) -> None:
+        """Begin to watch, with nothing typed yet. composer, send: numbers of elements, 0 for none."""
+        await self._eye("arm", {"composer": composer, "send": send}, dict(site) if site else None)
+
+    async def sent(self) -> None:
+        """The turn is sent right after this."""
+        await self._eye("sent")
+
+    async def follow(self, site: Mapping[str, str] | None = None) -> None:
+        """The turn was sent in the document before this one; sample() counts from now, look() tells no ages."""
+        await self._eye("follow", dict(site) if site else None, again=True)
+
+    async def watch(self, ids: Sequence[int]) -> None:
+        """From now on only text in these elements counts."""
+        await self._eye("watch", list(ids))
+
+    async def sample(self) -> TurnSigns:
+        return turn_signs(cast(dict[str, Any], await self._eye("sample", again=True)))
+
+    async def node(self, number: int) -> Part | None:
+        """The element with the eye's number; of a turn's box and button, what the page has put in their place; None if
+        it is no more."""
+        handle = (await self._evaluated("node", (number,), handle=True)).as_element()
+        return Part(self._life, handle, self._keyboard, self) if handle is not None else None
+
+    async def _eye(self, name: str, *arguments: Any, again: bool = False) -> Any:
+        for attempt in range(3):
+            try:
+                return await self._evaluated(name, arguments)
+            except Unanswered as fault:
+                # A new document came in the middle of it.
+                if not again or fault.reason != "page-moved" or attempt == 2:
+                    raise
+                await asyncio.sleep(0.1)
+        raise AssertionError
+
+    async def _evaluated(self, name: str, arguments: Sequence[Any], handle: bool = False) -> Any:
+        call: Callable[..., Coroutine[Any, Any, Any]] = self._frame.evaluate_handle if handle else self._frame.evaluate
+        values = [name, list(arguments)]
+        try:
+            return await self._waited(call(ASK_EYE, values))
+        except self._life.complaint as fault:
+            if NO_EYE not in str(fault):
+                raise broken(str(fault)) from None
+        try:
+            await self._waited(self._frame.evaluate(eye_source()))
+            return await self._waited(call(ASK_EYE, values))
+        except self._life.complaint as fault:
+            raise broken(str(fault)) from None
+
+    async def _waited(self, work: Coroutine[Any, Any, Any]) -> Any:
+        if self.main:
+            return await self._life.bounded(work, _CALL)
+        try:
+            return await self._life.bounded(work, _FRAME, apart=True)
+        except Unanswered as fault:
+            if fault.reason == "frame-silent":
+                self._silent_at = self.url
+            raise

@@ -1,0 +1,135 @@
+"""A log-in made by hand, kept in a file that only its owner reads: cookies and storage, as a browser takes them.
+
+It never goes into a recording: whoever uses it hands its secrets to the writer, which takes them out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import re
+import stat
+from collections.abc import Callable, Coroutine, Iterator
+from pathlib import Path
+from typing import Any, Protocol
+from urllib.parse import unquote
+
+from harvest.systems.driver import Unanswered
+from topics.errors import InputError, Place
+from topics.regular_file import read_regular
+
+__all__ = ["Desk", "keep_login", "log_in", "secrets_of"]
+
+_SHORTEST = 12  # characters: shorter values are settings (`dark`, `en-GB`), not keys
+_NO_KEY = re.compile(r"\s|^https?://[^?#@]*$")
+"""Texts and plain addresses: pages keep them beside their keys, and answers may hold them."""
+_STEP = 0.1
+
+
+class Desk(Protocol):
+    """The window that a person uses."""
+
+    @property
+    def gone(self) -> str | None: ...
+
+    async def state(self) -> dict[str, Any]: ...
+
+
+async def log_in(window: Desk, done: Callable[[], Coroutine[Any, Any, None]]) -> dict[str, Any]:
+    """Wait until the person is done, or has closed the window; returns what the browser then holds: a secret.
+
+    Raises Unanswered where the browser has ended, and took it along.
+    """
+    waiting = asyncio.ensure_future(done())
+    try:
+        while not waiting.done() and window.gone is None:  # noqa: ASYNC110 - what is waited for tells nobody
+            await asyncio.sleep(_STEP)
+    finally:
+        waiting.cancel()
+    if window.gone not in (None, "page-closed"):
+        advice = "press Enter here, or close its window and nothing else"
+        raise Unanswered(window.gone or "", f"the browser ended before the log-in could be kept: {advice}")
+    return await window.state()
+
+
+def keep_login(path: Path, state: dict[str, Any]) -> None:
+    """Write a browser's state to `path`, mode 600 from its first byte on; replaces an older one as a whole.
+
+    Raises OSError.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, stat.S_IRUSR | stat.S_IWUSR)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            json.dump(state, file, ensure_ascii=False, indent=1)
+        draft.replace(path)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+
+
+def secrets_of(path: Path) -> set[str]:
+    """What must not stand in a recording made with this log-in: the values of its cookies and of its storage.
+
+    Raises InputError where the file is no log-in, or where others than its owner can read it.
+    """
+    try:
+        data = read_regular(path)
+        shared = path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO)
+    except (OSError, ValueError) as fault:  # ValueError: a NUL in the name
+        why = getattr(fault, "strerror", None) or fault
+        advice = "make it with: harvest login SITE --out FILE"
+        raise InputError(f"the log-in cannot be read: {why}", place=Place(str(path)), advice=advice) from None
+    if shared:
+        raise InputError(
+            "others than its owner may read this log-in", place=Place(str(path)), advice=f"chmod 600 {path}"
+        )
+    try:
+        state = json.loads(data)
+        if not isinstance(state, dict):
+            raise TypeError
+        return {value for value in _values(state) if len(value) >= _SHORTEST}
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        raise InputError(
+            "this is no log-in that harvest login keeps", place=Place(str(path)), advice="make it anew: harvest login"
+        ) from None
+
+
+def _values(state: dict[str, Any]) -> Iterator[str]:
+    for cookie in state["cookies"]:
+        value = str(cookie["value"])
+        yield value
+        yield from _inside(unquote(value.strip('"')))
+    for origin in state["origins"]:
+        for item in origin.get("localStorage", ()):
+            yield from _texts(str(item["value"]))
+        for database in origin.get("indexedDB", ()):
+            yield from _leaves(database)
+
+
+def _texts(value: str) -> Iterator[str]:
+    if not _NO_KEY.search(value):
+        yield value
+    yield from _inside(value)
+
+
+def _inside(value: str) -> Iterator[str]:
+    """What is in a value that is JSON: pages keep keys inside larger objects."""
+    with contextlib.suppress(ValueError, RecursionError):
+        inner = json.loads(value)
+        if isinstance(inner, (dict, list)):
+            yield from _leaves(inner)
+
+
+def _leaves(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        for inner in value.values():
+            yield from _leaves(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _leaves(inner)
+    elif isinstance(value, str) and not _NO_KEY.search(value):
+        yield value

@@ -1,0 +1,146 @@
+"""One element of a live page, and what a person could do with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import Any, Protocol, cast
+
+from harvest.pages.browser.call_guard import CallGuard
+from harvest.pages.browser.faults import out_of_time, undone
+from harvest.pages.browser.injected import BOX, BREAK_LINE, COPIED, COVERED, MAKE, OFF, PASTE, typed_source
+from harvest.pages.reading.page import Box
+from harvest.systems.driver import NotSent
+
+__all__ = ["Handle", "Keyboard", "Part", "Placed"]
+
+_CALL = 20.0  # seconds, as the other
+_ACT = 8.0
+
+
+class Handle(Protocol):
+    """Playwright's hold on an element, as far as it is used here."""
+
+    def click(self, *, timeout: float, no_wait_after: bool, force: bool = False) -> Coroutine[Any, Any, None]: ...
+    def hover(self, *, timeout: float) -> Coroutine[Any, Any, None]: ...
+    def focus(self) -> Coroutine[Any, Any, None]: ...
+    def fill(self, value: str, *, timeout: float) -> Coroutine[Any, Any, None]: ...
+    def press(self, key: str, *, timeout: float, no_wait_after: bool) -> Coroutine[Any, Any, None]: ...
+    def evaluate(self, expression: str, arg: Any = None) -> Coroutine[Any, Any, Any]: ...
+    def scroll_into_view_if_needed(self, *, timeout: float) -> Coroutine[Any, Any, None]: ...
+
+
+class Placed(Protocol):
+    """The frame it stands in. Playwright's own sum is wrong by the borders of frames of another origin."""
+
+    async def box(self) -> Box | None: ...
+
+
+class Keyboard(Protocol):
+    """The keyboard of a page."""
+
+    def type(self, text: str) -> Coroutine[Any, Any, None]: ...
+    def insert_text(self, text: str) -> Coroutine[Any, Any, None]: ...
+
+
+class Part:
+    """An element that a person could use."""
+
+    def __init__(self, life: CallGuard, handle: Handle, keyboard: Keyboard, frame: Placed) -> None:
+        self._life, self._handle, self._keyboard, self._frame = life, handle, keyboard, frame
+
+    async def click(self) -> None:
+        """Raises NotSent: `part-gone`, `part-off` (not shown, disabled), `part-covered` (something lies over it)."""
+        try:
+            # A form that loads the page anew takes as long as the answer: nobody waits for it here.
+            await self._twice(lambda timeout: self._handle.click(timeout=timeout, no_wait_after=True))
+        except NotSent as fault:
+            # What never stands still can be clicked all the same.
+            if "not stable" not in fault.detail:
+                raise
+            await self._act(self._handle.click(timeout=_ACT * 1000, no_wait_after=True, force=True))
+
+    async def hover(self) -> None:
+        await self._act(self._handle.hover(timeout=_ACT * 1000))
+
+    async def focus(self) -> None:
+        await self._act(self._handle.focus())
+
+    async def fill(self, text: str) -> None:
+        """Put the text in place of what is there, at once. Raises NotSent as click() does."""
+        await self._twice(lambda timeout: self._handle.fill(text, timeout=timeout))
+
+    async def clear(self) -> None:
+        """Empty it, as a person would: all marked, and deleted."""
+        await self.focus()
+        await self.press("ControlOrMeta+A")
+        await self.press("Delete")
+
+    async def type(self, text: str) -> None:
+        """Type at the end of what is there, key by key."""
+        await self._life.call(self._keyboard.type(text), _CALL + len(text) / 50)
+
+    async def insert(self, text: str) -> None:
+        """Put in text at once where the cursor stands, as an input method does."""
+        await self._life.call(self._keyboard.insert_text(text), _CALL)
+
+    async def break_line(self) -> None:
+        """Begin a new line where the cursor stands, without a key."""
+        await self._life.call(self._handle.evaluate(BREAK_LINE), _CALL)
+
+    async def paste(self, text: str) -> None:
+        """Hand text to its editor as if it came from the clipboard, which is left alone."""
+        await self._life.call(self._handle.evaluate(PASTE, text), _CALL)
+
+    async def copied(self) -> str:
+        """All that its editor holds, also where it draws only what is in view; "" where it has no such editor."""
+        await self.focus()
+        await self.press("ControlOrMeta+A")
+        text = await self._life.call(self._handle.evaluate(COPIED), _CALL)
+        await self.press("ControlOrMeta+End")
+        return cast(str, text)
+
+    async def make(self) -> str:
+        """Of a box to type in: `form` (a box of a form), `plain` (a bare editable element), or `editor` (one with
+        paragraphs of its own)."""
+        return cast(str, await self._life.call(self._handle.evaluate(MAKE), _CALL))
+
+    async def press(self, key: str) -> None:
+        """key: as Playwright names it: `Enter`, `Control+Enter`."""
+        await self._act(self._handle.press(key, timeout=_ACT * 1000, no_wait_after=True))
+
+    async def value(self) -> str:
+        """What is typed in it, line by line."""
+        return cast(str, await self._life.call(self._handle.evaluate(typed_source()), _CALL))
+
+    async def box(self) -> Box | None:
+        """Where it is, in the window's coordinates; None: nowhere."""
+        frame, box = await self._frame.box(), await self._life.call(self._handle.evaluate(BOX), _CALL)
+        return Box(frame.x + box[0], frame.y + box[1], box[2], box[3]) if frame and box else None
+
+    async def covered(self) -> bool:
+        """Whether something else lies over its middle, or it is nowhere in view."""
+        return bool(await self._life.call(self._handle.evaluate(COVERED), _CALL))
+
+    async def off(self) -> bool:
+        """Whether it is disabled."""
+        return bool(await self._life.call(self._handle.evaluate(OFF), _CALL))
+
+    async def scroll(self) -> None:
+        """Bring it into view."""
+        await self._act(self._handle.scroll_into_view_if_needed(timeout=_ACT * 1000))
+
+    async def _twice(self, work: Callable[[float], Coroutine[Any, Any, Any]]) -> None:
+        """What does nothing until the element is ready: begun again where time ran out and nothing was in the way. Then
+        the machine was too busy, not the element. work: by the milliseconds that it gets."""
+        try:
+            await self._act(work(_ACT * 1000))
+        except NotSent as fault:
+            if not out_of_time(fault):
+                raise
+            await self._act(work(2 * _ACT * 1000), 4 * _ACT)
+
+    async def _act(self, work: Coroutine[Any, Any, Any], seconds: float = 2 * _ACT) -> None:
+        try:
+            await self._life.bounded(work, seconds)
+        except self._life.complaint as fault:
+            raise undone(str(fault)) from None

@@ -1,0 +1,92 @@
+"""Browsers that take turns, so that a long run needs no more memory than a short one.
+
+Playwright remembers a little of every window for as long as its process lives: half a megabyte each, as measured.
+After `MOST` windows the next one goes to a new browser, and the one before ends when its last window is closed. A
+browser that has died is followed by another as well.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+from harvest.pages.browser.settings import BrowserSettings
+from harvest.pages.browser.window import Browser, Window
+from harvest.systems.driver import Unanswered
+
+__all__ = ["MOST", "BrowserRotation"]
+
+MOST = 100
+"""Windows for each browser."""
+
+
+@dataclass(slots=True, eq=False)
+class _Runner:
+    """taken: windows opened so far. open: those that are open now."""
+
+    browser: Browser
+    taken: int = 0
+    open: int = 0
+
+
+class BrowserRotation:
+    """settings: of every browser and window. most: windows for each browser. first: one that runs already."""
+
+    def __init__(self, settings: BrowserSettings, *, most: int = MOST, first: Browser | None = None) -> None:
+        self._settings, self._most = settings, most
+        self._changing = asyncio.Lock()
+        self._now = _Runner(first) if first is not None else None
+        self._all = [self._now] if self._now is not None else []
+        self._of: dict[Window, _Runner] = {}
+        self._closed = False
+
+    async def sitting(self) -> Window:
+        """A fresh window. Raises DriverError as `Browser.launch` and `Browser.sitting` do, and once it is closed."""
+        async with self._changing:
+            runner = await self._current()
+            runner.taken += 1
+            runner.open += 1
+        try:
+            window = await runner.browser.sitting(self._settings)
+        except BaseException:
+            await self._left(runner)
+            raise
+        self._of[window] = runner
+        return window
+
+    async def leave(self, window: Window) -> None:
+        """Close a window, and its browser if that was its last one. May be called twice."""
+        runner = self._of.pop(window, None)
+        await window.close()
+        if runner is not None:
+            await self._left(runner)
+
+    async def close(self) -> None:
+        """Close every browser, also one that is being started; no other is started."""
+        self._closed = True
+        async with self._changing:
+            self._now = None
+            while self._all:
+                await self._all.pop().browser.close()
+
+    async def _current(self) -> _Runner:
+        if self._closed:
+            raise Unanswered("browser-gone", "the driver is closed")
+        if self._now is not None and (not self._now.browser.alive or self._now.taken >= self._most):
+            before, self._now = self._now, None
+            if not before.open or not before.browser.alive:
+                await self._end(before)
+        if self._now is None:
+            self._now = _Runner(await Browser.launch(self._settings))
+            self._all.append(self._now)
+        return self._now
+
+    async def _left(self, runner: _Runner) -> None:
+        runner.open -= 1
+        if not runner.open and runner is not self._now:
+            await self._end(runner)
+
+    async def _end(self, runner: _Runner) -> None:
+        if runner in self._all:
+            self._all.remove(runner)
+            await runner.browser.close()

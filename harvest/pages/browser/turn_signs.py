@@ -1,0 +1,68 @@
+"""What the eye says of a turn at one moment: how long its text has been quiet, and which busy signs there are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["Sign", "TurnSigns", "turn_signs"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """seen: since the send. now: it is there. last: seconds since it was last there; first: seconds from the send until
+    it was first there. None: it never was.
+    """
+
+    seen: bool
+    now: bool
+    last: float | None
+    first: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnSigns:
+    """Times in seconds.
+
+    asked: since the send; None: this document saw none (a new one was loaded, or nothing was sent).
+    quiet: since the text last changed; since the send, if it never did. rewritten: since text was last put there anew,
+    though the same as before; None: it never was. changes: how often the text changed.
+    pauses: (length, when it began, after the send) of the longest gaps between changes and of the last ones.
+    signs: by name: stop, busy, progress, composer, send, animation, hint, site. stale: a watched element has left
+    the page. mutations: changes of any kind. late: by how much a timer in the page was late at most, since the send.
+    """
+
+    asked: float | None
+    quiet: float = 0.0
+    rewritten: float | None = None
+    changes: int = 0
+    pauses: tuple[tuple[float, float], ...] = ()
+    signs: Mapping[str, Sign] = field(default_factory=dict)
+    stale: bool = False
+    mutations: int = 0
+    late: float = 0.0
+
+
+def turn_signs(sample: Mapping[str, Any]) -> TurnSigns:
+    """From what eye.sample() returns, in milliseconds."""
+    if sample.get("asked") is None:
+        return TurnSigns(None)
+    return TurnSigns(
+        asked=sample["asked"] / 1000,
+        quiet=sample["quiet"] / 1000,
+        rewritten=_seconds(sample["rewritten"]),
+        changes=sample["changes"],
+        pauses=tuple((length / 1000, began / 1000) for length, began in sample["pauses"]),
+        signs={
+            name: Sign(sign["seen"], sign["now"], _seconds(sign["last"]), _seconds(sign["first"]))
+            for name, sign in sample["signals"].items()
+        },
+        stale=sample["stale"],
+        mutations=sample["mutations"],
+        late=sample["late"] / 1000,
+    )
+
+
+def _seconds(milliseconds: float | None) -> float | None:
+    return None if milliseconds is None else milliseconds / 1000

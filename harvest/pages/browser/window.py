@@ -1,0 +1,369 @@
+"""Browsers, their windows and what can be done in them; the only module that imports playwright.
+
+Nothing here hangs: every call is bounded in time and ends at once when the page or the browser is gone. Every failure
+becomes a `DriverError`:
+
+    NotSent      page-unreachable, page-timeout, page-download (no page came), browser-start (too slow to start, or
+                 killed); part-gone, part-covered, part-off (nothing was clicked or typed)
+    Unanswered   page-crashed, page-closed, page-hung, browser-gone, frame-gone, frame-silent, page-moved (a new
+                 document came),
+                 page-broken (anything else)
+    Denied       browser-start (it cannot be started), bad-selector (a site's selector is none)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import tempfile
+import threading
+from base64 import b64decode
+from collections.abc import Awaitable, Coroutine, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from playwright import async_api as playwright
+from playwright.sync_api import sync_playwright
+
+from harvest.pages.browser.call_guard import CallGuard, is_end
+from harvest.pages.browser.faults import sentence, unstarted
+from harvest.pages.browser.frame import Frame
+from harvest.pages.browser.injected import eye_source
+from harvest.pages.browser.outbox import Outbox
+from harvest.pages.browser.overlay import overlay
+from harvest.pages.browser.part import Part
+from harvest.pages.browser.settings import BrowserSettings
+from harvest.pages.browser.trace import cleaned
+from harvest.pages.browser.traffic import Traffic
+from harvest.pages.reading.page import Box
+from harvest.systems.driver import Denied, NotSent, Unanswered
+
+__all__ = ["Browser", "Frame", "Part", "Window", "own_browser"]
+
+_START = 60.0  # seconds, as all below: a cold disk is slow
+_LAUNCH = 60.0
+_CALL = 20.0
+_ACT = 8.0
+_CLOSE = 5.0
+_NEWS = 0.3
+_LOAD = 10.0
+_MOST_EVENTS = 200
+
+
+@functools.cache
+def own_browser() -> Path | None:
+    """Where Playwright keeps its own Chromium, if it was installed. Takes half a second, once."""
+    found: list[str] = []
+
+    def ask() -> None:
+        with sync_playwright() as started:
+            found.append(started.chromium.executable_path)
+
+    # In a thread of its own: Playwright's plain form refuses to run where an event loop runs.
+    thread = threading.Thread(target=ask)
+    thread.start()
+    thread.join()
+    return next((Path(path) for path in found if path and Path(path).is_file()), None)
+
+
+class Browser:
+    """One browser process. Windows in it share nothing but the program."""
+
+    def __init__(self, started: playwright.Playwright, browser: playwright.Browser) -> None:
+        self._playwright, self._browser = started, browser
+        self._closed = self._lost = False
+
+    @classmethod
+    async def launch(cls, settings: BrowserSettings) -> Browser:
+        """Raises Denied (`browser-start`) where it cannot be started, NotSent where it was too slow, or killed."""
+        started = await _remote_control()
+        try:
+            async with asyncio.timeout(_LAUNCH + 5):
+                return cls(started, await _launched(started, settings))
+        except BaseException as fault:
+            with contextlib.suppress(Exception):
+                await asyncio.wait_for(started.stop(), _CLOSE)
+            if isinstance(fault, (playwright.TimeoutError, TimeoutError)):
+                raise NotSent("browser-start", f"no browser after {_LAUNCH:g} s") from None
+            if isinstance(fault, playwright.Error):
+                # Whoever kills it while it starts, be it for want of memory, does not do so every time.
+                killed = "signal=SIGKILL" in fault.message or "Connection closed" in fault.message
+                detail = f"{settings.executable or 'the browser'} does not start: {unstarted(fault.message)}"
+                raise (NotSent if killed else Denied)("browser-start", f"{detail} (see harvest doctor)") from None
+            raise
+
+    @property
+    def alive(self) -> bool:
+        return not self._closed and not self._lost and self._browser.is_connected()
+
+    @property
+    def version(self) -> str:
+        return self._browser.version
+
+    async def sitting(self, settings: BrowserSettings) -> Window:
+        """A fresh context with one empty page: no cookies, no storage, but for a log-in's. Raises Unanswered."""
+        if not self.alive:
+            raise Unanswered("browser-gone", "the browser has ended")
+        try:
+            async with asyncio.timeout(_CALL):
+                context = await self._browser.new_context(**settings.context_options())
+                try:
+                    await context.add_init_script(eye_source())
+                    if settings.trace:
+                        await context.tracing.start(screenshots=True, snapshots=True)
+                    return Window(self._browser, context, await context.new_page(), settings)
+                except BaseException:
+                    await _quietly(context.close())
+                    raise
+        except TimeoutError:
+            raise Unanswered("browser-gone", f"the browser opens no page within {_CALL:g} s") from None
+        except playwright.Error as fault:
+            # Where Playwright itself has ended, the browser still seems to be there.
+            self._lost = self._lost or is_end(fault)
+            raise Unanswered("page-broken" if self.alive else "browser-gone", sentence(fault.message)) from None
+
+    async def close(self) -> None:
+        """Never raises; may be called twice."""
+        if not self._closed:
+            self._closed = True
+            await _quietly(self._browser.close())
+            await _quietly(self._playwright.stop())
+
+
+class Window:
+    """One context with one page; whatever else it opens is closed and noted in `events`.
+
+    traffic: what comes over the wire. outbox: what leaves by it. events: dialogs, downloads, pop-ups, in a person's
+    words. gone: why nothing can be done in it any more; None while it lives.
+    """
+
+    def __init__(
+        self,
+        browser: playwright.Browser,
+        context: playwright.BrowserContext,
+        page: playwright.Page,
+        settings: BrowserSettings,
+    ) -> None:
+        self._browser, self._context, self._page = browser, context, page
+        self._settings, self._tracing = settings, settings.trace
+        self._closing = False
+        self._frames: dict[playwright.Frame, Frame] = {}
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._life = CallGuard(browser.is_connected, playwright.Error)
+        self.traffic, self.outbox = Traffic(), Outbox()
+        self.events: list[str] = []
+        self._listen()
+
+    @property
+    def gone(self) -> str | None:
+        return self._life.gone
+
+    @property
+    def url(self) -> str:
+        return self._page.url
+
+    @property
+    def viewport(self) -> tuple[int, int]:
+        """Width and height in CSS pixels."""
+        size = self._page.viewport_size
+        return (size["width"], size["height"]) if size else (0, 0)
+
+    async def goto(self, url: str, seconds: float = 60.0) -> int | None:
+        """Load a page and return its HTTP status (None for what has none), whatever it is.
+
+        Raises NotSent (`page-unreachable`, `page-timeout`, `page-download`) where no page comes. seconds:
+        until the document has been read; what it loads besides gets ten more.
+        """
+        try:
+            response = await self._life.bounded(
+                self._page.goto(url, timeout=seconds * 1000, wait_until="domcontentloaded"), seconds + 5
+            )
+        except playwright.TimeoutError:
+            raise NotSent("page-timeout", f"{url} did not load within {seconds:g} s") from None
+        except playwright.Error as fault:
+            reason = "page-download" if "Download is starting" in fault.message else "page-unreachable"
+            raise NotSent(reason, sentence(fault.message)) from None
+        with contextlib.suppress(playwright.Error):
+            await self._life.bounded(self._page.wait_for_load_state("load", timeout=_LOAD * 1000), _LOAD + 5)
+        return response.status if response is not None else None
+
+    def mark(self) -> None:
+        """The turn is sent right after this."""
+        self.traffic.mark()
+        self.outbox.mark()
+
+    def frames(self) -> list[Frame]:
+        """The page's frames now, the outermost first, without those that are silent: a frame in which no document has
+        come yet would let every question wait. A frame is the same object for as long as it lives."""
+        now, keyboard, size = self._page.frames, self._page.keyboard, self.viewport
+        self._frames = {frame: self._frames.get(frame) or Frame(self._life, frame, keyboard, size) for frame in now}
+        return [frame for frame in self._frames.values() if not frame.silent]
+
+    async def screenshot(self) -> bytes:
+        """What is to be seen now, as PNG."""
+        # Not through Playwright's own call: that one waits for the page's fonts, which may never come.
+        session = await self._life.call(self._context.new_cdp_session(self._page), _ACT)
+        try:
+            taken = await self._life.call(session.send("Page.captureScreenshot", {"format": "png"}), _CALL)
+        finally:
+            await _quietly(session.detach())
+        return b64decode(taken["data"])
+
+    async def outline(self, boxes: Sequence[tuple[str, Box]]) -> bytes:
+        """A screenshot with labelled boxes drawn on it, as PNG; the page itself is left alone."""
+        picture = await self.screenshot()
+        width, height = self.viewport
+        context = await self._life.call(self._browser.new_context(viewport={"width": width, "height": height}), _CALL)
+        try:
+            page = await self._life.call(context.new_page(), _CALL)
+            await self._life.call(page.set_content(overlay(picture, boxes, width, height), wait_until="load"), _CALL)
+            return await self._life.call(page.screenshot(timeout=_ACT * 1000), _CALL)
+        finally:
+            await _quietly(context.close())
+
+    async def state(self) -> dict[str, Any]:
+        """Cookies and storage, as `storage_state` takes them: a secret. Also of a page that a person has closed."""
+        work = self._context.storage_state(indexed_db=True)
+        if self.gone == "page-closed" and not self._closing:
+            # Its context lives on, and what the page left is there.
+            life = CallGuard(self._browser.is_connected, playwright.Error)
+            return cast(dict[str, Any], await life.call(work, _CALL))
+        return cast(dict[str, Any], await self._life.call(work, _CALL))
+
+    async def trace(self) -> bytes | None:
+        """The trace so far, as a zip, without cookies, authorization and storage; None if none was asked for. Once."""
+        if not self._tracing:
+            return None
+        self._tracing = False
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "trace.zip"
+            await self._life.call(self._context.tracing.stop(path=path), 3 * _CALL)
+            return cleaned(path.read_bytes(), self._settings.secrets)
+
+    async def close(self) -> None:
+        """Let go of the context and all in it. Never raises; may be called twice; takes 5 s at most."""
+        if self._closing:
+            return
+        self._closing = True
+        self._browser.remove_listener("disconnected", self._disconnected)
+        self._life.over("page-closed")
+        for task in tuple(self._tasks):
+            task.cancel()
+        if self._browser.is_connected():
+            await _quietly(self._context.close())
+
+    def _listen(self) -> None:
+        self._browser.on("disconnected", self._disconnected)
+        self._page.on("crash", lambda _: self._life.over("page-crashed"))
+        self._page.on("close", self._closed)
+        self._page.on("dialog", self._dialog)
+        self._page.on("download", lambda download: self._note(f"download cancelled: {download.suggested_filename}"))
+        # Without a listener a window that shows itself opens the system's dialog and waits for a person.
+        self._page.on("filechooser", lambda _: self._note("choosing a file: left alone"))
+        self._page.on("websocket", self._socket)
+        self._context.on("page", self._other_page)
+        self._context.on("request", self._requested)
+        self._context.on("response", self._responded)
+        self._context.on("requestfinished", self._finished)
+        self._context.on("requestfailed", self._failed)
+
+    def _requested(self, one: playwright.Request) -> None:
+        try:
+            ours = one.service_worker is not None or one.frame.page is self._page
+        except playwright.Error:
+            ours = False  # the first document of a new window has no frame yet
+        # What a new window asks for is cut off with it: nothing would ever tell that it ended.
+        if ours:
+            self.traffic.began(one, one.method, one.url, one.resource_type)
+            self.outbox.request(one.method, one.url, one.resource_type, one.post_data_buffer)
+
+    def _responded(self, one: playwright.Response) -> None:
+        self.traffic.responded(one.request, one.status, one.headers.get("content-type", ""))
+
+    def _disconnected(self, _: playwright.Browser) -> None:
+        self._life.over("browser-gone")
+
+    def _closed(self, _: playwright.Page) -> None:
+        # A browser that ends closes its pages first; only a moment later is it known which of the two it was.
+        asyncio.get_running_loop().call_later(_NEWS, self._life.closed)
+
+    def _note(self, event: str) -> None:
+        if len(self.events) < _MOST_EVENTS:
+            self.events.append(event)
+
+    def _later(self, work: Coroutine[Any, Any, Any]) -> None:
+        task = asyncio.ensure_future(_quietly(work))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _dialog(self, dialog: playwright.Dialog) -> None:
+        self._note(f"{dialog.type}: {dialog.message[:300]}")
+        # "Leave this page?" is only asked when we leave it.
+        self._later(dialog.accept() if dialog.type == "beforeunload" else dialog.dismiss())
+
+    def _other_page(self, page: playwright.Page) -> None:
+        if page is not self._page and not self._settings.by_hand:
+            self._note(f"new window closed: {page.url}")
+            self._later(page.close())
+
+    def _socket(self, socket: playwright.WebSocket) -> None:
+        def sent(data: str | bytes) -> None:
+            self.traffic.used_socket(socket)
+            self.outbox.frame(socket.url, data)
+
+        def received(data: str | bytes) -> None:
+            self.traffic.used_socket(socket)
+            self.traffic.received_frame(len(data))
+
+        self.traffic.opened_socket(socket)
+        self.outbox.socket(socket.url)
+        socket.on("framesent", sent)
+        socket.on("framereceived", received)
+        socket.on("close", lambda _: self.traffic.used_socket(socket))
+
+    def _finished(self, request: playwright.Request) -> None:
+        if self.traffic.ended(request):
+            self._later(self._weighed(request, self.traffic.marked))
+
+    def _failed(self, request: playwright.Request) -> None:
+        self.traffic.ended(request, request.failure or "failed")
+
+    async def _weighed(self, request: playwright.Request, marked: float) -> None:
+        self.traffic.weighed((await request.sizes())["responseBodySize"], marked)
+
+
+async def _remote_control() -> playwright.Playwright:
+    """Playwright's own process. Raises NotSent (`browser-start`) where it is too slow.
+
+    Its start is always seen to its end: one that is broken off half-way waits for ever, and the program with it.
+    """
+    starting = asyncio.ensure_future(playwright.async_playwright().start())
+    try:
+        async with asyncio.timeout(_START):
+            return await asyncio.shield(starting)
+    except BaseException as fault:
+        with contextlib.suppress(Exception):
+            async with asyncio.timeout(_CALL):
+                await (await asyncio.shield(starting)).stop()
+        if isinstance(fault, TimeoutError):
+            raise NotSent("browser-start", f"Playwright does not start within {_START:g} s") from None
+        raise
+
+
+async def _launched(started: playwright.Playwright, settings: BrowserSettings) -> playwright.Browser:
+    options = settings.launch_options()
+    sandbox = settings.with_sandbox
+    try:
+        return await started.chromium.launch(chromium_sandbox=sandbox, timeout=_LAUNCH * 1000, **options)
+    except playwright.Error as fault:
+        # A sandbox that was not asked for is not insisted on: many containers have none.
+        if not sandbox or settings.sandbox or "sandbox" not in fault.message.lower():
+            raise
+        return await started.chromium.launch(chromium_sandbox=False, timeout=_LAUNCH * 1000, **options)
+
+
+async def _quietly(work: Awaitable[Any]) -> None:
+    """For what is only tidied up: whatever goes wrong with it, or hangs, is nobody's business any more."""
+    with contextlib.suppress(Exception):
+        await asyncio.wait_for(work, _CLOSE)

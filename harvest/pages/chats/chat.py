@@ -1,0 +1,352 @@
+"""A chat on a live page: one user turn typed and sent, its answer waited for, read, and kept with its evidence."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from harvest.pages.browser.window import Window
+from harvest.pages.chats.completion import FIRM, Completion, Patience
+from harvest.pages.chats.composer import still_holds, type_text
+from harvest.pages.chats.experience import Experience
+from harvest.pages.chats.mismatch import find_mismatch
+from harvest.pages.chats.opening import Opening, covered_by
+from harvest.pages.chats.place import Place, place_on, send_button
+from harvest.pages.chats.sending import Sent, send
+from harvest.pages.chats.taken import Taken, take
+from harvest.pages.chats.waiting import Awaited, Waiting
+from harvest.pages.finding.blockers import Blocker, find_refusal
+from harvest.pages.reading.outgoing import words_sent
+from harvest.pages.reading.page import Page, collapsed, markup
+from harvest.pages.reading.repetition import is_repeated
+from harvest.pages.reading.turn import Habits, ReadTurn, learn
+from harvest.pages.reading.typography import differences
+from harvest.pages.sites.site import Site
+from harvest.systems.driver import DriverError, Exhibit, NotSent, Unanswered
+from protocols.answer import Answer
+
+__all__ = ["Chat", "Manners", "Said"]
+
+_RECOVERY = 10.0  # seconds a composer gets to be ready again for the next turn
+_UNNAMED = 1.0  # seconds after which what covers the composer and is no window is no reason to wait
+_STEP = 0.1
+_XHTML = "application/xhtml+xml"
+
+
+@dataclass(frozen=True, slots=True)
+class Manners:
+    """How a page is dealt with.
+
+    evidence: what is kept of each turn: `screenshot`, `reply` (the answer's HTML), `page` (the whole page's), `watch`
+    (how its end was told). afresh: a new chat is begun on the page once it is open. login: the file with the log-in
+    that the window was given. open_seconds, answer_seconds: the longest waits.
+    """
+
+    patience: Patience = field(default_factory=Patience)
+    evidence: frozenset[str] = frozenset()
+    afresh: bool = False
+    login: Path | None = None
+    open_seconds: float = 60.0
+    answer_seconds: float = 240.0
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A whole answer. asked_at: UTC, ISO 8601. first, last: seconds from sending to its first and last word.
+
+    sent_as: the user's words as the page took them, "" where they went as they were said.
+    """
+
+    answer: Answer
+    asked_at: str
+    first: float | None
+    last: float | None
+    finish: str
+    ended: bool
+    exhibits: tuple[Exhibit, ...]
+    sent_as: str = ""
+
+
+class Chat:
+    """One conversation in one window. experience: with this site, shared by its conversations."""
+
+    def __init__(self, window: Window, site: Site, manners: Manners, experience: Experience) -> None:
+        self._window, self._site, self._manners, self._experience = window, site, manners, experience
+        self._completion = Completion(manners.patience, experience)
+        self._habits = Habits()
+        self._place: Place | None = None
+        self._opening = Opening(window, site, manners.login)
+        self._taken: Taken | None = None
+        self._last: tuple[str, Page, ReadTurn] | None = None  # what was said last, the page before it, and the answer
+
+    async def open(self, url: str) -> None:
+        """Load the page and find one's way. Raises DriverError, each time by the name of what stood in the way."""
+        status = await self._window.goto(url, self._manners.open_seconds)
+        self._place = await self._opening.place(status, self._manners.open_seconds)
+        if self._manners.afresh and await self._opening.new_chat():
+            self._place = await self._opening.place(None, self._manners.open_seconds)
+
+    @property
+    def place(self) -> Place:
+        """Where one types; once the page is open."""
+        assert self._place is not None, "open first"
+        return self._place
+
+    @property
+    def opening(self) -> Opening:
+        """How the page was opened."""
+        return self._opening
+
+    async def say(self, text: str) -> Said:
+        """Raises DriverError; its `partial` holds what there was of an answer, its exhibits the evidence."""
+        before = self._taken
+        await self._check_again()
+        place = await self._ready()
+        self._window.outbox.typing()
+        await place.frame.arm(place.composer, place.send, self._site.selectors)
+        typed = await type_text(place, text)
+        if not place.send:
+            await self._find_button(place)
+        asked_at = datetime.now(UTC).isoformat(timespec="microseconds")
+        sent = await send(self._window, place, text, typed)
+        waiting = Waiting(
+            self._window,
+            place,
+            text,
+            habits=self._habits,
+            completion=self._completion,
+            selectors=self._site.selectors,
+            trouble=self._wall,
+        )
+        awaited = await waiting.answer(self._manners.answer_seconds)
+        sent_as = self._sent_as(sent, text)
+        exhibits = await self._exhibits(awaited, text, sent, sent_as)
+        try:
+            await self._refuse(awaited, text, sent)
+        except Unanswered as fault:
+            fault.partial, fault.exhibits = awaited.turn.text, exhibits
+            raise
+        if before is not None:
+            with self._learning(before):
+                before.check_later(awaited.page)
+        self._window.outbox.rest()
+        self._last = text, place.page, awaited.turn
+        verdict = awaited.verdict
+        assert verdict is not None
+        quiet = awaited.sample.quiet
+        by_quiet = verdict.how == "quiet"
+        self._taken = take(awaited.page, awaited.turn, text, quiet, self._habits) if by_quiet else None
+        self._habits = learn(awaited.page, awaited.turn, self._habits)
+        return Said(
+            answer=Answer(awaited.turn.text, awaited.turn.links),
+            asked_at=asked_at,
+            first=None if awaited.sample.began is None else min(awaited.sample.began, awaited.sample.last_change),
+            last=awaited.sample.last_change,
+            finish=verdict.how,
+            ended=any(node.visible for node in awaited.page.marked("ended")),
+            exhibits=exhibits,
+            sent_as=sent_as,
+        )
+
+    async def settle(self) -> None:
+        """At the end of a conversation: raises Unanswered where its last answer was taken for whole by its quiet alone,
+        and goes on if it is given as long once more (`went-on`), or its last turn has come to stand there twice
+        (`sent-twice`)."""
+        if self._taken is not None:
+            await asyncio.sleep(self._taken.quiet)
+        try:
+            await self._check_again()
+            if self._last is not None:
+                self._check_last(await self.place.frame.look(self._site.selectors))
+        except DriverError as fault:
+            if fault.reason in ("went-on", "sent-twice"):  # a page that is lost now was there for all that was recorded
+                raise
+
+    async def _check_again(self) -> None:
+        """Read the last answer once more, if nothing but its quiet told its end."""
+        taken, self._taken = self._taken, None
+        if taken is None or self._place is None:
+            return
+        page = await self._place.frame.look(self._site.selectors)
+        if page.asked is not None:  # else another document has come
+            with self._learning(taken):
+                taken.check(page)
+
+    @contextlib.contextmanager
+    def _learning(self, taken: Taken) -> Iterator[None]:
+        """An answer that went on asks for more quiet on this site."""
+        try:
+            yield
+        except Unanswered:
+            self._experience.went_on(taken.quiet, self._manners.patience.most)
+            raise
+
+    async def failure(self) -> tuple[Exhibit, ...]:
+        """What can still be kept of a page on which something went wrong. Never raises."""
+        kept: list[Exhibit] = []
+        with contextlib.suppress(DriverError):
+            if "screenshot" in self._manners.evidence:
+                kept.append(Exhibit("screenshot", "image/png", await self._window.screenshot()))
+        with contextlib.suppress(DriverError):
+            if "page" in self._manners.evidence:
+                frame = self._place.frame if self._place is not None else self._window.frames()[0]
+                kept.append(_page_exhibit(await frame.source(self._site.selectors)))
+        with contextlib.suppress(DriverError):
+            trace = await self._window.trace()
+            if trace is not None:
+                kept.append(Exhibit("trace", "application/zip", trace))
+        return tuple(kept)
+
+    async def _ready(self) -> Place:
+        """Where to type the next turn, with nothing over it. Raises NotSent where the page takes none."""
+        assert self._place is not None, "open first"
+        begun = time.monotonic()
+        self._opening.clear()
+        while True:
+            looks = await self._opening.looks()
+            found = place_on(looks, self._site)
+            covered = found is not None and await self._opening.covered(found)
+            dismissed = (found is None or covered) and await self._opening.dismissed(looks)
+            waited = time.monotonic() - begun
+            known = covered and covered_by(looks, self._site)
+            if found is not None and not dismissed and (not covered or (waited > _UNNAMED and not known)):
+                if found.frame is self._place.frame:
+                    self._check_last(found.page)
+                # What worked before is tried first, though the page may have made its box anew.
+                found.ways = self._place.ways
+                self._place = found
+                return found
+            if waited >= _RECOVERY:
+                self._opening.raise_walls(looks)
+                raise known or NotSent("composer-gone", "the box to type in has gone, or takes nothing any more")
+            await asyncio.sleep(_STEP)
+
+    def _check_last(self, page: Page) -> None:
+        """Raises Unanswered where the page has come to show the last turn twice."""
+        if self._last is not None:
+            said, before, turn = self._last
+            if turn.echo is not None and is_repeated(before, page, said, echo=turn.echo, answer=turn.text):
+                raise Unanswered("sent-twice", f"after its answer the page shows the turn before twice: {said[:80]!r}")
+
+    async def _find_button(self, place: Place) -> None:
+        """Some buttons show themselves only when there is something to send."""
+        page = await place.frame.look(self._site.selectors)
+        composer = page.by_id.get(place.composer)
+        if composer is not None:
+            place.send = send_button(page, composer, self._site)
+
+    def _wall(self, page: Page, turn: ReadTurn) -> Blocker | None:
+        """What says that this turn came to nothing."""
+        traffic = self._window.traffic
+        begun = traffic.begun if not traffic.frames else None  # a web socket may have carried the answer
+        return find_refusal(page, turn, site=self._site, faults=traffic.faults, begun=begun)
+
+    async def _refuse(self, awaited: Awaited, said: str, sent: Sent) -> None:
+        """Raises Unanswered for what is no whole answer to one turn, whatever stands on the page."""
+        turn, sample, why = awaited.turn, awaited.sample, awaited.why
+
+        if turn.echo is not None and is_repeated(
+            self.place.page, awaited.page, said, echo=turn.echo, answer=turn.text if sent.presses == 1 else ""
+        ):
+            raise Unanswered("sent-twice", f"the page shows this turn twice, after {sent.by} was pressed")
+        wall = self._wall(awaited.page, turn) or awaited.trouble
+        if wall is not None:
+            raise Unanswered(wall.kind, wall.excerpt)
+        lasted = self._completion.lasted(sample)
+        stuck = awaited.verdict is not None and awaited.verdict.how == "stuck"
+        if stuck and not self._experience.believes(sample.now, whole=bool(FIRM & lasted.keys())):
+            why = "unfinished"
+        if why in ("", "no-reply"):  # a page is not silent where the answer stands beside what the site names
+            mismatch = find_mismatch(awaited.page, awaited.source, said, turn, self._site, self._habits)
+            if mismatch:
+                raise Unanswered("site-mismatch", mismatch)
+        if why == "no-reply" and turn.echo is None and await self._stands(sent):
+            why = "unconfirmed"
+        if why:
+            signs = ", ".join(sorted(sample.now))
+            detail = {
+                "timeout": f"no whole answer within {self._manners.answer_seconds:g} s",
+                "no-reply": "the page stayed silent: no answer, and nothing that says one is coming",
+                "page-reloaded": "the page was loaded anew, and the turn does not stand in it with an answer",
+                "unfinished": f"the text stands still, but the page says for ever that more is coming ({signs}); if "
+                "that was all of it, name in `busy` of a site file what is shown while an answer is written",
+                "unconfirmed": f"after {sent.by} was pressed the page stirred, and then nothing came: the turn still "
+                "stands in the box, and whether it was taken cannot be told",
+            }[why]
+            raise Unanswered(why, detail)
+        began = sample.last_change if sample.began is None else sample.began
+        self._experience.finished(sample.ended.keys() - sample.now, sample.came, lasted, began, sample.last_change)
+
+    async def _stands(self, sent: Sent) -> bool:
+        part = await self.place.frame.node(self.place.composer)
+        return part is not None and still_holds(await part.value(), sent.typed.held)
+
+    def _sent_as(self, sent: Sent, said: str) -> str:
+        """The user's words as they left the page, or as they stood in the box where that cannot be told; "" where they
+        are what was said."""
+        words = words_sent(self._window.outbox.bodies, said)
+        if words is None:
+            words = sent.typed.text if sent.typed.differences else said
+        return "" if differences(said, words) == () else words
+
+    async def _exhibits(self, awaited: Awaited, said: str, sent: Sent, sent_as: str) -> tuple[Exhibit, ...]:
+        wanted = self._manners.evidence
+        kept: list[Exhibit] = []
+        if "screenshot" in wanted:
+            kept.append(Exhibit("screenshot", "image/png", await self._window.screenshot()))
+        if "reply" in wanted:
+            reply = markup(awaited.page, awaited.turn.bubbles, awaited.turn.decorations)
+            kept.append(Exhibit("reply", _XHTML, reply.encode()))
+        if "page" in wanted:
+            kept.append(_page_exhibit(awaited.source))
+        if "watch" in wanted:
+            kept.append(Exhibit("watch", "application/json", self._record(awaited, said, sent, sent_as)))
+        return tuple(kept)
+
+    def _record(self, awaited: Awaited, said: str, sent: Sent, sent_as: str) -> bytes:
+        """How the turn went, and all that reading needs besides the page: for `harvest reread`, and for people."""
+        sample, verdict, window = awaited.sample, awaited.verdict, self._window
+        shown = awaited.turn.echo.lines if awaited.turn.echo is not None else ""
+        record = {
+            "format": "harvest-watch/1",
+            "url": window.url,
+            "sent_by": sent.by,
+            "presses": sent.presses,
+            "typed": list(sent.typed.differences),
+            "sent_as": sent_as,
+            "shown_as": "" if _same_lines(shown, said) else shown,
+            "finish": verdict.how if verdict else awaited.why,
+            "quiet_asked_for": verdict.asked_for if verdict else None,
+            "first_word": sample.began,
+            "last_change": round(sample.last_change, 3),
+            "waited": round(sample.quiet, 3),
+            "signs_there": sorted(sample.now),
+            "signs_ended": {name: round(at, 3) for name, at in sorted(sample.ended.items())},
+            "signs_mistrusted": sorted(self._experience.mistrusted),
+            "late": round(sample.late, 3),
+            "pauses": [[round(length, 3), round(since, 3)] for length, since in sample.pauses],
+            "faults": [
+                [fault.method, fault.url.partition("?")[0], fault.status, fault.what] for fault in window.traffic.faults
+            ],
+            "events": window.events,
+            "opened_by": self._opening.did,
+            "read_by": awaited.turn.how,
+            "left_out": list(awaited.turn.left_out),
+            "habits": self._habits.as_json(),
+            "selectors": self._site.selectors,
+        }
+        return json.dumps(record, ensure_ascii=False, indent=1).encode()
+
+
+def _same_lines(shown: str, said: str) -> bool:
+    return shown.split("\n") == [line for line in map(collapsed, said.split("\n")) if line]
+
+
+def _page_exhibit(source: str) -> Exhibit:
+    return Exhibit("page", _XHTML, source.encode())

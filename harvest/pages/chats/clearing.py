@@ -1,0 +1,120 @@
+"""Clearing the way to a chat: banners and windows answered, launchers pressed, and nothing pressed twice.
+
+A button that has been pressed may take a while to show it: a frame loads, a window fades. Pressed again it would shut
+what it has opened. What stays although it was answered, or is back at once, is answered by the next stronger button.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from harvest.pages.browser.frame import Frame
+from harvest.pages.browser.window import Window
+from harvest.pages.chats.place import GOOD
+from harvest.pages.finding.blocker import Blocker
+from harvest.pages.finding.blockers import find_blockers
+from harvest.pages.finding.discovery import find_launcher
+from harvest.pages.finding.labels import labels_of
+from harvest.pages.finding.selectors import selector_for
+from harvest.pages.reading.page import Node, Page, letters
+from harvest.pages.sites.site import Site
+from harvest.systems.driver import NotSent
+from harvest.systems.limits import Sleep
+
+__all__ = ["Clearing", "Press"]
+
+_STEP = 0.2  # seconds after a press before the page is looked at again
+_FADING = 1.5  # seconds a window gets to go once it is answered
+_SETTLING = 3.0  # seconds without loading that a page gets to show what a launcher has opened
+_LOADING = 20.0  # seconds after which requests that a launcher set off are not waited for any more
+_MOST = 6  # presses
+
+
+@dataclass(frozen=True, slots=True)
+class Press:
+    """What was pressed, in a person's words. kind: of a Blocker, or `launcher`. selector: of a found element."""
+
+    kind: str
+    name: str
+    selector: str | None
+
+
+@dataclass(eq=False)
+class Clearing:
+    """One way being cleared: to a page that opens, or to its box before a turn. noted: is given each press."""
+
+    window: Window
+    site: Site
+    noted: Callable[[Press], None]
+    sleep: Sleep = asyncio.sleep
+    clock: Callable[[], float] = time.monotonic
+    _presses: int = 0
+    _done: set[tuple[object, ...]] = field(default_factory=set)
+    _last: float = float("-inf")  # when something was pressed
+    _loaded: float = float("-inf")  # when the page was last seen to load what a launcher had opened
+
+    async def dismiss(self, looks: Sequence[tuple[Frame, Page]]) -> bool:
+        """Answer what lies over the page; whether something was pressed, or is about to go."""
+        for frame, page in looks:
+            for blocker in find_blockers(page, site=self.site)[:1]:
+                if blocker.dismiss is None:
+                    continue
+                if (frame, blocker.dismiss.id) in self._done and self.clock() - self._last < _FADING:
+                    await self.sleep(_STEP)
+                    return True
+                return await self._answer(frame, page, blocker)
+        return False
+
+    async def launch(self, looks: Sequence[tuple[Frame, Page]]) -> bool:
+        """Press what opens a chat, where nothing that was pressed before is still on its way."""
+        for frame, page in looks:
+            launcher = find_launcher(page)
+            if launcher is None or launcher.score < GOOD:
+                continue
+            made = (page.url, selector_for(page, launcher.node) or labels_of(page, launcher.node))
+            if made not in self._done and await self._press(frame, page, launcher.node, "launcher"):
+                self._done.add(made)
+                self._loaded = self._last
+                return True
+        return False
+
+    def settled(self) -> bool:
+        """Whether what a launcher has opened had time to come."""
+        now = self.clock()
+        if self.window.traffic.loading and now - self._last < _LOADING:
+            self._loaded = now
+        return now - self._loaded >= _SETTLING
+
+    async def _answer(self, frame: Frame, page: Page, blocker: Blocker) -> bool:
+        """By the weakest button that was not pressed yet, on this window or on one that says the same."""
+        about = letters(blocker.excerpt)
+        for button in (blocker.dismiss, *blocker.stronger):
+            if button is None:
+                continue
+            said = (about, labels_of(page, button) or button.get("class"))
+            if said not in self._done and await self._press(frame, page, button, blocker.kind):
+                self._done.add(said)
+                return True
+        return False
+
+    async def _press(self, frame: Frame, page: Page, node: Node, kind: str) -> bool:
+        """Whether it could be pressed."""
+        if (frame, node.id) in self._done or self._presses >= _MOST:
+            return False
+        part = await frame.node(node.id)
+        if part is None:
+            return False
+        self.window.traffic.mark()
+        try:
+            await part.click()
+        except NotSent:
+            return False
+        self._done.add((frame, node.id))
+        self._last = self.clock()
+        self._presses += 1
+        self.noted(Press(kind, (node.text or node.get("aria-label") or node.tag)[:60], selector_for(page, node)))
+        await self.sleep(_STEP)
+        return True

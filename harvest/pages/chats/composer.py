@@ -1,0 +1,169 @@
+"""Putting a user turn into the box of a page, by whatever way leaves it there as it was meant.
+
+Editors make other signs of what is typed into them: quotes that curl, dashes, lists, pairs of brackets, names from a
+menu. What is put in at once escapes most of that. What the box then holds is compared with what was meant, line breaks
+and all: a purely typographic difference that no way avoids is told to the caller, and anything else is never sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from harvest.pages.browser.part import Part
+from harvest.pages.chats.place import Place
+from harvest.pages.reading.page import letters
+from harvest.pages.reading.typography import differences
+from harvest.systems.driver import Denied, NotSent, Unanswered
+
+__all__ = ["Typed", "composer_of", "still_holds", "type_text"]
+
+Way = Callable[[Place, str], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """A turn that stands in the box, unsent. held: what is to be seen there, which of a long text may be a part.
+
+    text: all that the box holds. differences: of `reading.typography`, from what was meant.
+    """
+
+    held: str
+    text: str
+    differences: tuple[str, ...] = ()
+
+
+async def composer_of(place: Place) -> Part:
+    """The box to type in. Raises NotSent (`no-composer`) where it has left the page."""
+    part = await place.frame.node(place.composer)
+    if part is None:
+        raise NotSent("no-composer", "the box to type in has left the page")
+    return part
+
+
+async def type_text(place: Place, text: str) -> Typed:
+    """Put `text` into the composer, and nothing else.
+
+    Raises Denied (`too-long-for-composer`), NotSent (`not-typed`, or that the composer cannot be typed into now),
+    Unanswered (`sent-in-parts`).
+    """
+    best: tuple[Way, Typed] | None = None
+    held = cut = ""
+    for way in await _ways(place, text):
+        typed = await _tried(place, way, text)
+        if typed is not None and not typed.differences:
+            return typed
+        if typed is not None and (best is None or len(typed.differences) < len(best[1].differences)):
+            best = way, typed
+        held = await (await composer_of(place)).value()
+        if held.strip() and text.strip().startswith(held.strip()):
+            if cut == held:
+                break
+            cut = held
+    typed = await _tried(place, best[0], text) if best is not None else None
+    if typed is not None:
+        return typed
+    await (await composer_of(place)).clear()
+    if cut:
+        detail = f"the composer keeps only {len(cut)} of the {len(text)} characters of this user turn"
+        raise Denied("too-long-for-composer", detail)
+    raise NotSent("not-typed", f"the composer holds {held[:80]!r} instead of the user turn")
+
+
+def still_holds(value: str, held: str) -> bool:
+    """Whether a box that held a turn still does, whatever was added at its end."""
+    before, now = letters(held), letters(value)
+    if not before:
+        return value.strip() == held.strip()
+    shared = next((at for at, (one, other) in enumerate(zip(before, now, strict=False)) if one != other), len(now))
+    return 2 * min(shared, len(before)) >= len(before)
+
+
+async def _tried(place: Place, way: Way, text: str) -> Typed | None:
+    """What the box holds after typing, if that is the turn."""
+    await way(place, text)
+    part = await composer_of(place)  # some pages make their box anew with every change
+    held = await part.value()
+    found = differences(text, held)
+    if found is not None:
+        return Typed(held, held, found)
+    if await part.make() == "form":
+        return None
+    # An editor of long texts draws only what is in view.
+    whole = await part.copied()
+    found = differences(text, whole) if whole else None
+    return Typed(await part.value(), whole, found) if found is not None else None
+
+
+async def _ways(place: Place, text: str) -> list[Way]:
+    """The likeliest first. Keys come last: editors act on them, and Shift+Enter sends on some pages."""
+    lines = "\n" in text.strip()
+    match await (await composer_of(place)).make():
+        case "form":
+            return [_fill, _insert] if lines else [_fill, _insert, _type]
+        case "plain":
+            # What is put in with its line breaks would be split into elements that few pages join again.
+            return [_insert_lines, _fill, _insert_with_keys, _type] if lines else [_fill, _insert_with_keys, _type]
+        case _:
+            return [_fill, _insert_with_keys, _paste, _type]
+
+
+async def _fill(place: Place, text: str) -> None:
+    await (await composer_of(place)).fill(text)
+
+
+async def _insert(place: Place, text: str) -> None:
+    part = await _cleared(place)
+    await part.insert(text)
+
+
+async def _insert_lines(place: Place, text: str) -> None:
+    part = await _cleared(place)
+    for number, line in enumerate(text.split("\n")):
+        if number:
+            part = await composer_of(place)
+            await part.break_line()
+        if line:
+            await part.insert(line)
+
+
+async def _insert_with_keys(place: Place, text: str) -> None:
+    """Line after line, none of them ending in what a rule of the editor would change."""
+    part = await _cleared(place)
+    for number, line in enumerate(text.split("\n")):
+        if number:
+            part = await _new_line(place, first=number == 1)
+        if line:
+            await part.insert(f"{line}x")
+            part = await composer_of(place)
+            await part.press("Backspace")
+
+
+async def _paste(place: Place, text: str) -> None:
+    part = await _cleared(place)
+    await part.paste(text)
+
+
+async def _type(place: Place, text: str) -> None:
+    part = await _cleared(place)
+    for number, line in enumerate(text.split("\n")):
+        if number:
+            part = await _new_line(place, first=number == 1)
+        await part.type(line)
+
+
+async def _cleared(place: Place) -> Part:
+    await (await composer_of(place)).clear()
+    part = await composer_of(place)
+    await part.focus()
+    return part
+
+
+async def _new_line(place: Place, *, first: bool) -> Part:
+    part = await composer_of(place)
+    before = await part.value() if first else ""
+    await part.press("Shift+Enter")
+    part = await composer_of(place)
+    if before.strip() and not still_holds(await part.value(), before):
+        raise Unanswered("sent-in-parts", f"Shift+Enter sent {before[:80]!r}, which is a part of the user turn")
+    return part

@@ -1,0 +1,82 @@
+"""A site file as a program drafts it: what was found stands in it, and beside it by what it was found and how sure."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from harvest.pages.sites.site import FORMAT
+
+__all__ = ["Finding", "drafted", "without"]
+
+_WIDTH = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something found on a page. field: of a site file.
+
+    value: what would stand there, None where nothing that lasts could be said. sure: 0 to 1. why: the signs. used:
+    False where the page is read better without it; it stands in the draft as a comment then.
+    """
+
+    field: str
+    value: str | None
+    sure: float
+    why: tuple[str, ...]
+    used: bool = True
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "field": self.field,
+            "value": self.value,
+            "sure": round(self.sure, 3),
+            "why": list(self.why),
+            "used": self.used and self.value is not None,
+        }
+
+
+def without(findings: Sequence[Finding], fields: Sequence[str], why: str) -> tuple[Finding, ...]:
+    """The same, these fields as comments."""
+    return tuple(
+        replace(one, used=False, why=(why, *one.why)) if one.field in fields and one.used else one for one in findings
+    )
+
+
+def drafted(name: str, url: str, findings: Sequence[Finding], remarks: Sequence[str] = ()) -> str:
+    """The text of a site file. Fields that take a list get every finding of theirs, in order."""
+    lines = [f"format: {FORMAT}", f"name: {_quoted(name)}"]
+    lines += [f"url: {_quoted(url)}"]
+    for remark in remarks:
+        lines += _comment(remark)
+    for field in dict.fromkeys(one.field for one in findings):
+        several = [one for one in findings if one.field == field]
+        lines.append("")
+        for one in several:
+            lines += _comment(f"{field}: {100 * one.sure:.0f}% sure; {'; '.join(one.why)}")
+        used = [one.value for one in several if one.used and one.value is not None]
+        given = [one.value for one in several if one.value is not None]
+        if used:
+            lines.append(f"{field}: {_value(field, used)}")
+        elif given:
+            lines.append(f"# {field}: {_value(field, given)}")
+    return "\n".join(lines) + "\n"
+
+
+def _value(field: str, values: Sequence[str]) -> str:
+    if field in ("open", "dismiss"):
+        return "[" + ", ".join(_quoted(value) for value in values) + "]"
+    return _quoted(values[0])
+
+
+def _quoted(text: str) -> str:
+    """YAML's double quotation marks are JSON's."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _comment(text: str) -> list[str]:
+    plain = "".join(character if character.isprintable() else " " for character in text)
+    return textwrap.wrap(plain, _WIDTH, initial_indent="# ", subsequent_indent="#   ", break_long_words=False)

@@ -1,0 +1,195 @@
+"""What a page showed of itself while one exchange was had on it, as fields of a site file with their reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from harvest.pages.chats.chat import Said
+from harvest.pages.chats.draft import Finding
+from harvest.pages.chats.opening import Opening
+from harvest.pages.chats.place import Place
+from harvest.pages.finding.discovery import find_composer, find_new_chat, find_send
+from harvest.pages.finding.selectors import selector_for, selector_for_all
+from harvest.pages.finding.wordings import code_words, words
+from harvest.pages.reading.page import Node, Page, parse_page
+from harvest.pages.reading.turn import ReadTurn, read_turn
+from harvest.systems.driver import DriverError
+
+__all__ = ["Exchange", "exchange_of", "found_opening", "found_place", "found_speaking", "proven"]
+
+_SPEAKERS = words("assistant bot ai agent system reply response answer user human visitor me message msg bubble turn")
+_LEVELS = 5  # elements around a bubble that may name it better than itself
+_MOST_SIGNS = 4
+_AFTER_USE = 0.1  # of a doubt that is left once something has worked
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One exchange: the page before and after it, both as the eye saw them."""
+
+    place: Place
+    before: Page
+    after: Page
+    turn: ReadTurn
+    way: str
+
+
+def found_opening(opening: Opening) -> tuple[Finding, ...]:
+    """What had to be pressed before one could talk."""
+    found = []
+    for (kind, selector), said in zip(opening.found, opening.did):
+        field = "open" if kind == "launcher" else "dismiss"
+        lasting = _lasting(selector)
+        found.append(Finding(field, selector, 0.9 if lasting else 0.4, (said, *_not_named(selector)), used=lasting))
+    return tuple(found)
+
+
+def found_place(place: Place, page: Page) -> tuple[Finding, ...]:
+    """Where one types and what sends, before anything was said."""
+    found: list[Finding] = []
+    if not place.frame.main:
+        part = _part_of(place.frame.url)
+        found.append(Finding("frame", part, 0.9 if part else 0.0, ("the frame in which the chat was found",)))
+    candidates = {one.node.id: one for one in find_composer(page)}
+    composer = page.by_id.get(place.composer)
+    if composer is not None:
+        selector = selector_for(page, composer)
+        seen = candidates.get(place.composer)
+        why = _signs(seen.reasons) if seen is not None else ()
+        score = seen.score if seen is not None else 0.5
+        found.append(Finding("composer", selector, score, (*_not_named(selector), *why), used=_lasting(selector)))
+    return tuple(found)
+
+
+def _part_of(url: str) -> str | None:
+    """The part of a frame's URL that is likely to be the same tomorrow."""
+    parts = urlsplit(url)
+    return f"{parts.netloc.rpartition('@')[2]}{parts.path}" if parts.hostname else url or None
+
+
+def exchange_of(place: Place, before: Page, message: str, said: Said) -> Exchange:
+    """The exchange as it was recorded, read again from the page that was kept of it."""
+    kept = {exhibit.name: exhibit.data for exhibit in said.exhibits}
+    after = parse_page(kept["page"].decode())
+    turn = read_turn(after, message)
+    return Exchange(place, before, after, turn.doubtful or turn, place.ways[0])
+
+
+async def found_speaking(talk: Exchange, message: str) -> tuple[Finding, ...]:
+    """What the exchange showed: how it went out, and what the words of both sides stand in."""
+    found = [_send(talk)]
+    turn = talk.turn
+    bubbles = [node for node in turn.bubbles if node.id]
+    users = [turn.echo] if turn.echo is not None and turn.echo.id else []
+    user = await _repeating(talk, message, "user", users, never=bubbles)
+    if user is not None:
+        found.append(user)
+    reply = await _repeating(talk, message, "reply", bubbles, never=users)
+    if reply is not None:
+        found.append(reply)
+    if turn.left_out:
+        named = ", ".join(repr(line[:30]) for line in turn.left_out[:8])
+        found.append(Finding("leave_out", None, 0.8, (f"left out by themselves: {named}",)))
+    new = find_new_chat(talk.after)
+    if new is not None:
+        why = "only needed with a log-in: without one every conversation is a new visitor's"
+        found.append(
+            Finding("new_chat", selector_for(talk.after, new.node), new.score, (why, *_signs(new.reasons)), used=False)
+        )
+    return tuple(found)
+
+
+def _send(talk: Exchange) -> Finding:
+    """How the turn went out."""
+    if talk.way != "button":
+        return Finding("send", talk.way.lower(), 0.98, (f"the user turn went out by {talk.way}",))
+    composer = talk.before.by_id.get(talk.place.composer)
+    seen = find_send(talk.before, composer) if composer is not None else None
+    if seen is None:
+        return Finding(
+            "send", None, 0.9, ("a button that shows itself only when there is something to send",), used=False
+        )
+    shown = [(page, node) for page in (talk.before, talk.after) if (node := page.by_id.get(seen.node.id)) is not None]
+    selectors = [selector_for(page, node) for page, node in shown]
+    # By its name if it has one in either state: some are called Stop while an answer is written.
+    selector = next((one for one in selectors if _lasting(one)), selectors[0] if selectors else None)
+    why = ("the user turn went out by it", *_not_named(selector), *_signs(seen.reasons))
+    return Finding("send", selector, proven(seen.score), why, used=_lasting(selector))
+
+
+async def _repeating(
+    talk: Exchange, message: str, field: str, nodes: Sequence[Node], never: Sequence[Node]
+) -> Finding | None:
+    """A selector for what comes again with every turn, if the page is read the same by it."""
+    if not nodes:
+        return None
+    found = []
+    for level in range(_LEVELS):
+        around = _around(nodes, level, never)
+        selector = selector_for_all(talk.after, around, never=never) if around else None
+        if selector is None:
+            continue
+        same = await _reads_the_same(talk, message, field, selector)
+        telling = bool(code_words(selector.replace(".", " ").replace("[", " ").replace("=", " ")) & _SPEAKERS)
+        why = [
+            "the page reads the same by it" if same else "the page reads otherwise by it",
+            *(() if telling else ("its name does not say who speaks",)),
+        ]
+        # One exchange does not show every kind of bubble: a selector that misses one would cut answers short.
+        by_echo = talk.turn.how == "echo"
+        if by_echo:
+            why.append("not needed: the answer is found by where the user's words stand, which misses no bubble")
+        sure = (0.9 if telling else 0.5) if same else 0.1
+        finding = Finding(field, selector, sure, tuple(why), used=same and telling and not by_echo)
+        found.append((finding.sure, " " not in selector, -level, finding))
+    return max(found, key=lambda one: one[:3])[3] if found else None
+
+
+def _around(nodes: Sequence[Node], level: int, never: Sequence[Node]) -> list[Node]:
+    """The elements so many steps around these; [] where one of them holds what it must not, or is the page."""
+    found: list[Node] = []
+    for node in nodes:
+        ways = [node, *node.ancestors()]
+        if level >= len(ways) - 1:
+            return []
+        if any(one.within(ways[level]) for one in never):
+            return []
+        if ways[level] not in found:
+            found.append(ways[level])
+    return found
+
+
+async def _reads_the_same(talk: Exchange, message: str, field: str, selector: str) -> bool:
+    """Whether the live page gives the same answer when this selector is used."""
+    selectors = {field: selector}
+    try:
+        page = await talk.place.frame.look(selectors)
+    except DriverError:
+        return False
+    read = read_turn(page, message)
+    if field == "reply":
+        return read.how == "site" and read.text == talk.turn.text
+    echo = talk.turn.echo
+    shown = [node for node in page.marked("user") if node.visible]
+    return read.text == talk.turn.text and echo is not None and len(shown) == 1 and echo.text in shown[0].text
+
+
+def proven(score: float) -> float:
+    """How sure one is of what was likely and then worked."""
+    return min(0.99, 1 - (1 - score) * _AFTER_USE)
+
+
+def _signs(reasons: Sequence[str]) -> tuple[str, ...]:
+    """The weightiest reasons of a candidate, in a person's words."""
+    return tuple(reason[2:] if reason.startswith("+ ") else f"but {reason[2:]}" for reason in reasons[:_MOST_SIGNS])
+
+
+def _lasting(selector: str | None) -> bool:
+    """Whether it names the element, and does not merely count where it stands."""
+    return selector is not None and ":nth-of-type" not in selector
+
+
+def _not_named(selector: str | None) -> tuple[str, ...]:
+    return () if _lasting(selector) else ("no selector that would last could be made for it",)

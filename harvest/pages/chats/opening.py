@@ -1,0 +1,200 @@
+"""Opening a chat page: waiting for its composer, and clearing the way to it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from harvest.pages.browser.frame import Frame
+from harvest.pages.browser.window import Window
+from harvest.pages.chats.clearing import Clearing, Press
+from harvest.pages.chats.place import GOOD, Place, place_on
+from harvest.pages.finding.blockers import find_blockers
+from harvest.pages.finding.discovery import find_new_chat
+from harvest.pages.reading.page import Node, Page
+from harvest.pages.sites.site import Site
+from harvest.systems.driver import Denied, DriverError, NotSent, Unanswered
+
+__all__ = ["WALLS", "Opening", "covered_by"]
+
+WALLS: dict[str, type[DriverError]] = {
+    "login": Denied,
+    "captcha": Denied,
+    "rate-limit": NotSent,
+    "maintenance": NotSent,
+    "error": NotSent,
+}
+"""What cannot be clicked away. A log-in or a captcha asks for a person: the system is left alone."""
+
+_REMEDY = {
+    "login": " (log in once by hand with `harvest login`, and name its file in the option `login`)",
+    "captcha": " (Harvest solves none: ask the site's operator for a way in)",
+}
+_COVERED = "something lies over the box to type in"
+_RENEWAL = (
+    " (though the log-in in {0} was used: it may have run out; renew it with `harvest login … --out {0}`, with the "
+    "options of the audit, since some sites tie a log-in to them)"
+)
+_STEP = 0.2  # seconds between looks
+_GRACE = 3.0  # seconds a page gets to show its composer before a launcher is pressed or a wall is believed
+_CALM = 0.4  # seconds without a change after which a page is taken to be ready
+_CALM_AT_MOST = 5.0  # … or after this, whatever moves
+_MOST_FRAMES = 20  # looked at; each asks all around it whether it is shown
+
+
+class Opening:
+    """One page being opened. login: the file with the log-in that its window was given.
+
+    did: what was pressed for it, in a person's words. found: of that what no site named: its kind (of a Blocker, or
+    `launcher`) and its selector, in order.
+    """
+
+    def __init__(self, window: Window, site: Site, login: Path | None = None) -> None:
+        self._window, self._site, self._login = window, site, login
+        self.did: list[str] = []
+        self.found: list[tuple[str, str | None]] = []
+        self._clearing = Clearing(window, site, self._note)
+
+    async def place(self, status: int | None, seconds: float) -> Place:
+        """Where to talk, with nothing in the way. status: of HTTP, of the page.
+
+        Raises Denied (`login`, `captcha`), NotSent (`maintenance`, `rate-limit`, `error`, `not-openable`,
+        `composer-covered`, `no-composer`).
+        """
+        begun = time.monotonic()
+        self.clear()
+        await self._press_in_order(begun + seconds)
+        sought = f"; the site's composer {self._site.composer!r} matches nothing there" if self._site.composer else ""
+        why = NotSent("no-composer", f"no box to type in was found within {seconds:g} s at {self._window.url}{sought}")
+        while (waited := time.monotonic() - begun) < seconds:
+            looks = await self.looks()
+            found = place_on(looks, self._site)
+            if await self.dismissed(looks):
+                continue
+            if found is not None:
+                if not await self.covered(found) and self._ready(looks):
+                    await self._calm(found)
+                    return found
+                why = covered_by(looks, self._site) or NotSent("composer-covered", _COVERED)
+            elif waited > _GRACE and self._clearing.settled():
+                self.raise_walls(looks, status)
+                await self._clearing.launch(looks)
+            await asyncio.sleep(_STEP)
+        raise why
+
+    def raise_walls(self, looks: Sequence[tuple[Frame, Page]], status: int | None = None) -> None:
+        """Raises what WALLS has for what stands in the way, if anything does."""
+        for _, page in looks:
+            for wall in find_blockers(page, site=self._site, status=status):
+                if wall.kind in WALLS:
+                    remedy = _REMEDY.get(wall.kind, "")
+                    if wall.kind == "login" and self._login is not None:
+                        remedy = _RENEWAL.format(self._login)
+                    raise WALLS[wall.kind](wall.kind, wall.excerpt + remedy)
+
+    async def new_chat(self) -> bool:
+        """Begin another conversation, by what the site names or what looks like it; whether anything was pressed."""
+        for frame, page in await self.looks():
+            if self._site.new_chat is not None:
+                marked = [node for node in page.marked("new_chat") if node.visible]
+            else:
+                found = find_new_chat(page)
+                marked = [found.node] if found is not None and found.score >= GOOD else []
+            if marked and await self._pressed(frame, marked[0], "new chat"):
+                return True
+        return False
+
+    async def looks(self) -> list[tuple[Frame, Page]]:
+        """Every frame that is to be seen, with what stands in it."""
+        looks = []
+        for frame in self._window.frames()[:_MOST_FRAMES]:
+            try:
+                if frame.main or await frame.box() is not None:
+                    looks.append((frame, await frame.look(self._site.selectors)))
+            except Unanswered:
+                # An advertisement that hangs or has just gone is no reason to give up the page.
+                if frame.main or self._window.gone:
+                    raise
+        return looks
+
+    def clear(self) -> None:
+        """Begin to clear the way once more: what was answered for an earlier turn may be answered again."""
+        self._clearing = Clearing(self._window, self._site, self._note)
+
+    async def dismissed(self, looks: Sequence[tuple[Frame, Page]]) -> bool:
+        """Click away what lies over the page; whether something was clicked, or is about to go."""
+        return await self._clearing.dismiss(looks)
+
+    def _note(self, press: Press) -> None:
+        self.did.append(f"{press.kind}: pressed {press.name!r}")
+        self.found.append((press.kind, press.selector))
+
+    async def _press_in_order(self, until: float) -> None:
+        """What the site says must be pressed before one can talk."""
+        for place, selector in enumerate(self._site.open, 1):
+            while True:
+                looks = await self.looks()
+                marked = [
+                    (frame, node) for frame, page in looks for node in page.marked(f"open-{place}") if node.visible
+                ]
+                if marked and await self._pressed(*marked[0], "open"):
+                    break
+                await self.dismissed(looks)
+                if time.monotonic() > until:
+                    raise NotSent("not-openable", f"nothing to press was found for {selector!r} (open)")
+                await asyncio.sleep(_STEP)
+
+    async def _pressed(self, frame: Frame, node: Node, kind: str) -> bool:
+        """Whether what the site names could be clicked."""
+        part = await frame.node(node.id)
+        if part is None:
+            return False
+        try:
+            await part.click()
+        except NotSent:
+            return False
+        self.did.append(f"{kind}: pressed {(node.text or node.get('aria-label') or node.tag)[:60]!r}")
+        await asyncio.sleep(_STEP)
+        return True
+
+    async def covered(self, place: Place) -> bool:
+        """Whether something lies over the box to type in."""
+        part = await place.frame.node(place.composer)
+        if part is None:
+            return True
+        try:
+            await part.scroll()
+        except NotSent:
+            return True  # it moves, or has gone: it is looked for again
+        return await part.covered()
+
+    def _ready(self, looks: Sequence[tuple[Frame, Page]]) -> bool:
+        """Whether the site's own sign that one may type is there."""
+        return not self._site.ready or any(node.visible for _, page in looks for node in page.marked("ready"))
+
+    async def _calm(self, place: Place) -> None:
+        """A page that has just come may still put its listeners in place; what is typed then is lost."""
+        await place.frame.arm(place.composer)
+        await place.frame.sent()
+        traffic, begun, before = self._window.traffic, time.monotonic(), -1
+        since = begun
+        # What is typed before its web socket stands is lost as well.
+        while traffic.connecting or time.monotonic() - begun < _CALM_AT_MOST:
+            seen = await place.frame.sample()
+            if seen.asked is None or seen.mutations != before:
+                before, since = seen.mutations, time.monotonic()
+            elif time.monotonic() - since >= _CALM and not traffic.pending and not traffic.connecting:
+                return
+            await asyncio.sleep(_STEP / 4)
+
+
+def covered_by(looks: Sequence[tuple[Frame, Page]], site: Site) -> NotSent | None:
+    """The window that lies over the page, by its name; None where none is known."""
+    for _, page in looks:
+        for blocker in find_blockers(page, site=site):
+            if blocker.kind in ("consent", "modal"):
+                detail = f"a {blocker.kind} window lies over the box to type in: {blocker.excerpt}"
+                return NotSent("composer-covered", detail)
+    return None

@@ -1,0 +1,70 @@
+"""Where on a page one talks: the frame, the box to type in, the button that sends, and what worked so far."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from harvest.pages.browser.frame import Frame
+from harvest.pages.finding.discovery import find_composer, find_send
+from harvest.pages.reading.page import Node, Page
+from harvest.pages.sites.site import Site
+
+__all__ = ["Place", "place_on", "send_button"]
+
+GOOD = 0.5
+"""A candidate that is less sure than this is neither typed into nor pressed."""
+
+
+@dataclass(eq=False)
+class Place:
+    """composer, send: the eye's numbers in that frame (send: 0 where there is none).
+
+    page: what the frame showed then. ways: how to send, the likeliest first: `button`, or a key.
+    """
+
+    frame: Frame
+    page: Page
+    composer: int
+    send: int = 0
+    ways: list[str] = field(default_factory=lambda: ["button", "Enter", "Control+Enter"])
+
+    def worked(self, way: str) -> None:
+        """Try it first from now on."""
+        self.ways.remove(way)
+        self.ways.insert(0, way)
+
+
+def place_on(looks: Sequence[tuple[Frame, Page]], site: Site) -> Place | None:
+    """The best place to talk in these frames; None where nothing is sure enough."""
+    best: tuple[float, Frame, Page, Node] | None = None
+    for frame, page in looks:
+        if site.frame and site.frame not in page.url:
+            continue
+        for node, score in _composers(page, site):
+            if score >= GOOD and (best is None or score > best[0]):
+                best = (score, frame, page, node)
+    if best is None:
+        return None
+    _, frame, page, node = best
+    place = Place(frame, page, node.id, send_button(page, node, site))
+    if site.send_key:
+        place.ways = [site.send_key]
+    elif site.send:
+        place.ways = ["button"]
+    return place
+
+
+def send_button(page: Page, composer: Node, site: Site) -> int:
+    """The eye's number of what sends; 0 where there is none to be seen."""
+    if site.send and not site.send_key:
+        marked = [node for node in page.marked("send") if node.visible]
+        return marked[-1].id if marked else 0
+    found = find_send(page, composer)
+    return found.node.id if found is not None and found.score >= GOOD else 0
+
+
+def _composers(page: Page, site: Site) -> list[tuple[Node, float]]:
+    if site.composer:
+        return [(node, 1.0) for node in page.marked("composer") if node.visible]
+    return [(found.node, found.score) for found in find_composer(page)]

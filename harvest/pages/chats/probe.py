@@ -1,0 +1,213 @@
+"""Looking at a page as a stranger: finding one's way, saying one harmless thing, and writing down what was relied on.
+
+The draft that comes of it is tried: its selectors are matched on the page as it stands after the answer, and the page
+is opened once more by the draft alone. What does not hold becomes a comment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import urlsplit
+
+from harvest.pages.browser.frame import Frame
+from harvest.pages.browser.settings import BrowserSettings
+from harvest.pages.browser.window import Browser, Window
+from harvest.pages.chats.chat import Chat, Manners, Said
+from harvest.pages.chats.draft import Finding, drafted, without
+from harvest.pages.chats.experience import Experience
+from harvest.pages.chats.findings import Exchange, exchange_of, found_opening, found_place, found_speaking, proven
+from harvest.pages.finding.discovery import find_send
+from harvest.pages.reading.page import Box, Node
+from harvest.pages.sites.description import parse_site, site_of
+from harvest.systems.driver import DriverError
+
+__all__ = ["Probed", "probe"]
+
+
+@dataclass(frozen=True, slots=True)
+class Probed:
+    """What came of it. fault: why there was no answer, None where there was one. draft: text of a site file.
+
+    tried: the draft alone opened the page again. picture: PNG, the found parts outlined; None if there is none.
+    """
+
+    url: str
+    message: str
+    findings: tuple[Finding, ...]
+    draft: str
+    tried: bool
+    picture: bytes | None
+    fault: DriverError | None = None
+    said: Said | None = None
+    pressed: tuple[str, ...] = ()
+    events: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """Format harvest-probe/1."""
+        answer = None
+        if self.said is not None:
+            answer = {
+                "text": self.said.answer.text,
+                "links": [{"text": link.text, "href": link.href} for link in self.said.answer.links],
+                "first": self.said.first,
+                "last": self.said.last,
+                "finish": self.said.finish,
+            }
+        fault = None
+        if self.fault is not None:
+            fault = {"reason": self.fault.reason, "detail": self.fault.detail}
+        return {
+            "format": "harvest-probe/1",
+            "url": self.url,
+            "message": self.message,
+            "fault": fault,
+            "answer": answer,
+            "findings": [one.as_json() for one in self.findings],
+            "tried": self.tried,
+            "pressed": list(self.pressed),
+            "events": list(self.events),
+            "draft": self.draft,
+        }
+
+
+def _silent(line: str) -> None:
+    """Tells nobody."""
+
+
+async def probe(
+    browser: Browser,
+    settings: BrowserSettings,
+    url: str,
+    message: str,
+    manners: Manners,
+    *,
+    tell: Callable[[str], None] = _silent,
+) -> Probed:
+    """Look at `url`. What goes wrong on the way is in the report, not raised; a lost browser is raised.
+
+    tell: is given a line for people before whatever may take long.
+    """
+    manners = replace(manners, evidence=frozenset({"page", "watch"}))
+    window = await browser.sitting(settings)
+    chat = Chat(window, site_of({}), manners, Experience())
+    found = Probed(url, message, (), "", False, None)
+    try:
+        try:
+            tell(f"opening {url} …")
+            await chat.open(url)
+            place = chat.place
+            before = await place.frame.look()
+            opened = (*found_opening(chat.opening), *found_place(place, before))
+            found = replace(found, findings=opened, pressed=tuple(chat.opening.did))
+            tell(f"saying {message!r}, and waiting for the answer, {manners.answer_seconds:g} s at most …")
+            said = await chat.say(message)
+        except DriverError as fault:
+            picture = await _picture(window, await _boxes_at(chat)) if window.gone is None else None
+            found = replace(found, fault=fault, picture=picture, events=tuple(window.events))
+            return replace(found, draft=_draft(found), pressed=tuple(chat.opening.did))
+        talk = exchange_of(chat.place, before, message, said)
+        findings = (*opened, *await found_speaking(talk, message))
+        boxes = await _boxes(talk)
+        found = replace(found, findings=findings, said=said, picture=await _picture(window, boxes))
+        found = replace(found, events=tuple(window.events))
+    finally:
+        await window.close()
+    tell("opening the page once more, by the draft alone …")
+    return await _tried(browser, settings, manners, found)
+
+
+async def _tried(browser: Browser, settings: BrowserSettings, manners: Manners, found: Probed) -> Probed:
+    """The draft with as many of its fields as open the page by themselves; nothing is said again."""
+    findings = tuple(
+        replace(one, sure=proven(one.sure), why=("the user turn was typed into it", *one.why))
+        if one.field == "composer"
+        else one
+        for one in found.findings
+    )
+    doubts: tuple[tuple[str, ...], ...] = (
+        (),
+        ("send",),
+        ("open", "dismiss"),
+        ("send", "open", "dismiss", "frame", "composer"),
+    )
+    for fields in doubts:
+        if fields and not any(one.used and one.value is not None and one.field in fields for one in findings):
+            continue
+        less = without(findings, fields, "with it the page did not open once more") if fields else findings
+        attempt = replace(found, findings=less)
+        attempt = replace(attempt, draft=_draft(attempt))
+        if await _opens(browser, settings, manners, attempt):
+            return replace(attempt, tried=True)
+    return attempt
+
+
+async def _opens(browser: Browser, settings: BrowserSettings, manners: Manners, found: Probed) -> bool:
+    site = parse_site(found.draft, "draft")
+    window = await browser.sitting(settings)
+    try:
+        chat = Chat(window, site, replace(manners, open_seconds=min(30.0, manners.open_seconds)), Experience())
+        await chat.open(found.url)
+        wanted = [one.value for one in found.findings if one.field == "send" and one.used]
+        return not wanted or site.send_key is not None or bool(chat.place.send)
+    except DriverError:
+        return False
+    finally:
+        await window.close()
+
+
+def _draft(found: Probed) -> str:
+    host = urlsplit(found.url).netloc
+    remarks = [f"drafted by `harvest probe`, which said {found.message!r} once; every line may be changed or left out"]
+    if found.fault is not None:
+        remarks.append(f"there was no answer: {found.fault}")
+    if found.said is not None:
+        remarks.append(f"the end of the answer was told by {found.said.finish!r}")
+    return drafted(host or "page", found.url, found.findings, remarks)
+
+
+async def _boxes(talk: Exchange) -> list[tuple[str, Box]]:
+    marks = [("user", talk.turn.echo), *(("reply", node) for node in talk.turn.bubbles)]
+    composer = talk.after.by_id.get(talk.place.composer)
+    if composer is not None:
+        send = find_send(talk.after, composer)
+        marks += [("composer", composer), ("send", send.node if send is not None else None)]
+    return await _in_window(talk.place.frame, [(label, node) for label, node in marks if node is not None])
+
+
+async def _boxes_at(chat: Chat) -> list[tuple[str, Box]]:
+    """The same where no answer came, as far as one got."""
+    try:
+        place = chat.place
+        page = await place.frame.look()
+    except (AssertionError, DriverError):
+        return []
+    composer = page.by_id.get(place.composer)
+    if composer is None:
+        return []
+    send = find_send(page, composer)
+    marks = [("composer", composer), *([("send", send.node)] if send is not None else [])]
+    return await _in_window(place.frame, marks)
+
+
+async def _in_window(frame: Frame, marks: Sequence[tuple[str, Node]]) -> list[tuple[str, Box]]:
+    """Their boxes, in the window's coordinates, as far as they are in view."""
+    around = await frame.box()
+    if around is None:
+        return []
+    found = []
+    for label, node in marks:
+        box = node.box
+        if box is not None:
+            top, bottom = max(box.y, 0.0), min(box.bottom, around.height)
+            if bottom > top:
+                found.append((label, Box(around.x + box.x, around.y + top, box.width, bottom - top)))
+    return found
+
+
+async def _picture(window: Window, boxes: Sequence[tuple[str, Box]]) -> bytes | None:
+    try:
+        return await window.outline(boxes)
+    except DriverError:
+        return None

@@ -1,0 +1,194 @@
+"""Reading the kept pages of a run again, with today's code: nobody is asked anything.
+
+What was read is a function of the page, of the words that were said, and of what earlier turns of the session taught.
+All three are in the recording: the page among the evidence, the words in the events, and the habits are learnt anew
+from the pages of the earlier turns. Where one of those was not kept, they are taken from the turn's `watch` exhibit.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from harvest.pages.finding.blockers import find_refusal
+from harvest.pages.reading.page import Page, parse_page
+from harvest.pages.reading.turn import Habits, ReadTurn, learn, read_bubbles, read_turn
+from protocols.answer import Answer
+from recordings.attempts import Attempt
+from recordings.conversation import Conversation, SystemTurn, Turn
+from recordings.evidence import read_exhibit
+from recordings.redaction import Redactor, marks_in
+from recordings.run_folder import Run
+from topics.links import Link
+
+__all__ = ["Found", "Reread", "read_again"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reread:
+    """One recorded answer and what today's code reads on its page.
+
+    now: None where it could not be read. source: the exhibit that was read, `page` or `reply`; "" where neither was
+    kept. trouble: what is wrong with an exhibit, a sentence; "" for nothing. refused: the kind of fault that today's
+    code sees there in place of an answer, and its words; "" for none.
+    """
+
+    conversation: Conversation
+    turn: Turn
+    was: Answer
+    now: Answer | None = None
+    source: str = ""
+    trouble: str = ""
+    refused: str = ""
+    excerpt: str = ""
+
+    @property
+    def changed(self) -> bool:
+        """Whether text or links are others now."""
+        return self.now is not None and self.now != self.was
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A turn that was recorded as failed, though today's code reads something on the page that was kept of it."""
+
+    conversation: Conversation
+    turn: int
+    reason: str
+    text: str
+
+
+def read_again(run: Run, *, system: str | None = None) -> tuple[list[Reread], list[Found]]:
+    """Every answer of the run (of one system), in the order of the attempts, and what failed turns hold.
+
+    Never ends at an exhibit that is damaged: that one has a `trouble`.
+    """
+    chosen = [attempt for attempt in run.attempts if system in (None, attempt.started.key.system)]
+    answers: list[Reread] = []
+    found: list[Found] = []
+    for session in _sessions(chosen):
+        known = _Known()
+        for attempt in session:
+            conversation = attempt.conversation()
+            for turn in conversation.turns:
+                if turn.reply is not None:
+                    answers.append(_answer(run.path, conversation, turn, turn.reply, known))
+            found += _failed(run.path, attempt, conversation, known)
+    order = {(one.started.trial_id, one.started.attempt): place for place, one in enumerate(chosen)}
+    answers.sort(key=lambda one: (order[one.conversation.trial_id, one.conversation.attempt], one.turn.number))
+    return answers, found
+
+
+def _sessions(attempts: Iterable[Attempt]) -> Iterator[list[Attempt]]:
+    """The attempts that shared one page, in the order in which they were played on it."""
+    sessions: dict[tuple[str, ...], list[Attempt]] = {}
+    for attempt in attempts:
+        started = attempt.started
+        # A session without a name is known by its conversation.
+        name = started.session or f"{started.trial_id}/{started.attempt}"
+        sessions.setdefault((started.worker or attempt.worker, started.key.system, name), []).append(attempt)
+    for session in sessions.values():
+        yield sorted(session, key=lambda attempt: attempt.started.place)
+
+
+@dataclass(slots=True)
+class _Known:
+    """What the earlier turns of a session taught. whole: all of them were read from their pages."""
+
+    habits: Habits = field(default_factory=Habits)
+    whole: bool = True
+
+
+def _answer(run: Path, conversation: Conversation, turn: Turn, reply: SystemTurn, known: _Known) -> Reread:
+    was, evidence = reply.answer, reply.evidence
+    source = next((name for name in ("page", "reply") if name in evidence), "")
+    if not source:
+        known.whole = False
+        return Reread(conversation, turn, was)
+    try:
+        page, read = _read(run, evidence, source, turn.said, known)
+        refused = find_refusal(page, read) if source == "page" else None
+    except _Unreadable as fault:
+        known.whole = False
+        return Reread(conversation, turn, was, None, source, str(fault))
+    if was.text and not read.text:
+        # Nobody records an answer without a word: this page is spoilt, or is not the one that was read.
+        known.whole = False
+        return Reread(conversation, turn, was, None, source, f"no answer is found in {evidence[source]}")
+    redactor = Redactor()  # as the writer did: markup may have hidden the shape of a secret
+    links = tuple(Link(redactor.text(link.text), redactor.text(link.href)) for link in read.links)
+    now = Answer(redactor.text(read.text), links)
+    if marks_in(was.text) > marks_in(now.text):
+        # Markup can stand between the pieces of a secret where text has them side by side.
+        return Reread(conversation, turn, was, None, source, "left as it is: it would bring back what was redacted")
+    if refused is None:
+        return Reread(conversation, turn, was, now, source)
+    return Reread(conversation, turn, was, now, source, "", refused.kind, refused.excerpt)
+
+
+def _failed(run: Path, attempt: Attempt, conversation: Conversation, known: _Known) -> Iterator[Found]:
+    for failure in attempt.failures:
+        if not failure.turn or "page" not in failure.evidence:
+            continue
+        try:
+            said, ended = conversation.turns[failure.turn - 1].said, failure.reason == "no-reply"
+            _, read = _read(run, failure.evidence, "page", said, known, ended=ended)
+        except _Unreadable:
+            continue  # nothing was recorded from it, so nothing is wrong
+        if read.text and read.text != failure.partial:
+            yield Found(conversation, failure.turn, failure.reason, read.text)
+
+
+class _Unreadable(Exception):
+    """What is wrong with an exhibit, in a sentence."""
+
+
+def _read(
+    run: Path, evidence: Mapping[str, str], source: str, said: str, known: _Known, *, ended: bool = True
+) -> tuple[Page, ReadTurn]:
+    """The page and what is read on it; `known` learns from it. ended: nothing else was to come. Raises _Unreadable."""
+    text = _text(run, source, evidence[source])
+    watch = _watch(run, evidence.get("watch", ""))
+    habits = known.habits if known.whole else _habits(watch) or known.habits
+    try:
+        page = parse_page(text)
+        if source == "page":
+            read = read_turn(page, said, habits=habits)
+            read = read.doubtful or read if ended else read
+            known.habits = learn(page, read, habits)
+        else:
+            known.whole = False
+            left_out = watch.get("left_out")
+            words = [str(one) for one in left_out] if isinstance(left_out, list) else []
+            read = read_bubbles(page, habits=habits, left_out=words)
+    except Exception as fault:  # one exhibit that a hand, a disk or redaction spoilt must not end the others' reading
+        raise _Unreadable(f"{evidence[source]} cannot be read: {fault or type(fault).__name__}") from None
+    return page, read
+
+
+def _text(run: Path, name: str, address: str) -> str:
+    try:
+        return read_exhibit(run, address).decode()
+    except UnicodeDecodeError:  # a ValueError too
+        raise _Unreadable(f"the exhibit {name!r}, {address}: this is not text") from None
+    except ValueError as fault:
+        raise _Unreadable(f"the exhibit {name!r}, {address}: {fault}") from None
+
+
+def _watch(run: Path, address: str) -> Mapping[str, object]:
+    """What was kept of how the turn went; empty where that is missing or damaged: it is only needed without pages."""
+    try:
+        value = json.loads(_text(run, "watch", address)) if address else {}
+    except (_Unreadable, ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _habits(watch: Mapping[str, object]) -> Habits | None:
+    recorded = watch.get("habits")
+    try:
+        return Habits.from_json(recorded) if isinstance(recorded, dict) else None
+    except ValueError:
+        return None

@@ -1,0 +1,221 @@
+"""From a user turn just sent to its whole answer: sampling, finding the turn on the page, judging, reading.
+
+The eye notes every change from before the sending, so nothing that happens between two samples is missed. As soon as
+the turn is found on the page only its surroundings are watched; a clock elsewhere then no longer counts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from harvest.pages.browser.turn_signs import TurnSigns
+from harvest.pages.browser.window import Window
+from harvest.pages.chats.completion import Completion, Sample, Verdict
+from harvest.pages.chats.place import Place
+from harvest.pages.finding.blocker import Blocker
+from harvest.pages.reading.page import Page, letters, parse_page
+from harvest.pages.reading.turn import Habits, ReadTurn, read_turn
+from harvest.systems.driver import Unanswered
+
+__all__ = ["Awaited", "Waiting"]
+
+_STEP = 0.1  # seconds between samples
+_MOST_DOCUMENTS = 5  # that may come one right after the other
+_DOUBT = 4.0  # seconds of quiet after which a page that still seems to work is looked at for an error
+_CARRIED = 0.25  # bytes received for each byte of the answer that make it plausible that they carried it
+
+
+@dataclass(frozen=True, slots=True)
+class Awaited:
+    """What waiting came to. source: the page as the eye wrote it, for evidence.
+
+    verdict: None where the turn was given up; why: then `timeout`, `no-reply` where the page stayed silent,
+    `page-reloaded` where it did so after another document had come, or `fault` where it shows that the turn failed.
+    sample: the last one. trouble: what showed that the turn failed, though it may have gone again; None where anything
+    was answered.
+    """
+
+    source: str
+    page: Page
+    turn: ReadTurn
+    verdict: Verdict | None
+    why: str
+    sample: Sample
+    trouble: Blocker | None
+
+
+class Waiting:
+    """For one turn on one page."""
+
+    def __init__(
+        self,
+        window: Window,
+        place: Place,
+        said: str,
+        *,
+        habits: Habits,
+        completion: Completion,
+        selectors: Mapping[str, str],
+        trouble: Callable[[Page, ReadTurn], Blocker | None],
+    ) -> None:
+        self._window, self._place, self._said = window, place, said
+        self._habits, self._completion, self._selectors = habits, completion, selectors
+        self._find_trouble, self._asked_after = trouble, 0.0
+        self._trouble: Blocker | None = None
+        self._began: float | None = None
+        self._container = 0
+        self._bubbles: frozenset[int] = frozenset()  # in which the answer was first read
+        self._since: float | None = None  # when it was found to stand elsewhere than where it had been watched
+        self._bytes = 0
+        self._looked_at = (-1, 0)
+        self._echoed = False  # whether the user's words have stood on the page
+        self._lost = False  # whether it has become another page, in which they do not
+        self._sent = -math.inf  # when the page counts its turn as sent, by this program's clock, or a little before
+        self._shift = 0.0  # seconds from the sending to the coming of the document in which the answer is awaited
+
+    async def answer(self, seconds: float) -> Awaited:
+        """Wait for the whole answer, for at most `seconds`. Raises DriverError where page or browser are lost."""
+        until = time.monotonic() + seconds
+        while True:
+            seen = await self._glance()
+            stands = (seen.mutations, len(self._window.traffic.faults))
+            if (self._began is None or seen.stale) and stands != self._looked_at:
+                self._looked_at = stands
+                await self._look()
+                seen = await self._glance()
+            sample = self._sample(seen)
+            verdict = self._completion.judge(sample)
+            failed = self._lost or self._trouble is not None
+            silent = self._began is None and self._completion.silent(sample, failed=failed)
+            late = time.monotonic() >= until
+            since = self._since
+            if verdict or silent or late:
+                source, page, turn = await self._look()
+                went_on = (await self._glance()).changes != seen.changes
+                if silent and not failed and turn.doubtful is not None:
+                    turn, verdict = turn.doubtful, Verdict("quiet", sample.quiet)  # nothing else will come
+                    self._began = turn.began
+                if not turn.text:
+                    self._began = None  # what was there has gone again
+                same = self._since == since  # what is read is what was quiet
+                done = verdict is not None and bool(turn.text) and not went_on and same
+                if late or done or (silent and not turn.text):
+                    silence = "page-reloaded" if self._shift or self._lost else "no-reply"
+                    why = "" if done else "timeout" if late else silence
+                    trouble = None if turn.text else self._trouble
+                    sample = self._dated(self._sample(seen), turn)
+                    return Awaited(source, page, turn, verdict if done else None, why, sample, trouble)
+            elif sample.quiet >= _DOUBT and sample.at - self._asked_after >= _DOUBT:
+                # Some pages show an error, and then for ever that they are at work.
+                self._asked_after = sample.at
+                source, page, turn = await self._look()
+                found = self._find_trouble(page, turn)
+                if found is not None:
+                    return Awaited(source, page, turn, None, "fault", sample, found)
+            await asyncio.sleep(_STEP)
+
+    async def _glance(self) -> TurnSigns:
+        for _ in range(_MOST_DOCUMENTS):
+            asked_at = time.monotonic()
+            seen = await self._place.frame.sample()
+            if seen.asked is not None:
+                if not self._shift:
+                    self._sent = max(self._sent, asked_at - seen.asked)
+                pauses = tuple((length, since + self._shift) for length, since in seen.pauses)
+                return replace(seen, asked=seen.asked + self._shift, pauses=pauses)
+            # Another document came: the answer stands in it, or will.
+            await self._place.frame.follow(self._selectors)
+            self._shift = self._since_sending()
+            self._began, self._container, self._looked_at = None, 0, (-1, 0)
+            self._bubbles, self._since = frozenset(), None
+        raise Unanswered("page-reloaded", "the page was loaded anew again and again while its answer was awaited")
+
+    async def _look(self) -> tuple[str, Page, ReadTurn]:
+        source = await self._place.frame.source(self._selectors)
+        page = parse_page(source)
+        turn = read_turn(page, self._said, habits=self._habits)
+        self._echoed = self._echoed or turn.echo is not None
+        self._lost = not self._repeated(page) if self._shift else self._swept(page, turn)
+        if self._lost:
+            turn = ReadTurn("")
+        self._bytes = len(turn.text.encode())
+        moved = self._moved(page, turn)
+        if turn.text and (self._began is None or moved):
+            self._began = self._since_sending() if self._shift else turn.began
+            self._bubbles = frozenset(bubble.id for bubble in turn.bubbles if bubble.id)
+        if moved:
+            self._since = self._since_sending()
+        if not turn.text:
+            self._trouble = self._find_trouble(page, turn) or self._trouble
+        container = turn.container.id if turn.container is not None else 0
+        if container and container != self._container:
+            self._container = container
+            await self._place.frame.watch([container])
+        return source, page, turn
+
+    def _moved(self, page: Page, turn: ReadTurn) -> bool:
+        """Whether the answer stands outside of what was watched, or beside what was first read as one: a state of the
+        user's bubble, say. Then the quiet was not that of this text."""
+        if not turn.text or turn.container is None:
+            return False
+        watched = page.by_id.get(self._container)
+        if watched is not None and not turn.container.within(watched):
+            return True
+        still = [page.by_id[number] for number in self._bubbles if number in page.by_id and self._began is not None]
+        return any(
+            one.visible and one.text and not any(one.within(bubble) or bubble.within(one) for bubble in turn.bubbles)
+            for one in still
+        )
+
+    def _dated(self, sample: Sample, turn: ReadTurn) -> Sample:
+        """The sample with the last change as the page itself dates it, where it was not watched."""
+        if self._since is None or turn.ended is None or sample.last_change > self._since or self._shift:
+            return sample
+        return replace(sample, quiet=sample.at - min(turn.ended, sample.at))
+
+    def _since_sending(self) -> float:
+        return time.monotonic() - self._zero
+
+    @property
+    def _zero(self) -> float:
+        """Where the page's times begin. On a busy machine that may be seconds before the word of it came back."""
+        return (
+            min(self._sent, self._window.traffic.marked) if math.isfinite(self._sent) else self._window.traffic.marked
+        )
+
+    def _repeated(self, page: Page) -> bool:
+        """Whether another document holds the user's words once more than the page did before they were sent. Where it
+        does not, what was once answered to the same words would be taken for the answer."""
+        said = letters(self._said)
+        before, now = (letters(one.root.text).count(said) for one in (self._place.page, page))
+        return now > before or not before
+
+    def _swept(self, page: Page, turn: ReadTurn) -> bool:
+        """Whether the conversation has gone from the page, with the box to type in: what is new is something else."""
+        gone = self._echoed and turn.echo is None and self._place.composer not in page.by_id
+        return gone and not any("h-edit" in node.attributes for node in page.walk())
+
+    def _sample(self, seen: TurnSigns) -> Sample:
+        at = seen.asked or 0.0
+        now = {name for name, sign in seen.signs.items() if sign.now}
+        ended = {name: at - sign.last for name, sign in seen.signs.items() if sign.last is not None and not sign.now}
+        came = {name: sign.first + self._shift for name, sign in seen.signs.items() if sign.first is not None}
+        traffic = self._window.traffic
+        if traffic.pending:
+            now.add("network")
+        if traffic.last_ended is not None and self._carried():
+            ended["network"] = (
+                traffic.last_ended + traffic.marked - self._zero
+            )  # what brought the text, though others may still be under way
+        quiet = seen.quiet if self._since is None else min(seen.quiet, max(0.0, at - self._since))
+        return Sample(at, quiet, self._began, seen.pauses, frozenset(now), ended, seen.rewritten, came, seen.late)
+
+    def _carried(self) -> bool:
+        """Whether the requests that ended may have brought the answer: one that received next to nothing has only
+        taken the turn, and the answer comes by another way."""
+        traffic = self._window.traffic
+        return traffic.streamed or traffic.received >= max(traffic.framed, _CARRIED * self._bytes)

@@ -1,0 +1,189 @@
+"""Where one talks on a page nobody has described: the box to type in, what sends, what opens and renews a chat.
+
+A candidate's score is how sure it is, 0 to 1; its reasons are the signs for and against it in words. Above 0.5 more
+speaks for it than against it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from harvest.pages.finding.buttons import find_launcher, find_new_chat, find_send
+from harvest.pages.finding.labels import code_of, labels_of, role_of
+from harvest.pages.finding.weighing import Candidate, Scales, around, first, listed
+from harvest.pages.finding.wordings import ASK, NO_TALK, SEARCH, TALK, words
+from harvest.pages.reading.page import Node, Page
+
+__all__ = ["Candidate", "find_composer", "find_launcher", "find_new_chat", "find_send"]
+
+_TYPED = frozenset({"", "text", "search"})
+_FILLED = frozenset({"email", "password", "tel", "url", "number", "date", "time", "datetime-local", "month", "week"})
+_EDITORS = words(
+    """
+    prosemirror lexical quill ql slate tiptap codemirror cm draft ck trix medium tinymce monaco
+    """
+)
+_TALK_CODE = words("prompt chat composer message msg question ask conversation assistant bot reply textarea")
+_NO_TALK_CODE = words(
+    """
+    search filter email mail newsletter subscribe comment feedback coupon promo address username login signin
+    password phone subject rename title tag tags review url settings system temperature find
+    """
+)
+_LOG_CODE = words(
+    """
+    messages message chat conversation thread transcript history dialogue dialog bubble bubbles log turn turns
+    """
+)
+_ASIDE = frozenset({"nav", "aside"})
+_ASIDE_ROLES = frozenset({"navigation", "complementary", "search", "banner", "menu", "toolbar"})
+_NEAR = 8  # steps up from an element that are still its surroundings
+
+
+def find_composer(page: Page) -> list[Candidate]:
+    """All boxes of text a person could talk in, the likeliest first.
+
+    One that is disabled or read-only now is among them with less than 0.5: it may be the composer, but cannot be
+    typed into yet.
+    """
+    boxes = [node for node in page.walk() if _typed_into(node) and node.visible and _roomy(node)]
+    talkable = [node for node in boxes if node.get("type").lower() not in _FILLED]
+    found = [_composer(page, node, talkable, boxes) for node in talkable]
+    return sorted(found, key=lambda one: -one.score)
+
+
+def _typed_into(node: Node) -> bool:
+    if node.tag == "textarea":
+        return True
+    if node.tag == "input":
+        return node.get("type").lower() in _TYPED | _FILLED
+    if "h-edit" in node.attributes:
+        return True
+    if node.get("role") not in ("textbox", "searchbox"):
+        return False
+    return not any("h-edit" in one.attributes or one.tag in ("input", "textarea") for one in node.walk())
+
+
+def _roomy(node: Node) -> bool:
+    """Large enough to be meant for people; the hidden clones and keyboard catchers of editors are not."""
+    box = node.box
+    return box is not None and box.width >= 40 and box.height >= 10
+
+
+def _composer(page: Page, node: Node, talkable: list[Node], boxes: list[Node]) -> Candidate:
+    scales = Scales(node, -1.0)
+    _by_kind(scales, page)
+    _by_name(scales, page)
+    _by_surroundings(scales, page, boxes)
+    _by_place(scales, page)
+    if len(talkable) == 1:
+        scales.add(1.0, "the only box of text on the page")
+    if "h-off" in node.attributes or (node.get("contenteditable") == "false"):
+        weighed = scales.candidate()
+        return Candidate(node, round(weighed.score / 2.1, 3), ("- disabled or read-only now", *weighed.reasons))
+    return scales.candidate()
+
+
+def _by_kind(scales: Scales, page: Page) -> None:
+    node = scales.node
+    if node.tag == "textarea":
+        scales.add(1.4, "a box for several lines")
+    elif node.tag == "input":
+        if node.get("type").lower() == "search" or role_of(node) == "searchbox":
+            scales.add(-3.0, "a search box by its type")
+    else:
+        scales.add(1.4, "an editor")
+        if code_of(node) & _EDITORS or any(code_of(parent) & _EDITORS for parent in around(node, 2)):
+            scales.add(0.4, "an editor of a known make")
+    if node.get("role") == "textbox" or node.get("aria-multiline") == "true":
+        scales.add(0.3, "says that it is a text box")
+    if node.get("aria-hidden") == "true" or node.get("tabindex") == "-1":
+        scales.add(-2.5, "hidden from screen readers or the keyboard")
+    if node.get("autocomplete") not in ("", "off", "on", "false", "nope"):
+        scales.add(-3.0, f"to be filled with {node.get('autocomplete')!r}")
+    if node.get("maxlength").isdigit() and int(node.get("maxlength")) < 60:
+        scales.add(-0.5, f"takes {node.get('maxlength')} characters")
+    if node.get("h-value").strip() and "h-born" not in node.attributes:
+        scales.add(-0.4, "not empty")
+
+
+def _by_name(scales: Scales, page: Page) -> None:
+    names = labels_of(page, scales.node)
+    said = " · ".join(names)
+    search, other = SEARCH.found(said), NO_TALK.found(said)
+    # "System prompt" is no prompt, and who searches messages does not write one; but some boxes do both.
+    talk = TALK.found(said.replace(other, " ") if other else said)
+    if search and not ASK.found(said):
+        talk = ""
+    if talk:
+        scales.add(1.8, f"called {first(names, TALK)!r}")
+    if search:
+        scales.add(-1.0 if talk else -2.8, f"called {first(names, SEARCH)!r}")
+    if other:
+        scales.add(-1.0 if talk else -2.8, f"called {first(names, NO_TALK)!r}")
+    code = code_of(scales.node)
+    if code & _TALK_CODE:
+        scales.add(0.9, f"named {listed(code & _TALK_CODE)} in the code")
+    if code & _NO_TALK_CODE:
+        scales.add(-1.2 if talk else -2.0, f"named {listed(code & _NO_TALK_CODE)} in the code")
+
+
+def _by_surroundings(scales: Scales, page: Page, boxes: list[Node]) -> None:
+    node = scales.node
+    near = around(node, _NEAR)
+    for parent in near:
+        if parent.tag == "search" or parent.get("role") == "search":
+            scales.add(-2.5, "in a search form")
+            break
+    if any(parent.tag in _ASIDE or parent.get("role") in _ASIDE_ROLES - {"search"} for parent in node.ancestors()):
+        scales.add(-1.2, "in a side bar, a menu or a header")
+    form = next((parent for parent in node.ancestors() if parent.tag == "form"), None)
+    if form is not None:
+        fields = [box for box in boxes if box is not node and box.within(form)]
+        choices = [one for one in form.walk() if one.tag == "select" and one.visible]
+        if fields or choices:
+            scales.add(-1.6 * min(3, len(fields) + len(choices)), "one of several fields of a form")
+    if any(code_of(parent) & _TALK_CODE for parent in near):
+        scales.add(0.5, "in something the code calls chat, prompt or the like")
+    if _beside_log(node):
+        scales.add(1.0, "beside a conversation")
+    send = find_send(page, node)
+    if send is not None and send.score >= 0.6:
+        scales.add(1.2, "has a button that sends")
+
+
+def _by_place(scales: Scales, page: Page) -> None:
+    box = scales.node.box
+    if box is None or not page.width or not page.height:
+        return
+    if box.y + box.height / 2 > page.height * 0.55:
+        scales.add(0.7, "in the lower part of the page")
+    elif box.y + box.height / 2 < page.height * 0.12:
+        scales.add(-0.8, "at the top of the page")
+    if box.width >= min(page.width * 0.3, 400):
+        scales.add(0.4, "wide")
+    elif box.width < 120:
+        scales.add(-1.0, "narrow")
+    if box.height > page.height * 0.6:
+        scales.add(-0.8, "as high as a document")
+
+
+def _beside_log(node: Node) -> bool:
+    """Whether something that holds a conversation stands beside one of the elements parent it."""
+    below = node
+    for parent in around(node, _NEAR):
+        for beside in parent.elements:
+            if beside is not below and beside.box is not None and beside.box.height >= 60:
+                if any(one.get("role") in ("log", "feed") for one in _top(beside)):
+                    return True
+                if code_of(beside) & _LOG_CODE or any(code_of(one) & _LOG_CODE for one in beside.elements):
+                    return True
+        below = parent
+    return False
+
+
+def _top(node: Node) -> Iterable[Node]:
+    yield node
+    for child in node.elements:
+        yield child
+        yield from child.elements

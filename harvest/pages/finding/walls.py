@@ -1,0 +1,130 @@
+"""Pages that let nobody talk: log-ins, captchas, maintenance, limits.
+
+Words count only where there is no box to talk in.
+"""
+
+from __future__ import annotations
+
+import re
+
+from harvest.pages.finding.banners import dialogs
+from harvest.pages.finding.blocker import Blocker, came_since, covers
+from harvest.pages.finding.discovery import find_composer
+from harvest.pages.finding.labels import is_button, labels_of
+from harvest.pages.finding.notices import HUMAN, MAINTENANCE, RATE_LIMIT, SIGN_IN, SIGN_IN_FIRST
+from harvest.pages.reading.page import Node, Page
+
+__all__ = ["find_wall"]
+
+_CAPTCHA = re.compile(
+    r"recaptcha|hcaptcha|challenges\.cloudflare\.com|turnstile|arkoselabs|funcaptcha|geetest|captcha-delivery|datadome"
+    r"|px-captcha|perimeterx|friendlycaptcha|friendly-challenge|mtcaptcha|awswaf.{0,40}captcha|captcha",
+    re.IGNORECASE,
+)
+_CHALLENGE = re.compile(
+    r"bframe|challenge|hcaptcha.{0,60}frame=challenge|arkoselabs|captcha-delivery|px-captcha", re.IGNORECASE
+)
+_SHORT_PAGE = 1500  # characters: a page that says more is about something else
+_STATUS = {401: "login", 407: "login", 429: "rate-limit", 502: "maintenance", 503: "maintenance", 504: "maintenance"}
+
+
+def find_wall(page: Page, status: int | None, *, since: bool = False) -> Blocker | None:
+    """What lets nobody talk; None where nothing is known to.
+
+    status: of HTTP, of the page itself. since: only what came after the last send, and only what covers the chat.
+    """
+    challenge = _challenge(page, since)
+    if challenge is not None:
+        return challenge
+    if since:
+        return _login_window(page)
+    if any(one.score >= 0.25 for one in find_composer(page)):
+        return None
+    return _captcha(page) or _login(page) or _by_status(page, status) or _notice(page)
+
+
+def _challenge(page: Page, since: bool) -> Blocker | None:
+    """A captcha that wants to be solved now, whatever stands beside it."""
+    for node in page.walk():
+        box = node.box
+        if node.tag != "iframe" or box is None or box.width < 250 or box.height < 200 or not node.visible:
+            continue
+        said = f"{node.get('src')} {node.get('title')} {node.get('name')}"
+        if _CAPTCHA.search(said) and _CHALLENGE.search(said) and (not since or came_since(node)):
+            return Blocker(
+                "captcha", _said(page, node), node, None, ("the frame of a captcha that waits to be solved",)
+            )
+    return None
+
+
+def _captcha(page: Page) -> Blocker | None:
+    for node in page.walk():
+        if node.box is None or node.box.height < 40 or not node.visible:
+            continue
+        said = f"{node.get('id')} {node.get('class')}"
+        if node.tag == "iframe":
+            said += f" {node.get('src')} {node.get('title')} {node.get('name')}"
+        # The badge in the corner and the invisible kind ask nobody anything.
+        if _CAPTCHA.search(said) and "badge" not in said and "invisible" not in said:
+            why = f"a {'frame' if node.tag == 'iframe' else 'part'} of a captcha, and no box to talk in"
+            return Blocker("captcha", _said(page, node), node, None, (why,))
+    if len(page.root.text) <= _SHORT_PAGE and (page.root.text in HUMAN or page.title in HUMAN):
+        words = HUMAN.found(page.root.text) or HUMAN.found(page.title)
+        return Blocker("captcha", _said(page, page.root), page.root, None, (f"a short page that says {words!r}",))
+    return None
+
+
+def _login(page: Page) -> Blocker | None:
+    for node in page.walk():
+        if node.tag == "input" and node.get("type") == "password" and node.visible and node.box is not None:
+            return Blocker("login", _said(page, page.root), node, None, ("asks for a password, and no box to talk in",))
+    text = page.root.text
+    if len(text) <= _SHORT_PAGE and text in SIGN_IN_FIRST and _signs_in(page, page.root):
+        return Blocker("login", _said(page, page.root), page.root, None, (f"says {SIGN_IN_FIRST.found(text)!r}",))
+    narrow = len(text) <= 400 and any(node.get("type") == "email" and node.visible for node in page.walk())
+    if narrow and _signs_in(page, page.root):
+        return Blocker("login", _said(page, page.root), page.root, None, ("asks for an address to log in with",))
+    return None
+
+
+def _login_window(page: Page) -> Blocker | None:
+    """A window that came over the chat and asks for a log-in."""
+    boxes = [one.node for one in find_composer(page)]
+    for region in dialogs(page):
+        if not came_since(region) or any(box.within(region) for box in boxes if box.get("type") != "email"):
+            continue
+        asks = region.text in SIGN_IN_FIRST or any(node.get("type") == "password" for node in region.walk())
+        if asks and _signs_in(page, region) and (covers(page, region, 0.1) or region.get("aria-modal") == "true"):
+            return Blocker("login", region.text[:300], region, None, ("a window that came and asks for a log-in",))
+    return None
+
+
+def _by_status(page: Page, status: int | None) -> Blocker | None:
+    if status is None or status < 400:
+        return None
+    kind = _STATUS.get(status, "error")
+    if status == 403 and (page.root.text in HUMAN or page.title in HUMAN):
+        kind = "captcha"
+    said = _said(page, page.root)
+    return Blocker(kind, f"HTTP {status}: {said}" if said else f"HTTP {status}", page.root, None, (f"HTTP {status}",))
+
+
+def _notice(page: Page) -> Blocker | None:
+    text = page.root.text
+    if not 0 < len(text) <= _SHORT_PAGE or any(node.tag == "iframe" and node.visible for node in page.walk()):
+        return None
+    for kind, wording in (("maintenance", MAINTENANCE), ("rate-limit", RATE_LIMIT)):
+        if text in wording:
+            why = f"a short page without a box to talk in that says {wording.found(text)!r}"
+            return Blocker(kind, _said(page, page.root), page.root, None, (why,))
+    return None
+
+
+def _signs_in(page: Page, region: Node) -> bool:
+    return any(
+        name in SIGN_IN for node in region.walk() if is_button(node) and node.visible for name in labels_of(page, node)
+    )
+
+
+def _said(page: Page, node: Node) -> str:
+    return (node.text or node.get("title") or page.root.text or page.title)[:300]

@@ -1,0 +1,55 @@
+"""Signs weighed against each other: each has a weight in log-odds, and what they come to is a probability."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from harvest.pages.finding.wordings import Wording
+from harvest.pages.reading.page import Node
+
+__all__ = ["Candidate", "Scales", "around", "first", "listed", "shown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """score: 0 to 1. reasons: what spoke for it (`+ …`) and against it (`- …`), the weightiest first."""
+
+    node: Node
+    score: float
+    reasons: tuple[str, ...]
+
+
+class Scales:
+    """Weighs the signs for one candidate."""
+
+    def __init__(self, node: Node, start: float) -> None:
+        self.node, self.sum = node, start
+        self.signs: list[tuple[float, str]] = []
+
+    def add(self, weight: float, reason: str) -> None:
+        self.sum += weight
+        self.signs.append((weight, reason))
+
+    def candidate(self) -> Candidate:
+        score = 1 / (1 + math.exp(-max(-30.0, min(30.0, self.sum))))
+        signs = sorted(self.signs, key=lambda sign: -abs(sign[0]))
+        return Candidate(self.node, round(score, 3), tuple(f"{'+' if w > 0 else '-'} {reason}" for w, reason in signs))
+
+
+def around(node: Node, steps: int) -> list[Node]:
+    return [parent for _, parent in zip(range(steps), node.ancestors())]
+
+
+def shown(node: Node) -> bool:
+    return node.box is not None and node.box.width >= 8 and node.box.height >= 8 and node.visible
+
+
+def first(names: Iterable[str], wording: Wording) -> str:
+    """The first of the names in which it stands."""
+    return next((name[:60] for name in names if name in wording), "")
+
+
+def listed(words: Iterable[str]) -> str:
+    return ", ".join(sorted(words))

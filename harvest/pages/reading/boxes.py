@@ -1,0 +1,78 @@
+"""Boxes that can be typed into: the one for the user's turns, and those in which an answer itself is written.
+
+An answer may come in an editor of code, or as a draft in a box that the user may change. It is an answer all the same.
+"""
+
+from __future__ import annotations
+
+import re
+
+from harvest.pages.reading.page import Node, Page
+
+__all__ = ["composers_on", "editor_of", "editor_text", "is_editor", "is_written"]
+
+_EDITOR = re.compile(r"(?:^|\s)(?:cm-editor|CodeMirror|monaco-editor|ace_editor)(?:\s|$)")
+_LINE = re.compile(r"(?:^|\s)(?:cm-line|CodeMirror-line|view-line|ace_line)(?:\s|$)")
+_INVISIBLE = str.maketrans({"\xa0": " ", "\u200b": None, "\ufeff": None})
+
+
+def composers_on(page: Page) -> list[Node]:
+    """The boxes that the user's turns may be typed into: the one that the last was typed into, if it is known; else
+    those that were there before it was sent; else those made since that are no lines of a form and hold no words."""
+    boxes = [node for node in page.walk() if _composes(node)]
+    typed = [node for node in boxes if "h-typed" in node.attributes]
+    plain = [node for node in boxes if editor_of(node) is None]
+    old = [node for node in plain if node.born is None]
+    large = [node for node in plain if node.tag != "input"]
+    empty = [node for node in old or large or plain if not is_written(node)]
+    return typed or empty or old or plain or boxes
+
+
+def is_written(node: Node) -> bool:
+    """Whether it is a box of several lines with words in it."""
+    if node.tag == "textarea":
+        return bool(node.get("h-value").strip())
+    return node.tag != "input" and "h-edit" in node.attributes and bool(node.text)
+
+
+def is_editor(node: Node) -> bool:
+    """Whether it is the outermost element of an editor of code: CodeMirror, Monaco, Ace."""
+    return _EDITOR.search(node.get("class")) is not None
+
+
+def editor_of(node: Node) -> Node | None:
+    """The editor of code that it is, or that it is part of."""
+    return next((around for around in (node, *node.ancestors()) if is_editor(around)), None)
+
+
+def editor_text(editor: Node) -> str:
+    """The code in an editor: as the page hands it out, else the lines that are shown, from top to bottom."""
+    if editor.get("h-value"):
+        return editor.get("h-value")
+    lines = [node for node in editor.walk() if _LINE.search(node.get("class")) and node.visible]
+    placed = [(line.box.y, line) for line in lines if line.box is not None]
+    if len(placed) == len(lines):
+        lines = [line for _, line in sorted(placed, key=lambda one: one[0])]
+    return "\n".join(_exact(line) for line in lines)
+
+
+def _exact(line: Node) -> str:
+    pieces: list[str] = []
+    stack: list[Node | str] = [line]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, str):
+            pieces.append(item)
+        elif not item.hidden:
+            stack.extend(reversed(item.children))
+    return "".join(pieces).translate(_INVISIBLE).strip("\n").rstrip()
+
+
+def _composes(node: Node) -> bool:
+    """A box for prose: no search field, no box that is not seen."""
+    if "h-edit" not in node.attributes or node.get("type") == "search":
+        return False
+    called = f"{node.get('placeholder')} {node.get('aria-label')}".lower()
+    return not (node.tag == "input" and ("search" in called or "filter" in called)) and not any(
+        around.hidden for around in (node, *node.ancestors())
+    )

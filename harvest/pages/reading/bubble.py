@@ -1,0 +1,221 @@
+"""The texts in a bubble, where each stands among the others, and what the user's own bubble shows about them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from harvest.pages.reading.boxes import editor_text, is_editor
+from harvest.pages.reading.markdown import is_picture
+from harvest.pages.reading.page import Node, collapsed
+from harvest.pages.reading.page_text import is_control, kind
+from harvest.pages.reading.phrases import is_role, is_time
+
+__all__ = [
+    "PROSE",
+    "SHORT",
+    "Edge",
+    "Example",
+    "Leaf",
+    "Siblings",
+    "alone_in_line",
+    "edges_of",
+    "ends_open",
+    "in_sentence",
+    "is_brief",
+    "leaves_of",
+]
+
+Edge = tuple[str, str]
+"""How the element of a line at the edge of a bubble is made, and what it says."""
+
+
+SHORT = 60  # characters: longer lines are never decoration
+PROSE = frozenset(
+    {
+        *("a", "blockquote", "code", "dd", "dt", "em", "h1", "h2", "h3", "h4", "h5", "h6", "i", "li", "ol", "p", "pre"),
+        *("summary", "table", "tbody", "td", "textarea", "th", "tr", "ul"),
+    }
+)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Leaf:
+    """A visible text. parent: the element directly around it."""
+
+    text: str
+    parent: Node
+
+
+def leaves_of(node: Node, dropped: Collection[Node], *, controls: bool = False) -> list[Leaf]:
+    """The visible texts and pictures in an element. controls: those of buttons too."""
+    return list(_each_leaf(node, dropped, controls))
+
+
+def _each_leaf(node: Node, dropped: Collection[Node], controls: bool) -> Iterator[Leaf]:
+    stack: list[tuple[Node | str, Node]] = [(node, node)]
+    while stack:
+        item, parent = stack.pop()
+        if isinstance(item, str):
+            text = collapsed(item)
+            if text:
+                yield Leaf(text, parent)
+        elif is_editor(item) or item.tag == "textarea":
+            text = collapsed(editor_text(item) if is_editor(item) else item.get("h-value"))
+            if text and not item.hidden and item not in dropped:
+                yield Leaf(text, item)
+        elif item.tag == "img":
+            if is_picture(item) and not item.hidden and item not in dropped:
+                yield Leaf("", item)
+        elif not item.hidden and item not in dropped and (controls or not is_control(item)):
+            stack.extend((child, item) for child in reversed(item.children))
+
+
+def edges_of(bubble: Node) -> set[Edge]:
+    """The lines at the edges of a bubble that stand in elements of their own, with more in the bubble beside them."""
+    leaves = [leaf for leaf in leaves_of(bubble, ()) if leaf.text]
+    found: set[Edge] = set()
+    whole, siblings = len(leaves), Siblings()
+    for leaf in {*leaves[:3], *leaves[-3:]} if whole > 1 else ():
+        for element in (leaf.parent, *leaf.parent.ancestors()):
+            if element is bubble or sum(other.parent.within(element) for other in leaves) == whole:
+                break
+            text = element.text
+            if len(text) > SHORT or element.tag in PROSE or siblings.among_prose(element):
+                break
+            if element.classes:
+                found.add((kind(element), text))
+    return found
+
+
+class Example:
+    """What the user's bubble shows: how decorations are made, and how what was said is made."""
+
+    def __init__(self, echo: Node | None, user: Node | None) -> None:
+        self.beside: set[str] = set()
+        self.cells: set[tuple[int, int]] = set()  # of a row of a table: (place, of how many) of what is not the words
+        self.before = ""  # how the line of its own is made that says, before the user's words, who speaks
+        self.user = "" if user is None else kind(user)
+        self.said: set[str] = set()
+        self.times: list[Node] = []  # what says a time
+        self.tells_who = False  # whether a line before the words says in general words that the user speaks
+        self.named = ""  # the tag around a name with a colon, as <b>You:</b>
+        if echo is None or user is None:
+            return
+        self.before = _speaker_before(user)
+        if user.tag == "tr":
+            cells = user.elements
+            self.cells = {(place, len(cells)) for place, cell in enumerate(cells) if not echo.within(cell)}
+        inside = {around for around in (echo, *echo.ancestors()) if around.within(user)}
+        self.said = {kind(around) for around in inside if around.classes}
+        leaves = leaves_of(user, ())
+        self.tells_who = bool(leaves) and leaves[0].parent not in inside and is_role(leaves[0].text)
+        for leaf in leaves:
+            if leaf.parent in inside and leaf.parent is not user:
+                continue
+            chain = [around for around in (leaf.parent, *leaf.parent.ancestors()) if around.within(user)]
+            if any(around is echo for around in chain):
+                self.named = leaf.parent.tag if leaf.parent is not echo and ends_open(leaf.text) else self.named
+                continue
+            if ends_open(leaf.text):
+                self.named = leaf.parent.tag
+            if leaf.parent.classes and is_time(leaf.text):
+                self.times.append(leaf.parent)
+            for around in chain:
+                if around in inside or len(around.text) > SHORT:
+                    break
+                if around.classes:
+                    self.beside.add(kind(around))
+        self.beside -= self.said
+
+
+def ends_open(text: str) -> bool:
+    return text.endswith((":", "："))
+
+
+def is_brief(text: str) -> bool:
+    """A name or a time, not a sentence."""
+    return is_time(text) or (len(text) <= 40 and len(text.split()) <= 5 and not re.search(r"[.!?。！？]$", text))
+
+
+def in_sentence(node: Node) -> bool:
+    """A time that is said: it has words around it in a paragraph, an item or a cell."""
+    for around in node.ancestors():
+        if around.tag in PROSE:
+            return around.text != node.text
+        if around.block:
+            return False
+    return False
+
+
+class Siblings:
+    """What stands beside an element. Counted once for each parent: pages have parents of a hundred thousand."""
+
+    def __init__(self) -> None:
+        self._counts: dict[Node, _Count] = {}
+
+    def one_of_many(self, element: Node) -> bool:
+        """One of several lines made alike: then it is a line of the text."""
+        return element.parent is not None and self._count(element.parent).telling[kind(element)] > 2
+
+    def among_prose(self, element: Node) -> bool:
+        """Beside paragraphs, lists, or others made like it: then it is one of them."""
+        if element.parent is None:
+            return False
+        count = self._count(element.parent)
+        return count.prose > (element.tag in PROSE) or count.made[kind(element)] > 1
+
+    def place(self, element: Node) -> int:
+        """Which child of its parent it is."""
+        assert element.parent is not None
+        return self._count(element.parent).places[element]
+
+    def _count(self, parent: Node) -> _Count:
+        if parent not in self._counts:
+            self._counts[parent] = _Count(parent)
+        return self._counts[parent]
+
+
+class _Count:
+    """prose: elements of prose; made: elements of each kind; telling: those that say something."""
+
+    def __init__(self, parent: Node) -> None:
+        elements = parent.elements
+        self.prose = sum(node.tag in PROSE for node in elements)
+        self.made = Counter(kind(node) for node in elements)
+        self.telling = Counter(kind(node) for node in elements if node.text)
+        self.places = {child: number for number, child in enumerate(parent.children) if isinstance(child, Node)}
+
+
+def alone_in_line(node: Node, dropped: Collection[Node], siblings: Siblings) -> bool:
+    if node.block:
+        return True
+    while node.parent is not None:
+        children = node.parent.children
+        at = siblings.place(node)
+        for side in (range(at + 1, len(children)), range(at - 1, -1, -1)):
+            for child in map(children.__getitem__, side):
+                if isinstance(child, str):
+                    if child.strip():
+                        return False
+                elif child.block or child.tag == "br":
+                    break
+                elif child not in dropped and not child.hidden and not is_control(child) and child.text:
+                    return False
+        if node.parent.block:
+            return True
+        node = node.parent
+    return True
+
+
+def _speaker_before(user: Node) -> str:
+    """How the short line is made that stands right before the user's words and came with them; "" for none."""
+    beside = user.parent.elements if user.parent is not None else []
+    place = next((number for number, node in enumerate(beside) if node is user), 0)
+    if not place:
+        return ""
+    line = beside[place - 1]
+    told = bool(line.text) and len(line.text) <= SHORT and line.born == user.born
+    return kind(line) if told and kind(line) != kind(user) else ""

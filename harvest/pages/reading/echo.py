@@ -1,0 +1,134 @@
+"""The user's own words as the page shows them: rendered as Markdown, linked, cut short, with a name before them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from harvest.pages.reading.page import Node, collapsed, letters
+from harvest.pages.reading.page_text import PageText, hints, signature
+
+__all__ = ["Echo", "find_echoes", "occurrences", "trail"]
+
+_LONG = 60  # letters that are enough to know a sentence by; a page may cut a long one short
+_SHORT = 24  # … where the page shows by dots that it was cut
+_BESIDE = 32  # letters of name, time and state that may stand in the same line as the user's words
+_AT_ONCE = 30.0  # milliseconds: came in the same stroke
+_MARKUP = (
+    (re.compile(r"!?\[([^\]\n]*)\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*\)"), r"\1"),
+    (re.compile(r"^[ \t]*(?:\d{1,9}[.)]|#{1,6}|[-*+>]|```\w*)[ \t]*", re.MULTILINE), ""),
+    (re.compile(r"</?[a-zA-Z][^<>]*>"), ""),
+)
+
+
+class Echo(NamedTuple):
+    """node: the smallest element that holds the user's words. They are the letters [start, end) of the ground."""
+
+    node: Node
+    start: int
+    end: int
+
+
+def find_echoes(ground: PageText, said: str, *, user: Sequence[str] = ()) -> list[Echo]:
+    """Where the user's words of this turn stand, the likeliest place first. user: the trail of earlier echoes."""
+    found = [echo for echo in occurrences(ground, said) if not _elsewhere(echo.node, said)]
+    if ground.dated:
+        found = [echo for echo in found if ground.fresh(echo.node)]  # others belong to earlier turns
+        first = min((ground.births.get(echo.node, 0.0) for echo in found), default=0.0)
+    else:
+        found.reverse()
+        first = 0.0
+    found = _last_of_running_texts(ground, found)
+    near = {around: depth for node in ground.composers for depth, around in enumerate([*node.ancestors()][::-1])}
+
+    def rank(echo: Echo) -> tuple[bool, bool, int, bool]:
+        # A bot may say the user's words again: then the first who said them is the user. A list of chats that is
+        # called by them stands in another part of the page than the composer.
+        depth = max((near.get(around, 0) for around in echo.node.ancestors()), default=0)
+        late = ground.births.get(echo.node, 0.0) > first + _AT_ONCE
+        return bool(user) and trail(echo.node) != tuple(user), _is_title(echo.node), -depth, late
+
+    return sorted(found, key=rank)
+
+
+def trail(node: Node) -> tuple[str, ...]:
+    """What an element and the two around it are made like."""
+    return tuple(signature(around) for around, _ in zip((node, *node.ancestors()), range(3), strict=False))
+
+
+def occurrences(ground: PageText, said: str) -> Iterator[Echo]:
+    """Wherever the user's words stand, in this turn or an earlier one, whoever says them."""
+    wanted = letters(said)
+    if not wanted:
+        yield from _signs(ground, said)
+        return
+    seen: set[int] = set()
+    plain = said
+    for pattern, kept in _MARKUP:
+        plain = pattern.sub(kept, plain)
+    for words in dict.fromkeys((wanted, letters(plain))):
+        for start in _starts(ground, words):
+            end = start + len(words)
+            first, last = ground.line(start, end)
+            if start not in seen and end in ground.ends and last - first - len(words) <= _BESIDE:
+                seen.add(start)
+                yield Echo(ground.smallest(start, end), start, end)
+    if not seen:
+        yield from _shortened(ground, wanted)
+
+
+def _starts(ground: PageText, words: str) -> Iterator[int]:
+    start = ground.letters.find(words) if words else -1
+    while start >= 0:
+        if start in ground.starts:
+            yield start
+        start = ground.letters.find(words, start + 1)
+
+
+def _shortened(ground: PageText, wanted: str) -> Iterator[Echo]:
+    """Where a page shows only how a long turn begins."""
+    for start in _starts(ground, wanted[:_SHORT]) if len(wanted) > _SHORT else ():
+        shared = _SHORT
+        most = min(len(wanted), len(ground.letters) - start)
+        while shared < most and wanted[shared] == ground.letters[start + shared]:
+            shared += 1
+        while start + shared not in ground.ends:  # the next element may begin with the same letters
+            shared -= 1
+        node = ground.smallest(start, start + shared)
+        first, last = ground.line(start, start + shared)
+        if last - first - shared <= _BESIDE and (shared >= _LONG or "…" in node.text or "..." in node.text):
+            yield Echo(node, start, start + shared)
+
+
+def _signs(ground: PageText, said: str) -> Iterator[Echo]:
+    """For a turn without a letter, as `?` or a single emoji: elements that hold nothing else."""
+    wanted = collapsed(said)
+    length = len(wanted.replace(" ", ""))
+    for node, span in sorted(ground.spans.items(), key=lambda item: item[1].begun):
+        if length and span.signs == length and not node.elements and node.text == wanted:
+            yield Echo(node, span.start, span.end)
+
+
+def _last_of_running_texts(ground: PageText, found: list[Echo]) -> list[Echo]:
+    """Where a whole conversation is one text, the user's words of this turn are the last ones by the same name."""
+    kept: dict[Node, Echo] = {}
+    names: dict[Node, str] = {}
+    for echo in sorted(found, key=lambda echo: echo.start):
+        first, _ = ground.line(echo.start, echo.end)
+        name = ground.letters[first : echo.start]
+        if names.setdefault(echo.node, name) == name:
+            kept[echo.node] = echo
+    return [echo for echo in found if kept[echo.node] is echo]
+
+
+def _elsewhere(node: Node, said: str) -> bool:
+    """In a link, as lists of earlier chats have it, or in something that is chosen from."""
+    return "://" not in said and any(
+        (around.tag == "a" and "href" in around.attributes) or around.get("role") in ("treeitem", "link")
+        for around in (node, *node.ancestors())
+    )
+
+
+def _is_title(node: Node) -> bool:
+    return node.tag == "h1" or "title" in hints(node)

@@ -1,0 +1,190 @@
+"""Code on a page: its exact text, its language, and the bar with language and Copy that stands over it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from itertools import islice
+
+from harvest.pages.reading.boxes import editor_text, is_editor
+from harvest.pages.reading.page import Node
+from harvest.pages.reading.page_text import hints, is_control
+from harvest.pages.reading.phrases import is_status
+
+__all__ = ["bar_of", "is_listing", "language_of", "listing_text"]
+
+_LANGUAGE = re.compile(r"(?:language|lang|highlight-source|brush)[-:_](?P<name>[\w+#.-]+)")
+_NAME = re.compile(r"[A-Za-z][\w+#.-]{0,20}")
+_NO_LANGUAGE = frozenset(
+    {"block", "code", "copyable", "hljs", "inline", "nohighlight", "none", "plaintext", "shiki", "text"}
+)
+_NO_LINES = frozenset({"code", "table", "tbody", "td", "th"})
+_GUTTER_NAME = re.compile(r"line-?num|lineno|ln-num|gutter|line-?number", re.IGNORECASE)
+_WORD = re.compile(r"\S+")
+_LONGEST_BAR = 40  # characters
+_COUNT = re.compile(r"\s*\d+(?:\s+\d+)*\s*")
+_CODE_HINTS = frozenset(
+    {"code", "codeblock", "copy", "highlight", "hljs", "listing", "pre", "prism", "shiki", "snippet"}
+)
+_INVISIBLE = str.maketrans({"\xa0": " ", "\u200b": None, "\ufeff": None})
+
+
+def is_listing(node: Node) -> bool:
+    """Whether it is a block of code, not a word of it: `pre`, `code` that is laid out as a block, or an editor."""
+    if node.tag == "pre" or is_editor(node):
+        return True
+    return node.tag == "code" and node.block and node.get("h-space") == "pre"
+
+
+def listing_text(node: Node, dropped: Collection[Node] = ()) -> str:
+    """The code as it stands, line by line, without line numbers, buttons and the line break at its end."""
+    if is_editor(node):
+        return editor_text(node).rstrip("\n")
+    pieces: list[str] = []
+    gutters = _number_columns(node)
+    stack: list[Node | str | int] = [node]
+    after_line = False
+    while stack:
+        item = stack.pop()
+        if isinstance(item, str):
+            # The break that stands between two elements which are lines already is not shown.
+            if not (after_line and item.isspace()):
+                pieces.append(item)
+            after_line = False
+        elif isinstance(item, int):
+            if len(pieces) == item or not pieces[-1].endswith("\n"):
+                pieces.append("\n")
+            after_line = True
+        elif item.hidden or item in dropped or item in gutters or is_control(item) or _is_gutter(item):
+            continue
+        elif item.tag == "br":
+            pieces.append("\n")
+        else:
+            if item is not node and item.block and item.tag not in _NO_LINES:
+                if pieces and not pieces[-1].endswith("\n"):
+                    pieces.append("\n")
+                stack.append(len(pieces))
+                after_line = False
+            stack.extend(reversed(item.children))
+    return re.sub(r"[ \t]*\n\Z", "", "".join(pieces).translate(_INVISIBLE))
+
+
+def language_of(node: Node) -> str:
+    """The language that a block of code is in, as its classes or the bar over it say; "" where nothing does."""
+    # Highlighters put a frame of their own between both; an editor says it of what it holds.
+    inner = [child for child in node.walk() if child is not node and (child.tag == "code" or is_editor(node))]
+    around = [other for other, _ in zip(node.ancestors(), range(2), strict=False) if _only_code(other)]
+    for candidate in (*inner, node, *around):
+        for attribute in ("data-language", "data-lang"):
+            if _NAME.fullmatch(candidate.get(attribute)):
+                return candidate.get(attribute)
+        for name in candidate.classes:
+            told = _LANGUAGE.fullmatch(name)
+            if told and told["name"] not in _NO_LANGUAGE:
+                return told["name"]
+        if "hljs" in candidate.classes:
+            others = [name for name in candidate.classes if name not in _NO_LANGUAGE and _NAME.fullmatch(name)]
+            if len(others) == 1 and "-" not in others[0]:
+                return others[0]
+    for bar in bar_of(node):
+        words = " ".join(_words(bar)).strip()
+        if _NAME.fullmatch(words) and words.lower() not in _NO_LANGUAGE and not is_status(words):
+            return words.lower()
+    return ""
+
+
+def bar_of(node: Node) -> list[Node]:
+    """What stands beside a block of code in the frame around both: the language's name, and what a button says."""
+    inner = node
+    codes = [part for part in node.walk() if part.tag == "code"]
+    bars = [part for part in node.elements if node.tag == "pre" and len(codes) == 1 and not codes[0].within(part)]
+    for around in node.ancestors():
+        others = _beside(inner, around, node)
+        if others is None:
+            break
+        if others:
+            if not (hints(around) & _CODE_HINTS or any(_has_button(other) for other in others)):
+                break
+            bars.extend(others)
+        inner = around
+    return bars
+
+
+def _beside(inner: Node, around: Node, listing: Node) -> list[Node] | None:
+    """What says something beside `inner`; None where any of it is no bar. It stops at the first that is none: a reply
+    may have thousands of listings, each beside all the others."""
+    others: list[Node] = []
+    for child in around.children:
+        if isinstance(child, str):
+            if child.strip():
+                return None
+        elif child is not inner and next(_words(child), ""):
+            if child.tag == "p" or not _is_bar(child, listing):
+                return None
+            others.append(child)
+    return others
+
+
+def _is_bar(node: Node, listing: Node) -> bool:
+    words = " ".join(islice(_words(node), _LONGEST_BAR + 1))
+    if len(words) > _LONGEST_BAR:
+        return False
+    named = _LANGUAGE.fullmatch(next(iter(name for name in _all_classes(listing) if "-" in name), ""))
+    return (
+        is_status(words)
+        or (named is not None and words.lower() == named["name"].lower())
+        or (len(words.split()) <= 2 and _has_button(node))
+        or (
+            _NAME.fullmatch(words) is not None
+            and bool(hints(node) & {"lang", "language", "header", "title", "toolbar"})
+        )
+    )
+
+
+def _all_classes(node: Node) -> list[str]:
+    return [name for inner in (node, *node.elements) for name in inner.classes]
+
+
+def _has_button(node: Node) -> bool:
+    beside = node.parent.elements if node.parent is not None else []
+    return any(is_control(inner) for inner in node.walk()) or any(is_control(other) for other in beside)
+
+
+def _words(node: Node) -> Iterator[str]:
+    """The visible words outside buttons."""
+    stack: list[Node | str] = [node]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, str):
+            yield from (word[0] for word in _WORD.finditer(item))
+        elif not item.hidden and not is_control(item):
+            stack.extend(reversed(item.children))
+
+
+def _only_code(node: Node) -> bool:
+    return (
+        bool(hints(node) & (_CODE_HINTS | {"language", "lang"}))
+        and sum(1 for _ in islice((one for one in node.walk() if one.tag == "pre" and not _is_line(one)), 2))
+        + sum(1 for _ in islice((one for one in node.walk() if is_editor(one)), 2))
+        == 1
+    )
+
+
+def _is_line(node: Node) -> bool:
+    return any(is_editor(around) for around in node.ancestors())
+
+
+def _is_gutter(node: Node) -> bool:
+    if _GUTTER_NAME.search(node.get("class")) is None:
+        return False
+    return _COUNT.fullmatch(" ".join(_words(node))) is not None
+
+
+def _number_columns(node: Node) -> list[Node]:
+    """A column of numbers 1, 2, 3 … beside the code."""
+    columns: list[Node] = []
+    for child in node.elements:
+        words = list(_words(child))
+        if len(node.elements) > 1 and words and words == [str(number) for number in range(1, len(words) + 1)]:
+            columns.append(child)
+    return columns if len(columns) == 1 and columns[0] is node.elements[0] and len(list(_words(columns[0]))) > 1 else []

@@ -1,0 +1,394 @@
+"""What a person reads in a piece of a page, as Markdown.
+
+Text comes out as it stands: nothing in it is escaped but `|` in tables, so that an interface that shows raw Markdown
+gives it back unchanged. White space that the page does not show is not kept; soft hyphens, zero-width spaces and word
+joiners, which only say where a line may break, are dropped; marks of direction and joiners of emoji stay.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import NamedTuple
+
+from harvest.pages.reading.listing import is_listing, language_of, listing_text
+from harvest.pages.reading.page import Node
+from harvest.pages.reading.page_text import CONTROLS, hints, is_control
+from harvest.pages.reading.spans import BREAK, Marks, emphasised, finished, inside_code, linked, shown_text
+from harvest.pages.reading.tables import table_lines
+
+__all__ = ["is_picture", "markdown"]
+
+_DEEPEST = 100  # levels of elements that are told apart: Python's stack is short, and no answer is deeper
+_HEADINGS = {f"h{level}": level for level in range(1, 7)}
+_LISTS = frozenset({"dir", "menu", "ol", "ul"})
+_SPACED = frozenset({"blockquote", "dl", "figure", "hr", "p", "pre", "table", *_HEADINGS, *_LISTS})
+_MARKS = {
+    **dict.fromkeys(("strong", "b"), Marks.STRONG),
+    **dict.fromkeys(("em", "i", "cite", "dfn"), Marks.EMPHASIS),
+    **dict.fromkeys(("del", "s", "strike"), Marks.DELETED),
+}
+_STYLED = {
+    **dict.fromkeys(("font-bold", "font-semibold", "fw-bold", "bold"), Marks.STRONG),
+    **dict.fromkeys(("italic", "fst-italic", "font-italic"), Marks.EMPHASIS),
+    **dict.fromkeys(("line-through", "strikethrough"), Marks.DELETED),
+}
+_PARTS = frozenset({"dd", "dt", "li", "summary", "tbody", "td", "th", "tr"})
+_APART = 8.0  # CSS pixels between two lines that make them paragraphs
+_LITTLE = 40.0  # CSS pixels: smaller pictures are avatars and icons
+_NO_TEXT = CONTROLS | {"svg", "progress", "hr", "rp"}
+_ANCHOR_SIGNS = frozenset({"", "#", "¶", "§", "🔗", "⚓", "↩", "↩︎", "link", "permalink", "anchor"})
+
+
+class Block(NamedTuple):
+    """Lines of Markdown. spaced: blank lines stand around it. node: where it comes from."""
+
+    text: str
+    spaced: bool
+    node: Node | None = None
+
+
+def markdown(node: Node, dropped: Collection[Node] = (), url: str = "") -> str:
+    """The visible text of `node` as Markdown, without what is in `dropped`; "" where there is none.
+
+    url: of the page, to tell links within it.
+    """
+    return _Writer(dropped, url).whole(node)
+
+
+class _Writer:
+    def __init__(self, dropped: Collection[Node], url: str) -> None:
+        self._dropped = frozenset(dropped)
+        self._url = url.partition("#")[0]
+        self._holds_block: dict[Node, bool] = {}
+
+    def whole(self, node: Node) -> str:
+        if self._gone(node):
+            return ""
+        self._find_blocks(node)
+        if node.tag in _PARTS or _is_prose(node):
+            return _joined(self.flow(node.children, node, 0))
+        if node.tag == "a" or not node.block:
+            return _joined(self.flow([node], node.parent or node, 0))
+        only = self._only(node)
+        if _is_prose(only):
+            return _joined(self.flow(only.children, only, 0))
+        return _joined(self.block(node, 0))
+
+    def _only(self, node: Node) -> Node:
+        """The innermost element that holds all that is seen in `node`."""
+        while True:
+            seen = [child for child in node.children if not isinstance(child, str) or child.strip()]
+            kept = [child for child in seen if isinstance(child, str) or not self._gone(child)]
+            if len(kept) != 1 or isinstance(kept[0], str):
+                return node
+            node = kept[0]
+
+    def flow(self, children: Iterable[Node | str], around: Node, depth: int) -> Iterator[Block]:
+        """Blocks out of what may be text, blocks, or both."""
+        run: list[Node | str] = []
+        for child in children:
+            if isinstance(child, str) or not self._starts_block(child):
+                run.append(child)
+                continue
+            yield from self.paragraph(run, around, depth)
+            run = []
+            if not self._gone(child):
+                yield from self.block(child, depth + 1)
+        yield from self.paragraph(run, around, depth)
+
+    def paragraph(self, run: list[Node | str], around: Node, depth: int) -> Iterator[Block]:
+        text = finished(self.line(run, around, depth)) if run else ""
+        if text:
+            kept = [item for item in run if not isinstance(item, str) or item.strip()]
+            lone = kept[0] if len(kept) == 1 and isinstance(kept[0], Node) else None
+            yield Block(text, False, around if len(run) == len(around.children) else lone)
+
+    def block(self, node: Node, depth: int) -> Iterator[Block]:
+        if self._gone(node) or depth > _DEEPEST:
+            if depth > _DEEPEST and not self._gone(node):
+                yield from self.paragraph([node.text], node, depth)
+            return
+        tag = node.tag
+        level = _HEADINGS.get(tag) or (_level(node) if node.get("role") == "heading" else 0)
+        if tag == "hr":
+            yield Block("---", True, node)
+        elif level:
+            text = finished(self.line(node.children, node, depth)).replace("\n", " ")
+            if text:
+                yield Block(f"{'#' * level} {text}", True, node)
+        elif tag == "textarea":  # a draft: its lines as they stand
+            yield Block(finished(shown_text(node.get("h-value"), "pre")), True, node)
+        elif is_listing(node):
+            yield from self._listing(node)
+        elif tag in _LISTS and not _has_stray(node):
+            yield from self._list(node, depth)
+        elif tag == "li":
+            yield from self._items([node], lambda _: "- ", depth)
+        elif tag == "blockquote":
+            text = _joined(self.flow(node.children, node, depth))
+            if text:
+                yield Block("\n".join(f"> {line}".rstrip() for line in text.split("\n")), True, node)
+        elif tag == "table" and (lines := table_lines(node, self._dropped, lambda cell: self._cell(cell, depth))):
+            captions = [child for child in node.elements if child.tag == "caption"]
+            yield from (Block(text, True) for text, _, _ in self.flow(captions, node, depth))
+            yield Block("\n".join(lines), True, node)
+        elif tag == "dl" and _defines(node):
+            yield from self._definitions(node, depth)
+        elif _is_formula(node):
+            yield Block(finished(self._formula(node)), True, node)
+        elif tag == "p":
+            yield from (Block(text, True, node) for text, _, _ in self.flow(node.children, node, depth))
+        else:
+            yield from self._division(node, depth)
+
+    def _division(self, node: Node, depth: int) -> Iterator[Block]:
+        blocks = list(self.flow(node.children, node, depth))
+        if not blocks and node.tag == "div" and any(child.tag == "br" for child in node.elements):
+            yield Block("", False, node)  # an empty line of an editor
+        yield from blocks
+
+    def _listing(self, node: Node) -> Iterator[Block]:
+        code = listing_text(node, self._dropped)
+        if code.strip():
+            longest = max((len(ticks) for ticks in re.findall(r"`{3,}", code)), default=2)
+            fence = "`" * (longest + 1)
+            yield Block(f"{fence}{language_of(node)}\n{code}\n{fence}", True, node)
+
+    def _list(self, node: Node, depth: int) -> Iterator[Block]:
+        if node.tag != "ol":
+            yield from self._items(node.elements, lambda _: "- ", depth, node)
+            return
+        items = [child for child in node.elements if child.tag == "li"]
+        step = -1 if "reversed" in node.attributes else 1
+        number = _whole(node.get("start"), len(items) if step < 0 else 1)
+        numbers: dict[Node, int] = {}
+        for item in items:
+            number = _whole(item.get("value"), number)
+            numbers[item] = number
+            number += step
+        yield from self._items(node.elements, lambda item: f"{numbers.get(item, number)}. ", depth, node)
+
+    def _items(
+        self, nodes: list[Node], marker: Callable[[Node], str], depth: int, around: Node | None = None
+    ) -> Iterator[Block]:
+        lines: list[str] = []
+        loose = any(child.tag == "p" and not self._gone(child) for item in nodes for child in item.elements)
+        indent = "  "
+        for item in nodes:
+            if self._gone(item):
+                continue
+            nested = item.tag in _LISTS
+            blocks = list(self.block(item, depth + 1) if nested else self.flow(item.children, item, depth + 1))
+            text = _joined(blocks, tight=not loose)
+            if nested and text and lines:
+                lines[-1] += "\n" + _indented(text, indent)
+            elif text:
+                sign = marker(item)
+                indent = " " * len(sign)
+                lines.append(sign + _indented(text, indent).lstrip(" "))
+        if lines:
+            yield Block(("\n\n" if loose else "\n").join(lines), True, around)
+
+    def _definitions(self, node: Node, depth: int) -> Iterator[Block]:
+        lines: list[str] = []
+        parts = [inner for child in node.elements for inner in ([child] if child.tag != "div" else child.elements)]
+        for part in parts:
+            text = _joined(self.flow(part.children, part, depth + 1)) if not self._gone(part) else ""
+            if text and part.tag == "dd":
+                lines.append(": " + _indented(text, "  ").lstrip(" "))
+            elif text:
+                lines.append(("\n" if lines else "") + text)
+        if lines:
+            yield Block("\n".join(lines), True, node)
+
+    def _cell(self, cell: Node, depth: int) -> str:
+        return _joined(self.flow(cell.children, cell, depth + 1), tight=True)
+
+    def line(
+        self, children: Iterable[Node | str], around: Node, depth: int, marks: frozenset[str] = frozenset()
+    ) -> str:
+        """The children as one piece of running text, in the form that `finished` takes."""
+        pieces: list[str] = []
+        before: Node | None = None
+        for child in children:
+            if isinstance(child, str):
+                if before is not None and before.tag == "br":
+                    child = child.removeprefix("\n")  # renderers break the line of the source too
+                if child:
+                    pieces.append(shown_text(child, _space(around)))
+                    before = None
+            elif not self._gone(child):
+                if before is not None:
+                    pieces.append(_gap(before, child))
+                pieces.append(self.inline(child, depth + 1, marks))
+                before = child
+        return "".join(pieces)
+
+    def inline(self, node: Node, depth: int, marks: frozenset[str]) -> str:
+        if depth > _DEEPEST:
+            return shown_text(node.text, "")
+        tag = node.tag
+        if tag == "br":
+            return BREAK
+        if tag == "img":
+            return _picture(node)
+        if tag == "input" and node.get("type") == "checkbox":
+            return "[x] " if "checked" in node.attributes else "[ ] "
+        if tag in _NO_TEXT or tag == "wbr":
+            return ""
+        if _is_formula(node):
+            return self._formula(node)
+        if tag in ("code", "tt", "samp"):
+            return inside_code(listing_text(node, self._dropped), _space(node) == "pre")
+        if tag == "a" and "href" in node.attributes:
+            return self._link(node, depth, marks)
+        mark = _MARKS.get(tag, "")
+        if tag == "span" and node.classes:
+            mark = next((_STYLED[name] for name in node.classes if name in _STYLED), "")
+        inner = self.line(node.children, node, depth, marks | {mark} if mark else marks)
+        if node.block:
+            inner = f" {inner} "
+        if mark and mark not in marks:
+            return emphasised(inner, mark)
+        return {"q": f"“{inner}”", "rt": f"({inner})"}.get(tag, inner)
+
+    def _link(self, node: Node, depth: int, marks: frozenset[str]) -> str:
+        href = node.get("href")
+        label = self.line(node.children, node, depth, marks)
+        within = href.startswith("#") or (self._url != "" and href.partition("#")[0] == self._url and "#" in href)
+        if within:
+            # The sign at a heading or a footnote that leads to itself.
+            plain = finished(label)
+            if plain.lower() in _ANCHOR_SIGNS:
+                return ""
+            return f"[{plain}]" if plain.isdigit() else label
+        return linked(label, href, node.get("aria-label") or node.get("title"))
+
+    def _formula(self, node: Node) -> str:
+        tex = next((inner for inner in node.walk() if inner.tag == "annotation"), None)
+        source = "".join(child for child in tex.children if isinstance(child, str)) if tex is not None else ""
+        source = source.strip() or node.text or node.get("aria-label")
+        if tex is None or not source:
+            return shown_text(source, "")
+        display = "katex-display" in node.classes or any("katex-display" in inner.classes for inner in node.ancestors())
+        mark = "$$" if display or node.get("display") in ("block", "true") else "$"
+        return f"{mark}{shown_text(source, 'pre')}{mark}"
+
+    def _gone(self, node: Node) -> bool:
+        if node.hidden or node in self._dropped:
+            return True
+        return is_control(node) and node.get("type") != "checkbox"
+
+    def _starts_block(self, node: Node) -> bool:
+        """Whether it is a block, or holds one without being a word of the text."""
+        if node.tag in ("br", "img") or _is_formula(node):
+            return _is_formula(node) and "katex-display" in node.classes
+        if node.tag == "a":
+            return False
+        return node.block or node.tag == "textarea" or self._holds_block.get(node, False)
+
+    def _find_blocks(self, root: Node) -> None:
+        for node in list(root.walk())[::-1]:
+            self._holds_block[node] = any(
+                ((inner.block or inner.tag == "textarea") and not self._gone(inner))
+                or (inner.tag != "a" and self._holds_block[inner])
+                for inner in node.elements
+            )
+
+
+def _joined(blocks: Iterable[Block], *, tight: bool = False) -> str:
+    """Blocks as lines, or as paragraphs with a blank line between where either is one or stands apart on the page."""
+    pieces: list[str] = []
+    before: Block | None = None
+    for block in blocks:
+        if before is not None:
+            apart = (before.spaced or block.spaced or _stand_apart(before.node, block.node)) and not tight
+            pieces.append("\n\n" if apart else "\n")
+        pieces.append(block.text)
+        before = block
+    text = re.sub(r"[ \t]+(?=\n)", "", "".join(pieces))
+    return text.strip("\n").rstrip()
+
+
+def _stand_apart(upper: Node | None, lower: Node | None) -> bool:
+    if upper is None or lower is None or upper.box is None or lower.box is None:
+        return False
+    return lower.box.y - upper.box.bottom >= _APART
+
+
+def _gap(left: Node, right: Node) -> str:
+    """What a person sees between two elements that no text parts: nothing, a space, or another line."""
+    if left.tag == "br" or right.tag == "br":
+        return ""
+    links = left.tag == right.tag == "a"
+    if left.box is None or right.box is None:
+        return " " if links else ""
+    below = right.box.y >= left.box.bottom - 1
+    if links:
+        return BREAK if below and left.block and right.block else " "
+    parts = left.tag in ("div", "a") or right.tag in ("div", "a")
+    return " " if parts and (below or right.box.x - left.box.right >= 3) else ""
+
+
+def _space(node: Node) -> str:
+    """How white space in an element is shown: `pre`, `line`, or ""."""
+    while True:
+        kind = node.get("h-space")
+        if kind or node.parent is None:
+            return "" if kind == "normal" else kind
+        if node.tag == "pre":
+            return "pre"
+        node = node.parent
+
+
+def _has_stray(node: Node) -> bool:
+    """Whether text stands between the items of a list."""
+    return any(isinstance(child, str) and child.strip() for child in node.children)
+
+
+def _defines(node: Node) -> bool:
+    """Whether a `dl` holds terms and definitions and nothing else."""
+    frames = [child for child in node.elements if child.tag == "div"]
+    if any(_has_stray(around) for around in (node, *frames)):
+        return False
+    parts = [part for part in node.elements if part.tag != "div"] + [part for one in frames for part in one.elements]
+    return all(part.tag in ("dd", "dt") for part in parts)
+
+
+def _is_prose(node: Node) -> bool:
+    """A `pre` that shows an answer as plain text: no `code` in it, no language, nothing coloured."""
+    return node.tag == "pre" and not node.elements and not language_of(node) and "code" not in hints(node)
+
+
+def _is_formula(node: Node) -> bool:
+    return node.tag in ("math", "mjx-container") or "katex" in node.classes or "katex-display" in node.classes
+
+
+def is_picture(node: Node) -> bool:
+    """Whether an image is part of an answer; avatars, icons and tracking dots are not."""
+    box = node.box
+    little = box is not None and (box.width <= _LITTLE or box.height <= _LITTLE)
+    return bool(node.get("src") or node.get("alt")) and not little
+
+
+def _picture(node: Node) -> str:
+    words = shown_text(node.get("alt"), "").strip()
+    if words and not any(character.isalnum() for character in words):
+        return words  # an emoji
+    if not is_picture(node):
+        return ""
+    source = node.get("src")
+    return f"![{words}]({source})" if source else words
+
+
+def _level(node: Node) -> int:
+    return min(max(_whole(node.get("aria-level"), 2), 1), 6)
+
+
+def _whole(text: str, otherwise: int) -> int:
+    return int(text) if re.fullmatch(r"-?\d{1,9}", text) else otherwise
+
+
+def _indented(text: str, indent: str) -> str:
+    return "\n".join(indent + line if line else line for line in text.split("\n"))

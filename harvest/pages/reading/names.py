@@ -1,0 +1,43 @@
+"""What a page calls who speaks on it, and what its buttons say: words that may stand over an answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from harvest.pages.reading.markdown import is_picture
+from harvest.pages.reading.page import Node, Page
+from harvest.pages.reading.page_text import is_control, signature
+
+__all__ = ["names_on", "pressed_on"]
+
+_FACE = re.compile(r"\b(?:avatar|profile picture|logo|icon)\b(?: (?:for|of))?", re.IGNORECASE)
+
+
+def names_on(page: Page, bubbles: Sequence[Node] = ()) -> frozenset[str]:
+    """What this page may call its bot: its title, its headings, what its pictures are said to show.
+
+    bubbles: of the answer. What those and others made like them say and show is no name.
+    """
+    found = re.split(r"\s[-|–—·•:]\s", page.title)
+    said, made = set(bubbles), {signature(bubble) for bubble in bubbles if bubble.classes}
+    stack = [page.root]
+    while stack:
+        node = stack.pop()
+        answers = node in said or signature(node) in made
+        if node.tag in ("h1", "h2") and not node.hidden and len(node.children) < 4:
+            found.append(node.text)
+        for inner in node.walk() if answers else (node,):
+            if inner.tag == "img" and inner.get("alt") and not (answers and is_picture(inner)):
+                found.append(_FACE.sub("", inner.get("alt")))
+        stack.extend(() if answers else node.elements)
+    return frozenset(name.strip() for name in found if 1 < len(name.strip()) <= 40)
+
+
+def pressed_on(page: Page) -> frozenset[str]:
+    """What the buttons and selections of a page say, where it is short."""
+    found: set[str] = set()
+    for node in page.walk():
+        if is_control(node) and not node.hidden and len(node.children) < 6:
+            found.update(text for text in (node.text, node.get("h-value")) if 1 < len(text) <= 40)
+    return frozenset(found)

@@ -1,0 +1,312 @@
+"""The text of a page laid out for finding one's way: which letters stand where, and what came since the send.
+
+All visible text of the conversation is one long string of letters, and every element is a stretch of it: then a
+sentence is found however the page breaks it into elements, and what an element holds is a subtraction.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from functools import lru_cache
+from typing import NamedTuple
+
+from harvest.pages.reading.boxes import composers_on, is_written
+from harvest.pages.reading.page import Node, Page
+
+__all__ = ["CONTROLS", "PageText", "Span", "akin", "hints", "hints_last", "is_control", "kind", "leads", "signature"]
+
+_WORDS = re.compile(r"[^\W_]+")
+_INK = re.compile(r"\S")
+_DIGITS = re.compile(r"(?<=[-_])\d+|\d{3,}")
+_HEX = re.compile(r"[0-9a-f]{8,}|[0-9a-f-]{16,}")
+_HASH = re.compile(r"_{1,2}(?=\w*\d)[\w-]{4,8}$")
+_HAVING = frozenset({"by", "for", "from", "has", "have", "hide", "is", "no", "show", "to", "use", "with", "without"})
+_FRAMES = frozenset({"block", "box", "container", "label", "line", "row", "tag", "text", "wrap", "wrapper"})
+_HINT_WORDS = re.compile(r"[a-z]+|[A-Z][a-z]*|[A-Z]+(?![a-z])")
+
+CONTROLS = frozenset(
+    {
+        *("audio", "button", "canvas", "datalist", "embed", "iframe", "input", "meter", "object", "option"),
+        *("select", "textarea", "video"),
+    }
+)
+_CONTROL_ROLES = frozenset(
+    {
+        *("button", "combobox", "listbox", "menu", "menubar", "menuitem", "menuitemradio", "option", "scrollbar"),
+        *("searchbox", "slider", "spinbutton", "switch", "tab", "tablist", "toolbar", "tooltip"),
+    }
+)
+_ZONES = frozenset({"nav", "aside", "dialog"})
+_ZONE_ROLES = frozenset(
+    {
+        *("alert", "alertdialog", "banner", "complementary", "contentinfo", "dialog"),
+        *("navigation", "search", "status", "tree"),
+    }
+)
+_BUBBLE_ROLES = frozenset({"alert", "complementary", "status"})
+_ZONE_WORDS = frozenset(
+    {
+        *("breadcrumb", "breadcrumbs", "drawer", "notification", "sidebar", "sidenav", "snackbar"),
+        *("toast", "toaster", "toasts", "tooltip"),
+    }
+)
+_SPEAKER = re.compile(
+    r"(?<![a-z])(?:user|human|me|mine|you|your|own|self|guest|visitor|customer|client|question|query|prompt|request|right"
+    r"|sent|outgoing|out|bot|ai|assistant|agent|operator|system|server|model|other|them|answer|reply|response|left"
+    r"|received|incoming|in)(?![a-z])"
+)
+_ITEMS = frozenset({"article", "li", "main", "section"})
+_STATES = frozenset(
+    {
+        *("active", "animate", "animated", "current", "done", "entered", "entering", "fade", "first", "focus"),
+        *("hidden", "hover", "in", "inactive", "last", "latest", "loading", "new", "selected", "show", "shown"),
+        *("streamed", "streaming", "visible"),
+    }
+)
+
+
+class Span(NamedTuple):
+    """letters [start, end) and signs [begun, done) of the page that stand in an element."""
+
+    start: int
+    end: int
+    begun: int
+    done: int
+
+    @property
+    def signs(self) -> int:
+        """How many characters but white space are seen in it."""
+        return self.done - self.begun
+
+
+class PageText:
+    """A page's visible text without what is no conversation: navigation, sidebars, dialogs, composer, buttons."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.spans: dict[Node, Span] = {}
+        self.births: dict[Node, float] = {}
+        self.pieces: list[tuple[int, Node, int]] = []
+        self.starts: set[int] = set()
+        self.ends: set[int] = set()
+        self.composers: list[Node] = composers_on(page)
+        self._around_composer = {around for node in self.composers for around in (node, *node.ancestors())}
+        self._breaks: list[int] = [0]
+        self._fresh: list[int] = []
+        self._letters: list[str] = []
+        self._count = self._signs = 0
+        self._lay()
+        self.letters = "".join(self._letters)
+
+    @property
+    def dated(self) -> bool:
+        """Whether the page says what came since the send."""
+        return self.page.asked is not None
+
+    def signs(self, node: Node) -> int:
+        """How many visible characters of conversation stand in it."""
+        span = self.spans.get(node)
+        return span.signs if span else 0
+
+    def fresh(self, node: Node) -> bool:
+        """Whether text stands in it that came since the send."""
+        span = self.spans.get(node)
+        return span is not None and bisect_left(self._fresh, span.begun) < bisect_left(self._fresh, span.done)
+
+    def line(self, start: int, end: int) -> tuple[int, int]:
+        """The letters of the line or lines that hold the letters [start, end)."""
+        first = self._breaks[bisect_right(self._breaks, start) - 1]
+        after = bisect_left(self._breaks, end)
+        return first, self._breaks[after] if after < len(self._breaks) else self._count
+
+    def smallest(self, start: int, end: int) -> Node:
+        """The innermost element that holds the letters [start, end)."""
+        index = bisect_right(self.pieces, start, key=lambda piece: piece[0]) - 1
+        node = self.pieces[index][1]
+        while not (self.spans[node].start <= start and end <= self.spans[node].end) and node.parent is not None:
+            node = node.parent
+        return node
+
+    def piece(self, end: int) -> tuple[Node, int, int]:
+        """(element, number of the child, characters of it) where the letters up to `end` end in a text."""
+        index = bisect_left(self.pieces, end, key=lambda piece: piece[0]) - 1
+        begins, node, child = self.pieces[index]
+        text = node.children[child]
+        at = 0
+        if isinstance(text, str):
+            for word in _WORDS.finditer(text):
+                length = len(word[0].casefold())
+                at = word.end() if begins + length <= end else word.start() + (end - begins)
+                begins += length
+                if begins >= end:
+                    break
+        return node, child, at
+
+    def _lay(self) -> None:
+        stack: list[tuple[Node, int, float | None, tuple[int, int] | None]] = [(self.page.root, 0, None, None)]
+        while stack:
+            node, child, born, begun = stack.pop()
+            if begun is None:
+                if node.hidden or self._apart(node):
+                    continue
+                begun = (self._count, self._signs)
+                if node.block or node.tag == "br":
+                    self._break()
+                own = node.born
+                born = own if own is not None else born
+                if born is not None:
+                    self.births[node] = born
+            if node.tag == "textarea" and "h-value" in node.attributes:
+                self._signs += len(_INK.findall(node.get("h-value")))
+                self._fresh.extend([begun[1]] if born is not None else [])
+            while child < len(node.children):
+                inner = node.children[child]
+                child += 1
+                if isinstance(inner, Node):
+                    stack.append((node, child, born, begun))
+                    stack.append((inner, 0, born, None))
+                    break
+                self._text(node, child - 1, inner, born is not None or "h-said" in node.attributes)
+            else:
+                self.spans[node] = Span(begun[0], self._count, begun[1], self._signs)
+                if node.block:
+                    self._break()
+
+    def _text(self, node: Node, child: int, text: str, fresh: bool) -> None:
+        begin = self._signs
+        self._signs += len(_INK.findall(text))
+        if self._signs == begin:
+            if "\n" in text and node.get("h-space") in ("pre", "line"):
+                self._break()
+            return
+        if fresh:
+            self._fresh.append(begin)
+        kept = node.get("h-space") in ("pre", "line") or node.tag == "pre"
+        self.pieces.append((self._count, node, child))
+        reached = 0
+        for word in _WORDS.finditer(text):
+            if kept and "\n" in text[reached : word.start()]:
+                self._break()
+            reached = word.end()
+            folded = word[0].casefold()
+            self.starts.add(self._count)
+            self._letters.append(folded)
+            self._count += len(folded)
+            self.ends.add(self._count)
+        if kept and "\n" in text[reached:]:
+            self._break()
+
+    def _break(self) -> None:
+        if self._breaks[-1] != self._count:
+            self._breaks.append(self._count)
+
+    def _apart(self, node: Node) -> bool:
+        if is_control(node) or node in self.composers:
+            return True
+        if "h-edit" in node.attributes and not is_written(node):
+            return True
+        if node in self._around_composer:
+            return False
+        role = node.get("role")
+        if node.tag in _ZONES or role in _ZONE_ROLES:
+            # The window of a chat may itself be called a dialog, and a bubble an alert. Without any composer on the
+            # page (it may be put away while a bot writes) the dialog may be that window.
+            window = node.tag in ("aside", "dialog") or role in ("dialog", "complementary")
+            return not (
+                (window and not self.composers) or (role in _BUBBLE_ROLES and _in_log(node)) or _holds_log(node)
+            )
+        if node.get("aria-live") and "notification" in node.get("aria-label").lower():
+            return not _in_log(node) and not _holds_log(node)  # where toasts come, whatever they are called
+        words = hints(node) & _ZONE_WORDS
+        if words:
+            # A chat in a sidebar has a `sidebar-body` beside its `sidebar-footer` with the composer.
+            shared = any(words & hints(other) for other in node.ancestors() if other in self._around_composer)
+            return not shared and not _holds_log(node)
+        if node.tag in ("header", "footer"):
+            return not _in_log(node) and not any(around.tag in _ITEMS for around in node.ancestors())
+        return False
+
+
+def is_control(node: Node) -> bool:
+    """Something to press or to fill in, which says nothing. A link is none, nor a box with an answer written in it."""
+    role = node.get("role")
+    if node.tag == "textarea" and is_written(node):
+        return False
+    if node.tag in CONTROLS:
+        return True
+    return role in _CONTROL_ROLES and not leads(node)
+
+
+def leads(node: Node) -> bool:
+    """Whether it is a link to somewhere: `#` alone and scripts are written where something is to be pressed."""
+    href = node.get("href")
+    return node.tag == "a" and "href" in node.attributes and not (href.endswith("#") or href.startswith("javascript:"))
+
+
+def signature(node: Node) -> str:
+    """Tag, classes and test id: the same for elements that are made alike, whatever their number or state."""
+    return _signature(node.tag, node.get("class"), node.get("data-testid"))
+
+
+def kind(node: Node) -> str:
+    """Its signature without who speaks: `.user-name` and `.bot-name` are of one kind."""
+    return _SPEAKER.sub("", signature(node))
+
+
+def akin(node: Node, other: Node) -> bool:
+    """Made alike, as bubbles of different speakers are."""
+    return kind(node) == kind(other) or (node.tag == other.tag and not set(node.classes).isdisjoint(other.classes))
+
+
+def hints(node: Node) -> frozenset[str]:
+    """The words in its class names, id and test id, in lower case."""
+    names = (node.get("class"), node.get("id"), node.get("data-testid"))
+    return _words(" ".join(name for name in names if name)) if any(names) else frozenset()
+
+
+@lru_cache(maxsize=4096)
+def _words(names: str) -> frozenset[str]:
+    # `group/sidebar` and `data-[side=left]:bg-sidebar` style by something else; they name nothing.
+    plain = [name for name in names.split() if not re.search(r"[/:\[\]]", name)]
+    return frozenset(word.lower() for name in plain for word in _HINT_WORDS.findall(name))
+
+
+def hints_last(node: Node) -> frozenset[str]:
+    """What its class names and test id end in: `message-time` is a time. `has-avatar`, `text-by-author` and
+    `message--time` beside `message` tell of something in or around it, and name nothing."""
+    return _last_words(f"{node.get('class')} {node.get('data-testid')}")
+
+
+@lru_cache(maxsize=4096)
+def _last_words(names: str) -> frozenset[str]:
+    found: set[str] = set()
+    all_names = set(names.split())
+    for name in sorted(all_names):
+        base, _, modifier = name.partition("--")
+        if modifier and base in all_names:
+            continue
+        words = [word.lower() for word in _HINT_WORDS.findall(_HASH.sub("", name))]
+        if words and _HAVING.isdisjoint(words) and not re.search(r"[/:\[\]]", name):
+            found.add(words[-1])
+            if len(words) > 1 and words[-1] in _FRAMES:
+                found.add(words[-2])
+    return frozenset(found)
+
+
+@lru_cache(maxsize=4096)
+def _signature(tag: str, names: str, test: str) -> str:
+    classes = sorted({_plain(name) for name in names.split()} - _STATES)
+    return ".".join([tag, *classes]) + (f"#{_plain(test)}" if test else "")
+
+
+def _plain(name: str) -> str:
+    return _DIGITS.sub("#", _HEX.sub("#", name)) if name else ""
+
+
+def _in_log(node: Node) -> bool:
+    return any(around.get("role") in ("log", "article") for around in node.ancestors())
+
+
+def _holds_log(node: Node) -> bool:
+    return any(inner.get("role") in ("log", "feed") for inner in node.walk())

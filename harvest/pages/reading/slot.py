@@ -1,0 +1,119 @@
+"""Where in a bubble its words stand: found by laying the user's own bubble over the reply's, or known from replies
+before it.
+
+Widgets make both sides alike, step by step from the bubble inwards. Names, times and states stand outside of the slot
+for the words; a short answer stands in it, whatever it looks like.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
+from itertools import islice
+
+from harvest.pages.reading.bubble import PROSE, SHORT, Edge, is_brief, leaves_of
+from harvest.pages.reading.page import Node
+from harvest.pages.reading.page_text import is_control, kind
+from harvest.pages.reading.phrases import is_label, is_notice, is_status
+
+__all__ = ["likeness", "slot_in", "slots_before", "slots_of"]
+
+_LIKE = 0.2  # share of what two elements are called that they have in common at least
+_DEEPEST = 30
+_MOST = 2000  # elements of a bubble that are looked through
+
+
+def slots_of(bubbles: Sequence[Node], dropped: Collection[Node], edges: Collection[Edge]) -> set[str]:
+    """How the elements are made that held the words of a reply that was read: what is longer than any name, or says
+    something else than the same element did in a reply before it. edges: of those."""
+    found: set[str] = set()
+    for made, text in _held(bubbles, dropped):
+        others = {said for one, said in edges if one == made}
+        if len(text) > SHORT or (others and text not in others):
+            found.add(made)
+    return found
+
+
+def slots_before(replies: Sequence[Node], bubbles: Sequence[Node]) -> set[str]:
+    """How the elements are made that held the words of replies that were never read, as a greeting: what is longer
+    than any name, or is a sentence that these bubbles do not repeat in the same place."""
+    again = set(_held(bubbles, ()))
+    return {
+        made
+        for made, text in _held(replies, ())
+        if len(text) > SHORT
+        or not ((made, text) in again or is_brief(text) or is_label(text) or is_status(text) or is_notice(text))
+    }
+
+
+def _held(bubbles: Sequence[Node], dropped: Collection[Node]) -> Iterator[Edge]:
+    """How the element with a name around each text is made, and the text."""
+    for bubble in bubbles:
+        for leaf in islice(leaves_of(bubble, dropped), _MOST):
+            holder = leaf.parent
+            while holder is not bubble and (holder.tag in PROSE or not holder.classes) and holder.parent is not None:
+                holder = holder.parent
+            if holder is not bubble:
+                yield kind(holder), leaf.text
+
+
+def slot_in(bubble: Node, echo: Node | None, user: Node | None, known: Collection[str] = ()) -> Node | None:
+    """The element in a reply's bubble that is made like what holds the user's words, or the words of replies before;
+    None where that cannot be told.
+
+    echo, user: the user's words, and the bubble they stand in. known: as `slots_of` tells it of replies before.
+    """
+    found = _mirrored(bubble, echo, user)
+    if found is None and known:
+        inside = islice(bubble.walk(), 1, _MOST)
+        found = next((node for node in inside if node.classes and not node.hidden and kind(node) in known), None)
+    return found
+
+
+def _mirrored(bubble: Node, echo: Node | None, user: Node | None) -> Node | None:
+    if echo is None or user is None or not echo.within(user):
+        return None
+    chain: list[Node] = []
+    for around in (echo, *echo.ancestors()):
+        if around is user:
+            break
+        chain.append(around)
+    found, inner, outer = None, bubble, user
+    for step in reversed(chain[-_DEEPEST:]):
+        if step.tag in PROSE:
+            break
+        match = _counterpart(step, outer, inner)
+        if match is None or match.tag in PROSE:
+            break
+        found, inner, outer = match, match, step
+    return found
+
+
+def _counterpart(step: Node, outer: Node, inner: Node) -> Node | None:
+    """What `step` in `outer` corresponds to in `inner`: each is what the other is most like."""
+    others, candidates = _parts(outer), _parts(inner)
+    best = max((likeness(step, one) for one in candidates), default=0.0)
+    matches = [one for one in candidates if likeness(step, one) == best]
+    if best < _LIKE:
+        return None
+    if len(matches) > 1:
+        place = next(number for number, one in enumerate(others) if one is step)
+        match = candidates[place] if len(candidates) == len(others) else None
+        return match if match in matches else None
+    rivals = [one for one in others if one is not step and likeness(one, matches[0]) >= best]
+    return None if rivals else matches[0]
+
+
+def _parts(node: Node) -> list[Node]:
+    return [one for one in node.elements if not one.hidden and one.tag not in ("img", "svg") and not is_control(one)]
+
+
+def likeness(one: Node, other: Node) -> float:
+    """The share of tag and classes, without who speaks, that two elements have in common, in [0, 1]."""
+    mine, theirs = _called(kind(one)), _called(kind(other))
+    return len(mine & theirs) / len(mine | theirs)
+
+
+@lru_cache(maxsize=4096)
+def _called(made: str) -> frozenset[str]:
+    return frozenset(made.split("."))

@@ -1,0 +1,102 @@
+"""Tables on a page as rows of Markdown; a table that only puts things in their places is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+
+from harvest.pages.reading.page import Node
+
+__all__ = ["table_lines"]
+
+_NO_CELL = frozenset({"pre", "table", "blockquote", "h1", "h2", "h3", "h4", "h5", "h6"})
+_INNER = {
+    "table": frozenset({"caption", "col", "colgroup", "tbody", "tfoot", "thead", "tr"}),
+    **dict.fromkeys(("tbody", "tfoot", "thead"), frozenset({"tr"})),
+    "tr": frozenset({"td", "th"}),
+}
+_MOST_COLUMNS = 200  # what a page may ask for by `colspan`
+_ALIGNED = {"left": ":---", "right": "---:", "center": ":---:"}
+
+
+def table_lines(table: Node, dropped: Collection[Node], text_of: Callable[[Node], str]) -> list[str]:
+    """The rows of a table, a head first; [] where it is laid out as a table but holds no table.
+
+    text_of: a cell's text, with line breaks.
+    """
+    if any(_strays(part) for part in (table, *table.elements, *_rows(table, dropped))):
+        return []
+    rows = [(row, _cells(row, dropped)) for row in _rows(table, dropped)]
+    rows = [(row, cells) for row, cells in rows if cells]
+    if not rows or _only_places(table, rows):
+        return []
+    grid: list[list[str]] = []
+    waiting: dict[int, int] = {}  # column: rows that a cell above still reaches into
+    for _, cells in rows:
+        line: list[str] = []
+        todo = list(cells)
+        while todo or any(column >= len(line) for column, left in waiting.items() if left):
+            column = len(line)
+            if waiting.get(column):
+                waiting[column] -= 1
+                line.append("")
+                continue
+            if not todo:
+                line.append("")
+                continue
+            cell = todo.pop(0)
+            wide = min(max(_number(cell.get("colspan")), 1), _MOST_COLUMNS)
+            for extra in range(wide):
+                waiting[column + extra] = min(_number(cell.get("rowspan")), len(rows)) - 1
+            line.extend([_escaped(text_of(cell)), *[""] * (wide - 1)])
+        grid.append(line)
+    columns = max(len(line) for line in grid)
+    lines = [_row([*line, *[""] * (columns - len(line))]) for line in grid]
+    ruled = [_ALIGNED.get(cell.get("align").lower(), "---") for cell in rows[0][1]]
+    ruled = [*ruled, *["---"] * columns][:columns]
+    return [lines[0], _row(ruled), *lines[1:]]
+
+
+def _strays(part: Node) -> bool:
+    """Whether something stands in it that is neither row nor cell."""
+    if part.tag not in _INNER:
+        return False
+    return any(
+        child.tag not in _INNER[part.tag] if isinstance(child, Node) else bool(child.strip()) for child in part.children
+    )
+
+
+def _rows(table: Node, dropped: Collection[Node]) -> Iterator[Node]:
+    for part in table.elements:
+        if part.hidden or part in dropped:
+            continue
+        if part.tag == "tr":
+            yield part
+        elif part.tag in ("thead", "tbody", "tfoot"):
+            yield from (row for row in part.elements if row.tag == "tr" and not row.hidden and row not in dropped)
+
+
+def _cells(row: Node, dropped: Collection[Node]) -> list[Node]:
+    return [cell for cell in row.elements if cell.tag in ("td", "th") and not cell.hidden and cell not in dropped]
+
+
+def _only_places(table: Node, rows: list[tuple[Node, list[Node]]]) -> bool:
+    if table.get("role") in ("presentation", "none"):
+        return True
+    if any(cell.tag == "th" for _, cells in rows for cell in cells):
+        return False
+    if all(len(cells) == 1 for _, cells in rows):
+        return True
+    return any(inner.tag in _NO_CELL for _, cells in rows for cell in cells for inner in cell.walk())
+
+
+def _row(cells: list[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def _escaped(text: str) -> str:
+    lines = [line.strip() for line in text.split("\n") if line.strip()]
+    return "<br>".join(lines).replace("\\|", "|").replace("|", "\\|")
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 6 else 1

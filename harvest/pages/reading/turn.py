@@ -1,0 +1,235 @@
+"""What the system answered, read from a page as it stands: text as Markdown, and its links.
+
+Everything here is a function of the page, the words that were said, and what earlier turns of the conversation taught:
+so a kept page is read again later as it was read at first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Any
+
+from harvest.pages.reading.bubble import Edge, edges_of, leaves_of
+from harvest.pages.reading.decoration import Decorations, find_decorations
+from harvest.pages.reading.echo import trail
+from harvest.pages.reading.markdown import markdown
+from harvest.pages.reading.names import names_on, pressed_on
+from harvest.pages.reading.page import Node, Page, collapsed
+from harvest.pages.reading.page_text import PageText, signature
+from harvest.pages.reading.phrases import is_label, is_placeholder, without_cursor
+from harvest.pages.reading.slot import slots_before, slots_of
+from harvest.pages.reading.turn_place import Spot, find_spot
+from topics.links import Link, links_in
+
+__all__ = ["Habits", "ReadTurn", "learn", "read_bubbles", "read_turn"]
+
+_MOST_EDGES = 200  # kept of a conversation
+_OTHERS = 6  # earlier bubbles on the page that are looked at
+_SPOKEN = re.compile(r"[^\w\n]{0,3}(?P<name>[\w][\w .'’-]{0,38}?)\*{0,2}\s?[:：]\*{0,2}\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Habits:
+    """What earlier turns of a conversation taught about its page.
+
+    user: how the element with the user's words and the two around it are made. rising: newer turns stand above older
+    ones. edges: lines beside earlier replies, as the bot's name. slots: how the elements are made that held their
+    words.
+    """
+
+    user: tuple[str, ...] = ()
+    rising: bool = False
+    edges: tuple[Edge, ...] = ()
+    slots: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        edges = [list(edge) for edge in self.edges]
+        return {"user": list(self.user), "rising": self.rising, "edges": edges, "slots": list(self.slots)}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Habits:
+        """Raises ValueError for what `as_json` does not give."""
+        try:
+            edges = tuple((str(made), str(text)) for made, text in data["edges"])
+            slots = tuple(str(made) for made in data.get("slots", ()))  # recordings of old have none
+            return cls(tuple(str(part) for part in data["user"]), bool(data["rising"]), edges, slots)
+        except (KeyError, TypeError, ValueError) as fault:
+            raise ValueError(f"no habits: {fault!r}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class ReadTurn:
+    """One answer. text: Markdown; "" as long as there is none, whatever names and times stand there already.
+
+    links: as `links_in` finds them in the text. bubbles: the elements of the answer in the order they were said; one
+    that was cut out of a running text has no number (id 0). echo: the user's words, None where the page does not
+    repeat them. container: the element around all of it. how: `echo`, `site`, `new` or `reply`. left_out: what
+    decorations said; decorations: those elements. slots: how the elements are made that held the words. began, ended:
+    seconds from the send to the first and to the last piece of the answer, as far as the page dates them; None without
+    text. doubtful: the turn as it is to be read where nothing else comes, of what is more likely a name, a time or a
+    state; only without text.
+    """
+
+    text: str
+    links: tuple[Link, ...] = ()
+    bubbles: tuple[Node, ...] = ()
+    echo: Node | None = None
+    container: Node | None = None
+    how: str = "new"
+    left_out: tuple[str, ...] = ()
+    decorations: Collection[Node] = field(default=frozenset(), repr=False)
+    slots: Collection[str] = field(default=frozenset(), repr=False)
+    began: float | None = None
+    ended: float | None = None
+    rising: bool = field(default=False, repr=False)
+    doubtful: ReadTurn | None = field(default=None, repr=False)
+
+
+def read_turn(page: Page, said: str, *, habits: Habits | None = None) -> ReadTurn:
+    """The answer to `said` on the page. Never raises on what a page holds."""
+    habits = habits or Habits()
+    ground = PageText(page)
+    spot = find_spot(ground, said, user=habits.user, rising=habits.rising)
+    names = names_on(page, spot.bubbles) if spot.bubbles else frozenset()
+    others = _others(page, spot)
+    edges = {*habits.edges, *(edge for other in others for edge in edges_of(other))}
+    decorations = find_decorations(
+        spot.bubbles,
+        echo=spot.echo,
+        user=spot.user,
+        names=names,
+        pressed=pressed_on(page) if spot.bubbles else (),
+        known=edges,
+        slots={*habits.slots, *slots_before(others, spot.bubbles)},
+    )
+    text = _written(spot.bubbles, decorations, page.url)
+    name = _speaker(text, spot.echo, said, names)
+    if name:
+        decorations.texts.append(name)
+        text = text[len(name) :].lstrip()
+    began, ended = _dates(ground, spot, decorations) if text else (None, None)
+    left_out = tuple(decorations.texts)
+    turn = ReadTurn(
+        text,
+        links_in(text),
+        spot.bubbles,
+        spot.echo,
+        spot.container,
+        spot.how,
+        left_out,
+        frozenset(decorations.nodes),
+        slots_of(spot.bubbles, decorations.nodes, edges),
+        began,
+        ended,
+        spot.rising,
+    )
+    if text and spot.doubtful:
+        return replace(turn, text="", links=(), left_out=(*left_out, text), began=None, ended=None, doubtful=turn)
+    if text or not decorations.doubtful:
+        return turn
+    given_back = Decorations(decorations.nodes - decorations.doubtful, [])
+    text = _written(spot.bubbles, given_back, page.url)
+    began, ended = _dates(ground, spot, given_back)
+    kept = tuple(one for one in left_out if one not in {node.text for node in decorations.doubtful})
+    doubtful = replace(turn, text=text, links=links_in(text), left_out=kept, began=began, ended=ended)
+    return replace(turn, doubtful=replace(doubtful, decorations=frozenset(given_back.nodes)))
+
+
+def read_bubbles(page: Page, *, habits: Habits | None = None, left_out: Collection[str] = ()) -> ReadTurn:
+    """The answer on a page that holds its bubbles and nothing else, as the evidence `reply` does.
+
+    left_out: what the decorations said when the whole page was there: much that shows them for what they are is not.
+    Where `markup` marked them, those are left out and nothing else.
+    """
+    bubbles = tuple(page.root.elements)
+    said = {one for one in left_out if one}
+    if page.root.get("left-out"):
+        marked = [node for node in page.walk() if node.get("h-left-out")]
+        decorations = Decorations(set(marked), [node.text for node in marked if node.text])
+    else:
+        decorations = find_decorations(bubbles, known=(habits or Habits()).edges)
+        decorations.nodes -= decorations.doubtful
+        _leave_out(bubbles, decorations, said)
+    text = _written(bubbles, decorations, page.url)
+    name = next((one for one in said if one.endswith((":", "：")) and text.startswith(one)), "")
+    text = text[len(name) :].lstrip() if name else text
+    return ReadTurn(text, links_in(text), bubbles, how="reply", left_out=tuple(decorations.texts))
+
+
+def _leave_out(bubbles: Sequence[Node], decorations: Decorations, said: Collection[str]) -> None:
+    """Add the elements that say what was left out when the whole page was there."""
+    for bubble in bubbles:
+        for node in bubble.walk():
+            if node.text in said and not any(around in decorations.nodes for around in (node, *node.ancestors())):
+                if not any(leaves_of(one, {*decorations.nodes, node}) for one in bubbles):
+                    continue  # an answer may say what a button beside it says
+                decorations.nodes.add(node)
+                decorations.texts.append(node.text)
+
+
+def learn(page: Page, turn: ReadTurn, habits: Habits | None = None) -> Habits:
+    """The habits after one more turn that was read."""
+    habits = habits or Habits()
+    edges = dict.fromkeys(habits.edges)
+    for bubble in turn.bubbles:
+        edges.update(dict.fromkeys(sorted(edges_of(bubble))))
+    user = trail(turn.echo) if turn.echo is not None else habits.user
+    rising = turn.rising if turn.echo is not None and turn.bubbles else habits.rising
+    slots = dict.fromkeys((*habits.slots, *sorted(turn.slots)))
+    return Habits(user, rising, tuple(edges)[-_MOST_EDGES:], tuple(slots)[-_MOST_EDGES:])
+
+
+def _written(bubbles: Sequence[Node], decorations: Decorations, url: str) -> str:
+    """The Markdown of all bubbles; what only stands for an answer to come goes to the decorations."""
+    kept: list[str] = []
+    for bubble in bubbles:
+        text = markdown(bubble, decorations.nodes, url)
+        if is_placeholder(collapsed(text)):
+            decorations.texts.append(collapsed(text))
+        elif text:
+            kept.append(text)
+    return without_cursor("\n\n".join(kept))
+
+
+def _others(page: Page, spot: Spot) -> Sequence[Node]:
+    """Other bubbles of the conversation that are made like those of this reply."""
+    if spot.container is None:
+        return ()
+    made = {signature(bubble) for bubble in spot.bubbles if bubble.classes}
+    alike = [node for node in page.walk() if node.classes and signature(node) in made]
+    mine = {node for node in (*spot.bubbles, spot.echo) if node is not None}
+    around = {outer for node in mine for outer in node.ancestors()}
+    others = (node for node in reversed(alike) if node not in around and mine.isdisjoint((node, *node.ancestors())))
+    return list(islice(others, _OTHERS))[::-1]
+
+
+def _speaker(text: str, echo: Node | None, said: str, names: Iterable[str]) -> str:
+    """`Bot:` before the answer, where the page writes `You:` before the user's words in the same way."""
+    told = _SPOKEN.match(text)
+    if told is None or echo is None or not is_label(told["name"], names):
+        return ""
+    before = echo.text.partition(collapsed(said))[0]
+    return told[0].strip() if _SPOKEN.search(before + " ") and before.rstrip().endswith((":", "：")) else ""
+
+
+def _dates(ground: PageText, spot: Spot, decorations: Decorations) -> tuple[float, float]:
+    """Seconds after the send at which the first and the last text of the answer came."""
+    first: list[float] = []
+    last: list[float] = []
+    stack = list(spot.bubbles)
+    while stack:
+        node = stack.pop()
+        if node.hidden or node in decorations.nodes:
+            continue
+        if any(isinstance(child, str) and child.strip() for child in node.children):
+            born = ground.births.get(node, node.born)
+            said = float(node.get("h-said")) if node.get("h-said") else None
+            times = [time for time in (born, said) if time is not None]
+            first.extend(times[:1])
+            last.extend(times)
+        stack.extend(node.elements)
+    asked = ground.page.asked or 0.0
+    return min(first, default=asked) / 1000, max(last, default=asked) / 1000

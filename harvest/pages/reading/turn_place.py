@@ -1,0 +1,324 @@
+"""Where on a page a turn stands: the user's own words are found, and what follows them is the answer.
+
+No selector is needed, old replies may have left the page, and a greeting before the first turn does no harm: counting
+replies fails at each of these.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from harvest.pages.reading.echo import Echo, find_echoes
+from harvest.pages.reading.page import Node, collapsed, letters
+from harvest.pages.reading.page_text import PageText, akin, hints, leads, signature
+from harvest.pages.reading.phrases import is_delivery, is_label, is_notice, is_placeholder, is_status, is_time
+
+__all__ = ["Spot", "find_spot"]
+
+_AT_ONCE = 30.0  # milliseconds: came in the same stroke
+_BRIEF = 40  # characters: no more than a name or a state
+_SMALL_PRINT = 200
+_BESIDE = frozenset({"disclaimer", "divider", "separator", "starters", "suggestion", "suggestions"})
+_USERS = frozenset({"du", "guest", "human", "me", "moi", "sie", "tú", "user", "você", "vous", "you", "你", "您", "我"})
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """The place of a turn. bubbles: the answer's, in the order they were said; () as long as nothing is answered.
+
+    echo: the user's words; user: all of the user's bubble, with names and times. container: what holds the bubbles.
+    how: `echo`, `site` (by the site's own selectors), or `new` (what came since the send). rising: newer turns stand
+    above older ones. doubtful: all there is came together with the user's words, and may be a state of their bubble.
+    """
+
+    bubbles: tuple[Node, ...]
+    echo: Node | None = None
+    user: Node | None = None
+    container: Node | None = None
+    how: str = "new"
+    rising: bool = False
+    doubtful: bool = False
+
+
+def find_spot(ground: PageText, said: str, *, user: Sequence[str] = (), rising: bool = False) -> Spot:
+    """Where the turn stands in which `said` was said.
+
+    user: the trail of the user's words in earlier turns. rising: newer turns stood above older ones.
+    """
+    echoes = find_echoes(ground, said, user=user)
+    return _marked(ground, echoes) or (_after(ground, echoes[0], rising) if echoes else _new(ground, said))
+
+
+def _marked(ground: PageText, echoes: Sequence[Echo]) -> Spot | None:
+    """By the site's own selectors; None where nothing on the page is marked as a reply."""
+    replies = [node for node in ground.page.marked("reply") if not _hidden(node)]
+    if not replies:
+        return None
+    users = [node for node in ground.page.marked("user") if not _hidden(node)]
+    told = set(users)
+    inside = [echo.node for echo in echoes if not told or not told.isdisjoint((echo.node, *echo.node.ancestors()))]
+    echo = inside[0] if inside else users[-1] if users else None
+    marked = set(replies)
+    outer = [node for node in replies if marked.isdisjoint(node.ancestors())]
+    if echo is not None:
+        outer = [node for node in outer if not echo.within(node)]
+        order = {node: number for number, node in enumerate(ground.page.walk())}
+        later = [node for node in outer if order[node] > order[echo]]
+        outer = later or (outer if ground.dated else [])
+    if ground.dated:
+        outer = [node for node in outer if ground.fresh(node)]
+    container = _around([*outer, *([echo] if echo is not None else [])])
+    branch = None
+    if echo is not None and container is not None and echo is not container:
+        branch = next(node for node in (echo, *echo.ancestors()) if node.parent is container)
+    return Spot(tuple(outer), echo, branch, container, "site")
+
+
+def _after(ground: PageText, echo: Echo, rising: bool) -> Spot:
+    """Climb from the user's words until something follows them."""
+    branch = echo.node
+    found: Spot | None = None
+    for around in echo.node.ancestors():
+        bubbles, up = _following(ground, around, branch, rising)
+        spot = Spot(tuple(bubbles), echo.node, branch, around, "echo", up)
+        if bubbles and (found is None or (found.doubtful and up == found.rising)):
+            doubtful = _came_along(ground, spot)
+            if found is None or not doubtful:
+                # What was found before is a name or a state in the user's bubble.
+                found = replace(spot, doubtful=doubtful)
+        elif found is not None and up == found.rising and any(signature(b) == signature(branch) for b in bubbles):
+            found = replace(found, bubbles=(*found.bubbles, *bubbles), container=around)
+        if around.get("role") in ("log", "feed") or _lists(ground, around, branch):
+            break  # what stands outside of the conversation is no answer
+        branch = around
+    found = found or _rest(ground, echo) or _muttered(ground, echo, rising)
+    found = found or Spot((), echo.node, echo.node, None, "echo", rising)
+    if found.doubtful or found.container is None:
+        return replace(found, container=_list(ground, echo.node))  # the answer may come anywhere in it
+    return found
+
+
+def _following(ground: PageText, around: Node, branch: Node, rising: bool) -> tuple[list[Node], bool]:
+    """The bubbles beside `branch` that were said after it, and whether they stand above it."""
+    at = next(index for index, child in enumerate(around.children) if child is branch)
+    before, after = around.children[:at][::-1], around.children[at + 1 :]
+    if _upside_down(ground, around):
+        before, after = after, before
+    later = _telling(ground, around, after, branch)
+    if not ground.dated or (later and not rising):
+        return later, False
+    born = ground.births.get(branch, 0.0)
+    above = rising or _composer_above(ground, branch)
+    earlier = [node for node in _telling(ground, around, before, branch) if _youngest(ground, node) >= born]
+    earlier = [node for node in earlier if akin(node, branch) or (above and node.tag == branch.tag)]
+    if earlier and (above or _rises(ground, earlier, after, born)):
+        return earlier, True
+    return later, False
+
+
+def _rises(ground: PageText, earlier: list[Node], after: Sequence[Node | str], born: float) -> bool:
+    """Whether newer turns stand above: what came later is before the user's words, or what is old after them."""
+    old = any(isinstance(node, Node) and ground.signs(node) and not ground.fresh(node) for node in after)
+    return old or all(_youngest(ground, node) > born + _AT_ONCE for node in earlier)
+
+
+def _youngest(ground: PageText, node: Node) -> float:
+    return max(ground.births.get(inner, 0.0) for inner in node.walk())
+
+
+def _composer_above(ground: PageText, branch: Node) -> bool:
+    boxes = [node.box for node in ground.composers if node.box]
+    return branch.box is not None and bool(boxes) and all(box.bottom <= branch.box.y for box in boxes)
+
+
+def _upside_down(ground: PageText, around: Node) -> bool:
+    """Whether what stands first in the page is shown last, as `column-reverse` does."""
+    boxes = [node.box for node in around.elements if node.box and ground.signs(node)]
+    return len(boxes) > 1 and all(lower.y >= upper.bottom - 1 for lower, upper in pairwise(boxes))
+
+
+def _telling(ground: PageText, around: Node, children: Sequence[Node | str], branch: Node) -> list[Node]:
+    """Those that say something: bubbles, or one part made of all where bare text stands between them."""
+    bare = any(isinstance(child, str) and _says(child) for child in children)
+    if bare and (not ground.dated or around in ground.births or "h-said" in around.attributes):
+        return [_part(around, children)]
+    return [child for child in children if isinstance(child, Node) and _tells(ground, child, branch)]
+
+
+def _part(around: Node, children: Sequence[Node | str]) -> Node:
+    """A piece of an element as an element of its own: a copy, since the page stays as it is."""
+    kept = {key: value for key, value in around.attributes.items() if key in ("h-space", "h-said", "h-born")}
+    part = Node("div", {**kept, "h-part": "1"}, parent=around)
+    todo: list[tuple[Node, Sequence[Node | str]]] = [(part, children)]
+    while todo:
+        node, sources = todo.pop()
+        for source in sources:
+            if isinstance(source, str):
+                node.children.append(source)
+            else:
+                copy = Node(source.tag, source.attributes, parent=node)
+                node.children.append(copy)
+                todo.append((copy, source.children))
+    return part
+
+
+def _tells(ground: PageText, node: Node, branch: Node | None = None) -> bool:
+    if not _may_tell(ground, node):
+        return False
+    if ground.signs(node) > _SMALL_PRINT or (branch is not None and node.classes and akin(node, branch)):
+        return True  # a bubble may say no more than a time
+    return _says(node.text) and not is_notice(node.text) and not _only_pressed(ground, node)
+
+
+def _may_tell(ground: PageText, node: Node) -> bool:
+    if not ground.signs(node) or (ground.dated and not ground.fresh(node)):
+        return False
+    if any(composer.within(node) for composer in ground.composers):
+        return False
+    return node.tag != "time" and not hints(node) & _BESIDE
+
+
+def _says(text: str) -> bool:
+    """Whether it is more than a time, a state, or a word for the user; what stands for an answer to come counts."""
+    text = collapsed(text)
+    if not text or is_time(text) or is_status(text) or is_delivery(text):
+        return False
+    if not any(character.isalnum() for character in text):
+        return is_placeholder(text) or not text.isascii()
+    return not (is_label(text) and text.casefold().rstrip(":").strip() in _USERS)
+
+
+def _only_pressed(ground: PageText, node: Node) -> bool:
+    """All its text shows a pointing hand and leads nowhere: answers to choose from."""
+    pressed = 0
+    stack = [node]
+    while stack:
+        inner = stack.pop()
+        if leads(inner):
+            continue
+        if "h-click" in inner.attributes or inner.tag == "a":
+            pressed += ground.signs(inner)
+        else:
+            stack.extend(inner.elements)
+    return pressed >= ground.signs(node)
+
+
+def _muttered(ground: PageText, echo: Echo, rising: bool) -> Spot | None:
+    """What came after the user's words into a list that was there and says no more than a time or a state does: where
+    nothing else comes, that may be the answer."""
+    branch = echo.node
+    for around in echo.node.ancestors() if ground.dated else ():
+        at = next(index for index, child in enumerate(around.children) if child is branch)
+        later = around.children[:at] if rising else around.children[at + 1 :]
+        bubbles = [
+            node
+            for node in later
+            if isinstance(node, Node)
+            and _may_tell(ground, node)
+            and (is_time(node.text) or (is_status(node.text) and not is_delivery(node.text)))
+            and not _only_pressed(ground, node)
+            and not _at_once(ground, node, echo.node)
+        ]
+        if bubbles and around not in ground.births:
+            return Spot(tuple(bubbles), echo.node, branch, around, "echo", rising, doubtful=True)
+        if around.get("role") in ("log", "feed") or _lists(ground, around, branch):
+            break
+        branch = around
+    return None
+
+
+def _lists(ground: PageText, around: Node, branch: Node) -> bool:
+    """Whether it holds what was said before, in bubbles made like the one around the user's words."""
+    return ground.dated and any(
+        one.classes and one is not branch and ground.signs(one) and not ground.fresh(one) and akin(one, branch)
+        for one in around.elements
+    )
+
+
+def _came_along(ground: PageText, spot: Spot) -> bool:
+    """Whether all of it is short, came with the user's words, and is no bubble made like theirs in a list that was
+    there: then it may be a name or a state of their bubble, in words of its own."""
+    assert spot.echo is not None
+    assert spot.user is not None
+    assert spot.container is not None
+    if not all(_at_once(ground, bubble, spot.echo) for bubble in spot.bubbles):
+        return False
+    return spot.container in ground.births or not any(akin(bubble, spot.user) for bubble in spot.bubbles)
+
+
+def _at_once(ground: PageText, node: Node, echo: Node) -> bool:
+    born, mine = ground.births.get(node), ground.births.get(echo)
+    return ground.signs(node) <= _BRIEF and born is not None and mine is not None and abs(born - mine) <= _AT_ONCE
+
+
+def _rest(ground: PageText, echo: Echo) -> Spot | None:
+    """Where a conversation is one running text, the answer is what follows the user's words in it."""
+    node, child, at = ground.piece(echo.end)
+    while True:
+        tail = _part(node, list(_cut(node, child, at)))
+        if _says(tail.text):
+            return Spot((tail,), echo.node, None, node, "echo")
+        if node is echo.node or node.parent is None:
+            return None
+        inner, node = node, node.parent
+        child, at = next(number for number, other in enumerate(node.children) if other is inner), -1
+
+
+def _cut(node: Node, child: int, at: int) -> Iterator[Node | str]:
+    text = node.children[child]
+    if isinstance(text, str) and at >= 0:
+        yield re.sub(r"^[^\w\n]*", "", text[at:])  # what closes the user's sentence is the user's
+    yield from node.children[child + 1 :]
+
+
+def _list(ground: PageText, echo: Node) -> Node | None:
+    """What the answer will come in: the log, or the widest element around the user's words without the composer."""
+    last = echo.parent
+    for around in echo.ancestors():
+        if around.get("role") in ("log", "feed"):
+            return around
+        if around.tag in ("body", "h-page") or any(node.within(around) for node in ground.composers):
+            break
+        last = around
+    return last
+
+
+def _new(ground: PageText, said: str) -> Spot:
+    """Without the user's words: what came into the conversation since the send."""
+    tops: list[Node] = []
+    stack = [ground.page.root] if ground.dated else []
+    while stack:
+        node = stack.pop()
+        if ground.fresh(node):
+            came = node in ground.births or "h-said" in node.attributes
+            if came and node.tag not in ("h-page", "body"):
+                tops.append(node)
+            else:
+                stack.extend(reversed(node.elements))
+    wanted = letters(said)
+    tops = [node for node in tops if _tells(ground, node) and letters(node.text) != wanted]
+    weights: dict[Node | None, int] = {}
+    for node in tops:
+        weights[node.parent] = weights.get(node.parent, 0) + ground.signs(node)
+    if not weights:
+        return Spot(())
+    container = max(weights, key=lambda parent: weights[parent])
+    return Spot(tuple(node for node in tops if node.parent is container), container=container)
+
+
+def _around(nodes: Sequence[Node]) -> Node | None:
+    """The innermost element around all of them."""
+    chains = [list(node.ancestors())[::-1] for node in nodes]
+    joined: Node | None = None
+    for level in zip(*chains, strict=False):
+        if any(node is not level[0] for node in level):
+            break
+        joined = level[0]
+    return joined
+
+
+def _hidden(node: Node) -> bool:
+    return any(around.hidden for around in (node, *node.ancestors()))

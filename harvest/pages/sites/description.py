@@ -1,0 +1,52 @@
+"""From a file, or from what stands inline in an audit, to a site."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from os import PathLike
+
+from harvest.pages.sites.site import Site, SiteFile
+from topics.document import Document, parse_document, read_document
+from topics.errors import InputError
+
+__all__ = ["load_site", "parse_site", "site_of"]
+
+
+def load_site(path: str | PathLike[str]) -> SiteFile:
+    """The site in a file. Raises InputError, with file:line:column."""
+    return _read(read_document(path))
+
+
+def parse_site(text: str, path: str = "site") -> SiteFile:
+    """The site in a text; `path` names it in messages. Raises InputError."""
+    return _read(parse_document(text, path))
+
+
+def site_of(value: Mapping[str, object], path: str = "site") -> Site:
+    """The site that `encode_site` wrote, or that stands inline; `path` names it in messages. Raises InputError."""
+    model = SiteFile if "format" in value else Site
+    return Document(path, _frozen(value), {}, {}).validated(model)
+
+
+def _read(document: Document) -> SiteFile:
+    if not isinstance(document.value, dict):
+        raise document.error(
+            (), "a site file is a mapping (key: value)", advice="begin it with: format: harvest-site/1"
+        )
+    given = document.value.get("format")
+    if isinstance(given, str) and given.startswith("harvest-") and not given.startswith("harvest-site/"):
+        raise document.error(("format",), f"this is a file of another kind ({given})", allowed="harvest-site/1")
+    try:
+        return document.validated(SiteFile)
+    except InputError as fault:
+        if given is None and fault.what.startswith("missing key 'format'"):
+            raise InputError(fault.what, place=fault.place, advice="add it: format: harvest-site/1") from None
+        raise
+
+
+def _frozen(value: object) -> object:
+    if isinstance(value, Mapping):
+        return {str(key): _frozen(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return tuple(_frozen(part) for part in value)
+    return value

@@ -1,0 +1,199 @@
+"""The description of one web chat: what generic discovery cannot find, or need not look for. Format harvest-site/1.
+
+All of it is optional; docs/sites.md explains every field and is held to this file by a test.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, Field, model_validator
+
+from harvest.pages.sites.selector import checked_selector
+from topics.document import StrictModel, refused
+from topics.patterns import searchable
+from topics.target import checked_target
+
+__all__ = ["FORMAT", "KINDS", "Block", "Site", "SiteFile", "encode_site"]
+
+FORMAT = "harvest-site/1"
+
+Kind = Literal["consent", "login", "captcha", "rate-limit", "error", "maintenance"]
+KINDS: tuple[str, ...] = ("consent", "login", "captcha", "rate-limit", "error", "maintenance")
+
+_KEY = re.compile(r"(?:(?:control|ctrl|meta|cmd|shift|alt)\+)*(?:enter|return)", re.IGNORECASE)
+_KEY_NAMES = {
+    "control": "Control",
+    "ctrl": "Control",
+    "meta": "Meta",
+    "cmd": "Meta",
+    "shift": "Shift",
+    "alt": "Alt",
+    "enter": "Enter",
+    "return": "Enter",
+}
+_LONGEST_TEXT = 300
+_FORMAT = f"`{FORMAT}`; inline in an audit it may be left out"
+_NAME = "how people call it; inline in an audit it may be left out"
+
+
+def _css(css: str) -> str:
+    try:
+        return checked_selector(css)
+    except ValueError as fault:
+        raise refused(f"the selector {css!r} {fault}") from None
+
+
+def _send(value: str) -> str:
+    return value.strip() if _KEY.fullmatch(value.strip()) else _css(value)
+
+
+def _wanted(text: str) -> str:
+    if not text.strip():
+        raise refused("an empty text stands everywhere")
+    if len(text) > 1 and text.startswith("/") and text.endswith("/"):
+        try:
+            searchable(text[1:-1])
+        except ValueError as fault:
+            raise refused(f"the pattern {text} {fault}") from None
+    elif len(text) > _LONGEST_TEXT:
+        raise refused(f"longer than {_LONGEST_TEXT} characters: a few words will do")
+    return text
+
+
+def _url(url: str) -> str:
+    checked_target(url, secret="log in by hand with `harvest login`")
+    return url
+
+
+def _name(name: str) -> str:
+    if not name.strip() or name != name.strip() or re.search(r"[\x00-\x1f\x7f]", name):
+        raise refused("a name is one line of text without space around it")
+    return name
+
+
+Css = Annotated[str, AfterValidator(_css)]
+Send = Annotated[str, AfterValidator(_send)]
+Wanted = Annotated[str, AfterValidator(_wanted)]
+Name = Annotated[str, Field(max_length=200), AfterValidator(_name)]
+Address = Annotated[str, AfterValidator(_url)]
+
+
+class Block(StrictModel):
+    """Something that stands in the way, or says that a turn came to nothing."""
+
+    kind: Kind = Field(description="what it is; it becomes the recorded reason")
+    selector: Css | None = Field(None, description="an element that is shown only then")
+    text: Wanted | None = Field(
+        None, description="words that stand in it, or a pattern `/…/`; without `selector`: anywhere on the page"
+    )
+
+    @model_validator(mode="after")
+    def _tells_something(self) -> Self:
+        if self.selector is None and self.text is None:
+            raise refused("give a selector, a text, or both: else everything would be blocked")
+        return self
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str] | None:
+        """What to look for in a text whose white space is collapsed; None: any text will do."""
+        if self.text is None:
+            return None
+        if len(self.text) > 1 and self.text.startswith("/") and self.text.endswith("/"):
+            return re.compile(self.text[1:-1], re.IGNORECASE)
+        return re.compile(re.escape(" ".join(self.text.split())), re.IGNORECASE)
+
+
+class Site(StrictModel):
+    """A web chat, as an audit may also describe it inline."""
+
+    format: Literal["harvest-site/1"] | None = Field(None, description=_FORMAT)
+    name: Name | None = Field(None, description=_NAME)
+    about: str = Field("", description="what a reader should know; nothing is done with it")
+    url: Address | None = Field(None, description="the page to open; an audit's own `url` goes before it")
+    frame: Annotated[str, Field(min_length=1, max_length=1000)] | None = Field(
+        None, description="part of the URL of the iframe the chat is in; not given: every frame is looked at"
+    )
+    open: tuple[Css, ...] = Field(
+        (), max_length=20, description="clicked one after the other once the page has loaded: a launcher, “Start”"
+    )
+    new_chat: Css | None = Field(
+        None, description="clicked to begin another conversation on the same page; not given: the page is opened anew"
+    )
+    dismiss: tuple[Css, ...] = Field(
+        (),
+        max_length=20,
+        description="clicked when shown while the page opens, or lying over the box later: the “Reject” of a banner",
+    )
+    composer: Css | None = Field(None, description="the box to type in")
+    send: Send | None = Field(None, description="the button that sends; or the key that does: `enter`, `control+enter`")
+    user: Css | None = Field(None, description="each bubble of the user's own")
+    reply: Css | None = Field(None, description="each bubble (or its text alone) of the system's")
+    leave_out: Css | None = Field(None, description="what stands in a reply and is none of it: names, times, buttons")
+    busy: Css | None = Field(None, description="shown as long as a reply is still being written")
+    ready: Css | None = Field(None, description="must be shown before anything is typed")
+    ended: Css | None = Field(None, description="shown once the system has closed the conversation")
+    blocked: tuple[Block, ...] = Field((), max_length=50, description="what stands in the way, see below")
+    quiet: Annotated[float, Field(gt=0, le=600, allow_inf_nan=False)] | None = Field(
+        None, description="seconds without a change after which a reply is whole; not given: learnt from the reply"
+    )
+    delay: Annotated[float, Field(ge=0, le=86400, allow_inf_nan=False)] | None = Field(
+        None, description="seconds from the start of one user turn to the next, where the audit gives no `delay`"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_is_a_list(cls, value: Any) -> Any:
+        if isinstance(value, dict):
+            value = {
+                key: (part,) if key in ("open", "dismiss") and isinstance(part, str) else part
+                for key, part in value.items()
+            }
+        return value
+
+    @cached_property
+    def selectors(self) -> dict[str, str]:
+        """CSS by the name the eye marks an element with: the field's, with `-1`, `-2`, … where it is a list."""
+        found = {name: css for name in _SINGLE if (css := getattr(self, name)) is not None}
+        if self.send is not None and self.send_key is None:
+            found["send"] = self.send
+        for name, several in (("open", self.open), ("dismiss", self.dismiss)):
+            found.update({f"{name}-{number}": css for number, css in enumerate(several, 1)})
+        for number, block in enumerate(self.blocked, 1):
+            if block.selector is not None:
+                found[f"blocked-{number}"] = block.selector
+        return found
+
+    @cached_property
+    def send_key(self) -> str | None:
+        """The key that sends, as Playwright names it (`Control+Enter`); None: not given, or a button."""
+        if self.send is None or not _KEY.fullmatch(self.send):
+            return None
+        return "+".join(_KEY_NAMES[part] for part in self.send.lower().split("+"))
+
+    def field_of(self, name: str) -> str:
+        """Where a name in `selectors` stands in the file: `open.1` for `open-1`; counted from 1."""
+        return re.sub(r"-(\d+)$", r".\1", name)
+
+    def each_block(self) -> Iterator[tuple[str, Block]]:
+        """Every entry of `blocked` with the name its selector has in `selectors`."""
+        for number, block in enumerate(self.blocked, 1):
+            yield f"blocked-{number}", block
+
+
+_SINGLE = ("new_chat", "composer", "user", "reply", "leave_out", "busy", "ready", "ended")
+
+
+class SiteFile(Site):
+    """The same as a file of its own."""
+
+    format: Literal["harvest-site/1"] = Field(description=_FORMAT)
+    name: Name = Field(description=_NAME)
+
+
+def encode_site(site: Site) -> dict[str, Any]:
+    """What is given in it, as JSON values, in the order of the fields: reading it gives an equal site."""
+    return site.model_dump(mode="json", exclude_defaults=True)

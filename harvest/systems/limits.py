@@ -1,0 +1,105 @@
+"""How hard a system may be asked: concurrency, pace, time-outs, and how often something is tried."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from harvest.systems.driver import Denied
+
+__all__ = ["LONGEST_WAIT", "Gate", "Limits", "Openings", "Sleep"]
+
+Sleep = Callable[[float], Awaitable[None]]
+LONGEST_WAIT = 120.0
+"""Seconds: no wait before another try is longer. A Retry-After beyond it is not waited for; the attempt is invalid
+and can be resumed later."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """For one system.
+
+    concurrency: sessions at the same time. spacing: seconds from the start of one user turn to the start of the
+    next, over all sessions (a rate of 30/min is a spacing of 2 s: no bursts). turn_timeout: seconds to wait for
+    a whole reply. retries: how often a turn is sent again where that is safe; retry_wait: seconds before the
+    first of them, and before a session is opened after one that could not be, doubling. attempts: how often an invalid
+    trial is tried in one command.
+    give_up_after: invalid attempts in a row after which the system is left alone for this command.
+    """
+
+    concurrency: int = 1
+    spacing: float = 0.0
+    turn_timeout: float = 300.0
+    retries: int = 2
+    retry_wait: float = 1.0
+    attempts: int = 2
+    give_up_after: int = 10
+
+
+class Gate:
+    """Lets a system's user turns pass one by one, at least `spacing` seconds apart, in the order in which they come."""
+
+    def __init__(
+        self, spacing: float, *, sleep: Sleep = asyncio.sleep, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._spacing, self._sleep, self._clock = spacing, sleep, clock
+        self._turnstile = asyncio.Lock()
+        self._free_at = 0.0
+
+    async def passed(self) -> None:
+        """Wait until the next turn may be sent."""
+        if not self._spacing:
+            return
+        async with self._turnstile:
+            while (wait := self._free_at - self._clock()) > 0:
+                await self._sleep(wait)
+            # Counted from the passing itself: a late wake-up must not let two turns out together.
+            self._free_at = self._clock() + self._spacing
+
+
+class Openings:
+    """Keeps apart the tries to open a session of one system, for as long as none succeeds.
+
+    After the first failure the next try waits `wait` seconds, after the second twice as long, and so on up to
+    `wait` · 2^`retries`; then one session is opened at a time, until one succeeds. Failures of tries that were under
+    way at the same time count as one.
+    """
+
+    def __init__(
+        self, wait: float, retries: int, *, sleep: Sleep = asyncio.sleep, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._wait, self._most, self._sleep, self._clock = wait, retries, sleep, clock
+        self._turnstile = asyncio.Lock()
+        self._failures, self._failed_at = 0, float("-inf")
+
+    @asynccontextmanager
+    async def passed(self) -> AsyncIterator[None]:
+        """Waits until a session may be opened; what is raised within says that it could not be."""
+        if not self._failures:
+            async with self._counted():
+                yield
+            return
+        async with self._turnstile:
+            if self._failures:
+                pause = min(LONGEST_WAIT, self._wait * 2 ** min(self._failures - 1, self._most))
+                while (left := self._failed_at + pause - self._clock()) > 0:
+                    await self._sleep(left)
+            async with self._counted():
+                yield
+
+    @asynccontextmanager
+    async def _counted(self) -> AsyncIterator[None]:
+        begun = self._clock()
+        try:
+            yield
+        except Denied:
+            raise  # it is not asked again, so nobody is kept waiting
+        except Exception:
+            if begun > self._failed_at:
+                self._failures += 1
+            self._failed_at = self._clock()
+            raise
+        self._failures = 0

@@ -1,0 +1,1 @@
+"""Drawing trees: as text, as SVG pictures, as DOT and Mermaid."""

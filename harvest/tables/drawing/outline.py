@@ -1,0 +1,123 @@
+"""A tree as lines of text: what was said on the left, figures on the right, branches indented.
+
+Turns that follow one another without a branch stand below one another; only where conversations part does the
+indentation grow, so that a conversation of fifty turns still fits a terminal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from recordings.trees.node_text import cells, cut, named, title
+from recordings.trees.tree import MOST_TEXTS, ConversationTree
+
+__all__ = ["OutlineLine", "endings", "outline", "outline_text", "texts_note"]
+
+_NARROWEST = 14  # columns that are kept for what was said, however deep the line stands
+
+
+@dataclass(frozen=True, slots=True)
+class OutlineLine:
+    """One line, in parts that stand one after the other. node: 0 for lines of the root. kind: `turn`, `stop`, `note`.
+
+    rails: the lines that lead to it. mark: who speaks (`U `, `S `), `■ ` for an end, `? ` for a note. words: padded so
+    that the figures end at the right margin.
+    """
+
+    node: int
+    kind: str
+    rails: str
+    mark: str
+    words: str
+    figures: str
+
+    def __str__(self) -> str:
+        return (self.rails + self.mark + self.words + self.figures).rstrip()
+
+
+def outline(
+    tree: ConversationTree,
+    figures: Sequence[str],
+    *,
+    stops: Sequence[str] = (),
+    notes: Sequence[str] = (),
+    width: int = 80,
+) -> Iterator[OutlineLine]:
+    """The lines of a tree, in pre-order.
+
+    figures: (N,) of the branch that leads to a node. stops: (N,) of ending there; not given: how many trials do.
+    notes: (N,) of what else there is to say of a node's branches, "" for nothing. width: columns.
+    """
+    room = max((cells(text) for text in (*figures, *stops)), default=0)
+    open_nodes: list[tuple[int, str, str]] = [(0, "", "")]
+    while open_nodes:
+        node, first, rest = open_nodes.pop()
+        if node:
+            side = "U " if tree.speaker(node) == "user" else "S "
+            yield _line(node, "turn", first, side, named(tree, node), figures[node], room, width, _texts(tree, node))
+        ended = int(tree.stops[node])
+        branches = tree.children(node)
+        note = notes[node] if notes else ""
+        parts = len(branches) + bool(ended)
+        if ended:
+            figure = stops[node] if stops else str(ended)
+            rails = _rails(rest, parts, last=not branches)[0]
+            yield _line(node, "stop", rails, "■ ", endings(tree, node), figure, room, width)
+        if note:
+            yield _line(node, "note", rest + ("│ " if branches else ""), "? ", note, "", room, width)
+        for place, branch in reversed(list(enumerate(branches))):
+            open_nodes.append((branch, *_rails(rest, parts, last=place == len(branches) - 1)))
+
+
+def _rails(rest: str, parts: int, *, last: bool) -> tuple[str, str]:
+    """What stands before a line and before the lines below it."""
+    if parts == 1:
+        return rest, rest
+    return (rest + "└ ", rest + "  ") if last else (rest + "├ ", rest + "│ ")
+
+
+def _line(
+    node: int, kind: str, rails: str, mark: str, words: str, figure: str, room: int, width: int, after: str = ""
+) -> OutlineLine:
+    most = max(width - room - 2 - cells(mark) - _NARROWEST, 4)
+    if cells(rails) > most:  # deeper than there is room for: the lines nearest to the words are kept
+        rails = "…" + rails[-(most - 1) :]
+    free = max(width - cells(rails) - cells(mark) - (room + 2 if figure else 0), 1)
+    words = cut(words, max(free - cells(after), 1)) + after
+    if figure:
+        words += " " * (free - cells(words)) + "  " + " " * (room - cells(figure))
+    return OutlineLine(node, kind, rails, mark, words, figure)
+
+
+def _texts(tree: ConversationTree, node: int) -> str:
+    note = texts_note(tree, node)
+    return f" ({note})" if note else ""
+
+
+def texts_note(tree: ConversationTree, node: int) -> str:
+    """How many different texts were put together; "" for one."""
+    count = int(tree.texts[node])
+    return f"{count}{'+' if count == MOST_TEXTS else ''} texts" if count > 1 else ""
+
+
+def endings(tree: ConversationTree, node: int) -> str:
+    """How the conversations that end at a node ended."""
+    counts = [(kind, int(count)) for kind, count in zip(tree.outcomes, tree.endings[node]) if count]
+    if len(counts) == 1 and counts[0][1] == int(tree.stops[node]):
+        return counts[0][0]
+    known = ", ".join(f"{kind} {count}" for kind, count in counts)
+    return f"ended ({known})" if known else "ended"
+
+
+def outline_text(
+    tree: ConversationTree,
+    figures: Sequence[str],
+    *,
+    stops: Sequence[str] = (),
+    notes: Sequence[str] = (),
+    width: int = 80,
+) -> str:
+    """Title and lines as one text."""
+    lines = outline(tree, figures, stops=stops, notes=notes, width=width)
+    return "\n".join([title(tree), *map(str, lines)]) + "\n"

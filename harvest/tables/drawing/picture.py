@@ -1,0 +1,127 @@
+"""Trees as an SVG picture: turns from left to right, edges as wide as the share of trials that come their way.
+
+The picture is whole in itself: no font, script or address is loaded. Colours are given twice, for light and for dark
+screens (`prefers-color-scheme`); on paper, and where style sheets are not read, it is light. No line is empty, so that
+the text may also stand within a page of Markdown or HTML; nothing in it has an id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from harvest.tables.drawing.colours import STYLE, painted
+from harvest.tables.drawing.text_fitting import broken, plain, quoted, room
+from harvest.tables.drawing.tree_drawing import MARGIN, TreeDrawing, Words, drawn_tree, text
+
+__all__ = ["TreeDrawing", "Words", "picture"]
+
+_LEAST = 520.0
+_SMALLEST = 0.77  # of its size
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    elements: tuple[str, ...]
+    width: float
+    height: float
+
+
+def picture(plates: Sequence[TreeDrawing], legend: Sequence[str] = (), *, width: float = 960.0) -> str:
+    """The trees of `plates`, one under the other, and below them what their marks mean.
+
+    legend: further sentences below the marks. width: pixels that are aimed at; what does not fit with labels of a few
+    letters is wider. Raises ValueError where there is nothing to draw.
+    """
+    if not plates:
+        raise ValueError("no trees to draw")
+    inside = width - 2 * MARGIN
+    trees = [_Part(*drawn_tree(plate, inside)) for plate in plates]
+    wide = max(_LEAST, *(part.width for part in trees))
+    elements: list[str] = []
+    down = MARGIN
+    for place, (plate, part) in enumerate(zip(plates, trees, strict=True)):
+        if place:
+            line = f'<path d="M{MARGIN:g} {down + 8:.1f}h{wide:.1f}" {painted("hair")}/>'
+            elements.append(line)
+            down += 30
+        head, down = _paragraphs(
+            ((plate.title, 15.0, "ink", True), *((one, 12.0, "dim", False) for one in plate.caption)), wide, down
+        )
+        elements += head
+        elements.append(f'<g transform="translate({MARGIN:g} {down + 14:.1f})">')
+        elements += part.elements
+        elements.append("</g>")
+        down += 14 + part.height + 14
+    elements.append(f'<path d="M{MARGIN:g} {down + 2:.1f}h{wide:.1f}" {painted("hair")}/>')
+    marks, down = _marks(plates, wide, down + 24)
+    elements += marks
+    words, down = _paragraphs([(one, 12.0, "dim", False) for one in legend], wide, down)
+    elements += words
+    w, h = round(wide + 2 * MARGIN), round(down + MARGIN)
+    # On a narrow screen what was said would be smaller than 10 pixels: there a page is scrolled.
+    style = f'style="max-width:100%;min-width:{round(_SMALLEST * w)}px;height:auto"'
+    name = "Conversation trees: " + "; ".join(plate.title for plate in plates)
+    return (
+        "\n".join(
+            [
+                f'<svg xmlns="http://www.w3.org/2000/svg" class="harvest-tree" viewBox="0 0 {w} {h}" width="{w}" '
+                f'height="{h}" role="img" aria-label={quoted(name)} direction="ltr" {style} '
+                "font-family=\"Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif\">",
+                f"<title>{plain(name)}</title>",
+                f"<style>{STYLE}</style>",
+                f'<rect width="{w}" height="{h}" {painted("paper")}/>',
+                *elements,
+                "</svg>",
+            ]
+        )
+        + "\n"
+    )
+
+
+def _paragraphs(said: Sequence[tuple[str, float, str, bool]], wide: float, down: float) -> tuple[list[str], float]:
+    """Texts one below the other: what, its size, its ink, whether it is bold; and where the last one ends."""
+    found = []
+    for what, size, ink, bold in said:
+        for line in broken(what, wide / (1.12 if bold else 1), size, 12):
+            down += size * 1.4
+            found.append(text(MARGIN, down - size * 0.35, line, size, ink, bold=bold))
+    return found, down
+
+
+def _marks(plates: Sequence[TreeDrawing], wide: float, down: float) -> tuple[list[str], float]:
+    """The marks of the picture and what they mean, in as many rows as they need."""
+    labelled = any(key.name == "label" for plate in plates for key in plate.tree.keys)
+    items: list[tuple[str, float, str]] = [
+        (f'<rect y="-8" width="26" height="16" rx="8" {painted("user")}/>', 26, "user turn (U)"),
+        (f'<rect y="-8" width="26" height="16" rx="1.5" {painted("system")}/>', 26, "answer of the system (S)"),
+    ]
+    if labelled:
+        for paint, mark, what in (
+            ("useful", '<circle cx="13" r="4.5" {}/>', "o, useful"),
+            ("useless", '<path d="M9 -4l8 8m0 -8l-8 8" {}/>', "x, not useful"),
+        ):
+            box = f'<rect y="-8" width="26" height="16" rx="1.5" {painted(paint)}/>'
+            items.append((box + mark.format(painted(f"{paint}-mark")), 26, what))
+    items += [
+        (
+            f'<path d="M0 0h12" {painted("edge", 6)}/><rect x="12" y="-5" width="10" height="10" {painted("end")}/>',
+            22,
+            "end",
+        ),
+        (
+            f'<path d="M0 0h16" {painted("edge", 9)}/><path d="M16 0h16" {painted("edge", 3)}/>',
+            32,
+            "the wider, the more of all trials come this way",
+        ),
+        (f'<path d="M0 0h30" {painted("unseen")}/>', 30, "what no trial did"),
+    ]
+    found, across = [], 0.0
+    for mark, width, what in items:
+        full = width + 7 + room(what, 12)
+        if across and across + full > wide:
+            across, down = 0.0, down + 23
+        found.append(f'<g transform="translate({MARGIN + across:.1f} {down:.1f})">{mark}</g>')
+        found.append(text(MARGIN + across + width + 7, down + 4, what, 12, "ink"))
+        across += full + 20
+    return found, down + 16

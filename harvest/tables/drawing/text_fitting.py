@@ -1,0 +1,96 @@
+"""Letters in a picture: how much room a text takes, where it is broken, and how it is written down in XML.
+
+No font is at hand where a picture is made, and another one may be where it is looked at. Widths are therefore those of
+a wide font (DejaVu Sans, 2.37) rounded up: in Helvetica, Arial and their like every text is narrower.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from xml.sax.saxutils import escape
+
+from recordings.trees.node_text import printable
+
+__all__ = ["broken", "fitted", "plain", "quoted", "room"]
+
+_WIDTHS = {
+    "il|'": 0.35,
+    "jft.,:;!/\\ r[]()I": 0.44,
+    '"*-sczxvykJLTFE?': 0.62,
+    "mMW@%": 1.02,
+    "wNOQGHUDAVXCBR&<>+=~#": 0.86,
+}
+_ASCII = {letter: width for letters, width in _WIDTHS.items() for letter in letters}
+_LONGEST = 2000
+
+
+def room(text: str, size: float) -> float:
+    """Pixels that `text` takes at `size` pixels, at the most."""
+    return size * sum(map(_width, text))
+
+
+def _width(character: str) -> float:
+    if character.isascii():
+        return _ASCII.get(character, 0.66)
+    kind = unicodedata.category(character)
+    if kind in ("Mn", "Me", "Cf"):
+        return 0.0
+    return 1.05 if kind in ("So", "Sk") or unicodedata.east_asian_width(character) in "WF" else 0.8
+
+
+def fitted(text: str, most: float, size: float) -> str:
+    """`text` in at most `most` pixels; an ellipsis says where something was cut off."""
+    if room(text, size) <= most:
+        return text
+    return text[: _fitting(text, most - size * _width("…"), size)].rstrip() + "…"
+
+
+def _fitting(text: str, most: float, size: float) -> int:
+    """How many characters of `text` fit `most` pixels."""
+    kept = 0
+    for character in text:
+        most -= size * _width(character)
+        if most < 0:
+            break
+        kept += 1
+    return kept
+
+
+def broken(text: str, most: float, size: float, lines: int) -> tuple[str, ...]:
+    """`text` in at most `lines` lines of `most` pixels, between words or after a `+` between two of them (acts are
+    joined so) where that can be; the last is cut. No line is empty but that of an empty text.
+    """
+    found: list[str] = []
+    rest = text
+    while rest and len(found) < lines - 1 and room(rest, size) > most:
+        head = rest[: _end(rest, max(_fitting(rest, most, size), 1))]
+        found.append(head.rstrip())
+        rest = rest[len(head) :].lstrip()
+    return (*found, fitted(rest, most, size)) if rest or not found else tuple(found)
+
+
+def _end(rest: str, fits: int) -> int:
+    """Where a line of at most `fits` characters ends: before a space or after a `+`, else after a hyphen, else where it
+    is full."""
+    hyphen = 0
+    for end in range(min(fits, len(rest) - 1), 0, -1):
+        if rest[end] == " ":
+            return end
+        if rest[end].isalnum() and rest[: end - 1][-1:].isalnum():
+            if rest[end - 1] == "+":
+                return end
+            hyphen = hyphen or (end if rest[end - 1] == "-" else 0)
+    return hyphen or fits
+
+
+def plain(text: str) -> str:
+    """`text` as the content of an element: one line, nothing in it is markup, and nothing that XML cannot hold."""
+    shown = printable(text[: 4 * _LONGEST])
+    more = len(shown) > _LONGEST or len(text) > 4 * _LONGEST
+    shown = f"{shown[:_LONGEST]}… ({len(text):,} characters)" if more else shown
+    return escape(shown)
+
+
+def quoted(text: str) -> str:
+    """The same as the value of an attribute, with its quotes."""
+    return '"' + plain(text).replace('"', "&quot;") + '"'

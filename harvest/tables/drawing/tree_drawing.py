@@ -1,0 +1,308 @@
+"""One tree of a picture: its boxes, edges, ends, and what was folded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from harvest.tables.drawing.colours import painted
+from harvest.tables.drawing.layout import Shown, places, shown
+from harvest.tables.drawing.outline import endings, texts_note
+from harvest.tables.drawing.text_fitting import broken, plain, room
+from recordings.trees.node_text import named, percent
+from recordings.trees.tree import ConversationTree
+from topics.counting import plural
+
+__all__ = ["MARGIN", "TreeDrawing", "Words", "drawn_tree", "text"]
+
+MARGIN = 18.0
+_CURVE, _AIR = 28.0, 9.0  # pixels: where an edge bends; around a text
+_LABEL, _FIGURE, _SMALL = 13.0, 12.0, 10.5  # sizes of letters
+_LINE, _BETWEEN, _ROW = 16.0, 16.0, 44.0  # heights: of a line in a box; between boxes; of the lowest row
+_WIDEST = 12.0  # of an edge that every trial takes
+_LABELS = (230.0, 190.0, 160.0, 135.0, 115.0)
+_LINES = 3
+
+Words = tuple[str, str, str]
+"""What stands at an edge: the share, counts beside it, and the interval below."""
+
+
+@dataclass(frozen=True, slots=True)
+class TreeDrawing:
+    """A tree and what is written on it.
+
+    branches, stops: (N,) words of the edge into a node, and of ending there. notes: (N,) below what was said. unseen:
+    (N,) what the next trial may do there that none did; "" for nothing. least, most: what is folded (`placing.shown`).
+    """
+
+    tree: ConversationTree
+    title: str
+    caption: Sequence[str]
+    branches: Sequence[Words]
+    stops: Sequence[Words]
+    unseen: Sequence[str]
+    notes: Sequence[str] = ()
+    least: float = 0.0
+    most: int = 12
+    chosen: Shown = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "chosen", shown(self.tree, least=self.least, most=self.most))
+
+
+@dataclass(frozen=True, slots=True)
+class _Box:
+    lines: tuple[str, ...]
+    note: str
+    mark: str
+
+    @property
+    def width(self) -> float:
+        widest = max((room(line, _LABEL) for line in self.lines), default=0.0) + (17 if self.mark else 0)
+        return max(widest, room(self.note, _SMALL), 10.0) + 2 * _AIR
+
+    @property
+    def height(self) -> float:
+        return 10 + _LINE * len(self.lines) + (13 if self.note else 0)
+
+
+_MARKS = {"o": ("useful", "useful"), "x": ("useless", "not useful"), "?": ("", "not classified")}
+
+
+def text(x: float, y: float, what: str, size: float, ink: str, *, bold: bool = False, anchor: str = "") -> str:
+    """A line of text; what a system wrote keeps its direction to itself."""
+    more = (' font-weight="bold"' if bold else "") + (f' text-anchor="{anchor}"' if anchor else "")
+    return (
+        f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:g}" {painted(ink)}{more} unicode-bidi="isolate">'
+        f"{plain(what)}</text>"
+    )
+
+
+def drawn_tree(plate: TreeDrawing, wide: float) -> tuple[tuple[str, ...], float, float]:
+    """The elements of a tree from (0, 0) on, its width and its height. wide: pixels that are aimed at."""
+    for most in _LABELS:
+        drawing = _Drawing(plate, most)
+        if drawing.width <= wide:
+            break
+    return tuple(drawing.elements()), drawing.width, drawing.height
+
+
+class _Drawing:
+    def __init__(self, plate: TreeDrawing, most: float) -> None:
+        self.plate, self.tree, self.chosen = plate, plate.tree, plate.chosen
+        tree, chosen = self.tree, self.chosen
+        self.boxes = {node: self._box(node, most) for node in chosen.nodes if node}
+        self.further = {node: self._further(node) for node in chosen.nodes}
+        self.middles, self.rows, height = places(
+            chosen,
+            lambda node: max(self.boxes[node].height + _BETWEEN, _ROW) if node else _ROW,
+            lambda node: [row for _, row in self.further[node]],
+        )
+        deepest = max(int(tree.depth[node]) for node in chosen.nodes)
+        gaps, widths = [0.0] * (deepest + 2), [0.0] * (deepest + 1)
+        self.root = f"{tree.n:,} trial{'s' if tree.n != 1 else ''}"
+        widths[0] = room(self.root, _FIGURE) * 1.12
+        for node in chosen.nodes:
+            depth = int(tree.depth[node])
+            if node:
+                widths[depth] = max(widths[depth], self.boxes[node].width)
+                gaps[depth] = max(gaps[depth], _captioned(plate.branches[node]))
+            if any(kind == "stop" for kind, _ in self.further[node]):
+                gaps[depth + 1] = max(gaps[depth + 1], _captioned(plate.stops[node]))
+        self.left, self.widths, self.gaps = [0.0], widths, gaps
+        for depth in range(1, deepest + 1):
+            self.left.append(self.left[-1] + widths[depth - 1] + _CURVE + gaps[depth] + 9)
+        self.width = max(self._right(node) for node in chosen.nodes)
+        self.head = 22.0
+        self.height = height + self.head
+
+    def _box(self, node: int, most: float) -> _Box:
+        symbol, tree = self.tree.symbol_at(node), self.tree
+        labelled = any(key.speaker == symbol.speaker and key.name == "label" for key in tree.keys)
+        mark, words = _MARKS.get(symbol.key, ("", "")) if labelled else ("", "")
+        lines = (words,) if words else broken(named(tree, node), most, _LABEL, _LINES)
+        notes = [texts_note(tree, node), self.plate.notes[node].strip() if self.plate.notes else ""]
+        return _Box(lines, " · ".join(note for note in notes if note), mark)
+
+    def _further(self, node: int) -> list[tuple[str, float]]:
+        """What hangs on a node below its branches, and how high its rows are."""
+        rows = []
+        if self.tree.stops[node] and self.tree.branches[node]:
+            rows.append(("stop", _ROW))
+        if node in self.chosen.folded:
+            rows.append(("folded", 28.0))
+        if self.plate.unseen[node]:
+            rows.append(("unseen", 24.0))
+        return rows
+
+    def _x(self, node: int) -> float:
+        return self.left[int(self.tree.depth[node])]
+
+    def _edge_of(self, node: int) -> float:
+        """Where the edges of a node begin."""
+        return self._x(node) + self.widths[int(self.tree.depth[node])] + (0 if node else 4)
+
+    def _bend(self, node: int) -> float:
+        """Where they are bent: the same for all nodes of a column, so that rows do not cross."""
+        depth = int(self.tree.depth[node])
+        return self.left[depth] + self.widths[depth] + _CURVE
+
+    def _right(self, node: int) -> float:
+        found = [self._edge_of(node)]
+        if self.tree.stops[node] and not self.tree.branches[node]:
+            words = max(room(endings(self.tree, node), _FIGURE), room(_row(self.plate.stops[node]), _SMALL))
+            found.append(self._edge_of(node) + 32 + words)
+        for kind, _ in self.further[node]:
+            start = self._bend(node)
+            if kind == "stop":
+                depth = int(self.tree.depth[node])
+                found.append(start + self.gaps[depth + 1] + 30 + room(endings(self.tree, node), _FIGURE))
+            elif kind == "folded":
+                found.append(start + 6 + room(self._folded(node), 11.5))
+            else:
+                found.append(start + 6 + room(_short(self.plate.unseen[node]), _SMALL))
+        return max(found)
+
+    def _folded(self, node: int) -> str:
+        one = self.chosen.folded[node]
+        visits, share = one.visits, percent(one.visits / int(self.tree.visits[node]))
+        what, together = plural("other" if one.drawn else "branch"), " together"
+        if one.branches == 1:
+            what, together = "other" if one.drawn else "branch", ""
+        return f"+ {one.branches:,} {what},{together} {share} {visits:,}/{int(self.tree.visits[node]):,}"
+
+    def elements(self) -> list[str]:
+        found = []
+        for depth in range(1, len(self.left)):
+            here = [node for node in self.chosen.nodes if self.tree.depth[node] == depth]
+            sides = {self.tree.speaker(node) for node in here}
+            side = sides.pop()[0].upper() if len(sides) == 1 else "turn "
+            number = (depth + 1) // 2 if side != "turn " else depth
+            found.append(text(self.left[depth] + _AIR, 10, f"{side}{number}", 11, "dim", bold=True))
+        found.append(f'<g transform="translate(0 {self.head:g})">')
+        # Edges first: where an edge comes near a text, the text lies on it.
+        for node in self.chosen.nodes:
+            found += self._edges(node)
+        found.append(text(0, self.middles[0] + 4, self.root, _FIGURE, "ink", bold=True))
+        for node in self.chosen.nodes:
+            found += self._boxed(node) if node else []
+            found += self._ends(node)
+        return [*found, "</g>"]
+
+    def _thick(self, visits: int) -> float:
+        return max(_WIDEST * visits / self.tree.n, 1.2)
+
+    def _edges(self, node: int) -> list[str]:
+        """The edges that leave a node, packed side by side where they begin."""
+        tree = self.tree
+        hung = [
+            (self.middles[one], self._x(one), self._thick(int(tree.visits[one])), "edge")
+            for one in self.chosen.branches[node]
+        ]
+        for (kind, _), row in zip(self.further[node], self.rows[node], strict=True):
+            if kind == "stop":
+                depth = int(tree.depth[node])
+                hung.append(
+                    (row, self._bend(node) + self.gaps[depth + 1] + 9, self._thick(int(tree.stops[node])), "edge")
+                )
+            elif kind == "folded":
+                hung.append((row, self._bend(node), self._thick(self.chosen.folded[node].visits), "edge"))
+            else:
+                hung.append((row, self._bend(node), 1.5, "unseen"))
+        start, bend = self._edge_of(node), self._bend(node)
+        y = self.middles[node] - sum(thick for _, _, thick, kind in hung if kind == "edge") / 2
+        found = []
+        for row, end, thick, kind in hung:
+            begin = y + thick / 2 if kind == "edge" else min(y, self.middles[node] + 6)
+            y += thick if kind == "edge" else 0
+            half = (start + bend) / 2
+            way = f"M{start:.1f} {begin:.1f}C{half:.1f} {begin:.1f} {half:.1f} {row:.1f} {bend:.1f} {row:.1f}H{end:.1f}"
+            found.append(f'<path d="{way}" {painted(kind, thick)}/>')
+        return found
+
+    def _boxed(self, node: int) -> list[str]:
+        """The box of a turn and the words on the edge into it."""
+        tree, box, x, y = self.tree, self.boxes[node], self._x(node), self.middles[node]
+        width = self.widths[int(tree.depth[node])]
+        user = tree.speaker(node) == "user"
+        top, paint = y - box.height / 2, "user" if user else box.mark or "system"
+        shape = f'rx="{min(box.height / 2, 15):g}"' if user else 'rx="2"'
+        symbol = tree.symbol_at(node)
+        full = symbol.text or symbol.key or "∅"
+        found = [
+            f"<g><title>{plain(full)} — {plain(tree.merging(node))}</title>",
+            f'<rect x="{x:.1f}" y="{top:.1f}" width="{width:.1f}" height="{box.height:.1f}" {shape} {painted(paint)}/>',
+        ]
+        left = x + _AIR
+        if box.mark:
+            middle = top + 5 + _LINE / 2
+            drawn = (
+                f'<circle cx="{left + 5.5:.1f}" cy="{middle:.1f}" r="5" '
+                if box.mark == "useful"
+                else f'<path d="M{left + 1:.1f} {middle - 4.5:.1f}l9 9m0 -9l-9 9" '
+            )
+            found.append(f"{drawn}{painted(f'{box.mark}-mark')}/>")
+            left += 17
+        for place, line in enumerate(box.lines):
+            found.append(_held(left, top + 5 + _LINE * place, x + width - left - 2, line))
+        if box.note:
+            found.append(text(x + _AIR, top + box.height - 6, box.note, _SMALL, "dim"))
+        thick = self._thick(int(tree.visits[node]))
+        return [*found, "</g>", *_captions(self._bend(int(tree.parent[node])) + 6, y, thick, self.plate.branches[node])]
+
+    def _ends(self, node: int) -> list[str]:
+        """How conversations end at a node, what is folded there, and what no trial did."""
+        tree, y = self.tree, self.middles[node]
+        found = []
+        if tree.stops[node] and not tree.branches[node]:
+            x = self._edge_of(node)
+            found.append(f'<path d="M{x:.1f} {y:.1f}h16" {painted("edge", self._thick(int(tree.stops[node])))}/>')
+            found.append(f'<rect x="{x + 16:.1f}" y="{y - 5:.1f}" width="10" height="10" {painted("end")}/>')
+            found.append(text(x + 32, y - 1, endings(tree, node), _FIGURE, "ink"))
+            found.append(text(x + 32, y + 12, _row(self.plate.stops[node]), _SMALL, "dim"))
+        for (kind, _), row in zip(self.further[node], self.rows[node], strict=True):
+            x = self._bend(node)
+            if kind == "stop":
+                found += _captions(x + 6, row, self._thick(int(tree.stops[node])), self.plate.stops[node])
+                x += self.gaps[int(tree.depth[node]) + 1] + 9
+                found.append(f'<rect x="{x:.1f}" y="{row - 5:.1f}" width="10" height="10" {painted("end")}/>')
+                found.append(text(x + 16, row + 4, endings(tree, node), _FIGURE, "ink"))
+            elif kind == "folded":
+                found.append(text(x + 6, row + 4, self._folded(node), 11.5, "ink"))
+            else:
+                line = text(x + 6, row + 4, _short(self.plate.unseen[node]), _SMALL, "dim")
+                found.append(f"<g><title>{plain(self.plate.unseen[node])}</title>{line}</g>")
+        return found
+
+
+def _held(x: float, y: float, width: float, line: str) -> str:
+    """A line of a box. Letters whose width and height nobody knows are kept within the box."""
+    if line.isascii():
+        return text(x, y + 12, line, _LABEL, "ink")
+    held = text(0, 12, line, _LABEL, "ink")
+    return f'<svg x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{_LINE:g}" overflow="hidden">{held}</svg>'
+
+
+def _captioned(words: Words) -> float:
+    share, counts, interval = words
+    return max(room(share, _FIGURE) * 1.12 + 5 + room(counts, _SMALL), room(interval, _SMALL)) + 6
+
+
+def _captions(x: float, y: float, thick: float, words: Words) -> list[str]:
+    """The words of an edge, above and below it."""
+    share, counts, interval = words
+    above, below = y - thick / 2 - 4, y + thick / 2 + 11
+    return [
+        text(x, above, share, _FIGURE, "ink", bold=True),
+        text(x + room(share, _FIGURE) * 1.12 + 5, above, counts, _SMALL, "dim"),
+        *([text(x, below, interval, _SMALL, "dim")] if interval else []),
+    ]
+
+
+def _row(words: Words) -> str:
+    return " ".join(part for part in words if part)
+
+
+def _short(note: str) -> str:
+    """Without its counts, which stand in the title of the element."""
+    return note.partition(" (")[0]

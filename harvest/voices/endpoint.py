@@ -1,0 +1,179 @@
+"""A model behind an OpenAI-compatible API that words a user's turns.
+
+It is asked over the same wire as a system under audit, and what goes wrong is told apart in the same way; but it is our
+own part of the machinery. Whatever fails here fails the attempt as `endpoint-failed` (`EndpointFailed`), says nothing
+about the system, and never becomes words. Requests are sent again as often as `retries` allows: the endpoint keeps no
+state.
+
+What it gives goes to the system under audit. So a sample in which there is a secret, of this audit or of a well-known
+shape, comes with the secret taken out and with the finish `secret`, which no user says (`simulators.llm.acceptance`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import replace
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field
+
+from harvest.drivers.openai import OpenAIDriver
+from harvest.drivers.openai import Options as ModelOptions
+from harvest.drivers.options import Url, VariableName, WireOptions
+from harvest.systems.delivery import deliver
+from harvest.systems.driver import DriverError, Exhibit, Reply, Surroundings, Unanswered
+from harvest.systems.limits import Gate, Limits
+from recordings.redaction import Redactor
+from simulators.llm.acceptance import OTHER_ROLE, SECRET, UNFINISHED
+from simulators.outside import Prompt, Sample
+from simulators.reasons import ENDPOINT_FAILED
+from topics.document import refused
+from topics.errors import InputError
+
+__all__ = ["Endpoint", "EndpointFailed", "EndpointOptions"]
+
+_OURS = ("model", "messages", "n", "seed", "stream", "stream_options", "temperature", "top_p", "max_tokens")
+
+
+def _extra(extra: dict[str, Any]) -> dict[str, Any]:
+    for key in extra:
+        if key in _OURS:
+            raise refused(f"{key!r} cannot stand in `extra`: it is an option, or Harvest's own")
+    return extra
+
+
+class EndpointOptions(WireOptions):
+    """A model that words the turns of simulated users."""
+
+    base_url: Url = Field(description="where the API is, up to and with its version: `https://api.openai.com/v1`")
+    model: str = Field(min_length=1, description="the model's name, as the server knows it")
+    api_key_env: VariableName | None = Field(
+        None, description="environment variable that holds the key; not given: no key is sent"
+    )
+    temperature: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = Field(None, description="sent if given")
+    top_p: Annotated[float, Field(ge=0, le=1)] | None = Field(None, description="sent if given")
+    max_tokens: int | None = Field(300, ge=1, description="of one sample; null: not sent")
+    seed: bool = Field(True, description="send a seed with each sample; false for servers that refuse one")
+    extra: Annotated[dict[str, Any], AfterValidator(_extra)] = Field(
+        {}, description="further fields of the request, as they are"
+    )
+    timeout: Annotated[float, Field(gt=0, le=86400)] = Field(60.0, description="seconds for a whole sample")
+    retries: int = Field(2, ge=0, le=20, description="how often a request is sent again after a failure")
+    retry_wait: Annotated[float, Field(ge=0, le=3600)] = Field(
+        1.0, description="seconds before the first of them, doubling"
+    )
+    concurrency: int = Field(8, ge=1, le=1000, description="requests at the same time")
+
+
+class EndpointFailed(DriverError):
+    """The endpoint gave no whole sample. Not `Denied`: that would be said of the system under audit."""
+
+
+class Endpoint:
+    """One endpoint. `close` it when all is played."""
+
+    def __init__(
+        self, name: str, options: EndpointOptions, surroundings: Surroundings, *, does: str = "words the user's turns"
+    ) -> None:
+        """surroundings: where the key comes from, and what is to be redacted. does: what it is there for, as messages
+        say it. Raises InputError where the key is not set."""
+        self.name, self._options, self._does = name, options, does
+        wire = {key: getattr(options, key) for key in WireOptions.model_fields}
+        asked = ModelOptions(base_url=options.base_url, model=options.model, api_key_env=options.api_key_env, **wire)
+        around = replace(surroundings, system=f"endpoint {name}")
+        try:
+            self._driver = OpenAIDriver(asked, around)
+        except InputError as fault:  # drivers know systems only, and this is none
+            what = fault.what.replace(f"system {around.system!r}", f"the endpoint {name!r}", 1)
+            raise InputError(what, place=fault.place, allowed=fault.allowed, advice=fault.advice) from None
+        self._secrets, self._redactor = surroundings.secrets, Redactor()
+        self._limits = Limits(turn_timeout=options.timeout + 1, retries=options.retries, retry_wait=options.retry_wait)
+        self._gate, self._places = Gate(0), asyncio.Semaphore(options.concurrency)
+
+    @property
+    def concurrency(self) -> int:
+        """Requests at the same time, at most."""
+        return self._options.concurrency
+
+    @property
+    def tries(self) -> int:
+        """How often one sample is asked for, at most: once, and the retries."""
+        return 1 + self._options.retries
+
+    async def sample(self, prompt: Prompt) -> Sample:
+        """One sample. Raises EndpointFailed."""
+        try:
+            async with self._places:
+                reply = await deliver(
+                    _Asking(self._driver, self._fields(prompt), prompt),
+                    "",
+                    stateful=False,
+                    limits=self._limits,
+                    gate=self._gate,
+                )
+        except DriverError as fault:
+            raise self._failed(fault) from fault
+        text = reply.turn.answer.text
+        self._redactor.add(*self._secrets)  # by now all of the audit's are known
+        kept = self._redactor.text(text)
+        if kept != text:
+            return Sample(kept, SECRET)
+        return Sample(text, _misfit(reply) or reply.turn.finish)
+
+    async def close(self) -> None:
+        await self._driver.close()
+
+    def definition(self) -> dict[str, Any]:
+        """What makes it say what it says; a change of it is a change of the user."""
+        kept = ("base_url", "model", "temperature", "top_p", "max_tokens", "seed", "extra")
+        given = self._options.model_dump(mode="json", include=set(kept))
+        return {key: given[key] for key in kept if given[key] not in (None, {})}
+
+    def _fields(self, prompt: Prompt) -> dict[str, Any]:
+        options = self._options
+        fields = {
+            **options.extra,
+            "model": options.model,
+            "temperature": options.temperature,
+            "top_p": options.top_p,
+            "max_tokens": options.max_tokens,
+            "seed": prompt.seed if options.seed else None,
+        }
+        return {name: value for name, value in fields.items() if value is not None or name in options.extra}
+
+    def _failed(self, fault: DriverError) -> EndpointFailed:
+        detail = f"the endpoint {self.name!r}, which {self._does}: {fault}"
+        exhibits = tuple(Exhibit(f"endpoint-{one.name}", one.media_type, one.data) for one in fault.exhibits)
+        return EndpointFailed(ENDPOINT_FAILED, detail, exhibits=exhibits)
+
+
+def _misfit(reply: Reply) -> str:
+    """Why the words are no whole message of a model, as a finish that no user says; "" where they are.
+
+    A `finish_reason` that is there and null means that the model has not finished; small servers leave it out.
+    """
+    body = next((exhibit.data for exhibit in reply.exhibits if exhibit.name == "response"), b"")
+    try:
+        choice = json.loads(body)["choices"][0]
+        role, finish = choice["message"].get("role", "assistant"), choice.get("finish_reason", "")
+    except (ValueError, LookupError, TypeError, AttributeError):  # a stream, or words that stand elsewhere
+        return ""
+    return UNFINISHED if finish is None else "" if role in ("assistant", None) else OTHER_ROLE
+
+
+class _Asking:
+    """One prompt, as a session that takes one turn: so it is delivered as any turn is."""
+
+    def __init__(self, driver: OpenAIDriver, fields: dict[str, Any], prompt: Prompt) -> None:
+        self._driver, self._fields = driver, fields
+        self._messages = [{"role": message.role, "content": message.text} for message in prompt.messages]
+
+    async def say(self, text: str) -> Reply:
+        reply = await self._driver.complete(self._fields, self._messages)
+        if reply.turn.ended:
+            raise Unanswered("system-ended", "the endpoint ended a conversation")
+        return reply
+
+    async def close(self) -> None:
+        """Nothing is held."""

@@ -1,0 +1,153 @@
+"""The endpoints of an audit, by name: the source of every word that a model gives to a simulated user."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from harvest.systems.driver import Exhibit, Surroundings
+from protocols.protocol import Protocol
+from simulators.human import SOURCE
+from simulators.outside import Prompt, Sample, Taken
+from topics.document import Document
+from topics.errors import InputError
+from topics.suggestions import did_you_mean
+
+if TYPE_CHECKING:  # brings httpx, which an audit without endpoints does not need
+    from harvest.voices.endpoint import Endpoint
+
+__all__ = ["Endpoints", "endpoint_placed", "read_endpoints", "wording_exhibits"]
+
+_WORDED = "llm"
+"""The simulator that takes its words from an endpoint, and the endpoint it takes where its options name none."""
+_USUAL = "words"
+
+
+class Endpoints:
+    """Sends each prompt to the endpoint it names."""
+
+    def __init__(self, endpoints: Mapping[str, Endpoint]) -> None:
+        self._endpoints = endpoints
+
+    async def sample(self, prompt: Prompt) -> Sample:
+        """Raises EndpointFailed, and InputError for an endpoint that the audit does not have."""
+        return await self._named(prompt.source).sample(prompt)
+
+    def __bool__(self) -> bool:
+        return bool(self._endpoints)
+
+    def definition(self) -> dict[str, Any]:
+        """By name, what makes an endpoint say what it says: never a secret, and no limits."""
+        return {name: endpoint.definition() for name, endpoint in self._endpoints.items()}
+
+    def check(self, protocol: Protocol) -> None:
+        """Raises InputError where a simulated user of the protocol is worded by an endpoint that is not there."""
+        for name, user in protocol.users.items():
+            for endpoint, _ in _wanted({"simulator": user.simulator, **user.options}):
+                try:
+                    self._named(endpoint)
+                except InputError as fault:
+                    what = f"user {name!r} of protocol {protocol.name!r}: {fault.what}"
+                    raise InputError(what, allowed=fault.allowed, advice=fault.advice) from None
+
+    def requests_at_most(self, protocol: Protocol, turns: int) -> dict[str, int]:
+        """Requests by endpoint that `turns` user turns of the protocol can take: every sample, and each as often as a
+        failure lets it be asked for again. Of several users the one that takes most counts, since one speaks at a time.
+        """
+        most: dict[str, int] = dict.fromkeys(self._endpoints, 0)
+        for user in protocol.users.values():
+            wanted: Counter[str] = Counter()
+            for name, samples in _wanted({"simulator": user.simulator, **user.options}):
+                wanted[name] += samples * self._named(name).tries
+            most = {name: max(n, wanted[name]) for name, n in most.items()}
+        return {name: n * turns for name, n in most.items()}
+
+    def _named(self, name: str) -> Endpoint:
+        if name not in self._endpoints:
+            hint = did_you_mean(name, self._endpoints)
+            raise InputError(
+                f"it is worded by the endpoint {name!r}, which the audit does not have{hint}",
+                allowed=", ".join(self._endpoints) or None,
+                advice="describe it in the audit: endpoints: {" + name + ": {base_url: …, model: …}}",
+            )
+        return self._endpoints[name]
+
+    async def __aenter__(self) -> Endpoints:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await asyncio.gather(*(one.close() for one in self._endpoints.values()), return_exceptions=True)
+
+
+def read_endpoints(
+    document: Document, entries: Mapping[str, Mapping[str, Any]], surroundings: Surroundings
+) -> Endpoints:
+    """The endpoints that an audit file describes under `endpoints`; nothing is sent yet. Raises InputError, with its
+    place, for options that an endpoint does not take and for a key that is not set."""
+    if not entries:
+        return Endpoints({})
+    from harvest.voices.endpoint import Endpoint, EndpointOptions
+
+    def made(name: str) -> Endpoint:
+        options = replace(document.part(("endpoints", name)), value=dict(entries[name])).validated(EndpointOptions)
+        with endpoint_placed(document, name):
+            return Endpoint(name, options, surroundings)
+
+    return Endpoints({name: made(name) for name in entries})
+
+
+@contextmanager
+def endpoint_placed(document: Document, name: str) -> Iterator[None]:
+    """Gives an InputError that knows no place that of the endpoint."""
+    try:
+        yield
+    except InputError as fault:
+        place = fault.place or document.place(("endpoints", name))
+        raise InputError(fault.what, place=place, allowed=fault.allowed, advice=fault.advice) from None
+
+
+def _wanted(options: object) -> Iterator[tuple[str, int]]:
+    """The endpoints that a user's options name, in whatever depth a worded user stands, with its samples for a turn."""
+    if isinstance(options, Mapping):
+        if options.get("simulator") == _WORDED:
+            from simulators.llm.user import Options  # late: an audit without endpoints needs none of it
+
+            usual = Options.model_fields["samples"].default
+            yield str(options.get("endpoint", _USUAL)), int(options.get("samples", usual))
+        for value in options.values():
+            yield from _wanted(value)
+    elif isinstance(options, (list, tuple)):
+        for value in options:
+            yield from _wanted(value)
+
+
+def wording_exhibits(taken: Taken) -> tuple[Exhibit, ...]:
+    """The evidence of how a user turn came to its words: every sample, sent or refused, and what was asked for.
+
+    One JSON array of {source, act, seed, messages, text, finish} in the order of asking; nothing where no model
+    was asked. Only the last sample can have been sent.
+    """
+    value = [
+        {
+            "source": prompt.source,
+            "act": prompt.act,
+            "seed": prompt.seed,
+            "messages": [{"role": message.role, "text": message.text} for message in prompt.messages],
+            "text": sample.text,
+            "finish": sample.finish,
+        }
+        for prompt, sample in taken
+        if prompt.source != SOURCE  # what a person typed is the turn, and nothing else
+    ]
+    if not value:
+        return ()
+    data = json.dumps(value, ensure_ascii=False, indent=1).encode("utf-8", "backslashreplace")
+    return (Exhibit("wording", "application/json", data),)

@@ -1,0 +1,159 @@
+"""A person at a terminal: their lines are the user's turns.
+
+    /stop, or ctrl-D on an empty line    the conversation ends, as a user ends it
+    //text                               says `/text`
+    text\\                                goes on in the next line
+    several lines, pasted                one turn
+
+At a terminal keys are read one by one (`harvest.voices.line_editor`), not line by line: a terminal that hands over
+lines cuts each at 4,095 characters and says nothing. What is piped is read by lines. Keys are waited for beside
+everything else, so that ctrl-C interrupts at once and a system may go on writing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import codecs
+import os
+import termios
+from collections import deque
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any
+
+from harvest.terminal import shown
+from harvest.voices.line_editor import Ended, LineEditor, without_controls
+from simulators.human import ACT, LEAVES, SOURCE
+from simulators.outside import Prompt, Sample
+
+__all__ = ["Keyboard"]
+
+STOP = "/stop"
+_CHUNK = 4096
+
+
+class Keyboard:
+    """source: the file descriptor to read. tell: shows one line to the person. Within `with`, a terminal hands over
+    each key; afterwards it is as it was.
+    """
+
+    def __init__(self, source: int, tell: Callable[[str], None]) -> None:
+        self._source, self._tell = source, tell
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._typed, self._ended = "", False
+        self._held: Sample | None = None
+        self._before: list[Any] | None = None
+        self._editor: LineEditor | None = None
+        self._lines: deque[str | Ended] = deque()
+
+    def __enter__(self) -> Keyboard:
+        if os.isatty(self._source):
+            self._before = termios.tcgetattr(self._source)
+            mode = termios.tcgetattr(self._source)
+            mode[0] &= ~(termios.ICRNL | termios.IXON)
+            mode[3] &= ~(termios.ICANON | termios.ECHO | termios.IEXTEN)  # ISIG stays: ctrl-C interrupts
+            mode[6][termios.VMIN], mode[6][termios.VTIME] = 1, 0
+            mode[6][termios.VSUSP] = b"\0"  # a program that comes back from a stop would find its terminal changed
+            termios.tcsetattr(self._source, termios.TCSANOW, mode)
+            self._editor = LineEditor(self._source)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._editor is not None:
+            self._editor.close()
+            self._editor = None
+        if self._before is not None:
+            termios.tcsetattr(self._source, termios.TCSANOW, self._before)
+
+    async def begun(self) -> bool:
+        """Whether the person says anything at all. Their first turn is kept for the first `sample`."""
+        first = await self.sample(Prompt(SOURCE, ACT, (), (), 0))
+        self._held = None if first.finish == LEAVES else first
+        return self._held is not None
+
+    async def sample(self, prompt: Prompt) -> Sample:
+        """The person's next turn, after the system's words were shown; `finish` is `stop` where they end it."""
+        if self._held is not None:
+            held, self._held = self._held, None
+            return held
+        for message in prompt.messages:
+            self._tell("")
+            self._tell(shown(message.text) if message.text.strip() else "(the system sent no words)")
+        self._tell("")
+        while True:
+            turn = await self._turn()
+            if turn is None or turn.strip() == STOP:
+                return Sample("", LEAVES)
+            if turn.startswith("/") and not turn.startswith("//"):
+                self._tell(f"no such command; {STOP} ends the conversation, // begins a turn with a slash")
+            elif turn.strip():
+                return Sample(turn.removeprefix("/") if turn.startswith("//") else turn, "")
+
+    async def _turn(self) -> str | None:
+        """One turn, or None at the end of what is typed."""
+        lines: list[str] = []
+        while True:
+            line = await self._line()
+            if line is None:
+                return "\n".join(lines) if lines else None
+            if not line.endswith("\\"):
+                return "\n".join([*lines, line])
+            lines.append(line[:-1])
+
+    async def _line(self) -> str | None:
+        """A line, or several that were pasted together; None at the end."""
+        if self._editor is not None:
+            return await self._edited(self._editor)
+        while "\n" not in self._typed and not self._ended:
+            piece = await self._read()
+            self._typed += self._decoder.decode(piece, final=not piece)
+            self._ended = not piece
+        if "\n" not in self._typed and not self._typed:
+            # A terminal gives its end once for every ctrl-D, and may be read again.
+            self._ended = False
+            return None
+        line, _, self._typed = self._typed.partition("\n")
+        return self._plain(line.removesuffix("\r"))
+
+    async def _edited(self, editor: LineEditor) -> str | None:
+        while not self._lines:
+            piece = await self._read()
+            if not piece:  # the terminal has gone; what was not entered is not said
+                return None
+            self._lines += editor.feed(self._decoder.decode(piece))
+            if editor.refused:
+                self._tell("ctrl-D ends the conversation on an empty line only; enter the turn, or clear it by ctrl-U")
+                editor.refused = False
+                editor.show()
+        line = self._lines.popleft()
+        if isinstance(line, Ended):
+            return None
+        return self._plain(line)
+
+    def _plain(self, line: str) -> str:
+        plain = without_controls(line)
+        if plain != line:
+            self._tell("note: control characters were left out of this turn")
+        return plain
+
+    async def _read(self) -> bytes:
+        loop = asyncio.get_running_loop()
+        readable: asyncio.Future[None] = loop.create_future()
+
+        def ready() -> None:
+            if not readable.done():
+                readable.set_result(None)
+
+        try:
+            loop.add_reader(self._source, ready)
+        except OSError:  # a plain file is always readable, and cannot be waited for
+            return os.read(self._source, _CHUNK)
+        try:
+            await readable
+            return os.read(self._source, _CHUNK)
+        except OSError:  # a terminal that was closed
+            return b""
+        finally:
+            loop.remove_reader(self._source)
