@@ -45,6 +45,11 @@ class Attempt:
     def ended(self) -> bool:
         return self._outcome is not None
 
+    @property
+    def last_turn(self) -> Turn | None:
+        """The turn that was asked last, as far as it has come."""
+        return _recorded(len(self._turns), self._turns[-1]) if self._turns else None
+
     def take(self, event: Event, place: Place) -> None:
         """Add the next event. Raises RunError, with the place, where it cannot come here."""
         if self.ended:
@@ -103,10 +108,7 @@ class Attempt:
             key=started.key,
             trial_id=started.trial_id,
             attempt=started.attempt,
-            turns=tuple(
-                Turn(number, turn.state, turn.said, turn.reply, turn.route, turn.user, turn.act)
-                for number, turn in enumerate(self._turns, 1)
-            ),
+            turns=tuple(_recorded(number, turn) for number, turn in enumerate(self._turns, 1)),
             outcome=self._outcome,
             session=started.session,
             place=started.place,
@@ -115,6 +117,10 @@ class Attempt:
             started_at=started.at,
             ended_at=self._ended_at,
         )
+
+
+def _recorded(number: int, turn: _OpenTurn) -> Turn:
+    return Turn(number, turn.state, turn.said, turn.reply, turn.route, turn.user, turn.act)
 
 
 class Attempts:
@@ -126,6 +132,9 @@ class Attempts:
     def __init__(self, *, keep_rows: bool = False, turns_of: Container[str] | None = None) -> None:
         self.found: dict[AttemptId, Attempt] = {}
         self._keep_rows, self._turns_of = keep_rows, turns_of
+
+    def begin(self, opening: dict[str, Json], place: Place) -> None:
+        """The next events are those of another file. opening: the line it begins with."""
 
     def take(self, event: Event, row: dict[str, Json], worker: str, place: Place) -> None:
         """Add an event of `worker`'s file. Raises RunError, with the place, where it does not fit."""

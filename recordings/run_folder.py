@@ -160,6 +160,7 @@ def read_events(file: Path, attempts: Attempts) -> list[str]:
 def _is_opening(row: dict[str, Json], place: Place, attempts: Attempts) -> bool:
     if row.get("event") == "opened":
         check_format(row.get("format"), FORMAT, place)
+        attempts.begin(row, place)
         return True
     attempts.refuse(RunError("the file does not begin with an opened line", place=place), None)
     return False

@@ -4,19 +4,25 @@ A line that cannot be taken says nothing certain about whose it was, and what st
 may have belonged to is cut there: what went before stays, as an interrupted attempt, which is never scored and can be
 gone on with. An attempt whose first line is lost is left out. Every other attempt stays as it is, and so does a copy of
 the damaged file. There are no checksums of lines: a letter changed inside a text, or a line that is gone without a
-contradiction (a `failed`, say, or a whole attempt), cannot be seen.
+contradiction (`recordings.contradictions`), cannot be seen.
+
+A file that stands twice in the folder gives each of its attempts once. Where its two accounts of an attempt differ,
+neither is to be trusted beyond the lines they share.
 """
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 
 from recordings.attempts import Attempt, AttemptId, Attempts
+from recordings.contradictions import Contradictions
 from recordings.errors import RunError
-from recordings.event_lines import FORMAT
+from recordings.event_lines import FORMAT, decode
 from recordings.events import Event, TrialStarted
 from recordings.json_text import Json
 from recordings.run_folder import Run, event_files, ordered, read_events
@@ -44,33 +50,104 @@ class _Cut:
 def salvaged(path: str | PathLike[str]) -> tuple[Run, tuple[DamagedFile, ...]]:
     """The run in the folder `path` with every attempt as far as it can be trusted, and the files that are damaged.
 
-    Each file is read for itself: of an attempt that stands whole in two of them both are given. Raises RunError where
+    Of an attempt that two machines recorded in this folder, each in its own way, both are given. Raises RunError where
     the header or a file cannot be read, and for an unknown version.
     """
     folder = Path(path)
     header = read_header(folder)
-    attempts: list[Attempt] = []
-    damaged: list[DamagedFile] = []
-    for file in event_files(folder):
-        found = _Trusted(file)
-        faults = read_events(file, found)
-        told = (*faults, *found.told())
-        if told:
-            damaged.append(DamagedFile(file, told))
-        attempts += found.found.values()
-    damage = tuple(sentence for file in damaged for sentence in file.told)
-    return Run(folder, header, tuple(ordered(attempts, header)), damage), tuple(damaged)
+    contradictions = Contradictions(header)
+    files = [_Trusted(file, contradictions) for file in event_files(folder)]
+    faults = [read_events(file.path, file) for file in files]
+    attempts = _agreed(files)
+    told = [(*more, *file.told()) for more, file in zip(faults, files, strict=True)]
+    damaged = tuple(DamagedFile(file.path, sentences) for file, sentences in zip(files, told, strict=True) if sentences)
+    lost = _lost(folder, files) if contradictions.played else ()
+    damage = (*(sentence for file in damaged for sentence in file.told), *lost)
+    return Run(folder, header, tuple(ordered(attempts, header)), damage), damaged
+
+
+def _agreed(files: Sequence[_Trusted]) -> list[Attempt]:
+    """The attempts of all files, those of a file and of a copy of it once."""
+    accounts: dict[AttemptId, list[tuple[_Trusted, Attempt]]] = defaultdict(list)
+    for file in files:
+        for name, attempt in file.found.items():
+            several = accounts[name]
+            for i, (other, known) in enumerate(several):
+                if file.may_copy(other, attempt, known):
+                    several[i] = other, _shared(other, known, file, attempt)
+                    break
+            else:
+                several.append((file, attempt))
+    return [attempt for several in accounts.values() for _, attempt in several if attempt.rows]
+
+
+def _shared(first: _Trusted, one: Attempt, second: _Trusted, two: Attempt) -> Attempt:
+    """What two accounts of one attempt by the same process come to: the longer one if it begins with the other."""
+    both = list(zip(one.rows, two.rows, strict=False))
+    same = next((i for i, (row, other) in enumerate(both) if row != other), len(both))
+    if same == len(both):
+        return max(one, two, key=lambda attempt: len(attempt.rows))
+    lines = f"cut after {counted(same, 'line')}, which both have, and counts as interrupted" if same else "left out"
+    second.blame(f"{_whose(two)} is recorded otherwise here than in {first.path.name}; {lines}")
+    cut = Attempt(one.started, one.worker, one.place, one.rows[:same])
+    for row in one.rows[1:same]:
+        event = decode(row, one.place)
+        if event is not None:
+            cut.take(event, one.place)
+    return cut
+
+
+def _lost(folder: Path, files: Sequence[_Trusted]) -> Iterator[str]:
+    """Attempts of which no line is left, though later ones at the same trial are there."""
+    begun: dict[str, set[int]] = defaultdict(set)
+    last: dict[str, Attempt] = {}
+    for file in files:
+        for trial_id, number in file.named:
+            begun[trial_id].add(number)
+        for (trial_id, number), attempt in file.found.items():
+            if trial_id not in last or number > last[trial_id].started.attempt:
+                last[trial_id] = attempt
+    for trial_id, attempt in last.items():
+        for number in range(1, attempt.started.attempt):
+            if number not in begun[trial_id]:
+                yield f"{folder}: {_whose(attempt)} is here, and no line of attempt {number} before it"
 
 
 class _Trusted(Attempts):
     """The attempts of one file, each up to the first line that casts doubt on it."""
 
-    def __init__(self, file: Path) -> None:
+    def __init__(self, path: Path, contradictions: Contradictions) -> None:
         super().__init__(keep_rows=True)
-        self._file = file
+        self.path = path
+        self._contradictions = contradictions
+        self._opening: dict[str, Json] = {}
         self._faults: list[str] = []
         self._cuts: dict[AttemptId, _Cut] = {}
         self._strays: dict[AttemptId, list[int]] = {}
+
+    @property
+    def named(self) -> Iterator[AttemptId]:
+        """Every attempt of which there is a line, whatever became of it."""
+        yield from (*self.found, *self._strays)
+
+    def may_copy(self, other: _Trusted, attempt: Attempt, known: Attempt) -> bool:
+        """Whether `attempt`, in this file, and `known`, in the other one, may have been written by one process: each
+        says which did, unless its first line is lost."""
+        one, two = self._writer(attempt), other._writer(known)
+        return one is None or two is None or one == two
+
+    def _writer(self, attempt: Attempt) -> tuple[Json, ...] | None:
+        opened = self._opening
+        return (attempt.started.worker or opened.get("worker"), opened.get("pid"), opened.get("at")) if opened else None
+
+    def blame(self, sentence: str) -> None:
+        self._faults.append(f"{self.path}: {sentence}")
+
+    def begin(self, opening: dict[str, Json], place: Place) -> None:
+        self._opening = opening
+        worker, named = opening.get("worker"), self.path.name
+        if isinstance(worker, str) and named != f"trials-{worker}.jsonl":
+            self._faults.append(f"{place}: worker {worker!r} wrote this: the file is a copy of another, or was renamed")
 
     def take(self, event: Event, row: dict[str, Json], worker: str, place: Place) -> None:
         name = (event.trial_id, event.attempt)
@@ -78,13 +155,23 @@ class _Trusted(Attempts):
             self._cuts[name].later += 1
         elif name in self._strays or not (name in self.found or isinstance(event, TrialStarted)):
             self._strays.setdefault(name, []).append(place.line)
+        elif fault := self._contradiction(self.found.get(name), event):
+            if name in self.found:
+                raise RunError(fault, place=place)
+            self._faults.append(f"{place}: {fault}")
+            self._strays[name] = [place.line]
         else:
-            super().take(event, row, worker, place)
+            super().take(event, row, str(self._opening.get("worker") or worker), place)
+
+    def _contradiction(self, attempt: Attempt | None, event: Event) -> str:
+        if attempt is None:
+            return self._contradictions.at_start(event) if isinstance(event, TrialStarted) else ""
+        return "" if attempt.ended else self._contradictions.within(attempt, event)
 
     def refuse(self, fault: RunError, row: dict[str, Json] | None) -> None:
         if row is not None and _is_of_another_version(row):
             raise fault
-        place = fault.place or Place(str(self._file))
+        place = fault.place or Place(str(self.path))
         self._faults.append(f"{place}: {fault.what}")
         name = (row.get("id"), row.get("attempt")) if row is not None else None
         if name in self._cuts:
@@ -103,9 +190,9 @@ class _Trusted(Attempts):
             later = f", {counted(cut.later, 'later line')} left out" if cut.later else ""
             told.append(f"{place}: {_whose(self.found[name])} is cut here and counts as interrupted{later}")
         for (trial_id, number), lines in self._strays.items():
-            place = Place(str(self._file), lines[0])
+            place = Place(str(self.path), lines[0])
             told.append(
-                f"{place}: attempt {number} at trial {trial_id} was not started in this file; left out "
+                f"{place}: attempt {number} at trial {trial_id} has no first line here that can be trusted; left out "
                 f"({counted(len(lines), 'line')}, the last at {lines[-1]})"
             )
         return told
