@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -13,17 +14,19 @@ settings.register_profile("harvest", deadline=None, derandomize=bool(os.environ.
 settings.load_profile("harvest")
 
 LONGEST = (
-    "test_browser_pages",
-    "test_browser_replies",
-    "test_browser_fairweb",
-    "test_parrot_coverage",
-    "test_kills",
-    "test_simulators_concurrent",
-    "test_browser_kills",
-    "test_browser_endurance",
+    "harvest/pages/test_pages.py",
+    "harvest/pages/test_replies.py",
+    "harvest/pages/test_fairweb.py",
+    "harvest/parrot/test_coverage.py",
+    "harvest/playing/test_kills.py",
+    "simulators/test_concurrent.py",
+    "harvest/pages/test_kills.py",
+    "harvest/pages/test_endurance.py",
 )
 """Files that take a minute or more: they go first, so that no process is left with one at the end."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: LONGEST.index(item.path.stem) if item.path.stem in LONGEST else len(LONGEST))
+    tests = Path(__file__).parent
+    place = {tests / name: number for number, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: place.get(item.path, len(LONGEST)))

@@ -1,6 +1,6 @@
 """Serves the awkward chat pages beside this file (pages/), and the truth about what it said.
 
-    PYTHONPATH=tests python -m servers.awkward_pages [PORT]
+    PYTHONPATH=tests python -m tests.servers.awkward_pages [PORT]
 
 GET /NAME is a page, for every name in `page_replies.PAGES`; GET /truth as of the scenario server. PORT 0 (the default):
 any; it stands in the first line written. A second port, any, serves the same pages as another origin.
@@ -23,10 +23,10 @@ from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import parse_qs, urlsplit
 
-from servers.page_parts import part
-from servers.page_replies import PAGES, PageReply, reply_of
-from servers.scenario import Server
-from servers.websocket import upgraded
+from tests.servers.page_parts import part
+from tests.servers.page_replies import PAGES, PageReply, reply_of
+from tests.servers.scenario import Server
+from tests.servers.websocket import upgraded
 
 FOLDER = Path(__file__).parent / "pages"
 LOG = '<main><div class="log" role="log"></div></main>'

@@ -10,7 +10,8 @@ import os
 from typing import Any
 
 import chainlit
-from servers.asking import BackEndError, Piece, pieces
+
+from tests.servers.asking import BackEndError, Piece, pieces
 
 
 async def answer(message: Any) -> None:

@@ -16,9 +16,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from servers.environment import made_once, run
-from servers.local_http import Asked, LocalServer, response, serving
-from servers.npm_package import install, pinned_in
+from tests.servers.environment import made_once, run
+from tests.servers.local_http import Asked, LocalServer, response, serving
+from tests.servers.npm_package import install, pinned_in
 
 __all__ = ["COMPOSERS", "Arrivals", "composing"]
 

@@ -1,6 +1,6 @@
 """A page with deep-chat, and the server of the same origin it talks to, which asks the back end.
 
-    PYTHONPATH=tests python -m servers.deep_chat BACK_END BUNDLE [PORT]
+    PYTHONPATH=tests python -m tests.servers.deep_chat BACK_END BUNDLE [PORT]
 
 / streams (server-sent events), /plain takes each reply whole, /socket speaks over a WebSocket; `?names` adds names
 and avatars, `?greeting` a message before the first turn. The chat lives in an open shadow root. Every load of a page
@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from servers.asking import BackEndError, asked, pieces
-from servers.websocket import WebSocket, upgraded
+from tests.servers.asking import BackEndError, asked, pieces
+from tests.servers.websocket import WebSocket, upgraded
 
 PAGE = """<!DOCTYPE html>
 <html lang="en">

@@ -10,8 +10,8 @@ import asyncio
 import json
 from collections import defaultdict
 
-from servers.echo import WishedForError, pause_in, reply_to
-from servers.local_http import Asked, response
+from tests.servers.echo import WishedForError, pause_in, reply_to
+from tests.servers.local_http import Asked, response
 
 __all__ = ["EchoPage"]
 

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import gradio
-from servers.asking import BackEndError, pieces
+
+from tests.servers.asking import BackEndError, pieces
 
 
 def main() -> None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from servers.echo import WishedForError, pause_in, reply_to
+from tests.servers.echo import WishedForError, pause_in, reply_to
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""A page with n8n's chat widget in front of the back end: `python -m servers.n8n_chat BACK_END FOLDER [PORT]`.
+"""A page with n8n's chat widget in front of the back end: `python -m tests.servers.n8n_chat BACK_END FOLDER [PORT]`.
 
 GET / is a shop with the widget behind its own round button, GET /whole the widget as a whole page. FOLDER: the widget's
 files. Turns go by POST, and answers come whole.
@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from servers.asking import BackEndError, asked
-from servers.deep_chat import Server
+from tests.servers.asking import BackEndError, asked
+from tests.servers.deep_chat import Server
 
 PAGE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>Shop</title><link rel="icon" href="data:,">

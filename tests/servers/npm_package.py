@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from servers.environment import made_once, run
+from tests.servers.environment import made_once, run
 
 __all__ = ["DEEP_CHAT", "N8N_CHAT", "NpmPackage", "install", "pinned_in"]
 

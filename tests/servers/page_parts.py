@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from servers.npm_package import NpmPackage
+from tests.servers.npm_package import NpmPackage
 
 __all__ = ["part"]
 

@@ -1,6 +1,6 @@
 """A chat system that does what its users wish and writes down the truth: what it said, and when each piece left.
 
-    PYTHONPATH=tests python -m servers.scenario [PORT] [scenario|alice]
+    PYTHONPATH=tests python -m tests.servers.scenario [PORT] [scenario|alice]
 
 POST /say {"session", "text"}     -> {"answer": Markdown, "bubbles": [Markdown, …]}, once the whole reply is there
 POST /stream {"session", "text"}  -> server-sent events: {"text": piece}, {"bubble": true} before a further bubble,
@@ -28,10 +28,9 @@ from threading import Lock
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from servers.listings import listing
-from servers.wished_replies import bubbles_for
-from servers.wishes import Wish, wish_in
-
+from tests.servers.listings import listing
+from tests.servers.wished_replies import bubbles_for
+from tests.servers.wishes import Wish, wish_in
 from topics.links import links_in
 
 BETWEEN_BUBBLES = "\n\n"
@@ -233,7 +232,7 @@ def main() -> None:
     port = int(sys.argv[1]) if len(sys.argv) > 1 else 0
     kernel = None
     if sys.argv[2:] == ["alice"]:
-        from servers.alice import load
+        from tests.servers.alice import load
 
         kernel = load()
     Handler.system = System(kernel)

@@ -9,7 +9,8 @@ import uuid
 from collections.abc import Iterator
 
 import streamlit
-from servers.asking import BackEndError, pieces
+
+from tests.servers.asking import BackEndError, pieces
 
 
 def spoken(session: str, text: str) -> Iterator[str]:

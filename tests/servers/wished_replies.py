@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from servers.short_answers import SHORT
-from servers.wishes import Wish
+from tests.servers.short_answers import SHORT
+from tests.servers.wishes import Wish
 
 __all__ = ["KINDS", "bubbles_for"]
 

@@ -1,0 +1,70 @@
+"""What docs/commands.md and the README say is what the program says and takes."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import yaml
+
+from harvest.audits.audit import load_audit
+from harvest.audits.audit_file import AuditFile, SystemEntry
+from harvest.cli.main import COMMANDS
+from harvest.cli.score import command as score_command
+from scoring.settings import Settings
+from tests.support.checkout import ROOT
+
+COMMANDS_PAGE = (ROOT / "docs" / "commands.md").read_text()
+README = (ROOT / "README.md").read_text()
+
+
+def test_the_help_on_the_page_is_what_the_program_prints() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "harvest", "--help"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "COLUMNS": "100"},
+    )
+    block = re.search(r"```\n(Usage: .*?)```", COMMANDS_PAGE, re.DOTALL)
+    assert block is not None
+    assert block[1] == done.stdout
+
+
+def test_every_key_of_an_audit_and_of_a_system_is_on_the_page() -> None:
+    for model in (AuditFile, SystemEntry):
+        for key in model.model_fields:
+            assert f"| `{key}` |" in COMMANDS_PAGE, key
+
+
+def test_every_scoring_setting_can_be_given_in_an_audit_and_on_the_command_line_and_is_on_the_page() -> None:
+    settings = set(Settings().as_json())
+    assert set(type(AuditFile.model_fields["scoring"].default).model_fields) == settings
+    given = {str(parameter.name) for parameter in score_command.params}
+    assert {name if name in given else name.removesuffix("s") for name in settings} <= given
+    for name in settings:
+        assert f"`{name}`" in COMMANDS_PAGE, name
+
+
+def test_the_audit_of_the_readme_is_taken(tmp_path: Path) -> None:
+    block = re.search(r"```yaml\n(.*?)```", README, re.DOTALL)
+    assert block is not None
+    text = re.sub(r"^ {3}", "", block[1], flags=re.MULTILINE)
+    assert yaml.safe_load(text)["format"] == "harvest-audit/1"
+    (tmp_path / "audit.yaml").write_text(text)
+    assert [topic.id for topic in load_audit(str(tmp_path / "audit.yaml")).topics.topics] == ["M002", "R001", "Y001"]
+
+
+def test_every_page_and_command_that_is_named_is_there() -> None:
+    pages = [README, *(page.read_text() for page in (ROOT / "docs").glob("*.md"))]
+    for text in pages:
+        for command in re.findall(r"(?:^|`)harvest ([a-z][a-z-]+)", text, re.MULTILINE):
+            assert command in COMMANDS, command
+    for link in re.findall(r"\]\((docs/[^)#]+)", README):
+        assert (ROOT / link).is_file(), link
+    for page in (ROOT / "docs").glob("*.md"):
+        for link in re.findall(r"\]\(([a-z]+\.md)", page.read_text()):
+            assert (ROOT / "docs" / link).is_file(), (page.name, link)

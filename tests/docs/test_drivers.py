@@ -1,0 +1,128 @@
+"""The page about drivers: its tables come from the code, its examples are accepted, its reasons are all there are.
+
+Run as a program, it writes the tables anew: `python -m tests.docs.test_drivers`.
+"""
+
+from __future__ import annotations
+
+import re
+import types
+import typing
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+import pytest
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from harvest.drivers.registry import DRIVERS, build_driver, options_model
+from harvest.pages.browser.login import keep_login
+from harvest.systems.driver import Surroundings
+from tests.support.checkout import ROOT
+from tests.support.recorded_run import record
+from topics.document import parse_document
+
+PAGE = ROOT / "docs" / "drivers.md"
+DRIVERS_HERE = [name for name in DRIVERS if name != "parrot"]  # docs/parrot.md is its own page
+BLOCK = re.compile(r"(<!-- options: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+REASON = re.compile(
+    r"(?:Unanswered|NotSent|Denied)(?: if [\w.]+ else \w+)?,? ?\(?,?\s*\"([a-z0-9-]+)\"|_fault\(\s*\"([a-z0-9-]+)\""
+)
+
+
+def _kind(annotation: Any) -> str:
+    """A type in words."""
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return _kind(arguments[0])
+    if origin is Literal:
+        return ", ".join(f"`{word}`" for word in arguments)
+    if origin in (Union, types.UnionType):
+        return " or ".join(dict.fromkeys(_kind(inner) for inner in arguments if inner is not type(None)))
+    if origin is tuple:
+        return f"list of {_kind(arguments[0])}"
+    if origin in (dict, Mapping):
+        return "mapping"
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return "`{env: NAME}`" if "env" in annotation.model_fields else "mapping"
+    words = {str: "text", int: "integer", float: "number", bool: "true or false", Any: "any value"}
+    return words.get(annotation, str(annotation))
+
+
+def _default(field: FieldInfo) -> str:
+    if field.is_required():
+        return "required"
+    value = field.get_default(call_default_factory=True)
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(str, value))}]"
+    return repr(value).replace("'", '"') if isinstance(value, str) else str(value)
+
+
+def table(name: str) -> str:
+    """The options of a driver, those of its own before those it shares."""
+    model = options_model(name)
+    own = [key for key in model.model_fields if key in model.__annotations__]
+    shared = [key for key in model.model_fields if key not in own]
+    hints = typing.get_type_hints(model, include_extras=True)
+    rows = ["| option | type | default | meaning |", "| --- | --- | --- | --- |"]
+    for key in (*own, *shared):
+        field = model.model_fields[key]
+        default = _default(field)
+        shown = default if default in ("required", "–") else f"`{default}`"
+        rows.append(f"| `{key}` | {_kind(hints[key])} | {shown} | {field.description} |")
+    return "\n".join(rows) + "\n"
+
+
+def renewed(page: str) -> str:
+    return BLOCK.sub(lambda block: block[1] + table(block[2]) + block[3], page)
+
+
+def test_the_tables_are_those_of_the_code() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert [block[2] for block in BLOCK.finditer(page)] == ["openai", "http", "command", "python", "browser", "replay"]
+    assert page == renewed(page), "renew the tables with: python -m tests.docs.test_drivers"
+
+
+@pytest.mark.parametrize("name", DRIVERS_HERE)
+def test_every_option_is_explained(name: str) -> None:
+    assert [key for key, field in options_model(name).model_fields.items() if not field.description] == []
+
+
+def _examples() -> list[Any]:
+    found = []
+    for block in re.findall(r"```yaml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL):
+        text = block if block.startswith("systems:") else "systems:\n" + block
+        document = parse_document(text, "docs/drivers.md")
+        found += document.value["systems"]  # type: ignore[index]
+    return found
+
+
+async def test_every_example_is_accepted(tmp_path: Path) -> None:
+    (tmp_path / "bot.py").write_text("def answer(text, history): return text\n")
+    keep_login(tmp_path / "desk.login.json", {"cookies": [], "origins": []})
+    await record(tmp_path / "runs" / "2024-05", ("echo: hello",), trials=1, name="assistant, May")
+    environment = dict.fromkeys(("OPENAI_API_KEY", "DESK_KEY", "FLOW_KEY", "MODEL_TOKEN"), "a-value-for-tests")
+    examples = _examples()
+    assert {example["driver"] for example in examples} == set(DRIVERS_HERE)
+    for example in examples:
+        around = Surroundings(example["name"], tmp_path, environment=environment)
+        await build_driver(example["driver"], example["options"], around).close()
+
+
+def test_every_reason_is_explained() -> None:
+    code = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "harvest" / "drivers").glob("*.py"))
+    reasons = {reason for match in REASON.findall(code) for reason in match if reason}
+    assert len(reasons) > 25
+    explained = set(re.findall(r"`([a-z0-9-]+)`", PAGE.read_text(encoding="utf-8")))
+    assert reasons - explained == set()
+
+
+if __name__ == "__main__":
+    PAGE.write_text(renewed(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,0 +1,76 @@
+"""What docs/protocols.md shows is what the program does, and importing the interpreter stays light."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from protocols.answer import Answer, Exchange
+from protocols.interpreter import advance, begin
+from protocols.library import load_protocol
+from protocols.route import Say
+from protocols.rules.registry import KINDS_OF_RULES
+from protocols.wording import FILTERS, TOPIC_WORDS
+from tests.support.checkout import DOCS
+from topics.errors import InputError
+from topics.library import load_topics
+from topics.links import KINDS
+
+PAGE = (DOCS / "protocols.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+
+
+def test_the_protocol_shown_is_read_and_plays(tmp_path: Path) -> None:
+    (shown,) = blocks("yaml")
+    path = tmp_path / "ask.yaml"
+    path.write_text(shown, encoding="utf-8")
+    protocol = load_protocol(path)
+    assert protocol.most_turns(load_topics("fairweb-45").topics[0]) == 4
+
+
+def test_the_message_shown_is_the_one_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (shown,) = blocks("text")
+    (protocol,) = blocks("yaml")
+    monkeypatch.chdir(tmp_path)
+    text = protocol.replace("topic.request", "topic.reqest")
+    Path("ask.yaml").write_text(text, encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        load_protocol("ask.yaml")
+    assert str(caught.value) == shown.rstrip()
+
+
+def test_the_route_shown_is_the_one_taken() -> None:
+    (shown,) = blocks("json")
+    protocol, topic = load_protocol("fairweb-two-round"), load_topics("fairweb-45")["M002"]
+    action, position = begin(protocol, topic)
+    assert isinstance(action, Say)
+    answer = Answer("Primer (2004): https://m.imdb.com/title/tt0390384/")
+    assert f"`{answer.text}`" in PAGE
+    action, _ = advance(protocol, topic, position, [Exchange(action.text, answer)])
+    assert action.route is not None
+    assert json.loads(shown) == json.loads(json.dumps(asdict(action.route)))
+
+
+def test_every_rule_every_kind_of_url_and_every_variable_is_described() -> None:
+    for name in (*KINDS_OF_RULES, *KINDS, *(f"topic.{word}" for word in TOPIC_WORDS if word != "fields")):
+        assert f"`{name}`" in PAGE, name
+    assert all(f"`{name}`" in PAGE for name in ("any", "all", "not", "topic.fields.NAME"))
+    assert set(re.findall(r"`(\w+)`, ", PAGE.split("a fixed list of filters")[1].split("…")[0])) <= FILTERS
+
+
+def test_the_interpreter_imports_neither_jinja_nor_pydantic_nor_numpy() -> None:
+    code = (
+        "import sys, protocols.interpreter, protocols.protocol\n"
+        "print(sorted({'jinja2', 'pydantic', 'numpy', 'httpx', 'yaml'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,54 @@
+"""What `harvest doctor` says of the browser: which one it is, or how to get one."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.support.browsing import settings
+
+
+def finding(**environment: str) -> tuple[int, dict[str, str]]:
+    """The exit code, and what is said of the browser."""
+    done = subprocess.run(
+        [sys.executable, "-m", "harvest", "doctor", "--json"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, **environment},
+    )
+    (found,) = (one for one in json.loads(done.stdout)["findings"] if one["what"] == "browser")
+    return done.returncode, found
+
+
+def test_the_browser_that_is_used_is_named_with_its_version() -> None:
+    code, found = finding(HARVEST_BROWSER=str(settings().executable))
+    assert (code, found["state"]) == (0, "ok")
+    version, _, rest = found["detail"].partition(" at ")
+    assert version.replace(".", "").isdigit()
+    assert rest == f"{settings().executable} (named by HARVEST_BROWSER)"
+
+
+def test_without_a_browser_it_says_how_to_get_one_and_that_is_no_fault(tmp_path: Path) -> None:
+    code, found = finding(HARVEST_BROWSER="", PATH=str(tmp_path), PLAYWRIGHT_BROWSERS_PATH=str(tmp_path))
+    assert (code, found["state"]) == (0, "note")
+    assert "only the browser driver needs one" in found["detail"]
+    assert "playwright install chromium" in found["detail"]
+
+
+def test_a_browser_that_was_asked_for_and_is_not_there_is_a_fault(tmp_path: Path) -> None:
+    code, found = finding(HARVEST_BROWSER=str(tmp_path / "chrome"))
+    assert (code, found["state"]) == (2, "fault")
+    assert str(tmp_path / "chrome") in found["detail"]
+
+
+def test_a_program_that_is_no_browser_does_not_hold_doctor_up(tmp_path: Path) -> None:
+    program = tmp_path / "chrome"
+    program.write_text("#!/bin/sh\nexit 3\n")
+    program.chmod(0o755)
+    code, found = finding(HARVEST_BROWSER=str(program))
+    assert (code, found["state"]) == (0, "note")
+    assert "does not start" in found["detail"]

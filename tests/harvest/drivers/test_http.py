@@ -1,0 +1,390 @@
+"""The `http` driver: requests from a template, replies by a path, sessions by id or cookie."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harvest.drivers.registry import build_driver
+from harvest.drivers.reply_path import ReplyPath
+from harvest.drivers.template import check_template, fill, fill_url, form_values
+from harvest.systems.driver import Denied, Driver, DriverError, Opening, Reply, Surroundings, Unanswered
+from protocols.answer import Answer, Exchange
+from tests.servers.local_http import Asked, LocalServer, Sessions, response, serving
+from topics.errors import InputError
+from topics.links import Link
+
+SIMPLE = {"url": "http://127.0.0.1:1/", "body": {"q": "{{ text }}"}, "reply": "$.a"}
+
+
+def _driver(**options: Any) -> Driver:
+    around = Surroundings("api", Path(), environment={"KEY": "k-{{ text }}-value"})
+    return build_driver("http", {"timeout": 10, **options}, around)
+
+
+async def _ask(
+    answer: str | bytes | Callable[[Asked], bytes], /, *turns: str, history: tuple[Exchange, ...] = (), **options: Any
+) -> tuple[Reply, LocalServer]:
+    """The reply to the last turn where each request is answered with `body`, and the server with the requests."""
+
+    async def answering(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        writer.write(answer(asked) if callable(answer) else response("200 OK", answer))
+
+    async with serving(answering) as server:
+        given_options = {"url": server.url, "body": {"q": "{{ text }}"}, "reply": "$.a"}
+        driver = _driver(**{**given_options, **_with_base(options, server.url)})
+        try:
+            session = await driver.open(Opening("api", "M002", 1, 1, history))
+            for text in turns or ("hello",):
+                reply = await session.say(text)
+            await session.close()
+        finally:
+            await driver.close()
+    return reply, server
+
+
+def _with_base(value: Any, base: str) -> Any:
+    if isinstance(value, str):
+        return value.replace("{base}", base)
+    if isinstance(value, dict):
+        return {key: _with_base(inner, base) for key, inner in value.items()}
+    return value
+
+
+async def _fault(answer: str | bytes, /, **options: Any) -> DriverError:
+    with pytest.raises(DriverError) as caught:
+        await _ask(answer, **options)
+    return caught.value
+
+
+EVERYTHING = st.text(st.characters(exclude_categories=["Cs"]))
+
+
+@settings(max_examples=200)
+@given(EVERYTHING)
+def test_nothing_a_user_says_can_leave_its_place_in_json(text: str) -> None:
+    template = {"a": "{{ text }}", "b": ["before {{ text }} after"], "c": 1}
+    filled = json.loads(json.dumps(fill(template, {"text": text})))
+    assert filled == {"a": text, "b": [f"before {text} after"], "c": 1}
+
+
+@settings(max_examples=200)
+@given(EVERYTHING)
+def test_nothing_a_user_says_can_leave_its_place_in_a_url_or_a_form(text: str) -> None:
+    url = fill_url("http://h/say/{{ text }}/end?x={{ text }}", {"text": text})
+    path, _, query = url.removeprefix("http://h/say/").partition("?")
+    assert path.count("/") == 1
+    assert parse_qs(query, keep_blank_values=True) == {"x": [text]}
+    assert form_values(fill({"q": "{{ text }}"}, {"text": text})) == [("q", text)]
+
+
+@pytest.mark.parametrize(
+    ("template", "said"),
+    [
+        ("{{ name }}", "cannot stand here"),
+        ("{{ text", "without a whole placeholder"),
+        ("{{ text | upper }}", "without a whole placeholder"),
+        ("{{}}", "cannot stand here"),
+        ("said: {{ history }}", "must be the whole value"),
+        ({"a": [{"b": "{{ topic }}"}]}, "cannot stand here"),
+    ],
+)
+def test_templates_with_faults_are_refused(template: object, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        check_template(template)
+
+
+DATA = {"a": {"b": [{"t": "x"}, {"t": "y"}]}, "odd key": {"": 1}, "n": None, "list": [], "a.b": "dotted"}
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        ("$", [DATA]),
+        ("$.a.b[0].t", ["x"]),
+        ("$.a.b[-1].t", ["y"]),
+        ("$.a.b[*].t", ["x", "y"]),
+        ("$.a.b[2].t", []),
+        ("$.a.b[-3].t", []),
+        ("$.a.missing", []),
+        ("$.a.b.t", []),
+        ("$.a[0]", []),
+        ("$['odd key']['']", [1]),
+        ('$["a.b"]', ["dotted"]),
+        ("$.n", [None]),
+        ("$.list[*]", []),
+        ("$.a[*][*].t", ["x", "y"]),
+        ("$.n.deeper", []),
+    ],
+)
+def test_a_path_finds_what_stands_there(path: str, found: list[object]) -> None:
+    assert ReplyPath.parse(path).find(DATA) == found
+
+
+@pytest.mark.parametrize(
+    "path", ["", "a.b", "$a", "$.", "$..a", "$.a[", "$.a[x]", "$.a[1:2]", "$.a[?(@.b)]", "$['a]", "$.a b"]
+)
+def test_what_is_no_path_is_refused(path: str) -> None:
+    with pytest.raises(ValueError, match="path"):
+        ReplyPath.parse(path)
+
+
+@settings(max_examples=100)
+@given(st.lists(st.text(st.characters(exclude_characters="'"), max_size=5) | st.integers(-3, 3), max_size=5))
+def test_a_path_reads_what_it_writes(steps: list[str | int]) -> None:
+    text = "$" + "".join(f"[{step}]" if isinstance(step, int) else f"['{step}']" for step in steps)
+    assert [step for _, step in ReplyPath.parse(text).steps] == steps
+
+
+@pytest.mark.parametrize(
+    ("body", "reply", "text"),
+    [
+        ('{"a": "x"}', "$.a", "x"),
+        ('{"a": ""}', "$.a", ""),
+        ('[{"text": "one"}, {"text": "two"}]', "$[*].text", "one\n\ntwo"),
+        ("[]", "$[*].text", ""),
+        ('"bare"', "$", "bare"),
+        ("any {text at all", "text", "any {text at all"),
+        ("", "text", ""),
+        ('\ufeff{"a": "x"}', "$.a", "x"),
+    ],
+)
+async def test_the_reply_is_where_the_path_says(body: str, reply: str, text: str) -> None:
+    assert (await _ask(body, reply=reply))[0].turn.answer.text == text
+
+
+async def test_a_declared_charset_is_honoured() -> None:
+    body = response("200 OK", "café".encode("latin-1"), media_type="text/plain; charset=ISO-8859-1")
+    assert (await _ask(lambda _: body, reply="text"))[0].turn.answer.text == "café"
+
+
+@pytest.mark.parametrize(
+    ("body", "reply", "reason"),
+    [
+        ("{}", "$.a", "no-text"),
+        ('{"a": null}', "$.a", "no-text"),
+        ('{"a": 3}', "$.a", "bad-type"),
+        ('{"a": ["x"]}', "$.a", "bad-type"),
+        ('[{"text": "x"}, {"text": null}]', "$[*].text", "bad-type"),
+        ("<html>", "$.a", "bad-json"),
+        (b"caf\xe9", "text", "not-utf8"),
+    ],
+)
+async def test_a_reply_that_is_not_there_is_unanswered_not_empty(body: str | bytes, reply: str, reason: str) -> None:
+    fault = await _fault(body, reply=reply)
+    assert (type(fault), fault.reason) == (Unanswered, reason)
+    assert [exhibit.name for exhibit in fault.exhibits] == ["headers", "response"]
+
+
+async def test_links_beside_the_text_are_added_once() -> None:
+    body = {
+        "a": "See https://example.org/1.",
+        "sources": [
+            "https://example.org/1",
+            "https://example.org/2",
+            {"url": "https://example.org/3", "title": "Three"},
+            {"href": "https://example.org/4"},
+            {"title": "no address"},
+            7,
+        ],
+    }
+    reply, _ = await _ask(json.dumps(body), links="$.sources[*]")
+    assert reply.turn.answer.links == (
+        Link("https://example.org/1", "https://example.org/1"),
+        Link("https://example.org/2", "https://example.org/2"),
+        Link("Three", "https://example.org/3"),
+        Link("https://example.org/4", "https://example.org/4"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("body", "ended"), [('{"a": "x", "end": true}', True), ('{"a": "x", "end": "yes"}', False), ('{"a": "x"}', False)]
+)
+async def test_a_system_may_close_the_conversation(body: str, ended: bool) -> None:
+    assert (await _ask(body, ended="$.end"))[0].turn.ended is ended
+
+
+async def test_a_form_a_query_and_headers_are_sent_with_secrets_as_they_are() -> None:
+    _, server = await _ask(
+        '{"a": "x"}',
+        "a&b=c é",
+        body=None,
+        form={"q": "{{ text }}", "n": 3, "none": None, "tag": ("x", "y"), "on": True},
+        query={"key": {"env": "KEY"}, "turn": "{{ turn }}"},
+        headers={"X-Key": {"env": "KEY", "prefix": "Token "}},
+    )
+    asked = server.asked[0]
+    assert asked.headers["content-type"] == "application/x-www-form-urlencoded"
+    assert parse_qs(asked.body.decode()) == {"q": ["a&b=c é"], "n": ["3"], "tag": ["x", "y"], "on": ["true"]}
+    assert asked.query == {"key": ["k-{{ text }}-value"], "turn": ["1"]}
+    assert asked.headers["x-key"] == "Token k-{{ text }}-value"
+
+
+async def test_the_history_is_sent_as_messages() -> None:
+    _, server = await _ask(
+        '{"a": "yes"}',
+        "one",
+        "two",
+        history=(Exchange("before", Answer("no")),),
+        stateful=False,
+        body={"past": "{{ history }}", "all": "{{ messages }}", "turn": "{{ turn }}", "q": "{{ text }}"},
+    )
+    past = [
+        {"role": "user", "content": "before"},
+        {"role": "assistant", "content": "no"},
+        {"role": "user", "content": "one"},
+        {"role": "assistant", "content": "yes"},
+    ]
+    now = {"role": "user", "content": "two"}
+    assert server.asked[1].json == {"past": past, "all": [*past, now], "turn": 3, "q": "two"}
+
+
+async def test_half_a_character_is_kept_and_sent_back() -> None:
+    """As text, history and session id; JSON escapes it, and a URL and a form carry the bytes it would have."""
+    half = "half \ud83e"
+    reply, server = await _ask(
+        json.dumps({"a": half}),
+        "one",
+        "two",
+        stateful=False,
+        session="$.a",
+        first_session="none",
+        url="{base}/{{ session }}",
+        query={"of": "{{ session }}"},
+        body={"all": "{{ messages }}", "of": "{{ session }}"},
+    )
+    assert reply.turn.answer.text == half
+    second = server.asked[1]
+    assert second.body.isascii()
+    assert (second.json["all"][1]["content"], second.json["of"]) == (half, half)
+    assert second.target == "/half%20%ED%A0%BE?of=half+%ED%A0%BE"
+
+
+async def test_a_session_is_opened_used_and_ended() -> None:
+    sessions = Sessions()
+    async with serving(sessions) as server:
+        driver = _driver(
+            url=f"{server.url}/say",
+            headers={"X-Session": "{{ session }}", "X-Key": {"env": "KEY"}},
+            body={"session": "{{ session }}", "text": "{{ text }}"},
+            reply="$.reply.text",
+            session="$.data.id",
+            open={"url": f"{server.url}/start", "body": {"lang": "en"}},
+            close={"url": f"{server.url}/end/{{{{ session }}}}", "method": "DELETE"},
+        )
+        session = await driver.open(Opening("api", "M002", 1, 1))
+        assert (await session.say("turn")).turn.answer.text == "1"
+        await session.close()
+        await session.close()
+        await driver.close()
+    assert sessions.ended == ["s1"]
+    assert [(asked.method, asked.target) for asked in server.asked] == [
+        ("POST", "/start"),
+        ("POST", "/say"),
+        ("DELETE", "/end/s1"),
+    ]
+    start, say, _ = server.asked
+    assert start.json == {"lang": "en"}
+    assert "x-session" not in start.headers
+    assert say.headers["x-session"] == "s1"
+    assert all(asked.headers["x-key"] == "k-{{ text }}-value" for asked in server.asked)
+
+
+async def test_a_session_may_be_named_by_the_first_reply() -> None:
+    body = {"conversation": "{{ session }}", "q": "{{ text }}"}
+    _, server = await _ask('{"a": "x", "id": 17}', "one", "two", body=body, session="$.id", first_session="")
+    assert [asked.json["conversation"] for asked in server.asked] == ["", "17"]
+
+
+async def test_a_session_named_by_us_is_another_one_each_time() -> None:
+    body = {"id": "{{ session }}", "q": "{{ text }}"}
+    ids = [(await _ask('{"a": "x"}', body=body, session="client"))[1].asked[0].json["id"] for _ in range(2)]
+    assert len(set(ids)) == 2
+    assert all(len(one) == 36 for one in ids)
+
+
+async def test_cookies_belong_to_one_session() -> None:
+    def visits(asked: Asked) -> bytes:
+        seen = int(asked.headers.get("cookie", "n=0").partition("=")[2])
+        return response("200 OK", json.dumps({"a": str(seen)}), f"Set-Cookie: n={seen + 1}; Path=/")
+
+    async def answering(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        writer.write(visits(asked))
+
+    async with serving(answering) as server:
+        driver = _driver(url=server.url, body={"q": "{{ text }}"}, reply="$.a")
+        first, second = [await driver.open(Opening("api", "M002", trial, 1)) for trial in (1, 2)]
+        texts = [(await session.say("hi")).turn.answer.text for session in (first, first, second, first, second)]
+        await driver.close()
+    assert texts == ["0", "1", "0", "2", "1"]
+
+
+async def test_a_session_that_is_not_given_is_denied_with_what_came() -> None:
+    fault = await _fault(
+        '{"error": "queue full"}',
+        open={"url": "{base}"},
+        session="$.id",
+        body={"s": "{{ session }}", "q": "{{ text }}"},
+    )
+    assert (type(fault), fault.reason) == (Denied, "no-session")
+    assert "queue full" in fault.detail
+
+
+async def test_a_session_id_cannot_smuggle_a_header() -> None:
+    fault = await _fault(
+        '{"id": "x\\r\\nEvil: 1"}', open={"url": "{base}"}, session="$.id", headers={"X-S": "{{ session }}"}
+    )
+    assert (type(fault), fault.reason) == (Unanswered, "bad-session")
+
+
+async def test_closing_never_raises_though_the_end_fails() -> None:
+    async def failing(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        writer.write(response("500 Internal Server Error", ""))
+
+    async with serving(failing) as server:
+        driver = _driver(**{**SIMPLE, "close": {"url": server.url}})
+        session = await driver.open(Opening("api", "M002", 1, 1))
+        await session.close()
+        await driver.close()
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"body": {"q": "hello"}}, "nothing here sends what the user says"),
+        ({"form": {"q": "{{ text }}"}}, "cannot both be sent"),
+        ({"method": "GET"}, "a GET request has no body"),
+        ({"method": "FETCH"}, "GET"),
+        ({"reply": "a.b"}, "not a path"),
+        ({"links": "sources"}, "not a path"),
+        ({"session": "cookie"}, "not a path"),
+        ({"body": {"q": "{{ text }}", "s": "{{ session }}"}}, "`session` does not say"),
+        ({"body": {"m": "{{ messages }}"}}, "stateful: false"),
+        ({"body": {"q": "{{ test }}"}}, "cannot stand here"),
+        ({"url": "http://{{ text }}/"}, "not in its host"),
+        ({"headers": {"X": "{{ text }}"}}, "cannot stand here"),
+        ({"open": {"url": "http://h/", "body": "{{ text }}"}}, "cannot stand here"),
+        ({"open": {"urll": "http://h/"}}, "did you mean 'url'"),
+        ({"body": {"q": "{{ text }}", "k": {"env": "NOT_SET"}}}, "NOT_SET"),
+        ({"headers": {"Cookie": "a=b"}}, "carries a secret"),
+    ],
+)
+def test_options_that_cannot_work_are_refused(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        _driver(**{**SIMPLE, **options})
+
+
+def test_what_a_template_can_do_is_declared() -> None:
+    assert _driver(**SIMPLE).capabilities.stateful
+    assert not _driver(**SIMPLE).capabilities.editable_history
+    free = _driver(**{**SIMPLE, "stateful": False, "body": {"m": "{{ messages }}"}}).capabilities
+    assert (free.stateful, free.editable_history) == (False, True)

@@ -1,0 +1,482 @@
+"""A server that does everything wrong: each wrong is one typed error with what came back, within its time."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import socket
+import ssl
+import struct
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harvest.drivers.registry import build_driver
+from harvest.systems.driver import Denied, Driver, DriverError, NotSent, Opening, Surroundings, Unanswered
+from harvest.systems.timing import MOST_PIECES
+from tests.servers.local_http import STREAM_HEAD, Asked, LocalServer, chunk, completions, response, serving
+from tests.support.checkout import DATA
+
+TIMEOUT = 0.6
+"""Seconds for a turn in these tests; nothing may take much longer."""
+
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+GOOD = json.dumps({"choices": [{"message": {"content": "fine"}, "finish_reason": "stop"}]})
+PART = chunk(content="half a ") + chunk(content="reply")
+
+
+async def misbehave(asked: Asked, writer: asyncio.StreamWriter) -> None:
+    """Does the wrong that the path names."""
+    name = asked.path.split("/")[1]
+    if name in PLAIN_WRONGS:
+        writer.write(PLAIN_WRONGS[name])
+    else:
+        await globals()[name](writer)
+    await writer.drain()
+    if name not in ("good", "redirect_here"):
+        writer.close()
+
+
+PLAIN_WRONGS: dict[str, bytes] = {
+    "good": response("200 OK", GOOD),
+    "rate": response("429 Too Many Requests", '{"error": {"message": "slow down"}}'),
+    "rate_wait": response("429 Too Many Requests", "", "Retry-After: 7"),
+    "rate_wait_ms": response("429 Too Many Requests", "", "retry-after-ms: 250", "Retry-After: 7"),
+    "rate_wait_zone": response("429 Too Many Requests", "", "Retry-After: Fri, 31 Dec 9999 23:59:59 -9959"),
+    "rate_wait_year": response(
+        "429 Too Many Requests", "", "Retry-After: Fri, 31 Dec 99999999999999999999 23:59:59 GMT"
+    ),
+    "rate_wait_digits": response("429 Too Many Requests", "", "Retry-After: " + "9" * 400),
+    "rate_wait_nonsense": response("429 Too Many Requests", "", "Retry-After: soon"),
+    "quota": response("429 Too Many Requests", '{"error": {"code": "insufficient_quota", "message": "pay"}}'),
+    "error_500": response("500 Internal Server Error", "<h1>Oops</h1>", media_type="text/html"),
+    "error_503": response("503 Service Unavailable", "", "Retry-After: 30"),
+    "no_key": response("401 Unauthorized", '{"error": {"message": "no such key"}}'),
+    "no_access": response("403 Forbidden", ""),
+    "no_page": response("404 Not Found", "nothing here", media_type="text/plain"),
+    "no_model": response("400 Bad Request", '{"error": {"code": "model_not_found", "message": "no model echo"}}'),
+    "bad_field": response("400 Bad Request", '{"error": {"message": "unknown field top_k", "code": "400"}}'),
+    "garbage": b"\x00\x01\x02 this is not HTTP at all\r\n\r\n",
+    "silence": b"",
+    "half_head": HEAD[:20],
+    "short": HEAD + b"Content-Length: 500\r\n\r\n" + GOOD.encode(),
+    "long": HEAD + b"Content-Length: 20\r\n\r\n" + GOOD.encode(),
+    "two_lengths": HEAD + b"Content-Length: 20\r\nContent-Length: 30\r\n\r\n" + GOOD.encode(),
+    "bad_chunks": HEAD + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n" + GOOD.encode(),
+    "half_chunks": HEAD + b'Transfer-Encoding: chunked\r\n\r\n5\r\n{"cho\r\n',
+    "not_json": response("200 OK", "<html>You are number 12 in the queue</html>"),
+    "half_json": response("200 OK", GOOD[:30]),
+    "nan": response("200 OK", '{"choices": NaN}'),
+    "deep": response("200 OK", "[" * 200_000),
+    "number": response("200 OK", "42"),
+    "null": response("200 OK", "null"),
+    "empty_body": response("200 OK", ""),
+    "not_utf8": response("200 OK", b'{"choices": [{"message": {"content": "caf\xe9"}}]}'),
+    "no_charset": response("200 OK", GOOD, media_type="application/json; charset=klingon"),
+    "odd_charset": response("200 OK", GOOD, media_type="application/json; charset=hex"),
+    "undefined_charset": response("200 OK", GOOD, media_type="application/json; charset=undefined"),
+    "punycode_charset": response("200 OK", b"\xff-\x80", media_type="application/json; charset=punycode"),
+    "nul_charset": response("200 OK", GOOD, media_type="application/json; charset*=utf-8''a%00b"),
+    "utf16": response("200 OK", GOOD.encode()[:-1], media_type="application/json; charset=utf-16"),
+    "bad_gzip": response("200 OK", b"not gzip", "Content-Encoding: gzip"),
+    "bomb": response("200 OK", gzip.compress(b" " * 50_000_000), "Content-Encoding: gzip"),
+    "bomb_in_bomb": response("200 OK", gzip.compress(gzip.compress(b" " * 50_000_000)), "Content-Encoding: gzip, gzip"),
+    "two_codings": response("200 OK", b"x", "Content-Encoding: gzip", "Content-Encoding: deflate"),
+    "brotli": response("200 OK", b"x", "Content-Encoding: br"),
+    "huge_header": HEAD + b"X-Filler: " + b"x" * 200_000 + b"\r\n\r\n",
+    "redirect_away": response("307 Temporary Redirect", "", "Location: http://localhost:1/steal"),
+    "redirect_here": response("308 Permanent Redirect", "", "Location: /good/chat/completions"),
+    "redirect_round": response("307 Temporary Redirect", "", "Location: /redirect_round/"),
+    "redirect_login": response("302 Found", "", "Location: /login"),
+    "redirect_nowhere": response("307 Temporary Redirect", "", "Location: http://[half"),
+    "no_choices": response("200 OK", '{"choices": []}'),
+    "error_object": response("200 OK", '{"error": {"message": "upstream is down", "code": "bad_gateway"}}'),
+    "filtered": response("400 Bad Request", '{"error": {"code": "content_filter", "message": "The prompt …"}}'),
+    "half_stream": STREAM_HEAD + PART,
+    "half_event": STREAM_HEAD + PART + chunk(content="more")[:30],
+    "empty_stream": STREAM_HEAD,
+    "stream_not_utf8": STREAM_HEAD + PART + b'data: {"choices": [{"delta": {"content": "\xff"}}]}\n\n',
+    "stream_not_json": STREAM_HEAD + PART + b"data: {oops\n\n" + PART,
+    "stream_error": STREAM_HEAD + PART + b'data: {"error": {"message": "overloaded"}}\n\n',
+    "stream_error_event": STREAM_HEAD + PART + b'event: error\ndata: {"message": "overloaded"}\n\n',
+    "done_only": STREAM_HEAD + b"data: [DONE]\n\n",
+}
+
+
+async def never(writer: asyncio.StreamWriter) -> None:
+    await asyncio.sleep(30)
+
+
+async def drip(writer: asyncio.StreamWriter) -> None:
+    writer.write(HEAD + b"\r\n")
+    for _ in range(600):
+        writer.write(b" ")
+        await asyncio.sleep(0.05)
+
+
+async def stream_drip(writer: asyncio.StreamWriter) -> None:
+    writer.write(STREAM_HEAD + PART)
+    for _ in range(600):
+        writer.write(b": keep-alive\n\n")
+        await asyncio.sleep(0.05)
+
+
+async def stream_without_end(writer: asyncio.StreamWriter) -> None:
+    writer.write(STREAM_HEAD)
+    for _ in range(200_000):
+        writer.write(chunk(content="word " * 200))
+        await writer.drain()
+
+
+async def line_without_end(writer: asyncio.StreamWriter) -> None:
+    writer.write(STREAM_HEAD + b"data: ")
+    for _ in range(50):
+        writer.write(b"x" * 1_000_000)
+        await writer.drain()
+
+
+async def fifty_megabytes(writer: asyncio.StreamWriter) -> None:
+    writer.write(HEAD + b"Content-Length: 50000000\r\n\r\n")
+    for _ in range(50):
+        writer.write(b"x" * 1_000_000)
+        await writer.drain()
+
+
+def _reset(writer: asyncio.StreamWriter) -> None:
+    writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    writer.transport.abort()
+
+
+async def reset_before(writer: asyncio.StreamWriter) -> None:
+    _reset(writer)
+
+
+async def reset_after(writer: asyncio.StreamWriter) -> None:
+    writer.write(HEAD + b'Content-Length: 500\r\n\r\n{"choi')
+    await writer.drain()
+    await asyncio.sleep(0.1)
+    _reset(writer)
+
+
+async def stream_reset(writer: asyncio.StreamWriter) -> None:
+    writer.write(STREAM_HEAD + PART)
+    await writer.drain()
+    await asyncio.sleep(0.1)
+    _reset(writer)
+
+
+async def whole_then_hangs(writer: asyncio.StreamWriter) -> None:
+    writer.write(STREAM_HEAD + PART + chunk(finish_reason="stop"))
+    await asyncio.sleep(30)
+
+
+@dataclass
+class Wrong:
+    """A server, and drivers that ask it for a wrong."""
+
+    server: LocalServer
+
+    def driver(self, name: str, *, stream: bool = False, **options: Any) -> Driver:
+        given = {"base_url": f"{self.server.url}/{name}", "model": "echo", "timeout": TIMEOUT, "stream": stream}
+        return build_driver("openai", {**given, **options}, Surroundings("wrong", Path()))
+
+    async def turn(self, name: str, **options: Any) -> Any:
+        driver = self.driver(name, **options)
+        try:
+            session = await driver.open(Opening("wrong", "M002", 1, 1))
+            return (await session.say("hello")).turn
+        finally:
+            await driver.close()
+            await self.server.idle()
+
+    async def fault(self, name: str, **options: Any) -> DriverError:
+        with pytest.raises(DriverError) as caught:
+            await self.turn(name, **options)
+        assert len(str(caught.value)) < 500
+        return caught.value
+
+
+@pytest.fixture
+async def wrong() -> AsyncIterator[Wrong]:
+    async with serving(misbehave) as server:
+        yield Wrong(server)
+
+
+FAULTS = [
+    ("rate", NotSent, "http-429"),
+    ("quota", Denied, "insufficient-quota"),
+    ("error_500", Unanswered, "http-500"),
+    ("error_503", Unanswered, "http-503"),
+    ("no_key", Denied, "http-401"),
+    ("no_access", Denied, "http-403"),
+    ("no_page", Denied, "http-404"),
+    ("no_model", Denied, "model-not-found"),
+    ("bad_field", Denied, "http-400"),
+    ("garbage", Unanswered, "bad-protocol"),
+    ("silence", Unanswered, "reset"),
+    ("half_head", Unanswered, "reset"),
+    ("reset_before", Unanswered, "reset"),
+    ("reset_after", Unanswered, "broken-body"),
+    ("never", Unanswered, "timeout"),
+    ("drip", Unanswered, "timeout"),
+    ("short", Unanswered, "broken-body"),
+    ("long", Unanswered, "bad-json"),
+    ("two_lengths", Unanswered, "bad-protocol"),
+    ("bad_chunks", Unanswered, "broken-body"),
+    ("half_chunks", Unanswered, "broken-body"),
+    ("not_json", Unanswered, "bad-json"),
+    ("half_json", Unanswered, "bad-json"),
+    ("nan", Unanswered, "bad-completion"),
+    ("deep", Unanswered, "bad-json"),
+    ("number", Unanswered, "bad-json"),
+    ("null", Unanswered, "bad-json"),
+    ("empty_body", Unanswered, "bad-json"),
+    ("not_utf8", Unanswered, "not-utf8"),
+    ("no_charset", Unanswered, "unknown-charset"),
+    ("odd_charset", Unanswered, "unknown-charset"),
+    ("undefined_charset", Unanswered, "unknown-charset"),
+    ("punycode_charset", Unanswered, "unknown-charset"),
+    ("nul_charset", Unanswered, "unknown-charset"),
+    ("utf16", Unanswered, "bad-encoding"),
+    ("bad_gzip", Unanswered, "bad-encoding"),
+    ("bomb", Unanswered, "too-large"),
+    ("bomb_in_bomb", Unanswered, "bad-encoding"),
+    ("two_codings", Unanswered, "bad-encoding"),
+    ("brotli", Unanswered, "bad-encoding"),
+    ("fifty_megabytes", Unanswered, "too-large"),
+    ("huge_header", Unanswered, "bad-protocol"),
+    ("redirect_away", Denied, "redirect"),
+    ("redirect_round", Denied, "redirect"),
+    ("redirect_login", Denied, "redirect"),
+    ("redirect_nowhere", Denied, "redirect"),
+    ("no_choices", Unanswered, "no-choices"),
+    ("error_object", Unanswered, "system-error"),
+    ("half_stream", Unanswered, "broken-stream"),
+    ("half_event", Unanswered, "broken-stream"),
+    ("empty_stream", Unanswered, "broken-stream"),
+    ("stream_reset", Unanswered, "broken-stream"),
+    ("stream_drip", Unanswered, "timeout"),
+    ("stream_without_end", Unanswered, "too-large"),
+    ("line_without_end", Unanswered, "too-large"),
+    ("stream_not_utf8", Unanswered, "not-utf8"),
+    ("stream_not_json", Unanswered, "bad-json"),
+    ("stream_error", Unanswered, "system-error"),
+    ("stream_error_event", Unanswered, "system-error"),
+    ("done_only", Unanswered, "no-choices"),
+]
+
+
+@pytest.mark.parametrize(("name", "kind", "reason"), FAULTS, ids=[fault[0] for fault in FAULTS])
+async def test_each_wrong_is_one_typed_error_in_time(
+    wrong: Wrong, name: str, kind: type[DriverError], reason: str
+) -> None:
+    timed_out = reason == "timeout"
+    start = time.monotonic()
+    fault = await wrong.fault(name, stream="stream" in name, timeout=TIMEOUT if timed_out else 20)
+    spent = time.monotonic() - start
+    assert (type(fault), fault.reason) == (kind, reason)
+    assert not timed_out or TIMEOUT - 0.1 < spent < TIMEOUT + 10
+    kept = {exhibit.name for exhibit in fault.exhibits}
+    if reason not in ("reset", "bad-protocol") and name != "never":
+        assert "headers" in kept
+        assert kept & {"response", "stream"}
+    assert sum(len(exhibit.data) for exhibit in fault.exhibits) < 2 * 2**20
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["half_stream", "half_event", "stream_reset", "stream_drip", "stream_not_utf8", "stream_not_json", "stream_error"],
+)
+async def test_the_part_of_a_stream_that_came_is_kept(wrong: Wrong, name: str) -> None:
+    fault = await wrong.fault(name, stream=True)
+    assert fault.partial == "half a reply"
+    stream = next(exhibit for exhibit in fault.exhibits if exhibit.name == "stream")
+    assert stream.data.startswith(PART)
+
+
+async def test_the_part_of_a_body_that_came_is_kept(wrong: Wrong) -> None:
+    assert (await wrong.fault("short")).partial == GOOD
+    assert (await wrong.fault("not_utf8")).partial == '{"choices": [{"message": {"content": "caf\ufffd"}}]}'
+
+
+@pytest.mark.parametrize(
+    ("name", "seconds"),
+    [
+        ("rate", None),
+        ("rate_wait", 7.0),
+        ("rate_wait_ms", 0.25),
+        ("rate_wait_nonsense", None),
+        ("rate_wait_zone", None),
+        ("rate_wait_year", None),
+        ("rate_wait_digits", None),
+        ("error_503", 30.0),
+    ],
+)
+async def test_how_long_to_wait_is_what_the_server_says(wrong: Wrong, name: str, seconds: float | None) -> None:
+    assert (await wrong.fault(name)).retry_after == seconds
+
+
+@pytest.mark.parametrize(("ahead", "least", "most"), [(60, 50, 60), (-60, 0, 0)])
+async def test_how_long_to_wait_may_be_a_date(ahead: int, least: float, most: float) -> None:
+    moment = format_datetime(datetime.now(UTC) + timedelta(seconds=ahead), usegmt=True)
+
+    async def dated(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        writer.write(response("429 Too Many Requests", "", f"Retry-After: {moment}"))
+
+    async with serving(dated) as server:
+        fault = await Wrong(server).fault("rate")
+    assert fault.retry_after is not None
+    assert least <= fault.retry_after <= most
+
+
+async def test_a_reply_that_said_it_was_complete_survives_a_stream_that_never_ends(wrong: Wrong) -> None:
+    turn = await wrong.turn("whole_then_hangs", stream=True)
+    assert (turn.answer.text, turn.finish) == ("half a reply", "stop")
+    assert turn.seconds < TIMEOUT / 2
+
+
+async def test_a_redirect_on_the_same_server_keeps_the_request(wrong: Wrong) -> None:
+    turn = await wrong.turn("redirect_here")
+    assert turn.answer.text == "fine"
+    assert [asked.method for asked in wrong.server.asked] == ["POST", "POST"]
+    assert wrong.server.asked[0].body == wrong.server.asked[1].body
+
+
+async def test_a_prompt_that_was_filtered_is_a_reply_not_a_fault(wrong: Wrong) -> None:
+    turn = await wrong.turn("filtered")
+    assert (turn.answer.text, turn.finish) == ("", "content_filter")
+
+
+async def test_a_bad_request_after_good_ones_is_the_conversations_fault() -> None:
+    async def tires(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        if len(asked.json["messages"]) > 3:
+            writer.write(response("400 Bad Request", '{"error": {"code": "context_length_exceeded"}}'))
+        else:
+            await completions(asked, writer)
+
+    async with serving(tires) as server:
+        driver = Wrong(server).driver("v1")
+        session = await driver.open(Opening("wrong", "M002", 1, 1))
+        await session.say("turn")
+        await session.say("turn")
+        with pytest.raises(Unanswered, match="http-400"):
+            await session.say("turn")
+        await driver.close()
+
+
+async def test_a_model_that_is_taken_away_is_denied_though_it_answered_before() -> None:
+    async def leaves(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        if len(asked.json["messages"]) > 1:
+            writer.write(response("404 Not Found", '{"error": {"message": "gone"}}'))
+        else:
+            await completions(asked, writer)
+
+    async with serving(leaves) as server:
+        driver = Wrong(server).driver("v1")
+        session = await driver.open(Opening("wrong", "M002", 1, 1))
+        await session.say("turn")
+        with pytest.raises(Denied, match="http-404"):
+            await session.say("turn")
+        await driver.close()
+
+
+async def test_a_slow_start_is_waited_for_but_silence_within_the_reply_is_bounded() -> None:
+    async def pauses(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        writer.write(STREAM_HEAD + PART)
+        await writer.drain()
+        await asyncio.sleep(5)
+
+    async with serving(pauses) as server:
+        start = time.monotonic()
+        fault = await Wrong(server).fault("v1", stream=True, timeout=20, read_timeout=0.3)
+    assert (fault.reason, fault.partial) == ("timeout", "half a reply")
+    assert time.monotonic() - start < 4.8
+
+
+async def test_a_long_stream_keeps_a_bounded_number_of_time_stamps() -> None:
+    count = 5000
+
+    async def streams(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        writer.write(STREAM_HEAD)
+        for _ in range(count):
+            writer.write(chunk(content="é "))
+        writer.write(b"data: [DONE]\n\n")
+
+    async with serving(streams) as server:
+        turn = await Wrong(server).turn("v1", stream=True, timeout=20)
+    assert turn.answer.text == "é " * count
+    assert MOST_PIECES / 2 <= len(turn.pieces) <= MOST_PIECES + 1
+    assert turn.pieces[0][1] == 2
+    assert turn.pieces[-1] == (turn.seconds, 2 * count)
+    kept = [characters for _, characters in turn.pieces[:-1]]
+    assert len({later - earlier for earlier, later in pairwise(kept)}) == 1, "evenly thinned"
+
+
+async def test_a_name_that_does_not_exist_is_not_sent() -> None:
+    fault = await Wrong(LocalServer("http://nowhere.invalid")).fault("v1", timeout=20)
+    assert (type(fault), fault.reason) == (NotSent, "dns")
+
+
+async def test_a_server_that_takes_no_connection_is_not_sent() -> None:
+    full = socket.socket()
+    full.bind(("127.0.0.1", 0))
+    full.listen(0)
+    waiting = []
+    for _ in range(4):  # the queue of a listener that never accepts: once full, nobody is answered
+        client = socket.socket()
+        client.setblocking(False)
+        client.connect_ex(full.getsockname())
+        waiting.append(client)
+    try:
+        url = f"http://127.0.0.1:{full.getsockname()[1]}"
+        start = time.monotonic()
+        fault = await Wrong(LocalServer(url)).fault("v1", timeout=20, connect_timeout=0.3)
+        assert (type(fault), fault.reason) == (NotSent, "connect")
+        assert time.monotonic() - start < 4.8
+    finally:
+        for each in (*waiting, full):
+            each.close()
+
+
+async def test_a_proxy_that_refuses_is_told_apart_from_the_system() -> None:
+    async def proxy(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        writer.write(response("407 Proxy Authentication Required", ""))
+
+    async with serving(proxy) as server:
+        fault = await Wrong(LocalServer("https://system.invalid")).fault("v1", proxy=server.url)
+        assert [asked.method for asked in server.asked] == ["CONNECT"]
+    assert (type(fault), fault.reason) == (Denied, "proxy")
+
+
+CERTIFICATE = DATA / "untrusted_certificate.pem"
+
+
+async def test_a_certificate_nobody_vouches_for_is_refused_and_one_that_is_named_is_trusted() -> None:
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(CERTIFICATE)
+    async with serving(completions, context) as server:
+        fault = await Wrong(server).fault("v1", timeout=20)
+        assert (type(fault), fault.reason) == (Denied, "tls")
+        assert server.asked == []
+        turn = await Wrong(server).turn("v1", timeout=20, ca_file=str(CERTIFICATE))
+        assert turn.answer.text == ""
+        assert len(server.asked) == 1
+
+
+async def test_cookies_and_credentials_of_the_environment_are_not_used(
+    wrong: Wrong, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / ".netrc").write_text("machine 127.0.0.1 login ada password secret\n")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("NETRC", str(tmp_path / ".netrc"))
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+    await wrong.turn("good")
+    assert "authorization" not in wrong.server.asked[0].headers

@@ -1,0 +1,410 @@
+"""Chat completions: what is sent, and what is read out of the many shapes that come back."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harvest.drivers.completions import Completion
+from harvest.drivers.registry import build_driver
+from harvest.systems.driver import Driver, Opening, Reply, Surroundings, Unanswered
+from harvest.systems.timing import Stopwatch
+from protocols.answer import Answer, Exchange
+from tests.servers.local_http import STREAM_HEAD, Asked, chunk, response, serving
+from topics.errors import InputError
+
+HISTORY = (Exchange("Hello", Answer("Hi there")),)
+
+
+def _driver(url: str, **options: Any) -> Driver:
+    around = Surroundings("model", Path(), environment={"TEST_KEY": "sk-secret-value", "LINES": "a\nb"})
+    return build_driver("openai", {"base_url": url, "model": "m1", "timeout": 10, **options}, around)
+
+
+async def _ask(body: bytes, *turns: str, history: tuple[Exchange, ...] = (), **options: Any) -> tuple[Reply, list[Any]]:
+    """The reply to the last of `turns` where each request is answered with `body`, and the requests."""
+
+    async def answering(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        writer.write(body)
+        if body.startswith(STREAM_HEAD):
+            await writer.drain()
+            writer.close()
+
+    async with serving(answering) as server:
+        driver = _driver(f"{server.url}/v1/", **options)
+        session = await driver.open(Opening("model", "M002", 3, seed=77, history=history))
+        try:
+            for text in turns or ("hello",):
+                reply = await session.say(text)
+        finally:
+            await driver.close()
+    return reply, server.asked
+
+
+def _whole(message: dict[str, Any], finish: str = "stop", **fields: Any) -> bytes:
+    value = {"choices": [{"index": 0, "message": message, "finish_reason": finish}], **fields}
+    return response("200 OK", json.dumps(value))
+
+
+def _streamed(*events: bytes, done: bytes = b"data: [DONE]\n\n") -> bytes:
+    return STREAM_HEAD + b"".join(events) + done
+
+
+FINE = _whole({"content": "fine"})
+
+
+async def test_the_request_is_what_the_options_say() -> None:
+    _, (asked,) = await _ask(
+        FINE,
+        "Movies?",
+        history=HISTORY,
+        api_key_env="TEST_KEY",
+        headers={"X-Title": "audit"},
+        system_prompt="Be brief.",
+        temperature=0,
+        top_p=0.5,
+        max_tokens=99,
+        seed=5,
+        extra={"reasoning": {"effort": "low"}, "stop": None},
+    )
+    assert (asked.method, asked.target) == ("POST", "/v1/chat/completions")
+    assert asked.headers["authorization"] == "Bearer sk-secret-value"
+    assert asked.headers["x-title"] == "audit"
+    assert asked.json == {
+        "model": "m1",
+        "temperature": 0,
+        "top_p": 0.5,
+        "max_tokens": 99,
+        "seed": 5,
+        "reasoning": {"effort": "low"},
+        "stop": None,
+        "messages": [
+            {"role": "system", "content": "Be brief."},
+            {"role": "user", "content": "Hello"},
+            {"role": "assistant", "content": "Hi there"},
+            {"role": "user", "content": "Movies?"},
+        ],
+    }
+
+
+async def test_what_is_not_given_is_not_sent() -> None:
+    _, (asked,) = await _ask(FINE)
+    assert asked.json == {"model": "m1", "messages": [{"role": "user", "content": "hello"}]}
+    assert "authorization" not in asked.headers
+
+
+@pytest.mark.parametrize(("usage", "expected"), [(True, {"include_usage": True}), (False, None)])
+async def test_a_stream_is_asked_for_with_token_counts_unless_refused(usage: bool, expected: object) -> None:
+    body = _streamed(chunk(content="fine"))
+    _, (asked,) = await _ask(body, stream=True, stream_usage=usage)
+    assert asked.json["stream"] is True
+    assert asked.json.get("stream_options") == expected
+
+
+async def test_a_seed_for_each_trial_is_derived_and_stable() -> None:
+    seeds = [(await _ask(FINE, seed="trial"))[1][0].json["seed"] for _ in range(2)]
+    assert seeds[0] == seeds[1]
+    assert 0 <= seeds[0] < 2**31
+
+
+@pytest.mark.parametrize(
+    ("message", "finish", "text"),
+    [
+        ({"content": "plain"}, "stop", "plain"),
+        ({"content": ""}, "stop", ""),
+        ({"content": None}, "stop", ""),
+        ({"content": "cut o"}, "length", "cut o"),
+        ({"content": None, "refusal": "I can't help with that."}, "stop", "I can't help with that."),
+        ({"content": [{"type": "text", "text": "two "}, {"type": "text", "text": "parts"}]}, "stop", "two parts"),
+        ({"content": [{"type": "image_url", "image_url": {}}, {"type": "output_text", "text": "x"}]}, "stop", "x"),
+        ({"content": ["a", {"text": "b"}, {"type": "text", "text": None}]}, "stop", "ab"),
+        ({"role": "assistant"}, "stop", ""),
+        ({"content": None}, "length", ""),
+        ({"content": ""}, "content_filter", ""),
+        ({"content": None, "tool_calls": [{"function": {"name": "search"}}]}, "tool_calls", ""),
+        ({"content": "seen", "reasoning_content": "not seen"}, "stop", "seen"),
+    ],
+)
+async def test_the_text_of_a_whole_reply(message: dict[str, Any], finish: str, text: str) -> None:
+    reply, _ = await _ask(_whole(message, finish))
+    assert (reply.turn.answer.text, reply.turn.finish) == (text, finish)
+    body = next(exhibit for exhibit in reply.exhibits if exhibit.name == "response")
+    assert json.loads(body.data)["choices"][0]["message"] == message
+
+
+async def test_token_counts_that_make_no_sense_are_left_out() -> None:
+    usage = {
+        "prompt_tokens": 12,
+        "completion_tokens": None,
+        "total_tokens": True,
+        "completion_tokens_details": {"reasoning_tokens": 3},
+        "prompt_tokens_details": {"cached_tokens": -1},
+    }
+    reply, _ = await _ask(_whole({"content": "x"}, usage=usage))
+    assert dict(reply.turn.tokens) == {"prompt": 12, "reasoning": 3}
+
+
+@pytest.mark.parametrize(
+    ("events", "text", "finish"),
+    [
+        ([chunk(role="assistant", content=""), chunk(content="a"), chunk(finish_reason="stop")], "a", "stop"),
+        ([chunk(content="cut"), chunk(finish_reason="length")], "cut", "length"),
+        ([chunk(content="x"), chunk(finish_reason="content_filter")], "x", "content_filter"),
+        ([chunk(refusal="I can"), chunk(refusal="not."), chunk(finish_reason="stop")], "I cannot.", "stop"),
+        ([chunk(content=[{"type": "text", "text": "part"}])], "part", ""),
+        ([chunk(tool_calls=[{"index": 0}])], "", ""),
+        ([b'data: {"choices": [{"index": 0, "finish_reason": null}]}\n\n', chunk(content="x")], "x", ""),
+        ([chunk(tool_calls=[{"index": 0}]), chunk(finish_reason="tool_calls")], "", "tool_calls"),
+        ([b": OPENROUTER PROCESSING\n\n", b":\n\n", chunk(content="x"), b"data:\n\n"], "x", ""),
+        ([b"event: message\nid: 7\nretry: 10\n" + chunk(content="x")], "x", ""),
+        ([chunk(content="x").replace(b"data: ", b"data:")], "x", ""),
+        ([chunk(content="x").replace(b"\n", b"\r\n"), chunk(content="y").replace(b"\n", b"\r")], "xy", ""),
+        ([b'data: {"choices": [{"index": 1, "delta": {"content": "other"}}]}\n\n', chunk(content="x")], "x", ""),
+        ([b'data: {"choices": []}\n\n', b'data: {"object": "ping"}\n\n', chunk(content="x")], "x", ""),
+        ([b'data: {"choices":\ndata: [{"delta": {"content": "two lines"}}]}\n\n'], "two lines", ""),
+        ([b"\xef\xbb\xbf" + chunk(content="after a mark")], "after a mark", ""),
+        ([chunk(content="line\u2028separator\x85 and \x0b tab")], "line\u2028separator\x85 and \x0b tab", ""),
+        ([b'data: {"choices": [{"delta": {"content": "raw\xe2\x80\xa8end"}}]}\n\n'], "raw\u2028end", ""),
+    ],
+)  # fmt: skip
+async def test_the_text_of_a_stream(events: list[bytes], text: str, finish: str) -> None:
+    reply, _ = await _ask(_streamed(*events), stream=True)
+    assert (reply.turn.answer.text, reply.turn.finish) == (text, finish)
+
+
+@pytest.mark.parametrize("done", [b"", b"data: [DONE]", b"data: [DONE]\n", b"data: [DONE]\r\n\r\n"])
+async def test_a_stream_may_end_in_several_ways(done: bytes) -> None:
+    reply, _ = await _ask(_streamed(chunk(content="all"), chunk(finish_reason="stop"), done=done), stream=True)
+    assert reply.turn.answer.text == "all"
+
+
+@pytest.mark.parametrize(("ends", "connections"), [(True, 1), (False, 3)])
+async def test_streamed_turns_share_a_connection_and_one_that_is_held_open_holds_up_nothing(
+    ends: bool, connections: int
+) -> None:
+    from_ports = set()
+
+    async def handler(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        from_ports.add(writer.get_extra_info("peername"))
+        events = chunk(content="all") + chunk(finish_reason="stop") + b"data: [DONE]\n\n"
+        head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+        writer.write(head + f"{len(events):x}\r\n".encode() + events + b"\r\n")
+        await writer.drain()
+        await asyncio.sleep(0.05)  # the end of the stream comes in a packet of its own
+        if not ends:
+            await asyncio.sleep(100)
+        writer.write(b"0\r\n\r\n")
+
+    async with serving(handler) as server, asyncio.timeout(60):
+        driver = _driver(server.url, stream=True, timeout=90)
+        session = await driver.open(Opening("model", "M002", 1, seed=1))
+        for _ in range(3):
+            assert (await session.say("hello")).turn.answer.text == "all"
+        await driver.close()
+    assert len(from_ports) == connections
+
+
+async def test_a_character_cut_in_two_escapes_is_put_together() -> None:
+    halves = [b'data: {"choices": [{"delta": {"content": "\\ud83e"}}]}\n\n', chunk(content="\udd9c!")]
+    reply, _ = await _ask(_streamed(*halves), stream=True)
+    assert reply.turn.answer.text == "🦜!"
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_half_a_character_is_kept_and_sent_back_escaped(stream: bool) -> None:
+    message = {"content": "half: \ud83e"}
+    body = _streamed(chunk(**message)) if stream else _whole(message)
+    reply, asked = await _ask(body, "one", "two", stream=stream)
+    assert reply.turn.answer.text == "half: \ud83e"
+    assert b"half: \\ud83e" in asked[1].body
+    assert asked[1].json["messages"][1]["content"] == "half: \ud83e"
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ({"choices": [{}]}, "bad-completion"),
+        ({"choices": [{"garbage": 1}]}, "bad-completion"),
+        ({"choices": [{"message": "hello"}]}, "bad-completion"),
+        ({"choices": ["hello"]}, "bad-completion"),
+        ({"choices": {"message": {"content": "hello"}}}, "bad-completion"),
+        ({"choices": [{"message": {"content": 42}, "finish_reason": "stop"}]}, "bad-completion"),
+        ({"choices": [{"message": {"content": {"a": 1}}, "finish_reason": "stop"}]}, "bad-completion"),
+        ({"choices": [{"message": {"content": [42]}, "finish_reason": "stop"}]}, "bad-completion"),
+        ({"choices": [{"message": {"content": [{"text": 42}]}, "finish_reason": "stop"}]}, "bad-completion"),
+        ({"choices": [{"message": {"refusal": 42}, "finish_reason": "stop"}]}, "bad-completion"),
+        ({"choices": [{"message": {"content": "x"}, "finish_reason": 42}]}, "bad-completion"),
+        ({"choices": [{"message": {"content": None}}]}, "bad-completion"),
+        ({"choices": [{"message": {}, "finish_reason": "error"}]}, "system-error"),
+        ({"choices": [{"message": {"content": "x"}, "error": {"code": 502, "message": "down"}}]}, "system-error"),
+    ],
+)
+async def test_a_body_that_is_no_completion_is_no_reply(body: object, reason: str) -> None:
+    with pytest.raises(Unanswered) as caught:
+        await _ask(response("200 OK", json.dumps(body)))
+    assert caught.value.reason == reason
+    kept = next(exhibit for exhibit in caught.value.exhibits if exhibit.name == "response")
+    assert json.loads(kept.data) == body
+
+
+def _event(value: object) -> bytes:
+    return b"data: " + json.dumps(value).encode() + b"\n\n"
+
+
+@pytest.mark.parametrize(
+    ("events", "reason"),
+    [
+        ([_event({"choices": [{"delta": "hi"}]})], "bad-completion"),
+        ([chunk(content=42)], "bad-completion"),
+        ([_event({"choices": 42})], "bad-completion"),
+        ([chunk(role="assistant")], "broken-stream"),
+        ([chunk(role="assistant", content="")], "broken-stream"),
+        ([_event({"choices": [{}]})], "broken-stream"),
+    ],
+)
+async def test_a_stream_that_is_no_completion_is_no_reply(events: list[bytes], reason: str) -> None:
+    with pytest.raises(Unanswered) as caught:
+        await _ask(_streamed(*events), stream=True)
+    assert caught.value.reason == reason
+    assert any(exhibit.name == "stream" and exhibit.data for exhibit in caught.value.exhibits)
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        chunk(finish_reason="error"),
+        chunk(finish_reason="abort", content=""),
+        _event({"choices": [{"delta": {}, "finish_reason": "error", "error": {"code": 502, "message": "down"}}]}),
+        _event({"choices": [{"delta": {"content": ""}}], "error": {"code": 502, "message": "down"}}),
+    ],
+)
+async def test_a_stream_that_ends_in_an_error_is_unanswered_with_its_part(last: bytes) -> None:
+    with pytest.raises(Unanswered, match="system-error") as caught:
+        await _ask(_streamed(chunk(content="half a "), chunk(content="rep"), last), stream=True)
+    assert caught.value.partial == "half a rep"
+
+
+async def test_a_server_may_stream_unasked_or_not_stream_though_asked() -> None:
+    unasked, _ = await _ask(_streamed(chunk(content="piece"), chunk(finish_reason="stop")))
+    assert unasked.turn.answer.text == "piece"
+    whole, _ = await _ask(FINE, stream=True)
+    assert whole.turn.answer.text == "fine"
+
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    pieces=st.lists(TEXT, max_size=8),
+    raw=st.booleans(),
+    ends=st.sampled_from(["\n", "\r\n", "\r"]),
+    cut=st.integers(1, 9),
+)
+def test_a_stream_reads_the_same_however_it_is_cut(pieces: list[str], raw: bool, ends: str, cut: int) -> None:
+    """Every number of bytes in a packet, through characters, line ends and events alike."""
+    events = [json.dumps({"choices": [{"delta": {"content": piece}}]}, ensure_ascii=not raw) for piece in pieces]
+    body = "".join(
+        f"data: {event}{ends}{ends}" for event in [*events, '{"choices": [{"delta": {}, "finish_reason": "stop"}]}']
+    )
+    data = body.encode()
+
+    async def dripping(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        writer.write(STREAM_HEAD.replace(b"Connection: close", b"Transfer-Encoding: chunked"))
+        for start in range(0, len(data), cut):
+            part = data[start : start + cut]
+            writer.write(f"{len(part):x}\r\n".encode() + part + b"\r\n")
+        writer.write(b"0\r\n\r\n")
+
+    async def read() -> str:
+        async with serving(dripping) as server:
+            driver = _driver(server.url, stream=True)
+            turn = (await (await driver.open(Opening("model", "M002", 1, 1))).say("hello")).turn
+            await driver.close()
+        return turn.answer.text
+
+    assert asyncio.run(read()) == "".join(pieces)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(
+                st.sampled_from(
+                    ["choices", "message", "delta", "content", "error", "usage", "index", "refusal", "text", "type"]
+                )
+                | st.text(max_size=3),
+                inner,
+                max_size=4,
+            )
+        ),
+        max_leaves=12,
+    )
+)
+def test_any_json_is_a_text_or_unanswered(value: object) -> None:
+    completion, reason = Completion(), ""
+    try:
+        completion.take("", json.dumps(value), Stopwatch())
+        text = completion.text()
+    except Unanswered as fault:
+        text, reason = completion.partial, fault.reason
+    assert isinstance(text, str)
+    assert reason in ("", "bad-json", "bad-completion", "system-error", "no-choices")
+
+
+async def test_a_conversation_grows_by_what_was_answered() -> None:
+    _, asked = await _ask(_whole({"content": None, "refusal": "No."}), "one", "two")
+    assert asked[1].json["messages"] == [
+        {"role": "user", "content": "one"},
+        {"role": "assistant", "content": "No."},
+        {"role": "user", "content": "two"},
+    ]
+
+
+def test_certificates_of_the_environment_that_are_not_there_are_an_input_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", "/nowhere/at/all.pem")
+    with pytest.raises(InputError, match="SSL_CERT_FILE"):
+        _driver("http://127.0.0.1:1")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"api_key_env": "NOT_SET"}, "NOT_SET"),
+        ({"api_key_env": "LINES"}, "line break"),
+        ({"api_key_env": "not a name"}, "not the name of an environment variable"),
+        ({"api_key_env": "TEST_KEY", "headers": {"authorization": {"env": "TEST_KEY"}}}, "keep one"),
+        ({"headers": {"Authorization": "Bearer sk-1"}}, r"write \{env: NAME\}"),
+        ({"headers": {"X-Bad": "a\r\nInjected: 1"}}, "cannot be sent"),
+        ({"headers": {"X Bad": "a"}}, "not the name of a header"),
+        ({"base_url": "api.example.org"}, "not a URL"),
+        ({"base_url": "https://ada:secret@example.org"}, "user name or a password"),
+        ({"base_url": "http://example.org:notaport"}, "not a URL"),
+        ({"base_url": "http://[::1"}, "not a URL"),
+        ({"base_url": "ftp://example.org"}, "not a URL"),
+        ({"extra": {"messages": []}}, "they are the conversation"),
+        ({"extra": {"temperature": 1}}, "use the option 'temperature'"),
+        ({"extra": {"n": 2}}, "one reply is one turn"),
+        ({"temperature": -1}, "at least 0"),
+        ({"timeout": 0}, "above 0"),
+        ({"max_reply": 0}, "at least 1"),
+        ({"modle": "x"}, "did you mean 'model'"),
+        ({"proxy": "ftp://127.0.0.1:1"}, "proxy"),
+        ({"proxy": "http://ada:secret@127.0.0.1:1"}, "must not stand in a file"),
+        ({"ca_file": "missing.pem"}, "ca_file"),
+        ({"proxy": "socks5://127.0.0.1:1"}, "proxy"),
+    ],
+)
+def test_options_that_cannot_work_are_refused_before_anything_is_sent(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said) as caught:
+        _driver("http://127.0.0.1:1", **options)
+    assert "sk-secret" not in str(caught.value)

@@ -1,0 +1,406 @@
+"""`harvest annotate`: nuggets and rule scores into a run, and sheets that people fill in."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from harvest.cli.main import main
+from recordings.judgments import Judgment, Layer, read_layers, write_layer
+from recordings.run_folder import read
+from scoring.swan.assessment import assess, of_system
+from scoring.swan.judged import NUGGET, Judgments
+from scoring.swan.schema import load_schema
+from tests.support.checkout import DOCS, ROOT
+
+PAGE = DOCS / "swan.md"
+SAMPLE = ROOT / "recordings" / "samples" / "run-1"
+Annotate = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(SAMPLE, tmp_path / "run"))
+
+
+@pytest.fixture
+def annotate(run: Path, capfd: pytest.CaptureFixture[str]) -> Annotate:
+    """Calls the command on the run and gives its exit code and what it told people."""
+
+    def call(*arguments: str) -> tuple[int, str]:
+        with pytest.raises(SystemExit) as ended:
+            main(["annotate", str(run), *arguments])
+        out, told = capfd.readouterr()
+        assert out == ""
+        assert isinstance(ended.value.code, int)
+        return ended.value.code, told
+
+    return call
+
+
+def filled(path: Path, values: Callable[[int, dict[str, str]], str]) -> None:
+    """Fill in the column `value` of a sheet."""
+    if path.suffix == ".csv":
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            rows = list(csv.DictReader(file))
+        with path.open("w", newline="", encoding="utf-8-sig") as file:
+            writer = csv.DictWriter(file, list(rows[0]))
+            writer.writeheader()
+            writer.writerows({**row, "value": values(i, row)} for i, row in enumerate(rows))
+    else:
+        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
+        lines = [json.dumps({**row, "value": values(i, row)}, separators=(",", ":")) for i, row in enumerate(rows)]
+        path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+def test_it_writes_a_layer_of_nuggets_and_one_for_each_rule_and_says_so(run: Path, annotate: Annotate) -> None:
+    before = {file.name: file.read_bytes() for file in (run / "judgments").iterdir()}
+    code, told = annotate()
+    assert code == 0
+    assert "rules: 8 nuggets (4 of type F, 4 of type O), written to judgments/rule-rules-" in told
+    assert "recovery(sign=label): 0 scores, nothing new to write" in told
+    assert "No rule scores: Fluency, Coherence" in told
+    layers = {(layer.kind, layer.author): layer for layer in read_layers(run)}
+    assert {judgment.criterion for judgment in layers["rule", "rules"].judgments} == {NUGGET}
+    assert layers["rule", "brevity(words=250)"].version == "1"
+    assert all((run / "judgments" / name).read_bytes() == data for name, data in before.items())
+
+
+def test_the_second_time_there_is_nothing_new_to_write(run: Path, annotate: Annotate) -> None:
+    annotate()
+    files = sorted((run / "judgments").iterdir())
+    _, told = annotate()
+    assert told.count("nothing new to write") == 6
+    assert sorted((run / "judgments").iterdir()) == files
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_a_sheet_that_is_filled_in_comes_back_as_a_human_layer(
+    run: Path, tmp_path: Path, annotate: Annotate, ending: str
+) -> None:
+    sheet = tmp_path / f"sheet.{ending}"
+    asked = ("--criterion", "Correctness", "--criterion", "fluency", "--criterion", "20")
+    code, told = annotate("--export", str(sheet), *asked)
+    assert (code, "6 rows written" in told) == (0, True)
+    filled(sheet, lambda i, row: {"Correctness": "1", "Fluency": "n/a", "Adaptability": "0.5"}[row["criterion"]])
+    code, told = annotate("--import", str(sheet), "--author", "anna", "--version", "guide 2")
+    assert (code, "6 scores of anna written to" in told) == (0, True)
+    (layer,) = [layer for layer in read_layers(run) if layer.kind == "human"]
+    assert (layer.author, layer.version, layer.source) == ("anna", "guide 2", sheet.name)
+    schema, recorded = load_schema(), read(run)
+    judgments = Judgments.of(read_layers(run), schema)
+    found = of_system("B", [assess(one, schema, judgments) for one in recorded.finished], schema, judgments)
+    wans = found.pooled.wans
+    assert (wans["Correctness"].value, wans["Correctness"].n) == (1.0, 2)
+    assert (wans["Adaptability"].value, wans["Adaptability"].n) == (0.5, 1)
+    assert (wans["Fluency"].n, wans["Fluency"].items) == (0, 0)
+
+
+def test_rows_without_a_value_are_left_out(tmp_path: Path, annotate: Annotate) -> None:
+    sheet = tmp_path / "sheet.csv"
+    annotate("--export", str(sheet), "--criterion", "Fluency")
+    code, told = annotate("--import", str(sheet), "--author", "anna")
+    assert (code, "no row of this sheet has a value" in told) == (2, True)
+    filled(sheet, lambda i, _: "" if i else "0.25")
+    assert "1 scores of anna" in annotate("--import", str(sheet), "--author", "anna")[1]
+
+
+def test_the_whole_sheet_shows_nobodys_scores(tmp_path: Path, annotate: Annotate) -> None:
+    annotate()
+    sheet = tmp_path / "sheet.csv"
+    assert annotate("--export", str(sheet), "--criterion", "all")[0] == 0
+    with sheet.open(newline="", encoding="utf-8-sig") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["criterion"] for row in rows} == {one.name for one in load_schema()}
+    assert not any(row["value"] for row in rows)
+
+
+SHEET = """criterion,value,trial,attempt,turn,speaker,start,end,text
+Correctness,1,{trial},1,1,system,0,52,"Looper (2012), https://www.imdb.com/title/tt1276104/"
+Fluency,1,{trial},1,1,system,,,
+"""
+TRIAL = "ae752f12835d13a7c11c67e871d660e5"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "where", "what"),
+    [
+        ("Correctness,1", "Correctness,2", "2:13", "value: '2' is no score"),
+        ("Correctness,1", "Correctness,good", "2:13", "value: 'good' is no score"),
+        ("Correctness,1", "Corectness,1", "2:1", "did you mean 'Correctness'"),
+        ("Fluency,1,{trial}", "Fluency,1,ffff", "3:11", "no finished conversation here has the trial 'ffff'"),
+        ("system,0,52", "system,0,51", "2:59", "no nugget Correctness looks at has this span"),
+        ("system,0,52", "system,x,52", "2:59", "start: 'x' is no whole number"),
+        ("1,1,system,,,", "1,9,system,,,", "3:46", "turn 9 has no reply"),
+        ("Looper", "Loopers", "2:64", "not the words of the recording"),
+        (
+            "Fluency,1,{trial},1,1,system,,,",
+            "Correctness,0,{trial},1,1,system,0,52,",
+            "3:1",
+            "scored already, in line 2",
+        ),
+        ("criterion,value", "criterion,valeu", "1:1", "there is no column 'value'"),
+        (",,,\n", ",,,,\n,,,,,,,,,,x\n", "4:10", "11 cells in a table of 9 columns"),
+    ],
+)
+def test_a_bad_row_is_refused_with_file_line_and_column_and_nothing_is_written(
+    run: Path, tmp_path: Path, annotate: Annotate, old: str, new: str, where: str, what: str
+) -> None:
+    sheet = tmp_path / "sheet.csv"
+    assert old in SHEET
+    sheet.write_text(SHEET.replace(old, new).format(trial=TRIAL), encoding="utf-8")
+    code, told = annotate("--import", str(sheet), "--author", "anna")
+    assert code == 2
+    assert re.search(rf"error: {re.escape(str(sheet))}:{where}: ", told), told
+    assert what in told
+    assert not [layer for layer in read_layers(run) if layer.kind == "human"]
+
+
+def test_the_sheet_those_faults_were_put_into_is_good(tmp_path: Path, annotate: Annotate) -> None:
+    sheet = tmp_path / "sheet.csv"
+    sheet.write_text(SHEET.format(trial=TRIAL), encoding="utf-8")
+    assert annotate("--import", str(sheet), "--author", "anna")[0] == 0
+
+
+def test_a_bad_line_of_json_is_refused_with_line_and_column(tmp_path: Path, annotate: Annotate) -> None:
+    sheet = tmp_path / "sheet.jsonl"
+    annotate("--export", str(sheet), "--criterion", "Fluency")
+    filled(sheet, lambda i, _: "7" if i == 1 else "")
+    _, told = annotate("--import", str(sheet), "--author", "anna")
+    column = sheet.read_text(encoding="utf-8").split("\n")[1].index('"value":"7"') + len('"value":') + 1
+    assert f"{sheet}:2:{column}: value: '7' is no score" in told
+    sheet.write_text('{"criterion": \n', encoding="utf-8")
+    assert f"{sheet}:1:" in annotate("--import", str(sheet), "--author", "anna")[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        (("--import", "x.csv"), "give --author"),
+        (("--import", "x.csv", "--author", "a", "--export", "y.csv"), "both given"),
+        (("--author", "a"), "go with --import"),
+        (("--force",), "go with --export"),
+        (("--sample", "3"), "go with --export"),
+        (("--export", "y.csv", "--seed", "3"), "goes with --sample"),
+        (("--export", "y.csv", "--criterion", "Recoverability", "--schema", "nothing.yaml"), "no such file"),
+        (("--import", "not-there.csv", "--author", "a"), "no such file"),
+        (("--export", "sheet.xlsx"), "'.xlsx' is no ending of a sheet"),
+        (("--schema", "mine"), "no schema called 'mine'"),
+        (("--export", "y.csv", "--criterion", "Beauty"), "no criterion called 'Beauty'"),
+    ],
+)
+def test_a_command_that_makes_no_sense_is_refused(annotate: Annotate, arguments: tuple[str, ...], what: str) -> None:
+    code, told = annotate(*arguments)
+    assert (code, what in told) == (2, True), told
+
+
+def test_a_sheet_that_is_there_is_not_written_over_unasked(tmp_path: Path, annotate: Annotate) -> None:
+    sheet = tmp_path / "sheet.csv"
+    sheet.write_text("mine")
+    code, told = annotate("--export", str(sheet))
+    assert (code, "--force" in told, sheet.read_text()) == (2, True, "mine")
+    assert annotate("--export", str(sheet), "--force", "--criterion", "Fluency")[0] == 0
+
+
+def human(run: Path) -> list[tuple[str, str, int]]:
+    """Author, version and number of judgments of each human layer."""
+    return [(one.author, one.version, len(one.judgments)) for one in read_layers(run) if one.kind == "human"]
+
+
+def test_without_a_criterion_it_lists_them_with_their_rows_and_writes_nothing(
+    tmp_path: Path, annotate: Annotate
+) -> None:
+    code, told = annotate("--export", str(tmp_path / "sheet.csv"))
+    assert code == 2
+    assert re.search(r"^  Correctness +nugget +2 rows$", told, re.MULTILINE)
+    assert re.search(r"^  Adaptability +set +1 rows$", told, re.MULTILINE)
+    assert re.search(r"^  all +50 rows$", told, re.MULTILINE)
+    assert "--criterion NAME for each criterion wanted, or --criterion all" in told
+    assert not list(tmp_path.glob("sheet*"))
+
+
+def test_a_sample_takes_so_many_rows_of_each_criterion_and_says_of_how_many(tmp_path: Path, annotate: Annotate) -> None:
+    sheets = [tmp_path / f"{i}.csv" for i in range(3)]
+    asked = ("--criterion", "Fluency", "--criterion", "Coherence", "--sample", "2", "--seed")
+    told = [annotate("--export", str(sheet), *asked, seed)[1] for sheet, seed in zip(sheets, "449", strict=True)]
+    assert f"4 rows of 6, drawn with seed 4, written to {sheets[0]}" in told[0]
+    assert sheets[0].read_bytes() == sheets[1].read_bytes()
+
+
+def test_nothing_to_score_is_said_and_no_empty_sheet_is_written(run: Path, tmp_path: Path, annotate: Annotate) -> None:
+    for file in run.glob("trials*"):
+        file.write_bytes(b"")
+    code, told = annotate("--export", str(tmp_path / "s.csv"), "--criterion", "Fluency")
+    assert (code, "there is nothing to score by Fluency" in told) == (2, True)
+    assert not (tmp_path / "s.csv").exists()
+
+
+def test_the_same_sheet_twice_is_one_layer_also_under_another_name(
+    run: Path, tmp_path: Path, annotate: Annotate
+) -> None:
+    sheet, copy = tmp_path / "sheet.csv", tmp_path / "sheet (1).csv"
+    annotate("--export", str(sheet), "--criterion", "Fluency")
+    filled(sheet, lambda i, _: "0.5")
+    shutil.copy(sheet, copy)
+    assert "(3 new)" in annotate("--import", str(sheet), "--author", "anna")[1]
+    for again in (sheet, copy):
+        code, told = annotate("--import", str(again), "--author", "anna")
+        assert (code, "nothing new: anna gave all 3 scores before" in told) == (0, True)
+    assert human(run) == [("anna", "", 3)]
+
+
+def test_a_sheet_that_comes_again_without_its_version_says_nothing_new(
+    run: Path, tmp_path: Path, annotate: Annotate
+) -> None:
+    sheet = tmp_path / "sheet.csv"
+    annotate("--export", str(sheet), "--criterion", "Fluency")
+    filled(sheet, lambda i, _: "0.5")
+    annotate("--import", str(sheet), "--author", "ben", "--version", "guide 2")
+    code, told = annotate("--import", str(sheet), "--author", "ben")
+    assert (code, "nothing new: ben gave all 3 scores before" in told) == (0, True)
+    assert "(3 new)" in annotate("--import", str(sheet), "--author", "ben", "--version", "guide 3")[1]
+    assert human(run) == [("ben", "guide 2", 3), ("ben", "guide 3", 3)]
+
+
+def test_a_score_over_a_part_of_the_conversations_says_so_for_each_criterion(
+    run: Path, tmp_path: Path, annotate: Annotate, capfd: pytest.CaptureFixture[str]
+) -> None:
+    sheet = tmp_path / "sheet.csv"
+    annotate("--export", str(sheet), "--criterion", "Fluency")
+    filled(sheet, lambda i, _: "0.5" if i == 0 else "")
+    annotate("--import", str(sheet), "--author", "ben")
+    with pytest.raises(SystemExit):
+        main(["score", str(run), "-m", "SWAN"])
+    told = " ".join(capfd.readouterr().out.split())
+    assert re.search(r"SWAN of \w+ covers Fluency \(in 1 of \d conversations\), ", told)
+    assert "were not all scored by the same criteria (Fluency: not all that could be scored was)" in told
+
+
+def test_a_sheet_that_changes_a_score_is_a_new_layer_the_old_one_stays_and_the_newest_counts(
+    run: Path, tmp_path: Path, annotate: Annotate
+) -> None:
+    sheet = tmp_path / "sheet.csv"
+    annotate("--export", str(sheet), "--criterion", "Fluency")
+    filled(sheet, lambda i, _: "" if i == 2 else "0.5")
+    annotate("--import", str(sheet), "--author", "anna")
+    before = {file.name: file.read_bytes() for file in (run / "judgments").iterdir()}
+    filled(sheet, lambda i, _: "1" if i == 0 else "0.5")
+    told = annotate("--import", str(sheet), "--author", "anna")[1]
+    assert "3 scores of anna written to" in told
+    assert "(1 new, 1 changed, 1 as before)" in told
+    assert human(run) == [("anna", "", 2), ("anna", "", 3)]
+    assert all((run / "judgments" / name).read_bytes() == data for name, data in before.items())
+    schema, recorded = load_schema(), read(run)
+    judgments = Judgments.of(read_layers(run), schema)
+    scored = [one for each in recorded.finished for one in assess(each, schema, judgments).scored["Fluency"]]
+    assert [one.value for one in scored] == [1.0, 0.5, 0.5]
+    filled(sheet, lambda i, _: "0" if i == 1 else "")
+    told = annotate("--import", str(sheet), "--author", "anna")[1]
+    assert "2 rows have no value and say nothing" in told
+    judgments = Judgments.of(read_layers(run), schema)
+    scored = [one for each in recorded.finished for one in assess(each, schema, judgments).scored["Fluency"]]
+    assert [one.value for one in scored] == [1.0, 0.0, 0.5]  # what a sheet does not say stays as it was
+
+
+def test_another_guideline_or_another_person_is_a_layer_of_its_own_and_a_note_that_changes_too(
+    run: Path, tmp_path: Path, annotate: Annotate
+) -> None:
+    sheet = tmp_path / "sheet.csv"
+    annotate("--export", str(sheet), "--criterion", "Fluency")
+    filled(sheet, lambda i, _: "0.5")
+    for who in (("anna", "1"), ("anna", "2"), ("ben", "1"), ("anna", "1")):
+        annotate("--import", str(sheet), "--author", who[0], "--version", who[1])
+    assert human(run) == [("anna", "1", 3), ("anna", "2", 3), ("ben", "1", 3)]
+    sheet.write_text(sheet.read_text("utf-8-sig").replace(",0.5,,", ",0.5,hm,", 1), "utf-8")
+    assert "1 with another note" in annotate("--import", str(sheet), "--author", "ben", "--version", "1")[1]
+
+
+@pytest.mark.parametrize("order", [("anna", "ben"), ("ben", "anna")])
+def test_where_two_people_differ_a_score_asks_whose_judgment_counts_and_the_order_of_import_changes_nothing(
+    run: Path, tmp_path: Path, annotate: Annotate, capfd: pytest.CaptureFixture[str], order: tuple[str, str]
+) -> None:
+    sheet = tmp_path / "sheet.csv"
+    annotate("--export", str(sheet), "--criterion", "Fluency")
+    said = {"anna": ["1", "0", "1"], "ben": ["1", "0.5", ""]}
+    for author in order:
+        filled(sheet, lambda i, _, author=author: said[author][i])  # type: ignore[misc]
+        annotate("--import", str(sheet), "--author", author)
+
+    def harvest(*words: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as done:
+            main([words[0], str(run), *words[1:]])
+        out, told = capfd.readouterr()
+        assert isinstance(done.value.code, int)
+        return done.value.code, out, " ".join(told.split())
+
+    for command in (("score", "-m", "SWAN"), ("score", "-m", "WAN(Fluency)"), ("tree", "--score", "WAN(Fluency)")):
+        code, out, told = harvest(*command)
+        assert (code, out) == (2, "")
+        assert "human:anna and human:ben judged one and the same thing differently (Fluency 1)" in told
+        assert re.search(r"judgments/human-anna-\w+\.jsonl:\d", told)
+        assert "--judges human:anna,human,rule" in told
+    assert harvest("score", "-m", "WAN(Conciseness)")[0] == 0, "nothing that differs is in it"
+    values = {}
+    for first, mean in (("anna", (1 + 0 + 1) / 3), ("ben", (1 + 0.5 + 1) / 3)):
+        judges = ("--judges", f"human:{first},human,rule")
+        code, out, _ = harvest("score", "-m", "WAN(Fluency)", "-m", "pooled(WAN(Fluency))", *judges, "--json")
+        assert code == 0
+        document = json.loads(out)
+        (row,) = (row for row in document["rows"] if row["measure"] == "pooled(WAN(Fluency))" and not row["topic_type"])
+        assert row["value"] == pytest.approx(mean)
+        (note,) = (note for note in document["notes"] if note.startswith("SWAN and WAN rest on"))
+        values[first] = note
+        assert harvest("tree", "--score", "WAN(Fluency)", *judges)[0] == 0
+    assert values["anna"] == (
+        "SWAN and WAN rest on 3 judgments by human anna (3); 1 differs from what others, or a rule, said."
+    )
+    assert "human anna (1), human ben (2)" in values["ben"]
+
+
+def test_agreement_is_told_after_an_import_with_its_n(tmp_path: Path, annotate: Annotate) -> None:
+    sheet = tmp_path / "sheet.csv"
+    annotate("--export", str(sheet), "--criterion", "Fluency", "--criterion", "Correctness")
+    said = {"anna": ["1", "0", "1", "0.5", "0.5"], "ben": ["1", "0", "0", "n/a", "n/a"]}
+    filled(sheet, lambda i, _: said["anna"][i])
+    assert "agreement of" not in annotate("--import", str(sheet), "--author", "anna")[1]
+    filled(sheet, lambda i, _: said["ben"][i])
+    told = annotate("--import", str(sheet), "--author", "ben")[1]
+    shown = re.search(r"^```\n(agreement of .*?)^```", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    assert shown is not None
+    assert shown[1] in told
+    # Fluency: 1 1, 0 0, 1 0. Within: 2/6 · 1; between: 18/30; alpha = 1 - (1/3) / (3/5)
+    assert re.search(r"^  Fluency +equal 67% \(n=3\)  alpha 0\.44 \(n=3\)$", told, re.MULTILINE), told
+    assert re.search(r"^  Correctness +equal 0% \(n=2\)  alpha n/a \(n=0\)$", told, re.MULTILINE), told
+
+
+@pytest.mark.parametrize(
+    ("about", "criterion", "said"),
+    [
+        ({}, "Fluency", "1 judgment in no score: not about what their criterion scores"),
+        ({"trial": TRIAL, "attempt": 1}, "Fluency", "not about what their criterion scores"),
+        ({"system": "B", "topic": "M002"}, "Fluency", "not about what their criterion scores"),
+        ({"trial": TRIAL, "attempt": 1, "turn": 1}, "Adaptability", "not about what their criterion scores"),
+        (
+            {"trial": "ffff", "attempt": 1, "turn": 1},
+            "Fluency",
+            "about conversations that are not scored here",
+        ),
+        ({"trial": TRIAL, "attempt": 1, "turn": 1, "speaker": "user"}, "Fluency", "no nugget or turn here"),
+        ({"trial": TRIAL, "attempt": 1, "turn": 1}, "Beauty", "Judgments on Beauty are in no score"),
+    ],
+)
+def test_no_judgment_is_lost_in_silence_when_the_run_is_scored(
+    run: Path, capfd: pytest.CaptureFixture[str], about: dict[str, str | int], criterion: str, said: str
+) -> None:
+    write_layer(run, Layer("human", "anna", judgments=(Judgment(about, criterion, 0.5),)))
+    with pytest.raises(SystemExit) as ended:
+        main(["score", str(run), "--measure", "SWAN"])
+    told = capfd.readouterr()
+    assert not ended.value.code
+    assert said in " ".join((told.out + told.err).split())

@@ -1,0 +1,128 @@
+"""What a person is told where a page, a site's description or a browser cannot be used: what, where, what to do."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import stat
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harvest.cli.main import main
+from harvest.drivers.registry import build_driver
+from harvest.pages.browser import window
+from harvest.pages.browser.login import keep_login
+from harvest.pages.browser.settings import BrowserSettings
+from harvest.pages.browser.window import Browser
+from harvest.systems.driver import Denied, DriverError, NotSent, Opening, Surroundings
+from tests.support.browsing import pages
+from tests.support.interfaces import Pages, awkward_pages
+from tests.support.processes import below, gone
+
+
+@pytest.fixture(scope="module")
+def awkward() -> Iterator[Pages]:
+    with awkward_pages() as served:
+        yield served
+
+
+async def opened(**options: Any) -> DriverError:
+    """What came of opening a page that cannot be talked on."""
+    driver = build_driver("browser", {"evidence": (), **options}, Surroundings("page", Path()))
+    try:
+        with pytest.raises(DriverError) as fault:
+            await driver.open(Opening("page", "topic", 1, 1))
+        return fault.value
+    finally:
+        await driver.close()
+
+
+def program(folder: Path, script: str) -> Path:
+    """A program that is no browser."""
+    path = folder / "chrome"
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return path
+
+
+async def test_a_composer_that_is_not_there_is_named_with_the_page_it_was_looked_for_on() -> None:
+    html = "<!doctype html><body><form><textarea></textarea><button>Send</button></form>"
+    async with pages({"/": html}) as server:
+        fault = await opened(url=server.url, site={"composer": ".no-such-box"}, open_timeout=2.0)
+    assert (type(fault), fault.reason) == (NotSent, "no-composer")
+    assert f"within 2 s at {server.url}" in fault.detail
+    assert "the site's composer '.no-such-box' matches nothing there" in fault.detail
+
+
+@pytest.mark.parametrize(("name", "words"), [("login", "`harvest login`"), ("captcha", "ask the site's operator")])
+async def test_what_asks_for_a_person_is_told_with_what_a_person_can_do(awkward: Pages, name: str, words: str) -> None:
+    fault = await opened(url=awkward.url(name), open_timeout=20.0)
+    assert (type(fault), fault.reason) == (Denied, name)
+    assert words in fault.detail
+
+
+async def test_a_log_in_that_is_not_taken_any_more_is_to_be_renewed_and_not_made_for_the_first_time(
+    awkward: Pages, tmp_path: Path
+) -> None:
+    kept = tmp_path / "chat.login.json"
+    keep_login(kept, {"cookies": [], "origins": []})
+    fault = await opened(url=awkward.url("login"), open_timeout=20.0, login=str(kept))
+    assert (type(fault), fault.reason) == (Denied, "login")
+    assert f"the log-in in {kept} was used" in fault.detail
+    assert f"renew it with `harvest login … --out {kept}`" in fault.detail
+    assert "log in once by hand" not in fault.detail
+
+
+async def test_a_program_that_never_answers_is_given_up_and_does_not_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(window, "_LAUNCH", 5.0)
+    begun = time.monotonic()
+    started: list[int] = []
+
+    async def watched() -> None:
+        while True:
+            started.extend(one.id for one in below(os.getpid()) if one.command in ("chrome", "sleep"))
+            await asyncio.sleep(0.1)
+
+    watching = asyncio.create_task(watched())
+    with pytest.raises(NotSent, match="browser-start: no browser after 5 s"):
+        await Browser.launch(BrowserSettings(executable=program(tmp_path, "exec sleep 600")))
+    watching.cancel()
+    assert time.monotonic() - begun < 300, "half as long as the program would stay"
+    assert started
+    assert gone(started) == []
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        ("exit 0", "it ended at once with exit code 0; is it a Chromium, Chrome or Edge?"),
+        ("echo no display >&2; exit 3", "exit code 3 and said 'no display'; is it"),
+    ],
+)
+async def test_a_program_that_is_no_browser_is_told_by_how_it_ended(tmp_path: Path, script: str, words: str) -> None:
+    path = program(tmp_path, script)
+    with pytest.raises(Denied, match=re.escape(words)) as fault:
+        await Browser.launch(BrowserSettings(executable=path))
+    assert str(path) in fault.value.detail
+
+
+def test_an_error_of_our_own_while_probing_is_one_message_without_a_traceback(
+    awkward: Pages, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def broken(*_: object, **__: object) -> None:
+        raise KeyError("h-box")
+
+    monkeypatch.setattr("harvest.pages.chats.probe.probe", broken)
+    with pytest.raises(SystemExit) as ended:
+        main(["probe", awkward.url("plain")])
+    said = capsys.readouterr().err
+    assert ended.value.code == 2
+    assert "error: driver-fault: KeyError: 'h-box'" in said
+    assert "Traceback" not in said

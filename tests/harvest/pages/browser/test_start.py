@@ -1,0 +1,98 @@
+"""Starting a browser: broken off at any moment it leaves nothing behind, and what keeps it from starting is said."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+import signal
+from pathlib import Path
+
+import pytest
+
+from harvest.drivers.registry import build_driver
+from harvest.pages.browser.rotation import BrowserRotation
+from harvest.pages.browser.settings import BrowserSettings
+from harvest.pages.browser.window import Browser
+from harvest.systems.driver import Denied, Opening, Surroundings, Unanswered
+from tests.support.processes import below, browsers_of, gone
+
+MOMENTS = (0.0, 0.002, 0.01, 0.03, 0.1, 0.3, 0.6)
+
+
+def _settings() -> BrowserSettings:
+    found = shutil.which("chromium") or os.environ.get("HARVEST_BROWSER")
+    return BrowserSettings(executable=Path(found) if found else None)
+
+
+@pytest.mark.parametrize("seconds", MOMENTS)
+def test_a_start_that_is_broken_off_ends_and_leaves_no_process(seconds: float) -> None:
+    before = {one.id for one in below(os.getpid())}
+    family: list[int] = []
+
+    async def broken_off() -> None:
+        starting = asyncio.ensure_future(Browser.launch(_settings()))
+        await asyncio.sleep(seconds)
+        family.extend(one.id for one in below(os.getpid()) if one.id not in before)
+        starting.cancel()
+        done, _ = await asyncio.wait((starting,), timeout=40)
+        assert done
+        if not starting.cancelled():
+            await starting.result().close()
+        family.extend(one.id for one in below(os.getpid()) if one.id not in before)
+
+    asyncio.run(broken_off())
+    assert gone(family) == []
+
+
+async def test_a_driver_that_is_closed_while_it_starts_closes_that_browser_and_starts_no_other() -> None:
+    before = {one.id for one in below(os.getpid())}
+    driver = build_driver("browser", {"url": "http://127.0.0.1:9/"}, Surroundings("page", Path()))
+    opening = [asyncio.ensure_future(driver.open(Opening("page", "M001", number, 1))) for number in (1, 2, 3)]
+    await asyncio.sleep(0.1)
+    await driver.close()
+    ends = await asyncio.gather(*opening, return_exceptions=True)
+    assert [type(end) for end in ends[1:]] == [Unanswered, Unanswered], ends
+    assert isinstance(ends[0], Exception)
+    assert await asyncio.to_thread(gone, [one.id for one in below(os.getpid()) if one.id not in before]) == []
+
+
+async def test_after_so_many_windows_another_browser_takes_over_and_the_first_ends_with_its_last_window() -> None:
+    before = {one.id for one in below(os.getpid())}
+    relay = BrowserRotation(_settings(), most=2)
+    first, second = await relay.sitting(), await relay.sitting()
+    (old,) = browsers_of(os.getpid())
+    third = await relay.sitting()
+    assert len(browsers_of(os.getpid())) == 2
+    await relay.leave(first)
+    await relay.leave(first)
+    assert second.gone is None
+    assert old in browsers_of(os.getpid())
+    await relay.leave(second)
+    assert await asyncio.to_thread(gone, [old]) == []
+    assert third.gone is None
+    await relay.leave(third)
+    fourth = await relay.sitting()
+    (new,) = browsers_of(os.getpid())
+    os.kill(new, signal.SIGKILL)
+    fifth = None
+    while fifth is None:
+        with contextlib.suppress(Unanswered):
+            fifth = await relay.sitting()
+    assert fourth.gone == "browser-gone"
+    assert fifth.gone is None
+    await relay.close()
+    with pytest.raises(Unanswered, match="the driver is closed"):
+        await relay.sitting()
+    assert await asyncio.to_thread(gone, [one.id for one in below(os.getpid()) if one.id not in before]) == []
+
+
+async def test_a_folder_for_temporary_files_with_too_long_a_path_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / ("long" * 25)
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
+    with pytest.raises(Denied, match="set TMPDIR to one of at most 60 characters"):
+        await Browser.launch(_settings())

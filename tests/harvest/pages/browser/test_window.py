@@ -1,0 +1,514 @@
+"""Windows of a real browser: what they survive, and what they say when they do not."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import io
+import json
+import os
+import signal
+import struct
+import time
+import zipfile
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from harvest.pages.browser import frame as frame_module
+from harvest.pages.browser import part as part_module
+from harvest.pages.browser.settings import BrowserSettings
+from harvest.pages.browser.trace import cleaned
+from harvest.pages.browser.window import Browser, Part, Window, own_browser
+from harvest.pages.reading.page import Box
+from harvest.systems.driver import Denied, NotSent, Unanswered
+from tests.servers.local_http import Asked, response, serving
+from tests.support.browsing import browsing, look, named, pages, run, showing, until
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def browser() -> AsyncIterator[Browser]:
+    async with browsing() as started:
+        yield started
+
+
+async def part(window: Window, name: str) -> Part:
+    frame = window.frames()[0]
+    found = await frame.node(named(await frame.look(), name).id)
+    assert found is not None
+    return found
+
+
+def processes(mark: str) -> list[int]:
+    """The processes that were started with this argument."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        try:
+            if folder.name.isdigit() and mark in (folder / "cmdline").read_text():
+                found.append(int(folder.name))
+        except OSError:
+            continue
+    return sorted(found)
+
+
+def size_of(png: bytes) -> tuple[int, int]:
+    assert png.startswith(b"\x89PNG")
+    width, height = struct.unpack(">II", png[16:24])
+    return width, height
+
+
+async def answer(asked: Asked, writer: asyncio.StreamWriter) -> None:
+    """What a page asks for: by path."""
+    if asked.path == "/never":
+        await asyncio.sleep(60)
+    elif asked.path == "/wait":
+        await asyncio.sleep(0.5)
+        writer.write(response("200 OK", "{}" * 500))
+    elif asked.path == "/file":
+        writer.write(response("200 OK", "data", 'Content-Disposition: attachment; filename="a.bin"'))
+    elif asked.path.strip("/").isdigit():
+        writer.write(response(f"{asked.path.strip('/')} As You Wish", "<body>it says why", media_type="text/html"))
+    else:
+        writer.write(response("200 OK", "<body>other", media_type="text/html"))
+
+
+@pytest.mark.parametrize("status", [200, 404, 429, 503])
+async def test_a_page_comes_with_its_status_whatever_it_is(browser: Browser, status: int) -> None:
+    async with pages({}, answer) as server:
+        window = await browser.sitting(BrowserSettings())
+        assert await window.goto(f"{server.url}/{status}") == status
+        assert "it says why" in (await look(window)).root.text
+        await window.close()
+
+
+async def test_where_no_page_comes_nothing_was_sent_and_the_reason_is_named(browser: Browser) -> None:
+    async with serving(answer) as server:
+        url = server.url
+        window = await browser.sitting(BrowserSettings())
+        with pytest.raises(NotSent, match="page-timeout"):
+            await window.goto(f"{url}/never", 0.5)
+        with pytest.raises(NotSent, match="page-download"):
+            await window.goto(f"{url}/file")
+    with pytest.raises(NotSent, match=r"page-unreachable.*ERR_CONNECTION_REFUSED"):
+        await window.goto(url)
+    with pytest.raises(NotSent, match="page-unreachable"):
+        await window.goto("nonsense")
+    # It can still be used.
+    async with showing(browser, "x") as other:
+        assert await window.goto(other.url) == 200
+    await window.close()
+
+
+async def test_dialogs_downloads_and_new_windows_neither_hang_it_nor_stay(browser: Browser) -> None:
+    html = """<button id=b onclick="alert('one'); document.title = confirm('two') + ' ' + prompt('three');
+      window.open('/else'); document.getElementById('a').click()">b</button><a id=a href=/file download>f</a>
+      <a id=t href=/else target=_blank>t</a><input type=file id=f>
+      <script>addEventListener("beforeunload", (event) => event.preventDefault())</script>"""
+    async with showing(browser, html, answer) as window:
+        await (await part(window, "b")).click()
+        await (await part(window, "t")).click()
+        await (await part(window, "f")).click()
+        await until(lambda: len(window.events) >= 7)
+        assert (await look(window)).title == "false null"
+        await until(lambda: len(window._context.pages) == 1)
+        assert await window.goto(window.url) == 200
+        assert [event for event in window.events if event.split(":")[0] in ("alert", "confirm", "prompt")] == [
+            "alert: one",
+            "confirm: two",
+            "prompt: three",
+        ]
+        told = " | ".join(window.events)
+        for what in ("download cancelled: ", "new window closed: ", "choosing a file: ", "beforeunload: "):
+            assert what in told
+        assert window.gone is None
+
+
+async def test_a_crashed_page_says_so_at_once_and_its_browser_goes_on(browser: Browser) -> None:
+    async with showing(browser, "<p id=x>x") as window:
+        frame = window.frames()[0]
+        waiting = asyncio.ensure_future(run(frame, "() => new Promise(() => {})"))
+        with pytest.raises((NotSent, Unanswered)):
+            await window.goto("chrome://crash", 10)
+        await until(lambda: window.gone is not None)
+        assert window.gone == "page-crashed"
+        began = time.monotonic()
+        for call in (
+            frame.look(),
+            frame.sample(),
+            frame.node(1),
+            window.screenshot(),
+            window.state(),
+            window.goto("about:blank"),
+        ):
+            with pytest.raises(Unanswered, match="page-crashed"):
+                await call
+        assert time.monotonic() - began < 10
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+    assert browser.alive
+    async with showing(browser, "<p id=x>y") as window:
+        assert (await look(window)).root.text == "y"
+
+
+async def test_a_killed_browser_ends_every_call_in_all_its_windows() -> None:
+    mark = f"--harvest-test-{os.getpid()}-{time.monotonic_ns()}"
+    async with (
+        browsing(arguments=(mark,)) as browser,
+        showing(browser, "<p id=x>x") as one,
+        showing(browser, "y") as two,
+    ):
+        frame = one.frames()[0]
+
+        async def waits() -> None:
+            await frame._life.call(frame._frame.evaluate("() => new Promise(() => {})"), 60)
+
+        waiting = asyncio.ensure_future(waits())
+        await asyncio.sleep(0.1)
+        os.kill(processes(mark)[0], signal.SIGKILL)
+        began = time.monotonic()
+        with pytest.raises(Unanswered, match="browser-gone"):
+            await waiting
+        assert time.monotonic() - began < 15
+        await until(lambda: two.gone is not None)
+        assert (one.gone, two.gone, browser.alive) == ("browser-gone", "browser-gone", False)
+        with pytest.raises(Unanswered, match="browser-gone"):
+            await browser.sitting(BrowserSettings())
+        with pytest.raises(Unanswered, match="browser-gone"):
+            await frame.look()
+
+
+async def test_where_playwright_itself_is_killed_every_call_ends_and_so_does_closing() -> None:
+    def children() -> set[int]:
+        return {int(one) for one in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()}
+
+    before = children()
+    async with browsing() as browser:
+        window = await browser.sitting(BrowserSettings())
+        (driver,) = children() - before
+        os.kill(driver, signal.SIGKILL)
+        began = time.monotonic()
+        with pytest.raises(Unanswered, match="browser-gone"):
+            await window.frames()[0].look()
+        await window.close()
+        with pytest.raises(Unanswered, match="browser-gone"):
+            await browser.sitting(BrowserSettings())
+        assert not browser.alive
+        await browser.close()
+        assert time.monotonic() - began < 20
+
+
+async def test_a_page_that_hangs_is_given_up_and_closed(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(frame_module, "_CALL", 1.0)
+    async with showing(browser, "<button id=b onclick='setTimeout(() => { for (;;); }, 50)'>b</button>") as window:
+        await (await part(window, "b")).click()
+        await asyncio.sleep(0.2)
+        with pytest.raises(Unanswered, match="page-hung"):
+            await window.frames()[0].look()
+        assert window.gone == "page-hung"
+        began = time.monotonic()
+        await window.close()
+        assert time.monotonic() - began < 6
+    assert browser.alive
+    async with showing(browser, "fine") as window:
+        assert (await look(window)).root.text == "fine"
+
+
+async def test_a_frame_of_another_origin_that_hangs_does_not_take_the_page_with_it(
+    browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(frame_module, "_FRAME", 1.0)
+    async with pages({"/": "<script>onload = () => setTimeout(() => { for (;;); }, 300)</script>"}) as advertisement:
+        away = advertisement.url.replace("127.0.0.1", "localhost")
+        async with showing(browser, f"<p>chat</p><iframe src='{away}'></iframe>") as window:
+            await asyncio.sleep(0.6)
+            page, frame = window.frames()
+            with pytest.raises(Unanswered, match="frame-silent"):
+                await frame.look()
+            assert window.gone is None
+            assert window.frames() == [page]
+            assert (await page.look()).root.text == "chat"
+
+
+async def test_closing_twice_or_after_the_end_is_no_error(browser: Browser) -> None:
+    window = await browser.sitting(BrowserSettings())
+    await window.close()
+    await window.close()
+    assert window.gone == "page-closed"
+    with pytest.raises(Unanswered, match="page-closed"):
+        await window.frames()[0].look()
+    async with browsing() as other:
+        left = await other.sitting(BrowserSettings())
+        await other.close()
+        await left.close()
+        assert not other.alive
+
+
+async def test_windows_share_no_cookies_and_a_state_brings_them_along(browser: Browser, tmp_path: Path) -> None:
+    script = "() => { document.cookie = 'who=ada; max-age=1000'; localStorage.who = 'ada'; }"
+    who = "() => [document.cookie, localStorage.who ?? '']"
+    async with showing(browser, "x") as first:
+        await run(first.frames()[0], script)
+        state = await first.state()
+        second = await browser.sitting(BrowserSettings())
+        await second.goto(first.url)
+        assert await run(second.frames()[0], who) == ["", ""]
+        await second.close()
+        (tmp_path / "state.json").write_text(json.dumps(state))
+        third = await browser.sitting(BrowserSettings(storage_state=tmp_path / "state.json"))
+        await third.goto(first.url)
+        assert await run(third.frames()[0], who) == ["who=ada", "ada"]
+        await third.close()
+
+
+async def test_what_a_browser_says_of_itself_can_be_chosen(browser: Browser) -> None:
+    chosen = BrowserSettings(locale="ja-JP", timezone="Asia/Tokyo", viewport=(640, 480), user_agent="Auditor/1")
+    window = await browser.sitting(chosen)
+    script = (
+        "() => [navigator.language, Intl.DateTimeFormat().resolvedOptions().timeZone, innerWidth, navigator.userAgent]"
+    )
+    async with pages({"/": "<body>x"}) as server:
+        await window.goto(server.url)
+        assert await run(window.frames()[0], script) == ["ja-JP", "Asia/Tokyo", 640, "Auditor/1"]
+        assert size_of(await window.screenshot()) == window.viewport == (640, 480)
+    await window.close()
+
+
+async def test_a_proxy_is_used(browser: Browser) -> None:
+    async with serving(answer) as proxy, browsing(proxy=proxy.url) as behind:
+        window = await behind.sitting(BrowserSettings())
+        assert await window.goto("http://chat.example/hello") == 200
+        assert "http://chat.example/hello" in [asked.target for asked in proxy.asked]
+        await window.close()
+
+
+async def test_a_browser_that_cannot_be_started_is_denied(tmp_path: Path) -> None:
+    wrong = tmp_path / "browser"
+    wrong.write_text("#!/bin/sh\nexit 3\n")
+    wrong.chmod(0o755)
+    with pytest.raises(Denied, match="browser-start"):
+        await Browser.launch(BrowserSettings(executable=wrong))
+    with pytest.raises(Denied, match="browser-start"):
+        await Browser.launch(BrowserSettings(executable=tmp_path / "none"))
+
+
+async def test_what_lies_over_a_button_is_named_and_the_button_is_not_pressed(
+    browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(part_module, "_ACT", 1.5)
+    html = """<button id=b onclick="document.title='pressed'">b</button>
+      <div id=veil class=cookie style="position:fixed;inset:0;background:#fffc">We use cookies</div>"""
+    async with showing(browser, html) as window:
+        button = await part(window, "b")
+        assert await button.covered()
+        with pytest.raises(NotSent, match=r"part-covered: .*veil"):
+            await button.click()
+        await run(window.frames()[0], "() => veil.remove()")
+        assert not await button.covered()
+        await button.click()
+        assert (await look(window)).title == "pressed"
+
+
+async def test_parts_that_are_off_hidden_or_gone_are_not_used(
+    browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(part_module, "_ACT", 1.5)
+    html = (
+        "<button id=a disabled>a</button><textarea id=b readonly></textarea><p><i id=c>c</i></p><button id=d>d</button>"
+    )
+    async with showing(browser, html) as window:
+        for name, state in (("a", "not enabled"), ("b", "not editable")):
+            found = await part(window, name)
+            with pytest.raises(NotSent, match=f"part-off: .*{state}"):
+                await (found.click() if name == "a" else found.fill("x"))
+        gone = await part(window, "d")
+        await run(window.frames()[0], "() => d.remove()")
+        with pytest.raises(NotSent, match="part-gone"):
+            await gone.click()
+
+
+async def test_a_page_too_busy_for_a_click_or_for_text_is_asked_again_and_does_it_once(
+    browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(part_module, "_ACT", 2.0)
+    html = """<button id=b onclick="document.title += 'pressed '">b</button><textarea id=t></textarea>"""
+    block = "() => setTimeout(() => { const until = Date.now() + 3000; while (Date.now() < until); }, 0)"
+    async with showing(browser, html) as window:
+        for name in ("b", "t"):
+            found = await part(window, name)
+            await run(window.frames()[0], block)
+            await (found.click() if name == "b" else found.fill("x"))
+        assert (await look(window)).title.split() == ["pressed"]
+        assert await found.value() == "x"
+
+
+async def test_a_button_that_never_stands_still_can_be_pressed(
+    browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(part_module, "_ACT", 1.5)
+    html = """<style>@keyframes sway { from { margin-left: 0 } to { margin-left: 40px } }</style>
+      <button id=b style="width:200px;height:80px;animation: sway .3s infinite alternate"
+      onclick="document.title='pressed'">b</button>"""
+    async with showing(browser, html) as window:
+        await (await part(window, "b")).click()
+        assert (await look(window)).title == "pressed"
+
+
+async def test_typing_filling_clearing_and_keys_reach_boxes_and_editors(browser: Browser) -> None:
+    html = """<textarea id=t></textarea><div id=e contenteditable></div>
+      <script>t.onkeydown = (key) => { if (key.key === "Enter" && key.ctrlKey) document.title = t.value; }</script>"""
+    text = "two\nlines, “quotes” & 日本語 🙂"
+    async with showing(browser, html) as window:
+        for name in "te":
+            box = await part(window, name)
+            await box.fill(text)
+            assert (await box.value()).strip() == text
+            await box.clear()
+            assert (await box.value()).strip() == ""
+            await box.type("key by key")
+            await box.insert(", at once")
+            assert await box.value() == "key by key, at once"
+        box = await part(window, "t")
+        await box.press("Control+Enter")
+        assert (await look(window)).title == "key by key, at once"
+
+
+async def test_requests_of_a_page_are_told_apart(browser: Browser) -> None:
+    async with showing(browser, "<script>fetch('/never?round=1')</script>", answer) as window:
+        frame, traffic = window.frames()[0], window.traffic
+        await until(lambda: bool(traffic.pending))
+        traffic.mark()
+        assert list(traffic.pending) == []
+        await run(frame, "() => { fetch('/never?round=2'); fetch('/wait', {method: 'POST'}); fetch('/500'); }")
+        await until(lambda: len(traffic.pending) >= 1)
+        assert {(one.method, one.url.rpartition("/")[2]) for one in traffic.pending} >= {("POST", "wait")}
+        await until(lambda: not traffic.pending)
+        assert traffic.begun == 2
+        assert traffic.last_ended is not None
+        assert traffic.last_ended >= 0.4
+        assert [(fault.status, fault.url.rpartition("/")[2]) for fault in traffic.faults] == [(500, "500")]
+        await until(lambda: traffic.received >= 1000)
+
+
+async def test_frames_of_a_web_socket_are_counted(browser: Browser) -> None:
+    async def socket(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        key = asked.headers["sec-websocket-key"] + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+        accepted = base64.b64encode(hashlib.sha1(key.encode()).digest()).decode()
+        head = ("HTTP/1.1 101 Switching Protocols", "Upgrade: websocket", "Connection: Upgrade")
+        writer.write("\r\n".join((*head, f"Sec-WebSocket-Accept: {accepted}", "", "")).encode())
+        for _ in range(3):
+            writer.write(b"\x81\x05hello")
+            await writer.drain()
+            await asyncio.sleep(0.05)
+        await asyncio.sleep(5)
+
+    async with showing(browser, "x", socket) as window:
+        window.traffic.mark()
+        await run(window.frames()[0], "() => { new WebSocket(`ws://${location.host}/socket`); }")
+        await until(lambda: window.traffic.frames == 3)
+        assert window.traffic.framed == 15
+        assert window.traffic.last_frame is not None
+        assert window.traffic.last_frame >= 0.05
+
+
+async def test_frames_without_scripts_without_content_and_without_an_answer_are_looked_at_without_waiting(
+    browser: Browser,
+) -> None:
+    html = """<iframe sandbox srcdoc="<p>no scripts"></iframe><iframe></iframe><iframe src="http://127.0.0.1:1/"></iframe>
+      <iframe loading=lazy src=/never></iframe>"""
+    async with showing(browser, html, answer) as window:
+        began = time.monotonic()
+        texts = [(await frame.look()).root.text for frame in window.frames()]
+        assert "no scripts" in texts
+        # Where no document has come yet there is nothing to look at, and asking would wait for ever.
+        assert len(texts) == 4
+        assert time.monotonic() - began < 15
+
+
+async def test_a_screenshot_is_made_even_where_a_font_never_comes_and_boxes_are_drawn_beside_the_page(
+    browser: Browser,
+) -> None:
+    html = """<style>@font-face { font-family: slow; src: url(/never); }</style><p id=x style="font-family: slow">x"""
+    async with showing(browser, html, answer) as window:
+        frame = window.frames()[0]
+        began = time.monotonic()
+        plain = await window.screenshot()
+        assert time.monotonic() - began < 5
+        assert size_of(plain) == (1280, 800)
+        before = await run(frame, "() => document.documentElement.outerHTML")
+        drawn = await window.outline([("composer 90 %", Box(100, 200, 300, 40)), ("send <b>", Box(0, 0, 20, 20))])
+        assert size_of(drawn) == (1280, 800)
+        assert drawn != plain
+        assert await run(frame, "() => document.documentElement.outerHTML") == before
+        assert window._browser.contexts == [window._context]
+
+
+async def test_a_trace_tells_what_happened_and_no_secrets(browser: Browser, tmp_path: Path) -> None:
+    async def handler(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        if asked.path == "/app.js":
+            script = "fetch('/again', {headers: {Authorization: 'Bearer canary-token'}})"
+            writer.write(response("200 OK", script, media_type="text/javascript"))
+        else:
+            page = "<body>x<script src=/app.js></script>"
+            writer.write(response("200 OK", page, "Set-Cookie: session=canary-cookie", media_type="text/html"))
+
+    cookie = {"name": "kept", "value": "canary-state", "domain": "127.0.0.1", "path": "/", "expires": -1}
+    cookie |= {"httpOnly": False, "secure": False, "sameSite": "Lax"}
+    (tmp_path / "state.json").write_text(json.dumps({"cookies": [cookie], "origins": []}))
+    async with serving(handler) as server:
+        window = await browser.sitting(BrowserSettings(trace=True, storage_state=tmp_path / "state.json"))
+        await window.goto(server.url)
+        await until(lambda: len(server.asked) >= 3)
+        await asyncio.sleep(0.3)
+        trace = await window.trace()
+        assert trace is not None
+        assert await window.trace() is None
+        await window.close()
+    archive = zipfile.ZipFile(io.BytesIO(trace))
+    records = b"".join(archive.read(name) for name in archive.namelist() if name.endswith((".trace", ".network")))
+    assert b"/again" in records
+    assert b"canary" not in records
+    assert b"[removed]" in records
+    untraced = await browser.sitting(BrowserSettings())
+    assert await untraced.trace() is None
+    await untraced.close()
+    with pytest.raises(ValueError, match="no trace"):
+        cleaned(b"not a zip")
+
+
+async def test_the_browser_that_playwright_keeps_is_there_or_not_but_asking_is_no_error() -> None:
+    found = await asyncio.to_thread(own_browser)
+    assert found is None or found.is_file()
+
+
+async def test_memory_does_not_grow_with_the_conversations_that_were_held(browser: Browser) -> None:
+    mark = f"--harvest-memory-{os.getpid()}-{time.monotonic_ns()}"
+
+    def megabytes() -> float:
+        total = 0
+        for number in processes(mark):
+            for line in Path(f"/proc/{number}/smaps_rollup").read_text().splitlines():
+                if line.startswith("Pss:"):
+                    total += int(line.split()[1])
+        return total / 1024
+
+    async with browsing(arguments=(mark,)) as own:
+
+        async def conversations(count: int) -> None:
+            for _ in range(count):
+                async with showing(own, "<p id=x>x" + "<p>word</p>" * 500) as window:
+                    frame = window.frames()[0]
+                    await frame.arm(0)
+                    await frame.sent()
+                    await frame.look()
+
+        await conversations(4)
+        before = megabytes()
+        await conversations(12)
+        grown = megabytes() - before
+        print(f"12 conversations: {before:.0f} MB, {grown:+.1f} MB")
+        assert grown < 60

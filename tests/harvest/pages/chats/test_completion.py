@@ -1,0 +1,396 @@
+"""When an answer is finished: laws over simulated pages, each of which writes a reply and shows what signs it likes.
+
+What is learnt of the signs of a site is shown on a real page too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from dataclasses import dataclass, field, replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harvest.pages.browser.frame import Frame
+from harvest.pages.browser.settings import BrowserSettings
+from harvest.pages.browser.window import Browser
+from harvest.pages.chats.chat import Chat, Manners, Said
+from harvest.pages.chats.completion import FIRM, LOOSE, TRUSTED, Completion, Patience, Sample, Verdict
+from harvest.pages.chats.experience import Experience
+from harvest.pages.sites.description import site_of
+from harvest.systems.driver import Unanswered
+from tests.support.browsing import browsing, pages
+
+STEP = 0.1
+
+
+@dataclass
+class Simulated:
+    """A page. writes: when its text changes; signs: (name, from, to) of each sign it shows."""
+
+    writes: list[float]
+    signs: list[tuple[str, float, float]] = field(default_factory=list)
+
+    def sample(self, at: float) -> Sample:
+        past = [moment for moment in self.writes if moment <= at]
+        quiet = at - (past[-1] if past else 0.0)
+        edges = [0.0, *past]
+        pauses = tuple((after - before, before) for before, after in itertools.pairwise(edges))
+        now = frozenset(name for name, begin, end in self.signs if begin <= at < end)
+        ended = {name: end for name, begin, end in self.signs if end <= at and name not in now}
+        came = {name: begin for name, begin, _ in self.signs if begin <= at}
+        return Sample(at, quiet, past[0] if past else None, pauses, now, ended, came=came)
+
+    def judged(self, completion: Completion | None = None, most: float = 200.0) -> tuple[float, Verdict] | None:
+        """(when, verdict) of the first sample that is taken for the end."""
+        completion = completion or Completion()
+        for step in range(1, int(most / STEP)):
+            verdict = completion.judge(self.sample(step * STEP))
+            if verdict is not None:
+                return step * STEP, verdict
+        return None
+
+    def extra(self) -> float:
+        """Seconds waited after the last change; below 0 the reply was cut."""
+        found = self.judged()
+        assert found is not None
+        return found[0] - self.writes[-1]
+
+
+def writing(pause: float, pieces: int = 6) -> list[float]:
+    """Text that comes every 0.05 s, twice broken by a pause of that length."""
+    moments, at = [], 0.4
+    for piece in range(pieces):
+        at += pause if piece in (2, 4) else 0.05
+        moments.append(round(at, 3))
+    return moments
+
+
+@pytest.mark.parametrize("pause", [0.2, 1.0, 3.0])
+@pytest.mark.parametrize("sign", sorted(FIRM))
+def test_a_firm_sign_carries_over_every_pause_and_costs_half_a_second(sign: str, pause: float) -> None:
+    writes = writing(pause)
+    assert 0.5 <= Simulated(writes, [(sign, 0.0, writes[-1] + 0.02)]).extra() <= 0.7
+
+
+@pytest.mark.parametrize("pause", [0.2, 1.0, 3.0])
+def test_without_any_sign_no_pause_of_three_seconds_cuts(pause: float) -> None:
+    assert 4.0 <= Simulated(writing(pause)).extra() <= 4.7
+
+
+def test_a_page_that_goes_on_painting_after_its_stop_button_has_gone_is_not_cut() -> None:
+    writes = [0.5 + 0.1 * i for i in range(30)]
+    assert 0.5 <= Simulated(writes, [("stop", 0.0, 1.5)]).extra() <= 0.7
+
+
+def test_a_request_that_only_took_the_turn_says_nothing_about_the_text() -> None:
+    page = Simulated([1.5, 1.6, 4.6], [("network", 0.0, 0.1)])
+    found = page.judged()
+    assert found is not None
+    assert found[0] > 4.6
+    assert found[1].how == "quiet"
+
+
+def test_typing_dots_that_go_when_the_text_begins_do_not_vouch_for_its_end() -> None:
+    page = Simulated([1.0, 1.1, 4.1, 4.2], [("animation", 0.0, 1.0), ("hint", 0.0, 1.0)])
+    assert page.extra() > 0
+
+
+@pytest.mark.parametrize("sign", sorted((FIRM | LOOSE) - TRUSTED))
+def test_any_other_sign_that_stays_for_ever_is_believed_for_half_a_minute(sign: str) -> None:
+    found = Simulated([0.5, 0.6], [(sign, 0.0, 1e9)]).judged()
+    assert found is not None
+    assert found[1].how == "stuck"
+    assert found[0] == pytest.approx(30.6, abs=0.2)
+
+
+@pytest.mark.parametrize("sign", sorted(TRUSTED))
+def test_a_trusted_sign_that_stays_is_waited_for(sign: str) -> None:
+    assert Simulated([0.5, 0.6], [(sign, 0.0, 1e9)]).judged() is None
+
+
+def test_a_mistrusted_sign_is_not_looked_at() -> None:
+    found = Simulated([0.5, 0.6], [("animation", 0.0, 1e9)]).judged(
+        Completion(known=Experience(mistrusted={"animation"}))
+    )
+    assert found is not None
+    assert found[1].how == "quiet"
+
+
+def test_no_word_is_never_an_answer_and_after_half_a_minute_without_life_none_will_come() -> None:
+    page = Simulated([], [("network", 0.0, 2.0)])
+    assert page.judged(most=100) is None
+    completion = Completion()
+    assert not completion.silent(page.sample(31.0))
+    assert completion.silent(page.sample(32.1))
+    assert not completion.silent(Simulated([], [("stop", 0.0, 1e9)]).sample(500.0))
+
+
+def test_a_turn_that_seems_to_have_failed_is_given_up_sooner_but_not_while_something_is_under_way() -> None:
+    completion = Completion()
+    assert not completion.silent(Simulated([]).sample(7.9), failed=True)
+    assert completion.silent(Simulated([]).sample(8.0), failed=True)
+    assert not completion.silent(Simulated([], [("network", 0.0, 1e9)]).sample(20.0), failed=True)
+
+
+@given(st.floats(0.0, 0.45), st.floats(0.6, 3.9))
+def test_while_the_same_text_is_put_there_anew_no_short_quiet_is_the_end(rewritten: float, quiet: float) -> None:
+    still = Sample(2.0 + quiet, quiet, 1.0, ((1.0, 0.0),), frozenset(), {"stop": 2.0}, rewritten)
+    assert Completion().judge(still) is None
+    assert Completion().judge(replace(still, at=6.0, quiet=4.0)) == Verdict("signs", 0.5)
+    assert Completion().judge(replace(still, rewritten=0.5)) == Verdict("signs", 0.5)
+
+
+def test_a_long_thought_before_the_first_word_does_not_make_the_end_slow() -> None:
+    assert Simulated([20.0, 20.1, 20.2]).extra() <= 4.2
+
+
+@given(
+    st.lists(st.floats(0.05, 3.0), min_size=1, max_size=30),
+    st.sampled_from(sorted(FIRM | LOOSE)),
+    st.floats(0.0, 0.35),
+)
+def test_no_reply_is_cut_while_a_sign_goes_with_it(gaps: list[float], sign: str, late: float) -> None:
+    moments, at = [], 0.0
+    for gap in gaps:
+        at += gap
+        moments.append(at)
+    page = Simulated(moments, [(sign, 0.0, at + late)])
+    assert page.extra() >= 0
+
+
+@given(st.lists(st.floats(0.05, 3.9), min_size=2, max_size=30))
+def test_no_reply_is_cut_without_signs_up_to_pauses_of_four_seconds(gaps: list[float]) -> None:
+    moments, at = [], 0.0
+    for gap in gaps:
+        at += gap
+        moments.append(at)
+    assert Simulated(moments).extra() >= 0
+
+
+@given(st.floats(0.6, 10.0), st.floats(0.0, 60.0))
+def test_more_quiet_never_unsays_the_end(quiet: float, more: float) -> None:
+    def sample(extra: float) -> Sample:
+        return Sample(5.0 + quiet + extra, quiet + extra, 1.0, ((1.0, 0.0),), frozenset(), {"stop": 5.0})
+
+    if Completion(Patience()).judge(sample(0.0)) is not None:
+        assert Completion(Patience()).judge(sample(more)) is not None
+
+
+def test_signs_that_stay_are_no_end_the_first_time_and_mistrusted_from_the_second_on() -> None:
+    known = Experience()
+    assert not known.believes({"animation", "send"}, whole=True)
+    assert known.mistrusted == set()
+    assert known.believes({"send"}, whole=True)
+    assert known.mistrusted == {"send"}
+    assert known.believes({"animation", "send"}, whole=True)
+    assert known.mistrusted == {"animation", "send"}
+
+
+def test_half_an_answer_behind_a_sign_that_stays_is_never_believed_however_often_it_happens() -> None:
+    known = Experience()
+    for _ in range(5):
+        assert not known.believes({"hint"}, whole=False)
+    assert not known.believes({"hint"}, whole=True), "what half an answer showed is no reason"
+    assert not known.believes({"hint"}, whole=False)
+    assert known.mistrusted == set()
+
+
+def test_a_sign_met_for_the_first_time_beside_a_known_one_is_no_end() -> None:
+    known = Experience()
+    known.believes({"animation"}, whole=True)
+    assert not known.believes({"animation", "composer"}, whole=True)
+    assert known.believes({"animation", "composer"}, whole=True)
+
+
+def finished(known: Experience, *signs: str) -> None:
+    """An answer with these signs, whole after 2 s."""
+    known.finished(signs, dict.fromkeys(signs, 0.2), signs, 0.5, 2.0)
+
+
+@pytest.mark.parametrize("signs", [{"animation"}, {"animation", "hint"}])
+def test_a_sign_that_went_with_a_whole_answer_says_for_ever_that_half_of_one_is_no_answer(signs: set[str]) -> None:
+    known = Experience()
+    finished(known, "animation", "network")
+    assert known.ended == {"animation", "network"}
+    for _ in range(3):
+        assert not known.believes(signs, whole=True)
+    assert known.mistrusted == set()
+
+
+def test_what_ended_with_one_answer_is_kept_beside_what_ended_with_others() -> None:
+    known = Experience()
+    for signs in (("stop",), (), ("network",)):
+        finished(known, *signs)
+    assert known.ended == {"stop", "network"}
+
+
+def test_a_mistrusted_sign_that_goes_after_all_is_believed_again() -> None:
+    known = Experience(stayed={"animation"}, mistrusted={"animation"})
+    finished(known, "animation")
+    assert known.mistrusted == set()
+    assert not known.believes({"animation"}, whole=True)
+
+
+def waits(known: Experience, *turns: Simulated) -> list[float]:
+    """Seconds waited after the last change of each of these answers in turn; below 0 it was cut."""
+    extra = []
+    for page in turns:
+        completion = Completion(known=known)
+        found = page.judged(completion)
+        assert found is not None
+        sample = page.sample(found[0])
+        if sample.last_change == page.writes[-1]:
+            assert sample.began is not None
+            lasted = completion.lasted(sample)
+            known.finished(sample.ended.keys(), sample.came, lasted, sample.began, sample.last_change)
+        extra.append(round(found[0] - page.writes[-1], 1))
+    return extra
+
+
+def late_stop(first: float, writing: float, *, shown_after: float, by_sending: bool = True) -> Simulated:
+    """An answer that is written from `first` on, and a stop button that is shown so long after the sending (or the
+    first word), if there is still something to stop then."""
+    moments = [round(first + 0.1 * step, 3) for step in range(int(writing / 0.1) + 1)]
+    shown = shown_after if by_sending else first + shown_after
+    return Simulated(moments, [("stop", shown, moments[-1] + 0.05)] if shown < moments[-1] else [])
+
+
+@pytest.mark.parametrize("by_sending", [True, False])
+def test_once_it_is_known_how_soon_the_stop_button_comes_a_quick_answer_without_one_costs_little(
+    by_sending: bool,
+) -> None:
+    def turn(first: float, writing: float) -> Simulated:
+        return late_stop(first, writing, shown_after=0.6, by_sending=by_sending)
+
+    known = Experience()
+    quick = turn(0.2, 0.2)
+    assert waits(known, quick, turn(0.3, 3.0), quick, turn(0.8, 2.0), quick)[::2] == pytest.approx([4, 4, 1.1], abs=0.2)
+    assert max(waits(known, *[turn(first, writing) for first in (0.2, 0.5, 3.0) for writing in (0.2, 4)])) <= 2.5
+
+
+def test_a_sign_that_is_missing_in_a_long_answer_tells_nothing_any_more() -> None:
+    known = Experience()
+    long, quick = late_stop(0.3, 3.0, shown_after=0.6), late_stop(0.2, 0.2, shown_after=0.6)
+    assert waits(known, long, long, quick)[-1] <= 1.3
+    assert waits(known, Simulated([round(0.3 + 0.1 * step, 3) for step in range(40)]), quick)[-1] >= 4
+    assert known.unsteady == {"stop"}
+
+
+@given(
+    st.floats(0.1, 2.0),
+    st.lists(st.tuples(st.floats(0.1, 4.0), st.lists(st.floats(0.05, 3.9), max_size=6)), min_size=3, max_size=5),
+    st.booleans(),
+)
+def test_no_answer_is_cut_by_what_is_known_of_a_stop_button_that_always_comes(
+    shown_after: float, answers: list[tuple[float, list[float]]], by_sending: bool
+) -> None:
+    known = Experience()
+    for first, gaps in answers:
+        moments = [first, *itertools.accumulate(gaps, initial=first)][1:]
+        shown = shown_after if by_sending else first + shown_after
+        signs = [("stop", shown, moments[-1] + 0.01)] if shown < moments[-1] else []
+        assert waits(known, Simulated(moments, signs))[0] >= 0
+
+
+NEVER_DONE = """<!doctype html><body><main role=log></main>
+<form><textarea></textarea><button>Send</button></form><script>
+const log = document.querySelector("main"), box = document.querySelector("textarea");
+const add = (html) => log.insertAdjacentHTML("beforeend", html);
+document.querySelector("form").onsubmit = async (event) => {
+  event.preventDefault();
+  add(`<div class=user>${box.value}</div>`);
+  box.value = "";
+  const text = ASKED ? await (await fetch("/answer")).text() : "It ends here.";
+  setTimeout(() => add(`<div class=bot><p>${text}</p><progress></progress></div>`), 100);
+};
+</script>"""
+
+
+async def said_on(browser: Browser, url: str, manners: Manners, known: Experience) -> Said:
+    window = await browser.sitting(BrowserSettings())
+    try:
+        chat = Chat(window, site_of({}), manners, known)
+        await chat.open(url)
+        return await chat.say("Where does it end?")
+    finally:
+        await window.close()
+
+
+async def test_a_page_that_is_never_done_is_unfinished_once_then_believed_then_mistrusted() -> None:
+    manners, known = Manners(patience=Patience(stuck=2.0)), Experience()
+    answer = {"/": NEVER_DONE.replace("ASKED", "true"), "/answer": "It ends here."}
+    async with browsing() as browser, pages(answer) as server:
+        with pytest.raises(Unanswered, match=r"unfinished: .*says for ever that more is coming \(progress\)") as fault:
+            await said_on(browser, server.url, manners, known)
+        assert fault.value.partial == "It ends here."
+        for finish in ("stuck", "signs"):
+            whole = await said_on(browser, server.url, manners, known)
+            assert (whole.answer.text, whole.finish) == ("It ends here.", finish)
+    assert known.mistrusted == {"progress"}
+
+
+async def test_a_page_that_is_never_done_and_shows_nothing_else_is_unfinished_every_time() -> None:
+    manners, known = Manners(patience=Patience(stuck=1.0)), Experience()
+    async with browsing() as browser, pages({"/": NEVER_DONE.replace("ASKED", "false")}) as server:
+        for _ in range(3):
+            with pytest.raises(Unanswered, match="unfinished"):
+                await said_on(browser, server.url, manners, known)
+
+
+def test_what_a_page_paints_late_because_it_could_not_run_still_goes_with_the_sign_before_it() -> None:
+    sample = Simulated([0.5, 0.6, 1.9], [("stop", 0.1, 0.7)]).sample(3.0)
+    assert Completion().lasted(sample) == {}
+    assert Completion().lasted(replace(sample, late=0.9)) == {"stop": 0.7}
+    # A page that stands still for long makes no sign of what ended long before.
+    sample = Simulated([0.5, 0.6, 5.0], [("stop", 0.1, 0.7)]).sample(9.0)
+    assert Completion().lasted(replace(sample, late=60.0)) == {}
+
+
+ANSWERED = """<!doctype html><body><main role=log></main>
+<form><textarea></textarea><button>Send</button></form><script>
+const log = document.querySelector("main"), box = document.querySelector("textarea");
+const add = (html) => log.insertAdjacentHTML("beforeend", html);
+const block = (ms) => { const until = performance.now() + ms; while (performance.now() < until); };
+document.querySelector("form").onsubmit = async (event) => {
+  event.preventDefault();
+  add(`<div class=user>${box.value}</div>`);
+  box.value = "";
+  WORK
+};
+</script>"""
+BLOCKED = """
+  add("<div class=bot aria-busy=true><p>It begins here</p></div>");
+  setTimeout(() => {
+    block(1500);
+    const bubble = log.lastChild;
+    bubble.firstChild.append(" and ends here.");
+    bubble.removeAttribute("aria-busy");
+  }, 600);"""
+FETCHED = """
+  const text = await (await fetch("/answer")).text();
+  add(`<div class=bot><p>${text}</p></div>`);"""
+
+
+async def test_a_sign_that_went_while_the_page_could_not_run_went_with_the_text() -> None:
+    async with browsing() as browser, pages({"/": ANSWERED.replace("WORK", BLOCKED)}) as server:
+        said = await said_on(browser, server.url, Manners(), Experience())
+    assert (said.answer.text, said.finish) == ("It begins here and ends here.", "signs")
+
+
+async def test_requests_and_text_are_on_one_clock_however_late_the_word_of_the_sending_comes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sent = Frame.sent
+
+    async def late(frame: Frame) -> None:
+        await sent(frame)
+        await asyncio.sleep(1.5)  # a busy machine: the page has long counted the turn as sent
+
+    monkeypatch.setattr(Frame, "sent", late)
+    answer = {"/": ANSWERED.replace("WORK", FETCHED), "/answer": "It ends here."}
+    async with browsing() as browser, pages(answer) as server:
+        said = await said_on(browser, server.url, Manners(), Experience())
+    assert (said.answer.text, said.finish) == ("It ends here.", "signs")

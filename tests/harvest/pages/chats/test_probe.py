@@ -1,0 +1,272 @@
+"""`harvest probe`: a page nobody has described, one harmless message, and a draft that works as it is."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harvest.cli.main import main
+from harvest.drivers.registry import build_driver
+from harvest.pages.browser.settings import BrowserSettings
+from harvest.pages.chats.chat import Manners
+from harvest.pages.chats.draft import Finding, drafted, without
+from harvest.pages.chats.probe import Probed, probe
+from harvest.pages.sites.description import load_site, parse_site
+from harvest.systems.driver import DriverError, Opening, Surroundings
+from tests.support.browsing import browsing
+from tests.support.interfaces import NAMES, Pages, awkward_pages, interface
+from tests.support.same_words import allowed_between
+
+PNG = b"\x89PNG\r\n"
+TURNS = ("Name a few films", "scenario bubbles pause=0.2 n=1", "scenario table n=2")
+AWKWARD = (
+    "consent-banner",
+    "enter-only",
+    "frame-nested",
+    "launcher",
+    "name-lines",
+    "shadow-closed",
+    "stop-button",
+)
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "harvest", "probe", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        env={**os.environ, "COLUMNS": "100"},
+    )
+
+
+async def play(site: Path, turns: tuple[str, ...]) -> list[str]:
+    """What is read by the draft alone."""
+    driver = build_driver("browser", {"site": site.name, "evidence": ()}, Surroundings("drafted", site.parent))
+    try:
+        session = await driver.open(Opening("drafted", "t", 1, 0))
+        texts = [(await session.say(turn)).turn.answer.text for turn in turns]
+        await session.close()
+        return texts
+    finally:
+        await driver.close()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_draft_for_a_real_interface_works_untouched(name: str, tmp_path: Path) -> None:
+    out, picture = tmp_path / "site.yaml", tmp_path / "site.png"
+    with interface(name) as it:
+        done = run(it.url, "--out", str(out), "--screenshot", str(picture), "--json")
+        assert done.returncode == 0, done.stderr
+        found = json.loads(done.stdout)
+        assert found["format"] == "harvest-probe/1"
+        assert found["answer"]["text"] == it.truth_of("Hello").answer
+        assert [truth.text for truth in it.truth()] == ["Hello"], "one message, and no other"
+        assert found["tried"] is True
+        assert found["draft"] == out.read_text()
+        assert picture.read_bytes().startswith(PNG)
+        used = {one["field"] for one in found["findings"] if one["used"]}
+        assert {"composer", "send"} <= used
+        assert {"composer", "send", "reply"} <= {one["field"] for one in found["findings"] if one["value"]}
+        assert all(0 < one["sure"] < 1 and one["why"] for one in found["findings"])
+        site = load_site(out)
+        assert (site.url, bool(site.composer), bool(site.send)) == (it.url, True, True)
+        assert site.reply is None, "one answer does not show every kind of bubble"
+        for text, read in zip(TURNS, asyncio.run(play(out, TURNS))):
+            allowed_between(it.truth_of(text).answer, read)
+    assert "draft written" in done.stderr
+    assert "composer" in done.stderr
+
+
+@pytest.fixture(scope="module")
+def pages() -> Iterator[Pages]:
+    with awkward_pages() as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def probed(pages: Pages) -> dict[str, Probed]:
+    """Every awkward page, several at a time."""
+    return asyncio.run(_probed(pages, (*AWKWARD, "login", "captcha", "silent-error")))
+
+
+async def _probed(pages: Pages, names: tuple[str, ...]) -> dict[str, Probed]:
+    at_once = asyncio.Semaphore(4)
+    async with browsing() as browser:
+
+        async def one(name: str) -> Probed:
+            async with at_once:
+                manners = Manners(open_seconds=30, answer_seconds=60)
+                return await probe(browser, BrowserSettings(), pages.url(name), f"Hello {name}", manners)
+
+        return dict(zip(names, await asyncio.gather(*(one(name) for name in names))))
+
+
+@pytest.mark.parametrize("name", AWKWARD)
+def test_the_draft_for_an_awkward_page_opens_it_by_itself(probed: dict[str, Probed], name: str) -> None:
+    found = probed[name]
+    assert found.fault is None
+    assert found.said is not None
+    assert found.said.answer.text
+    assert found.tried
+    assert found.picture is not None
+    site = parse_site(found.draft)
+    assert site.composer
+
+
+def test_what_had_to_be_pressed_stands_in_the_draft(probed: dict[str, Probed]) -> None:
+    drafts = {name: parse_site(found.draft) for name, found in probed.items()}
+    assert drafts["consent-banner"].dismiss == (".no",)
+    assert drafts["launcher"].open == ('button[aria-label="Open chat"]',)
+    assert drafts["enter-only"].send_key == "Enter"
+    assert drafts["frame-nested"].frame is not None
+
+
+def test_a_page_that_lets_nobody_talk_is_named(probed: dict[str, Probed]) -> None:
+    for name in ("login", "captcha"):
+        fault = probed[name].fault
+        assert isinstance(fault, DriverError)
+        assert fault.reason == name
+        assert probed[name].picture is not None
+        assert parse_site(probed[name].draft).composer is None
+
+
+async def test_the_draft_is_read_by_as_well_as_it_was_found(
+    pages: Pages, probed: dict[str, Probed], tmp_path: Path
+) -> None:
+    for name in ("name-lines", "shadow-closed"):
+        (tmp_path / f"{name}.yaml").write_text(probed[name].draft)
+        (text,) = await play(tmp_path / f"{name}.yaml", (f"Hello {name}",))
+        said = probed[name].said
+        assert said is not None
+        assert text == said.answer.text
+
+
+def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """What the command says on standard error where it fails as a user's mistake does."""
+    with pytest.raises(SystemExit) as ended:
+        main(["probe", *arguments])
+    assert ended.value.code == 2
+    said = capsys.readouterr().err
+    assert "Traceback" not in said
+    return said
+
+
+def test_a_command_that_cannot_be_done_says_so_before_a_browser_is_started(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    there = tmp_path / "site.yaml"
+    there.write_text("mine")
+    for arguments, words in (
+        (("ftp://a.example",), "starts with http:// or https://"),
+        (("http://a.example", "--out", str(there)), "is there already"),
+        (("http://a.example", "--out", str(tmp_path / "no" / "site.yaml")), "is no folder"),
+        (("http://a.example", "--out", "both", "--screenshot", "both"), "are both both"),
+        (("http://a.example", "--message", " "), "--message is empty"),
+        (("http://a.example", "--login", str(tmp_path / "none")), "No such file"),
+    ):
+        assert words in told(capsys, *arguments)
+    assert there.read_text() == "mine"
+
+
+def test_a_page_without_a_chat_is_one_message_and_leaves_no_draft(
+    pages: Pages, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "site.yaml"
+    for url, reason in (("http://127.0.0.1:9/", "page-unreachable"), (pages.url("maintenance"), "maintenance")):
+        assert reason in told(capsys, url, "--out", str(out))
+        assert not out.exists()
+
+
+async def narrow(pages: Pages, name: str, *arguments: str) -> tuple[int, str, str]:
+    """The command on a terminal of 80 columns: code, standard output, standard error."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "harvest", "probe", pages.url(name), *arguments),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "COLUMNS": "80"},
+    )
+    out, err = await asyncio.wait_for(process.communicate(), 240)
+    assert process.returncode is not None
+    return process.returncode, out.decode(), err.decode()
+
+
+async def test_what_was_found_is_told_in_lines_of_eighty_columns_after_what_is_waited_for(pages: Pages) -> None:
+    code, out, err = await narrow(pages, "launcher")
+    assert code == 0, err
+    assert parse_site(out).open == ('button[aria-label="Open chat"]',)
+    assert max(map(len, err.splitlines())) <= 80
+    lines = [line.rstrip() for line in err.splitlines()]
+    at = lines.index('composer  99%  textarea[aria-label="Message"]')
+    assert lines[at + 1] == " " * 17 + "the user turn was typed into it"
+    waits = ("starting ", "opening http://", "saying 'Hello'", "opening the page once more")
+    assert [next(number for number, line in enumerate(lines) if line.startswith(wait)) for wait in waits] == [
+        0,
+        1,
+        2,
+        3,
+    ]
+    assert "no draft" not in err
+
+
+async def test_a_draft_without_an_answer_is_no_missing_draft(pages: Pages) -> None:
+    code, out, err = await narrow(pages, "max-length", "--message", "more than a short box takes, by far")
+    assert code == 2
+    assert parse_site(out).composer
+    assert "no answer: too-long-for-composer" in err
+    assert "no draft" not in err
+
+
+async def test_what_was_found_is_not_lost_with_a_file_that_cannot_be_written(pages: Pages, tmp_path: Path) -> None:
+    picture = tmp_path / "page.png"
+    code, out, err = await narrow(pages, "plain", "--out", "/proc/site.yaml", "--screenshot", str(picture), "--json")
+    assert code == 2
+    found = json.loads(out)
+    assert parse_site(found["draft"]).composer
+    assert "error: /proc/site.yaml: " in err
+    assert "draft written" not in err
+    assert picture.read_bytes().startswith(PNG)
+    code, out, err = await narrow(pages, "plain", "--out", "/proc/site.yaml")
+    assert code == 2
+    assert parse_site(out).composer
+
+
+async def test_json_is_one_document_where_there_is_no_draft_and_a_file_cannot_be_written(pages: Pages) -> None:
+    code, out, err = await narrow(pages, "login", "--screenshot", "/proc/page.png", "--json")
+    assert code == 2
+    assert json.loads(out)["fault"]["reason"] == "login"
+    assert "there is no draft: the box to type in was not found" in err
+
+
+def finding(field: str, value: str | None, **more: Any) -> Finding:
+    return Finding(field, value, 0.9, ("because",), **more)
+
+
+def test_a_draft_is_a_site_file_whatever_the_names_are() -> None:
+    odd = 'a[title="x: \\"y\\" # \n"]'
+    text = drafted(
+        "a: #1", "https://a.example/#/b", [finding("composer", odd), finding("user", None)], ["x\x1b[31m " * 40]
+    )
+    site = parse_site(text)
+    assert (site.name, site.url, site.composer, site.user) == ("a: #1", "https://a.example/#/b", odd, None)
+    assert "\x1b" not in text
+    assert max(len(line) for line in text.splitlines()) <= 120
+
+
+def test_what_is_not_used_stands_as_a_comment_with_its_reason() -> None:
+    found = [finding("open", "#a"), finding("open", "#b"), finding("reply", ".r", used=False)]
+    text = drafted("x", "https://a.example/", found)
+    assert parse_site(text).open == ("#a", "#b")
+    assert '# reply: ".r"' in text
+    less = drafted("x", "https://a.example/", without(found, ("open",), "it did not open"))
+    assert parse_site(less).open == ()
+    assert '# open: ["#a", "#b"]' in less
+    assert "it did not open" in less

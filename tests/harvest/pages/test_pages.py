@@ -1,0 +1,225 @@
+"""Awkward pages, each with one thing that makes a live chat hard to read, played through the driver with no site file.
+
+All of them are played once, several at a time in one browser; then each is held to what its page says.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harvest.drivers.browser import BrowserDriver
+from harvest.drivers.registry import build_driver
+from harvest.pages.browser.rotation import BrowserRotation
+from harvest.pages.browser.window import Browser
+from harvest.pages.chats.reread import read_again
+from harvest.pages.reading.page import parse_page
+from harvest.pages.reading.turn import Habits, read_turn
+from harvest.systems.driver import Denied, DriverError, NotSent, Opening, Reply, Surroundings, Unanswered
+from recordings.run_folder import read
+from tests.servers.page_replies import ALONE, LAYOUTS, PAGES, reply_of
+from tests.servers.short_answers import SHORT
+from tests.support.browsing import settings
+from tests.support.fonts import FONTS, with_fonts
+from tests.support.interfaces import Pages, awkward_pages
+from tests.support.kept_answers import keep_answers
+from topics.errors import InputError
+
+AT_ONCE = 8
+"""Pages that are played at the same time: most of what they do is waiting."""
+
+FRAMES = ("frame-same", "frame-other", "frame-nested", "widget")
+"""Pages in which the page `plain` is shown."""
+
+FAULTS: Mapping[str, tuple[type[DriverError], str]] = {
+    "error": (Unanswered, "error"),
+    "rate-limit": (Unanswered, "rate-limit"),
+    "silence": (Unanswered, "error"),
+    "told": (Unanswered, "error"),
+    "nothing": (Unanswered, "no-reply"),
+    "broken": (Unanswered, "error"),
+    "lost": (Unanswered, "page-reloaded"),
+    "stuck": (NotSent, "composer-gone"),
+    "login": (Denied, "login"),
+    "captcha": (Denied, "captcha"),
+    "maintenance": (NotSent, "maintenance"),
+    "not-sent": (Denied, "too-long-for-composer"),
+    "twice": (Unanswered, "sent-twice"),
+}
+"""What becomes of a turn that is no answer: the kind of fault and its reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """What came of one turn. waited: seconds that `say` took."""
+
+    outcome: Reply | DriverError
+    waited: float
+
+    def watch(self) -> dict[str, Any]:
+        """How the end was told; {} where nothing was kept of it."""
+        kept = [exhibit.data for exhibit in self.outcome.exhibits if exhibit.name == "watch"]
+        return dict(json.loads(kept[0])) if kept else {}
+
+
+def said(name: str, turn: int) -> str:
+    """What is typed: more than any short box takes, and with marks that a page may render."""
+    number = 1 if name == "lost-turn" else turn  # what was answered before must not be taken for the answer
+    return f"Question {number} about {name}: what is **next**, and is `it` far?"
+
+
+@pytest.fixture(scope="module")
+def played() -> Iterator[dict[str, list[Played]]]:
+    """All pages, by name, turn by turn."""
+    with awkward_pages() as pages:
+        yield asyncio.run(play_all(pages, tuple(PAGES)))
+
+
+async def play_all(pages: Pages, names: Sequence[str]) -> dict[str, list[Played]]:
+    """Play these pages, in windows of one browser: to start one for each would take most of the time."""
+    browser = await Browser.launch(settings())
+    places = asyncio.Semaphore(AT_ONCE)
+
+    async def one(name: str) -> list[Played]:
+        async with places:
+            return await play(browser, pages.url(name), [said(name, turn + 1) for turn in range(len(PAGES[name]))])
+
+    try:
+        return dict(zip(names, await asyncio.gather(*map(one, names)), strict=True))
+    finally:
+        await browser.close()
+
+
+async def play(browser: Browser, url: str, turns: Sequence[str]) -> list[Played]:
+    """What came of each turn on the page; of its opening, where it cannot be opened."""
+    driver = build_driver("browser", {"url": url, "timeout": 60.0}, Surroundings("page", Path()))
+    assert isinstance(driver, BrowserDriver)
+    driver._relay = BrowserRotation(driver._settings, first=browser)
+    outcomes: list[Played] = []
+    begun = time.monotonic()
+    try:
+        session = await driver.open(Opening("page", "topic", 1, 1))
+    except DriverError as fault:
+        return [Played(fault, time.monotonic() - begun)]
+    try:
+        for text in turns:
+            begun = time.monotonic()
+            try:
+                outcomes.append(Played(await session.say(text), time.monotonic() - begun))
+            except DriverError as fault:
+                outcomes.append(Played(fault, time.monotonic() - begun))
+    finally:
+        await session.close()
+    return outcomes
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_page(played: Mapping[str, Sequence[Played]], name: str) -> None:
+    """Each turn comes to what the page says, word for word and link by link."""
+    outcomes = played[name]
+    assert len(outcomes) == len(PAGES[name])
+    for turn, (expected, came) in enumerate(zip(PAGES[name], outcomes, strict=True), 1):
+        if expected == "answer":
+            assert isinstance(came.outcome, Reply), (turn, came.outcome, came.watch())
+            answer = came.outcome.turn.answer
+            reply = reply_of("plain" if name in FRAMES else name, turn, said(name, turn))
+            assert answer.text == reply.markdown, (turn, came.watch())
+            assert [(link.text, link.href) for link in answer.links] == list(reply.links), turn
+        else:
+            kind, reason = FAULTS[expected]
+            assert isinstance(came.outcome, kind), (turn, came.outcome)
+            assert came.outcome.reason == reason, (turn, came.outcome)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("fonts", FONTS)
+def test_every_page_is_read_the_same_whatever_fonts_there_are(fonts: str) -> None:
+    with with_fonts(fonts), awkward_pages() as pages:
+        others = asyncio.run(play_all(pages, tuple(PAGES)))
+    for name in PAGES:
+        test_page(others, name)
+
+
+@pytest.mark.parametrize("exhibits", [("page", "watch"), ("page",), ("reply", "watch")])
+def test_every_answer_is_read_the_same_from_what_was_kept(
+    played: Mapping[str, Sequence[Played]], tmp_path: Path, exhibits: tuple[str, ...]
+) -> None:
+    answered = {
+        name: [(said(name, turn), one.outcome) for turn, one in enumerate(turns, 1) if isinstance(one.outcome, Reply)]
+        for name, turns in played.items()
+    }
+    asyncio.run(keep_answers(tmp_path / "run", answered, exhibits=exhibits))
+    again, _ = read_again(read(tmp_path / "run"))
+    assert len(again) == sum(map(len, answered.values()))
+    wrong = [(one.conversation.key.topic, one.turn.number, one.was.text, one.now, one.trouble) for one in again]
+    assert [found for found, one in zip(wrong, again, strict=True) if one.now != one.was or one.refused] == []
+
+
+@pytest.mark.parametrize("turn", [1, 3])
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_a_short_answer_is_read_whatever_it_looks_like(
+    played: Mapping[str, Sequence[Played]], name: str, turn: int
+) -> None:
+    """The pages as they were kept, with another short answer in the place of the one that was given."""
+    one = played[f"layout-{name}"][turn - 1]
+    kept = {exhibit.name: exhibit.data.decode() for exhibit in one.outcome.exhibits if exhibit.name != "screenshot"}
+    habits = Habits.from_json(one.watch()["habits"])
+    wrong = {}
+    for short in SHORT:
+        page = parse_page(kept["page"].replace(ALONE, short))
+        found = read_turn(page, said(f"layout-{name}", turn), habits=habits)
+        if found.text != short:
+            wrong[short] = found
+    assert wrong == {}
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_a_bubble_without_words_is_no_answer(played: Mapping[str, Sequence[Played]], name: str) -> None:
+    """The name and the time that stand over an answer to come are none, nor where it never comes."""
+    one = played[f"layout-{name}"][2]
+    source = next(exhibit.data.decode() for exhibit in one.outcome.exhibits if exhibit.name == "page")
+    found = read_turn(
+        parse_page(source.replace(ALONE, "")), said(f"layout-{name}", 3), habits=Habits.from_json(one.watch()["habits"])
+    )
+    assert (found.text, found.doubtful) == ("", None)
+
+
+async def test_a_site_file_whose_selector_matches_nothing_is_said_to_be_wrong() -> None:
+    """What a site names is used instead of searching: an answer found by another way would hide the mistake."""
+    with awkward_pages() as pages:
+        options = {"url": pages.url("plain"), "site": {"reply": ".no-such-bubble"}}
+        driver = build_driver("browser", options, Surroundings("page", Path()))
+        session = await driver.open(Opening("page", "topic", 1, 1))
+        try:
+            with pytest.raises(Unanswered, match=r"site-mismatch: the site's reply '\.no-such-bubble'"):
+                await session.say("Question about the plain page?")
+        finally:
+            await session.close()
+            await driver.close()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"proxy": "nonsense"}, "this is no proxy"),
+        ({"proxy": "http://h:notaport"}, "is no proxy"),
+        ({"proxy": "http://user:word@h:1"}, "must not stand in a file"),
+        ({"timezone": "Mars/Base"}, "'Mars/Base' is no time zone"),
+        ({"locale": "non sense"}, "'non sense' is no locale"),
+        ({"user_agent": "a\nb"}, "one line of text"),
+        ({"url": "ftp://h/"}, "http:// or https://"),
+    ],
+)
+def test_settings_that_can_never_work_are_refused_before_a_browser_is_started(
+    options: dict[str, str], message: str
+) -> None:
+    with pytest.raises(InputError, match=re.escape(message)):
+        build_driver("browser", {"url": "http://127.0.0.1/#/chat", **options}, Surroundings("page", Path()))

@@ -1,0 +1,115 @@
+"""Fifty kills at random moments: nothing answered is lost, nothing is played twice, the scores are the same."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from recordings.run_folder import read
+from tests.support.checkout import TESTS
+
+AUDIT = f"""\
+format: harvest-audit/1
+name: killed
+topics: fairweb-45
+protocol: fairweb-two-round
+gold: parrot
+trials: 3
+seed: 7
+systems:
+  - name: parrot
+    driver: parrot
+    options: {{profile: slow, delay: [0.2, 0.2]}}
+    concurrency: 3
+  - name: witness
+    driver: python
+    options: {{function: "{TESTS / "support" / "witness.py"}:answer", takes: history}}
+    concurrency: 2
+"""
+
+
+def harvest(folder: Path, witness: Path, run: str) -> subprocess.Popen[bytes]:
+    environment = {**os.environ, "HARVEST_WITNESS": str(witness)}
+    return subprocess.Popen(
+        [sys.executable, "-m", "harvest", "run", "audit.yaml", "--out", run, "--json"],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+def scores(output: bytes) -> list[dict[str, object]]:
+    rows = json.loads(output)["rows"]
+    assert rows
+    return list(rows)
+
+
+def killed_and_compared(tmp_path: Path, kills: int, trials: int) -> None:
+    (tmp_path / "audit.yaml").write_text(AUDIT.replace("trials: 3", f"trials: {trials}"))
+    moments = random.Random(20231212)
+    killed = 0
+    while killed < kills:
+        files = len(list(tmp_path.glob("run/trials-*")))
+        process = harvest(tmp_path, tmp_path / "log.jsonl", "run")
+        if killed % 5:  # four of five while it plays, the fifth while it starts, reads what is there and locks
+            while len(list(tmp_path.glob("run/trials-*"))) == files and process.poll() is None:
+                time.sleep(0.005)
+            time.sleep(moments.uniform(0, 0.5))
+        else:
+            time.sleep(moments.uniform(0, 1.0))
+        assert process.poll() is None, f"it ended before it was killed often enough: {process.communicate()}"
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        killed += 1
+
+    process = harvest(tmp_path, tmp_path / "log.jsonl", "run")
+    output, messages = process.communicate(timeout=600)
+    assert process.returncode == 0, messages.decode()
+    undisturbed = harvest(tmp_path, tmp_path / "undisturbed.jsonl", "undisturbed")
+    expected, messages = undisturbed.communicate(timeout=600)
+    assert undisturbed.returncode == 0, messages.decode()
+
+    run, whole = read(tmp_path / "run"), read(tmp_path / "undisturbed")
+    planned = {conversation.key for conversation in whole.finished}
+    assert len(planned) == 45 * trials * 2
+    finished = [conversation for conversation in run.conversations if conversation.outcome is not None]
+    assert Counter(conversation.key for conversation in finished) == Counter(planned)
+    assert {(c.key, c.exchanges) for c in run.finished} == {(c.key, c.exchanges) for c in whole.finished}
+    assert scores(output) == scores(expected)
+
+    # The system's own log: a question that came with a history proves that the turns of the history were answered.
+    answered = {
+        tuple(turn)
+        for line in (tmp_path / "log.jsonl").read_text().splitlines()
+        for turn in json.loads(line)["history"]
+    }
+    recorded = {
+        (exchange.said, exchange.answer.text)
+        for conversation in run.conversations
+        if conversation.key.system == "witness"
+        for exchange in conversation.exchanges
+    }
+    assert answered
+    assert answered <= recorded
+    assert len(run.interrupted) > 0, "no kill hit a conversation: the test shows nothing"
+
+
+def test_after_fifty_kills_every_finished_turn_is_there_once_and_the_scores_are_those_of_an_undisturbed_run(
+    tmp_path: Path,
+) -> None:
+    killed_and_compared(tmp_path, kills=50, trials=3)
+
+
+@pytest.mark.soak
+def test_after_three_hundred_kills_too(tmp_path: Path) -> None:
+    killed_and_compared(tmp_path, kills=300, trials=12)

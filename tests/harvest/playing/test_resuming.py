@@ -1,0 +1,131 @@
+"""Going on with a run: what is recorded is read once, and only what the plan needs of it is kept."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import recordings.header
+import recordings.run_folder
+from harvest.audits.audit import Audit, load_audit
+from harvest.cli import main
+from harvest.playing.plan import make_plan
+from protocols.protocol import Protocol
+from recordings.conversation import Outcome, TrialKey
+from recordings.events import Asked, Event, TrialEnded, TrialStarted
+from recordings.header import trial_identity
+from recordings.json_text import lines_of
+from recordings.run_folder import extent, read
+from recordings.store import RunWriter
+from tests.harvest.playing.test_empty_runs import AUDIT
+from tests.recordings.test_store import header, play, started
+
+
+def identity(audit: Audit, topic: str, trial: int) -> str:
+    return trial_identity(audit.protocol, audit.topics[topic], audit.played[0].definition(), trial)
+
+
+async def write(run: Path, audit: Audit, topic: str, outcome: str, attempt: int = 1) -> None:
+    """One more process that records an attempt at the first trial of the topic."""
+    async with RunWriter.open(run, audit.header()) as writer:
+        name = identity(audit, topic, 1), attempt
+        await writer.append(TrialStarted(name[0], TrialKey("mine", topic, 1), attempt))
+        await writer.append(Asked(*name, 1, audit.protocol.start, "Please list films."))
+        await writer.append(TrialEnded(*name, Outcome(outcome)))
+
+
+@pytest.fixture
+def audit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Audit:
+    monkeypatch.chdir(tmp_path)
+    Path("audit.yaml").write_text(AUDIT.format(protocol="fairweb-two-round"))
+    return load_audit("audit.yaml")
+
+
+def test_what_is_recorded_is_read_once_before_it_is_played_and_once_to_be_scored(
+    audit: Audit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asyncio.run(write(Path("run"), audit, "M002", "invalid"))
+    opened: Counter[str] = Counter()
+
+    def counting(path: Path, folder: Path | None = None) -> Iterator[Any]:
+        opened[path.name] += 1
+        return lines_of(path, folder)
+
+    monkeypatch.setattr(recordings.run_folder, "lines_of", counting)
+    with pytest.raises(SystemExit) as done:
+        main(["run", "audit.yaml", "--out", "run"])
+    assert done.value.code == 0
+    assert opened == {"trials-000001.jsonl": 2, "trials-000002.jsonl": 1}
+    assert len(read("run").finished) == 6
+
+
+def test_what_another_process_records_until_the_run_is_locked_is_not_played_again(
+    audit: Audit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asyncio.run(write(Path("run"), audit, "M002", "invalid"))
+    opening = RunWriter.open
+
+    def late(path: Path, now: Any, **options: Any) -> RunWriter:
+        monkeypatch.setattr(RunWriter, "open", opening)
+        other = RunWriter.resume(path)
+        name = identity(audit, "M002", 1), 2
+        rows: list[Event] = [
+            TrialStarted(name[0], TrialKey("mine", "M002", 1), 2),
+            TrialEnded(*name, Outcome("completed")),
+        ]
+        for row in rows:
+            other._journal.write(other._line(row))
+        other._lock.release()
+        return opening(path, now, **options)
+
+    monkeypatch.setattr(RunWriter, "open", late)
+    with pytest.raises(SystemExit):
+        main(["run", "audit.yaml", "--out", "run"])
+    found = [
+        (one.attempt, one.worker) for one in read("run").conversations if one.trial_id == identity(audit, "M002", 1)
+    ]
+    assert found == [(1, "000001"), (2, "000002")]
+
+
+async def test_of_attempts_that_ended_only_the_end_is_kept_where_no_more_is_wanted(tmp_path: Path) -> None:
+    async with RunWriter.create(tmp_path / "run", header()) as writer:
+        await play(writer, 1)
+        await writer.append(started(2), Asked("trial-2", 1, 1, "ask", "Please list films."))
+    whole, ends = read(tmp_path / "run"), read(tmp_path / "run", turns_of=())
+    assert [replace(one, turns=()) for one in whole.finished] == list(ends.finished)
+    assert ends.interrupted == whole.interrupted
+    assert read(tmp_path / "run", turns_of={"B"}).conversations == whole.conversations
+
+
+async def test_the_extent_of_a_run_changes_with_each_event(tmp_path: Path) -> None:
+    async with RunWriter.create(tmp_path / "run", header()) as writer:
+        seen = [extent(tmp_path / "run")]
+        await writer.append(started(1))
+        seen.append(extent(tmp_path / "run"))
+    RunWriter.resume(tmp_path / "run")._lock.release()
+    seen.append(extent(tmp_path / "run"))
+    assert len({str(one) for one in seen}) == 3
+
+
+def test_a_plan_hashes_the_protocol_once_for_each_system_however_many_trials_there_are(
+    audit: Audit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hashed: list[object] = []
+    protocol_hash = recordings.header._protocol_hash
+
+    def counting(protocol: Protocol) -> str:
+        hashed.append(protocol)
+        return protocol_hash(protocol)
+
+    monkeypatch.setattr(recordings.header, "_protocol_hash", counting)
+    plan = make_plan(audit)
+    assert plan.to_play == 6
+    assert len(hashed) == 1
+    works = [work for sitting in plan.sittings["mine"] for work in sitting.works]
+    assert [work.trial_id for work in works] == [identity(audit, work.key.topic, work.key.trial) for work in works]

@@ -1,0 +1,372 @@
+"""What every driver must do, and does: one specification, every driver and each of its modes.
+
+Most are held to it with `echo`, a system that does what it is told. The parrot and a recording say what they say,
+so they take part wherever the specification does not depend on the words.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harvest.drivers.registry import DRIVERS, build_driver
+from harvest.systems.driver import Driver, DriverError, NotSent, Opening, Surroundings, Unanswered
+from protocols.answer import Answer, Exchange
+from tests.servers import echo
+from tests.servers.echo_page import EchoPage
+from tests.servers.local_http import LocalServer, Sessions, completions, serving
+from tests.support.recorded_run import record
+from topics.library import load_topics
+from topics.links import Link
+
+ECHO = str(Path(echo.__file__))
+TOPICS = load_topics("fairweb-45")
+TURNS = ("echo: one", "echo: two")
+"""What the parrot and the recording are asked where others are asked to echo."""
+
+
+@dataclass
+class Case:
+    """A driver as configured: options, and the server it needs. obeys: does what `echo` is told. heavy: a session
+    costs so much that fewer are opened, and what happens in it takes its time. mute: an empty reply cannot be told
+    from none."""
+
+    driver: str
+    options: dict[str, Any]
+    server: Callable[[], Any] | None = None
+    obeys: bool = True
+    remembers: bool = True
+    heavy: bool = False
+    mute: bool = False
+    late: dict[str, Any] = field(default_factory=lambda: {"timeout": 0.8})
+
+
+def _command(speaks: str, **options: Any) -> Case:
+    return Case("command", {"argv": (sys.executable, ECHO, speaks), **options})
+
+
+SESSIONS = {
+    "url": "{base}/say",
+    "body": {"session": "{{ session }}", "text": "{{ text }}"},
+    "reply": "$.reply.text",
+    "session": "$.data.id",
+    "open": {"url": "{base}/start"},
+    "close": {"url": "{base}/end/{{ session }}", "method": "DELETE"},
+}
+COMPLETIONS_BY_HTTP = {
+    "url": "{base}/v1",
+    "body": {"messages": "{{ messages }}"},
+    "reply": "$.choices[0].message.content",
+    "stateful": False,
+}
+
+CASES: dict[str, Case] = {
+    # A page that shows nothing has not answered, whatever its server meant.
+    "browser-page": Case("browser", {"url": "{base}/"}, EchoPage, heavy=True, mute=True, late={"timeout": 2}),
+    "command-lines": _command("lines"),
+    "command-end": _command("end", end="%%"),
+    "command-prompt": _command("prompt", prompt="> "),
+    "command-json": _command("json", mode="json"),
+    "command-once": _command("once", mode="once"),
+    "http-sessions": Case("http", SESSIONS, Sessions),
+    "http-history": Case("http", COMPLETIONS_BY_HTTP, lambda: completions),
+    "openai-plain": Case("openai", {"base_url": "{base}/v1", "model": "echo"}, lambda: completions),
+    "openai-stream": Case("openai", {"base_url": "{base}/v1", "model": "echo", "stream": True}, lambda: completions),
+    "parrot": Case("parrot", {}, obeys=False),
+    "python-async": Case("python", {"function": f"{ECHO}:answer_async"}, remembers=False),
+    "python-history": Case("python", {"function": f"{ECHO}:answer_with_history", "takes": "history"}),
+    "python-session": Case("python", {"function": f"{ECHO}:remembering", "takes": "nothing"}),
+    "python-text": Case("python", {"function": f"{ECHO}:answer"}, remembers=False),
+    "replay": Case("replay", {"run": "recorded"}, obeys=False),
+}
+OBEDIENT = [name for name, case in CASES.items() if case.obeys]
+REMEMBERING = [name for name, case in CASES.items() if case.obeys and case.remembers]
+
+
+def _filled(value: Any, base: str) -> Any:
+    if isinstance(value, str):
+        return value.replace("{base}", base)
+    if isinstance(value, dict):
+        return {key: _filled(inner, base) for key, inner in value.items()}
+    return value
+
+
+@dataclass
+class Rig:
+    """A built driver. other: a second one with further options, on the same server."""
+
+    case: Case
+    driver: Driver
+    server: LocalServer | None
+    other: Callable[[dict[str, Any]], Driver]
+
+    async def open(self, trial: int = 1, history: tuple[Exchange, ...] = ()) -> Any:
+        return await self.driver.open(Opening("echo", "M002", trial, seed=trial, history=history))
+
+
+def children() -> set[str]:
+    """Process ids of our children, zombies included."""
+    listed = subprocess.run(["ps", "-A", "-o", "pid=,ppid=,comm="], capture_output=True, text=True, check=True).stdout
+    rows = [line.split(None, 2) for line in listed.splitlines()]
+    return {pid for pid, parent, command in rows if parent == str(os.getpid()) and command.strip() != "ps"}
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that holds the run `recorded`: `echo` asked TURNS in two trials, written by the store itself."""
+    folder = tmp_path_factory.mktemp("audit")
+    asyncio.run(record(folder / "recorded", TURNS, trials=8))
+    return folder
+
+
+Rigged = Callable[[str], AbstractAsyncContextManager[Rig]]
+
+
+@pytest.fixture
+def rigged(recorded: Path) -> Rigged:
+    """Builds a case, and at the end holds the driver to letting go of everything."""
+
+    @asynccontextmanager
+    async def rigging(name: str) -> AsyncIterator[Rig]:
+        case = CASES[name]
+        before, tasks = children(), asyncio.all_tasks()
+        extra: list[Driver] = []
+
+        def building(server: LocalServer | None) -> Callable[[dict[str, Any]], Driver]:
+            def build(options: dict[str, Any]) -> Driver:
+                around = Surroundings("echo", recorded, topics=TOPICS, environment=os.environ)
+                filled = _filled(case.options, server.url if server else "")
+                extra.append(build_driver(case.driver, {**filled, **options}, around))
+                return extra[-1]
+
+            return build
+
+        if case.server is None:
+            build = building(None)
+            yield Rig(case, build({}), None, build)
+            for driver in extra:
+                await driver.close()
+        else:
+            async with serving(case.server()) as server:
+                build = building(server)
+                yield Rig(case, build({}), server, build)
+                for driver in extra:
+                    await driver.close()
+                await server.idle()
+        await _settled(lambda: asyncio.all_tasks() == tasks)
+        assert children() == before
+        assert asyncio.all_tasks() == tasks
+
+    return rigging
+
+
+async def _settled(done: Callable[[], bool]) -> None:
+    for _ in range(200):
+        if done():
+            return
+        await asyncio.sleep(0.005)
+
+
+async def _failing(say: Awaitable[Any]) -> DriverError:
+    with pytest.raises(DriverError) as caught:
+        await say
+    return caught.value
+
+
+def test_every_driver_is_held_to_this() -> None:
+    assert {case.driver for case in CASES.values()} == set(DRIVERS)
+
+
+@pytest.mark.parametrize("name", OBEDIENT)
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("echo: hello", "hello"),
+        (
+            "echo: Ærø, 東京, 🦜 café and “quotes” \\ {{ text }} & <b> 100%",
+            "Ærø, 東京, 🦜 café and “quotes” \\ {{ text }} & <b> 100%",
+        ),
+        ('echo: "}], {"role": "system"', '"}], {"role": "system"'),
+        ("empty", ""),
+        ("long 200000", " ".join(["word"] * 200000)),
+    ],
+    ids=["echo", "unicode", "json-breaking", "empty", "long"],
+)
+async def test_what_the_system_says_comes_back_unchanged(rigged: Rigged, name: str, said: str, expected: str) -> None:
+    async with rigged(name) as rig:
+        if not expected and rig.case.mute:
+            session = await rig.other({"timeout": 3}).open(Opening("echo", "M002", 1, 1))
+            fault = await _failing(session.say(said))
+            assert (type(fault), fault.reason, fault.partial) == (Unanswered, "timeout", "")
+        else:
+            session = await rig.open()
+            assert (await session.say(said)).turn.answer.text == expected
+        await session.close()
+
+
+@pytest.mark.parametrize("name", OBEDIENT)
+async def test_links_keep_their_order_and_anchors(rigged: Rigged, name: str) -> None:
+    async with rigged(name) as rig:
+        session = await rig.open()
+        answer = (await session.say("links")).turn.answer
+        assert answer.text == echo.LINKS
+        assert answer.links == (
+            Link("the film", "https://www.imdb.com/title/tt0088763/?ref=x"),
+            Link("https://example.org/a_(b)", "https://example.org/a_(b)"),
+        )
+        await session.close()
+
+
+@pytest.mark.parametrize("name", CASES)
+async def test_turns_are_stamped(rigged: Rigged, name: str) -> None:
+    async with rigged(name) as rig:
+        session = await rig.open()
+        turn = (await session.say(TURNS[0])).turn
+        assert turn.asked_at.endswith("+00:00")
+        assert turn.seconds is not None
+        assert turn.first_seconds is not None
+        assert 0 <= turn.first_seconds <= turn.seconds < 10
+        assert turn.sends == 1
+        assert not turn.ended
+        if rig.driver.capabilities.streaming:
+            assert len(turn.pieces) == len(TURNS[0].removeprefix("echo: "))
+            assert turn.pieces[-1][1] == len(turn.answer.text)
+            assert list(turn.pieces) == sorted(turn.pieces)
+        else:
+            assert turn.pieces == ()
+        await session.close()
+
+
+@pytest.mark.parametrize("name", REMEMBERING)
+async def test_sessions_do_not_mix(rigged: Rigged, name: str) -> None:
+    async with rigged(name) as rig:
+        first, second = await rig.open(1), await rig.open(2)
+        await first.say("echo: apples")
+        await second.say("echo: pears")
+        await first.say("echo: plums")
+        assert (await first.say("recall")).turn.answer.text == "echo: apples|echo: plums"
+        assert (await second.say("recall")).turn.answer.text == "echo: pears"
+        await first.close()
+        assert (await second.say("turn")).turn.answer.text == "3"
+        await second.close()
+
+
+@pytest.mark.parametrize("name", CASES)
+async def test_a_session_answers_the_same_alone_and_among_others(rigged: Rigged, name: str) -> None:
+    async with rigged(name) as rig:
+
+        async def converse(trial: int) -> list[Answer]:
+            session = await rig.open(trial)
+            try:
+                return [(await session.say(said)).turn.answer for said in TURNS]
+            finally:
+                await session.close()
+
+        trials = range(1, 4 if rig.case.heavy else 9)
+        together = await asyncio.gather(*(converse(trial) for trial in trials))
+        assert together == [await converse(trial) for trial in trials]
+        assert all(answer.text for answers in together for answer in answers)
+
+
+@pytest.mark.parametrize("name", CASES)
+async def test_closing_twice_or_before_any_turn_is_harmless(rigged: Rigged, name: str) -> None:
+    async with rigged(name) as rig:
+        for session in (await rig.open(1), await rig.open(2)):
+            await session.close()
+            await session.close()
+        await rig.driver.close()
+        await rig.driver.close()
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if name not in ("parrot", "replay")])
+async def test_a_driver_is_closed_over_open_sessions(rigged: Rigged, name: str) -> None:
+    async with rigged(name) as rig:
+        sessions = [await rig.open(trial) for trial in range(1, 4)]
+        await asyncio.gather(*(session.say("turn") for session in sessions))
+        await rig.driver.close()
+
+
+@pytest.mark.parametrize("name", OBEDIENT)
+async def test_a_late_reply_is_a_time_out_within_its_time(rigged: Rigged, name: str) -> None:
+    async with rigged(name) as rig:
+        driver = rig.other(rig.case.late)
+        session = await driver.open(Opening("echo", "M002", 1, 1))
+        if name != "command-once":  # every turn starts Python there, which takes part of the time
+            await session.say("turn")
+        start = time.monotonic()
+        fault = await _failing(session.say("wait 20"))
+        assert (type(fault), fault.reason) == (Unanswered, "timeout")
+        assert time.monotonic() - start < 18
+        await session.close()
+
+
+@pytest.mark.parametrize("name", OBEDIENT)
+async def test_a_turn_can_be_given_up_from_outside(rigged: Rigged, name: str) -> None:
+    async with rigged(name) as rig:
+        session = await rig.open()
+        wait = 6.0 if rig.case.heavy else 1.5
+        start = time.monotonic()
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.2 * wait):
+                await session.say(f"wait {wait}")
+        await session.close()
+        assert time.monotonic() - start < wait - 0.1
+
+
+REASONS = {"browser": "error", "command": "exit-1", "http": "http-500", "openai": "http-500", "python": "exception"}
+
+
+@pytest.mark.parametrize("name", OBEDIENT)
+async def test_a_system_that_breaks_is_unanswered_with_evidence(rigged: Rigged, name: str) -> None:
+    async with rigged(name) as rig:
+        session = await rig.open()
+        fault = await _failing(session.say("fail"))
+        assert (type(fault), fault.reason) == (Unanswered, REASONS[rig.case.driver])
+        assert any(b"as you wish" in exhibit.data for exhibit in fault.exhibits)
+        assert "Traceback" not in str(fault)
+        await session.close()
+
+
+@pytest.mark.parametrize("name", REMEMBERING)
+async def test_without_state_a_failed_turn_leaves_no_trace_and_with_history_a_session_goes_on(
+    rigged: Rigged, name: str
+) -> None:
+    async with rigged(name) as rig:
+        capabilities = rig.driver.capabilities
+        assert capabilities.stateful != capabilities.editable_history
+        if capabilities.stateful:
+            return
+        history = (Exchange("echo: before", Answer("before")),)
+        session = await rig.open(history=history)
+        await session.say("echo: now")
+        await _failing(session.say("fail"))
+        assert (await session.say("recall")).turn.answer.text == "echo: before|echo: now"
+        await session.close()
+
+
+CLOSED = {"browser": "page-unreachable", "http": "connect", "openai": "connect"}
+
+
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.driver in CLOSED])
+async def test_a_closed_port_is_not_sent(rigged: Rigged, name: str) -> None:
+    async with serving(completions) as gone:
+        url = gone.url
+    around = Surroundings("echo", Path())
+    driver = build_driver(CASES[name].driver, _filled(CASES[name].options, url), around)
+
+    async def turn() -> None:
+        await (await driver.open(Opening("echo", "M002", 1, 1))).say("turn")
+
+    fault = await _failing(turn())
+    assert (type(fault), fault.reason) == (NotSent, CLOSED[CASES[name].driver])
+    await driver.close()

@@ -1,0 +1,153 @@
+"""OpenAI-style messages: texts come back exactly, and what others write is taken as far as it can be told apart."""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+
+from recordings.conversation import Conversation, TrialKey
+from recordings.messages import messages_line, read_messages, write_messages
+from recordings.transcript import read_transcript
+from tests.recordings.test_transcript import TOPICS, conversations
+from tests.support.checkout import DATA
+from topics.errors import InputError
+
+
+def read(path: Path, *rows: object, system: str = "B", topic: str = "M001") -> list[Conversation]:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return list(read_messages(path, system=system, topic=topic).conversations)
+
+
+def message(role: str, content: object) -> dict[str, object]:
+    return {"role": role, "content": content}
+
+
+@given(conversations())
+@settings(max_examples=80, deadline=None)
+def test_what_we_write_comes_back_exactly(given: Conversation) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "x.jsonl"
+        file.write_bytes(messages_line(given))
+        file.read_text(encoding="utf-8")
+        assert read_messages(file).conversations == (given,)
+
+
+def test_figure_5_survives_the_way_through_messages(tmp_path: Path) -> None:
+    read = read_transcript(DATA / "gfrc_m002_B1.txt", system="B", topics=TOPICS)
+    write_messages(read.conversations, tmp_path / "x.jsonl")
+    assert read_messages(tmp_path / "x.jsonl", topics=TOPICS).conversations == read.conversations
+    row = json.loads((tmp_path / "x.jsonl").read_text())
+    assert [one["role"] for one in row["messages"]] == ["user", "assistant", "user", "assistant"]
+    assert row["metadata"]["labels"] == ["o", "o"]
+
+
+def test_a_line_without_metadata_takes_what_the_caller_says(tmp_path: Path) -> None:
+    row = {"messages": [message("user", "Hello"), message("assistant", "Hi")]}
+    found = read(tmp_path / "x.jsonl", row, row)
+    assert [one.key for one in found] == [TrialKey("B", "M001", 1), TrialKey("B", "M001", 2)]
+    assert found[0].valid
+    assert found[0].turns[0].label is None
+    assert found[0].trial_id != found[1].trial_id
+
+
+def test_contents_in_parts_system_prompts_and_refusals(tmp_path: Path) -> None:
+    rows = [
+        message("system", "Be short."),
+        message("developer", [{"type": "text", "text": "And kind."}]),
+        message("user", [{"type": "text", "text": "Hel"}, {"type": "input_text", "text": "lo"}]),
+        {"role": "assistant", "content": None, "refusal": "I cannot."},
+        message("user", "Please"),
+        message("user", "and thank you"),
+        message("assistant", "One"),
+        message("assistant", ["T", "wo"]),
+    ]
+    (tmp_path / "x.jsonl").write_text(json.dumps({"messages": rows}))
+    found = read_messages(tmp_path / "x.jsonl", system="B", topic="M001")
+    (conversation,) = found.conversations
+    said = [(turn.said, turn.reply.answer.text if turn.reply else None) for turn in conversation.turns]
+    assert said == [("Hello", "I cannot."), ("Please\nand thank you", "One\nTwo")]
+    assert found.prompts == {TrialKey("B", "M001", 1): ("Be short.", "And kind.")}
+
+
+def test_a_greeting_is_a_turn_in_which_nothing_was_said(tmp_path: Path) -> None:
+    rows = [message("assistant", "Welcome!"), message("user", "Hello"), message("assistant", "Hi")]
+    (conversation,) = read(tmp_path / "x.jsonl", {"messages": rows})
+    assert [turn.said for turn in conversation.turns] == ["", "Hello"]
+
+
+def test_a_question_without_an_answer_is_invalid(tmp_path: Path) -> None:
+    (conversation,) = read(tmp_path / "x.jsonl", {"messages": [message("user", "Hello")]})
+    assert conversation.outcome is not None
+    assert (conversation.outcome.kind, conversation.outcome.reason) == ("invalid", "no-reply")
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("{", "not valid JSON"),
+        ("[]", "has no 'messages'"),
+        ('{"messages": {}}', "has no 'messages'"),
+        ('{"messages": [], "metadata": 3}', "'metadata' is not an object"),
+        ('{"messages": [{"role": "tool", "content": "x"}]}', "message 1 has the role 'tool'"),
+        ('{"messages": ["x"]}', "message 1 has the role None"),
+        ('{"messages": [{"role": "user"}]}', "message 1 has no content"),
+        ('{"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}', "has a part that is not text"),
+        ('{"messages": [], "metadata": {"trial": 0}}', "metadata.trial is not a number from 1"),
+        ('{"messages": [], "metadata": {"labels": "ox"}}', "metadata.labels is not a list of texts"),
+        ('{"messages": [], "metadata": {"system": 7}}', "metadata.system is not text"),
+    ],
+)
+def test_faults_are_named_with_the_line(tmp_path: Path, row: str, message: str) -> None:
+    good = '{"messages": [{"role": "user", "content": "x"}, {"role": "assistant", "content": "y"}]}'
+    (tmp_path / "x.jsonl").write_text(f"{good}\n\n{row}\n{good}\n")
+    with pytest.raises(InputError, match=re.escape(message)) as caught:
+        read_messages(tmp_path / "x.jsonl", system="B", topic="M001")
+    assert str(caught.value).startswith(f"{tmp_path / 'x.jsonl'}:3")
+
+
+@pytest.mark.parametrize("topic", ["a b", "films/2024", "-x", "x" * 61, "thé", "a\n"])
+def test_a_topic_that_no_run_could_be_read_with_is_refused_with_its_line(tmp_path: Path, topic: str) -> None:
+    file = tmp_path / "m.jsonl"
+    rows = [
+        {"messages": [{"role": "user", "content": "Hi"}], "metadata": {"system": "S", "topic": name}}
+        for name in ("M1", topic)
+    ]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(InputError, match="cannot be the id of a topic") as caught:
+        read_messages(file)
+    assert caught.value.place is not None
+    assert caught.value.place.line == 2
+    assert "letters, digits" in str(caught.value.allowed)
+
+
+def test_what_nobody_says_is_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "x.jsonl").write_text('{"messages": []}')
+    with pytest.raises(InputError, match="which system this is"):
+        read_messages(tmp_path / "x.jsonl", topic="M001")
+    with pytest.raises(InputError, match="which topic this is"):
+        read_messages(tmp_path / "x.jsonl", system="B")
+    with pytest.raises(InputError, match="topic 'M999' is not in the topic set"):
+        read_messages(tmp_path / "x.jsonl", system="B", topic="M999", topics=TOPICS)
+
+
+def test_the_same_trial_twice_is_refused(tmp_path: Path) -> None:
+    row = {"messages": [], "metadata": {"trial": 2}}
+    with pytest.raises(InputError, match=r"x\.jsonl:2: B, M001, trial 2 comes a second time \(first in line 1\)"):
+        read(tmp_path / "x.jsonl", row, row)
+
+
+def test_an_empty_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.jsonl").write_bytes(b"\xef\xbb\xbf\n\n")
+    with pytest.raises(InputError, match="no conversation in this file"):
+        read_messages(tmp_path / "x.jsonl", system="B", topic="M001")
+
+
+def test_bytes_that_are_no_text_are_named(tmp_path: Path) -> None:
+    (tmp_path / "x.jsonl").write_bytes(b'\n{"messages": "\xff"}\n')
+    with pytest.raises(InputError, match=r"x\.jsonl:2: byte 0xff is not UTF-8"):
+        read_messages(tmp_path / "x.jsonl", system="B", topic="M001")

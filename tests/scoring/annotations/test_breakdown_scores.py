@@ -1,0 +1,275 @@
+"""`harvest breakdown eval` and `harvest helpdesk eval`: submissions beside baselines, as a person calls them."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scoring.annotations.breakdown_files import AnnotatedTurn, read_breakdown_files
+from scoring.annotations.breakdown_scores import BASELINES, breakdown_rows
+from tests.support.checkout import DATA
+from topics.errors import InputError
+
+DEV = DATA / "dbdc3_en"
+YI = DEV / "YI_100.json"
+STC3 = DATA / "stc3" / "stc3_test_gold_counts.json"
+
+
+def harvest(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "harvest", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "COLUMNS": "120"},
+    )
+
+
+def document(*arguments: str | Path) -> dict[str, Any]:
+    done = harvest(*arguments, "--replications", "200", "--json")
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def value(rows: list[dict[str, Any]], system: str, measure: str, topic_type: str | None = None) -> float:
+    (row,) = [r for r in rows if (r["system"], r["measure"], r["topic_type"]) == (system, measure, topic_type)]
+    found: float = row["value"]
+    return found
+
+
+def gold_as_predictions(path: Path) -> str:
+    lines = []
+    for turn in read_breakdown_files([path]).gold:
+        probabilities = [count / sum(turn.counts) for count in turn.counts]
+        lines.append(json.dumps({"dialogue": turn.dialogue, "turn": turn.turn, "probabilities": probabilities}))
+    return "\n".join(lines) + "\n"
+
+
+def test_a_submission_stands_beside_every_baseline_and_the_gold_itself_is_perfect(tmp_path: Path) -> None:
+    (tmp_path / "perfect.jsonl").write_text(gold_as_predictions(YI), encoding="utf-8")
+    found = document("breakdown", "eval", YI, tmp_path / "perfect.jsonl")
+    rows = found["rows"]
+    assert found["format"] == "harvest-scores/1"
+    assert list(dict.fromkeys(row["system"] for row in rows)) == ["perfect", *BASELINES, "annotators"]
+    assert value(rows, "perfect", "accuracy") == value(rows, "perfect", "F1(PB+B)") == 1
+    assert value(rows, "perfect", "JSD(O,T,X)") == value(rows, "perfect", "MSE(O+T,X)") == 0
+    assert value(rows, "perfect", "rate(B)") == value(rows, "annotators", "rate(B)")
+    assert value(rows, "baseline: always X", "F1(PB+B)") > 0.75
+    assert value(rows, "baseline: uniform", "JSD(O,T,X)") == pytest.approx(0.0178, abs=5e-5)
+
+
+def test_the_fixed_form_with_annotations_alone_prints_the_baselines_over_all_and_by_system() -> None:
+    found = document("breakdown", "eval", DEV)
+    rows = found["rows"]
+    assert {row["system"] for row in rows} == {*BASELINES, "annotators"}
+    assert {row["topic_type"] for row in rows} == {None, "CIC_115", "IRIS_100", "TKTK_100", "YI_100"}
+    assert "no predictions were given" in found["notes"][0]
+    for row in rows:
+        if row["low"] is not None:
+            assert row["low"] <= row["value"] <= row["high"]
+            assert row["resampled"] == "dialogues"
+        elif row["value"] is None:
+            assert row["n"] == 0
+    assert value(rows, "baseline: half the annotators", "JSD(O,T,X)") == pytest.approx(0.0536, abs=4e-4)
+
+
+def test_the_table_for_people_names_baselines_measures_and_which_way_is_good() -> None:
+    done = harvest("breakdown", "eval", YI, "--replications", "200")
+    assert done.returncode == 0
+    for words in (*BASELINES, "F1(PB+B)", "JSD(O,T,X)", "0 is good", "1000 turns of 100 dialogues"):
+        assert words in done.stdout
+
+
+def test_all_prints_every_measure_and_each_system_apart() -> None:
+    done = harvest("breakdown", "eval", YI, DEV / "IRIS_100.json", "--all", "--replications", "200")
+    assert done.returncode == 0
+    for words in (
+        "dialogues of YI_100",
+        "dialogues of IRIS_100",
+        "MSE(O+T,X)",
+        "n/a                           0",
+        "rate(B)",
+    ):
+        assert words in done.stdout
+
+
+def test_the_prior_can_come_from_training_files_and_never_from_the_dialogues_themselves() -> None:
+    found = document("breakdown", "eval", YI, "--train", DEV / "IRIS_100.json")
+    systems = {row["system"] for row in found["rows"]}
+    assert "baseline: prior" in systems
+    assert "baseline: prior of the system" not in systems  # IRIS says nothing of YI
+    done = harvest("breakdown", "eval", YI, "--train", YI)
+    assert done.returncode == 2
+    assert "is in --train and in what is evaluated" in done.stderr
+
+
+def test_a_prior_by_dialogue_is_the_mean_of_all_other_dialogues() -> None:
+    material = read_breakdown_files([YI])
+    gold = np.array([turn.counts for turn in material.gold]) / 30
+    names = np.array([turn.dialogue for turn in material.gold])
+    squares = [np.square(gold[names != name].mean(axis=0) - row).mean() for name, row in zip(names, gold, strict=True)]
+    rows = breakdown_rows(material, replications=100)
+    (row,) = [r for r in rows if (r.system, r.measure) == ("baseline: prior", "MSE(O,T,X)")]
+    assert row.value == pytest.approx(float(np.mean(squares)), abs=1e-12)
+
+
+def test_holding_out_systems_leaves_a_prior_of_the_other_systems_only() -> None:
+    material = read_breakdown_files([YI, DEV / "IRIS_100.json"])
+    rows = breakdown_rows(material, held_out="system", replications=100)
+    assert "baseline: prior of the system" not in {row.system for row in rows}
+    gold = np.array([turn.counts for turn in material.gold]) / 30
+    yi = np.array([turn.system == "YI_100" for turn in material.gold])
+    expected = np.square(gold[~yi].mean(axis=0) - gold[yi]).mean()
+    (row,) = [r for r in rows if (r.system, r.measure, r.topic_type) == ("baseline: prior", "MSE(O,T,X)", "YI_100")]
+    assert row.value == pytest.approx(float(expected), abs=1e-12)
+
+
+def test_neither_another_run_nor_another_order_of_files_changes_a_figure_or_an_interval() -> None:
+    one, two = ([YI, DEV / "IRIS_100.json"], [DEV / "IRIS_100.json", YI])
+    first, again, turned = (
+        [row.as_json() for row in breakdown_rows(read_breakdown_files(files), seed=3, replications=100)]
+        for files in (one, one, two)
+    )
+    assert first == again == turned
+
+
+def test_a_system_s_name_is_shown_as_it_is_and_cannot_style_the_table(tmp_path: Path) -> None:
+    lines = [
+        {"dialogue": f"d{i}", "turn": 0, "system": ["[/red]", "\x1b[31m"][i % 2], "counts": [i, 1, 1]} for i in range(6)
+    ]
+    (tmp_path / "gold.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    done = harvest("breakdown", "eval", tmp_path / "gold.jsonl", "--all")
+    assert done.returncode == 0, done.stderr
+    assert "dialogues of [/red]" in done.stdout
+    assert "\x1b" not in done.stdout
+
+
+def test_one_dialogue_has_values_without_intervals_and_no_prior_and_says_why() -> None:
+    material = read_breakdown_files([YI])
+    one = material.gold[0].dialogue
+    turns = tuple(turn for turn in material.gold if turn.dialogue == one)
+    rows = breakdown_rows(type(material)(turns, ()), replications=100)
+    assert not {"baseline: prior", "baseline: prior of the system"} & {row.system for row in rows}
+    (row,) = [r for r in rows if (r.system, r.measure) == ("baseline: uniform", "JSD(O,T,X)")]
+    assert math.isnan(row.low)
+    assert row.note.endswith("one dialogue: nothing to resample")
+
+
+def test_turns_with_one_annotator_are_evaluated_without_the_halves() -> None:
+    turns = tuple(AnnotatedTurn(f"d{i}", 0, "s", ((1, 0, 0), (0, 0, 1))[i % 2]) for i in range(4))
+    material = type(read_breakdown_files([YI]))(turns, ())
+    assert "baseline: half the annotators" not in {row.system for row in breakdown_rows(material, replications=100)}
+
+
+def test_the_bootstrap_by_dialogue_covers_the_difference_between_dialogues() -> None:
+    """Ten equal turns a dialogue: as wide as from one turn each, not narrower by the square root of ten."""
+    rng = np.random.default_rng(4)
+    says = rng.random(60) < 0.5
+
+    def width(turns: int) -> float:
+        gold = tuple(
+            AnnotatedTurn(f"d{i}", turn, "s", (30, 0, 0) if says[i] else (0, 0, 30))
+            for i in range(60)
+            for turn in range(turns)
+        )
+        rows = breakdown_rows(type(read_breakdown_files([YI]))(gold, ()))
+        (row,) = [r for r in rows if (r.system, r.measure) == ("baseline: always X", "accuracy")]
+        return row.high - row.low
+
+    assert width(10) == pytest.approx(width(1), rel=0.05)
+    assert width(1) > 0.2
+
+
+def test_a_submission_cannot_take_the_name_of_a_baseline(tmp_path: Path) -> None:
+    path = tmp_path / "annotators.jsonl"
+    path.write_text(gold_as_predictions(YI), encoding="utf-8")
+    with pytest.raises(InputError, match="cannot be called 'annotators'"):
+        breakdown_rows(read_breakdown_files([YI, path]), replications=100)
+
+
+def test_a_bad_file_ends_with_2_one_message_and_no_traceback(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{"dialogue": 3}', encoding="utf-8")
+    for group in ("breakdown", "helpdesk"):
+        done = harvest(group, "eval", tmp_path / "a.json")
+        assert done.returncode == 2
+        assert done.stderr.startswith("error: ")
+        assert "a.json:1:1: neither annotations nor predictions" in done.stderr
+        assert "Traceback" not in done.stderr
+        assert done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("group", "option"), [("breakdown", "--level"), ("helpdesk", "--level"), ("helpdesk", "--alpha")]
+)
+def test_nan_is_no_level_and_no_weight(group: str, option: str) -> None:
+    done = harvest(group, "eval", STC3 if group == "helpdesk" else YI, option, "nan")
+    assert (done.returncode, "'nan' is no number" in done.stderr) == (2, True)
+
+
+def test_the_table_fits_80_columns_has_an_n_for_every_value_and_the_interval_of_every_other_table() -> None:
+    arguments = ["helpdesk", "eval", str(STC3), "--all", "--replications", "200"]
+    done = subprocess.run(
+        [sys.executable, "-m", "harvest", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "COLUMNS": "80"},
+    )
+    lines = [line.rstrip() for line in done.stdout.splitlines()]
+    assert max(map(len, lines)) <= 80
+    figures = [line for line in lines if line.startswith("   baseline: ")]
+    assert len(figures) == 2 * 2 * 17
+    form = re.compile(r"   baseline: \w+ +(\d\.\d{4} \[\d?\.\d{4}, \d?\.\d{4}\]) +390")
+    assert [line for line in figures if not form.fullmatch(line)] == []
+    assert any("resampled: dialogues" in line for line in lines)
+
+
+def uniform_submission() -> list[dict[str, Any]]:
+    gold = json.loads(STC3.read_text(encoding="utf-8"))
+    types = {"customer": gold["customer_types"], "helpdesk": gold["helpdesk_types"]}
+    return [
+        {
+            "id": dialogue["id"],
+            "quality": {key: dict.fromkeys(gold["quality_scale"], 0.2) for key in "ASE"},
+            "nugget": [
+                {name: 1 / len(types[turn["sender"]]) for name in types[turn["sender"]]} for turn in dialogue["turns"]
+            ],
+        }
+        for dialogue in gold["dialogues"]
+    ]
+
+
+def test_a_helpdesk_submission_that_is_uniform_equals_the_baseline_that_is_printed_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "mine.json").write_text(json.dumps(uniform_submission()), encoding="utf-8")
+    rows = document("helpdesk", "eval", STC3, tmp_path / "mine.json")["rows"]
+    assert list(dict.fromkeys(row["system"] for row in rows)) == ["mine", "baseline: uniform", "baseline: prior"]
+    for measure in ("NMD(A)", "RSNOD(S)", "SNOD(E)", "RNSS(nugget)", "-log2 JSD(nugget)"):
+        assert value(rows, "mine", measure) == pytest.approx(value(rows, "baseline: uniform", measure), abs=1e-9)
+        assert value(rows, "mine", measure) != value(rows, "baseline: prior", measure)
+
+
+def test_a_submission_of_one_subtask_has_no_rows_of_the_other_and_alpha_is_in_the_name(tmp_path: Path) -> None:
+    only = [{"id": entry["id"], "nugget": entry["nugget"]} for entry in uniform_submission()]
+    (tmp_path / "mine.jsonl").write_text("\n".join(map(json.dumps, only)), encoding="utf-8")
+    rows = document("helpdesk", "eval", STC3, tmp_path / "mine.jsonl", "--alpha", "0.8")["rows"]
+    mine = {row["measure"] for row in rows if row["system"] == "mine"}
+    assert mine == {f"{extra}{name}(nugget, alpha=0.8)" for extra in ("", "-log2 ") for name in ("RNSS", "JSD")}
+
+
+def test_the_helpdesk_table_prints_plain_means_and_minus_log2_only_when_asked() -> None:
+    few, every = (harvest("helpdesk", "eval", STC3, "--replications", "200", *more) for more in ([], ["--all"]))
+    assert few.returncode == every.returncode == 0
+    assert "0.1855" in few.stdout
+    assert "log2" not in few.stdout
+    assert "-log2 NMD(A)" in every.stdout
+    assert "2.4301" in every.stdout

@@ -1,0 +1,171 @@
+"""Rules that score criteria: what each gives, and where it is silent."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from types import MappingProxyType
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recordings.conversation import Conversation, Outcome
+from scoring.conversations import figures
+from scoring.settings import Settings
+from scoring.swan.assessment import PageText, assess
+from scoring.swan.item import nugget_items, turn_items
+from scoring.swan.rules.brevity import Brevity
+from scoring.swan.rules.fair_exposure import FairExposure, fairness_score
+from scoring.swan.rules.hedging import Hedging, hedges
+from scoring.swan.rules.label import Label
+from scoring.swan.rules.recovery import Recovery, dissatisfied
+from scoring.swan.rules.repetition import Repetition
+from scoring.swan.rules.rule import RuleScorer, Sight
+from scoring.swan.schema import load_schema
+from tests.support.scoring_examples import (
+    ATTRIBUTES,
+    M002,
+    ORIGIN,
+    RATINGS,
+    conversation,
+    filler,
+    movie,
+    paper_b1,
+    paper_gold,
+)
+
+GROUND = PageText(M002, paper_gold(), ATTRIBUTES)
+SCHEMA = load_schema()
+
+
+def sight(talk: Conversation, rule: RuleScorer, ground: PageText = GROUND) -> Sight:
+    seen = ground.sight(talk, None, None)
+    items = (turn_items if rule.level == "turn" else nugget_items)(talk, seen.nuggets)
+    return replace(seen, items=items)
+
+
+def given_by(rule: RuleScorer, talk: Conversation) -> dict[int, float]:
+    """Scores by turn, of a rule for turns."""
+    return {item.turn: value for item, value in rule.scores(sight(talk, rule))}
+
+
+def test_label_is_1_for_o_0_for_x_and_silent_without_a_label() -> None:
+    talk = conversation(("a", "b"), ("a", "b"), ("a", "b"), labels="ox?")
+    assert given_by(Label(), talk) == {1: 1.0, 2: 0.0}
+
+
+def test_brevity_is_1_up_to_its_words_then_falls_as_bleus_penalty_and_silent_on_nothing() -> None:
+    talk = conversation(("a", filler(250)), ("a", filler(500)), ("a", " "))
+    assert given_by(Brevity(250), talk) == {1: 1.0, 2: pytest.approx(math.exp(-1))}
+
+
+def test_recovery_by_label_scores_only_turns_after_an_x() -> None:
+    talk = conversation(*[("a", "b")] * 5, labels="oxxo?")
+    assert given_by(Recovery(), talk) == {3: 0.0, 4: 1.0}
+
+
+def test_recovery_by_the_user_follows_section_4_11_and_is_silent_where_the_protocol_ended_it() -> None:
+    rule = Recovery("user")
+    bad = ("That is not what I asked.", "Sorry. Here.")
+    assert given_by(rule, conversation(("a", "b"), bad, ("Great, thanks.", "Bye."))) == {2: 1.0}
+    assert given_by(rule, conversation(("a", "b"), bad, ("Still useless.", "Oh."))) == {2: 0.0}
+    ended = conversation(("a", "b"), bad)
+    assert given_by(rule, ended) == {}
+    assert given_by(rule, replace(ended, outcome=Outcome("user-stopped"))) == {2: 0.0}
+
+
+def test_dissatisfaction_is_told_by_words() -> None:
+    assert dissatisfied("That's wrong.")
+    assert dissatisfied("What made you say 15 pages??? The paper is 154 pages long")
+    assert not dissatisfied("Can you name a few more?")
+
+
+def test_hedging_needs_correctness_and_punishes_flat_falsehood_and_needless_doubt() -> None:
+    talk = conversation(("a", "It is old. It may be red. It was built in May 1985."))
+    seen = sight(talk, Hedging())
+    assert list(Hedging().scores(seen)) == []
+    flat, doubtful, month = seen.items
+    known = {flat: 0.0, doubtful: 1.0, month: 1.0}
+    found = dict(Hedging().scores(replace(seen, known={"Correctness": known})))
+    assert found == {flat: 0.0, doubtful: 0.5, month: 1.0}
+    assert not hedges("It opened on May 4.")
+
+
+def test_repetition_is_0_for_what_was_given_before_and_1_for_a_new_entity_from_turn_2_on() -> None:
+    talk = conversation(
+        ("list", f"- Alien {movie(1)}\n- Heat {movie(2)}\nBoth are old."),
+        ("more", f"- Alien {movie(1)}\n- Ran {movie(3)}\nBoth are old.\nOne is new."),
+    )
+    seen = sight(talk, Repetition())
+    found = {seen.text(item)[:9]: value for item, value in Repetition().scores(seen)}
+    assert found == {"Alien htt": 0.0, "Ran https": 1.0, "Both are ": 0.0}
+
+
+def test_fair_exposure_over_one_set_is_the_distrsim_that_gfrc_has_for_the_turn() -> None:
+    talk = paper_b1()
+    only = replace(M002, type=replace(M002.type, attributes=("RATINGS",)))
+    ground = PageText(only, paper_gold(), ATTRIBUTES)
+    found = {item.turn: value for item, value in FairExposure().scores(sight(talk, FairExposure(), ground))}
+    printed = {
+        figure.turn: figure.value
+        for figure in figures(talk, only, paper_gold(), ATTRIBUTES, Settings())
+        if figure.measure == "DistrSim(RATINGS)"
+    }
+    assert found == {turn: pytest.approx(value, abs=1e-12) for turn, value in printed.items()}
+    assert found[1] == pytest.approx(0.6773, abs=1e-4)  # [GFRC] Table 2
+    assert found[2] == pytest.approx(0.4796, abs=1e-4)
+
+
+def test_fair_exposure_of_figure_5_is_the_mean_of_its_two_sets_and_silent_where_no_entity_is_relevant() -> None:
+    found = given_by(FairExposure(), paper_b1())
+    assert found[1] == pytest.approx((0.6773 + 0.4303) / 2, abs=1e-4)  # [GFRC] Table 2, combined by [SWAN] Eq. 3
+    assert given_by(FairExposure(), conversation(("list", "None."))) == {}
+
+
+def test_eq_3_is_a_mean_weighted_by_attribute_set() -> None:
+    sets = {"RATINGS": RATINGS, "ORIGIN": ORIGIN}
+    achieved = {"RATINGS": RATINGS.gold, "ORIGIN": (1.0, *(0.0,) * 7)}
+    low = fairness_score({"ORIGIN": achieved["ORIGIN"]}, sets, {})
+    assert fairness_score(achieved, sets, {"RATINGS": 3.0}) == pytest.approx((3 * 1 + low) / 4)
+    assert math.isnan(fairness_score({}, sets, {}))
+    assert math.isnan(fairness_score(achieved, sets, {"RATINGS": 0.0, "ORIGIN": 0.0}))
+
+
+@given(st.lists(st.integers(0, 9), min_size=4, max_size=4).filter(any))
+def test_eq_3_lies_in_0_to_1_and_is_1_at_the_gold(counts: list[int]) -> None:
+    achieved = tuple(count / sum(counts) for count in counts)
+    value = fairness_score({"RATINGS": achieved}, {"RATINGS": RATINGS}, {})
+    assert 0 <= value <= 1
+    assert fairness_score({"RATINGS": RATINGS.gold}, {"RATINGS": RATINGS}, {}) == 1
+
+
+_REPLY = st.lists(
+    st.sampled_from(["It is old.", "I may be wrong.", movie(1), f"- Ran {movie(2)}\n", "Sorry,", "yes", "\n", "???"]),
+    max_size=12,
+).map(" ".join)
+
+
+@settings(max_examples=50)
+@given(st.lists(st.tuples(_REPLY, _REPLY), min_size=1, max_size=4), st.text("ox?", min_size=4, max_size=4))
+def test_every_rule_gives_scores_in_0_to_1_to_items_of_its_criterion_once(
+    turns: list[tuple[str, str]], labels: str
+) -> None:
+    talk = conversation(*turns, labels=labels)
+    found = assess(talk, SCHEMA, ground=GROUND)
+    for criterion in SCHEMA:
+        if criterion.level == "set":
+            continue
+        scored = found.scored[criterion.name]
+        assert all(0 <= one.value <= 1 for one in scored)
+        assert len({one.item for one in scored}) == len(scored)
+        assert {one.item for one in scored} <= set(found.items[criterion.name])
+        if not criterion.rules or criterion.name == "Modesty":
+            assert not scored
+        if criterion.level == "turn":
+            assert [item.turn for item in found.items[criterion.name]] == [turn.number for turn in talk.turns]
+
+
+def test_a_topic_without_attribute_sets_has_no_fair_exposure() -> None:
+    chat = PageText(replace(M002, type=replace(M002.type, attributes=())), paper_gold(), MappingProxyType({}))
+    assert list(FairExposure().scores(sight(paper_b1(), FairExposure(), chat))) == []

@@ -1,0 +1,34 @@
+"""Printed intervals hold the truth in simulated worlds: a part of them here, all of them in `make soak`."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.benchmarks.calibration_page import LEAST, PAGE
+from tests.support.calibration import Cell, shares, table
+from tests.support.calibration_worlds import WORLDS
+
+
+def test_no_cell_of_the_page_covers_less_than_it_is_to() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    covers = [float(cell) for cell in re.findall(r"\| (1\.000|\.\d{3})(?= )", page[page.index("## All cells") :])]
+    assert len(covers) > 200
+    assert min(covers) >= LEAST
+
+
+@pytest.mark.parametrize("name", ["bimodal", "rare"])
+def test_shares_hold_the_truth_where_topics_are_of_two_kinds(name: str) -> None:
+    world = next(world for world in WORLDS if world.name == name)
+    for kind, (pairs, truth) in shares(world, (15, 5), 60).items():
+        held = [low <= true <= high for (low, high), true in zip(pairs, truth, strict=True) if low == low]
+        assert sum(held) >= 0.88 * len(held), kind  # .95 of 60, less three standard errors
+
+
+@pytest.mark.soak
+def test_every_printed_interval_holds_the_truth_in_every_world_and_size() -> None:
+    def short(cell: Cell) -> bool:
+        return bool(cell.printed) and cell.coverage < LEAST
+
+    assert [cell for cell in table(500) if short(cell)] == []

@@ -1,0 +1,43 @@
+"""The endpoint that words a user's turns against LiteLLM's proxy, a server nobody here wrote."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harvest.systems.driver import Surroundings
+from harvest.voices.endpoint import Endpoint, EndpointFailed, EndpointOptions
+from simulators.outside import Message, Prompt, Sample
+from tests.harvest.drivers.test_litellm import KEY, TEXT
+from tests.harvest.drivers.test_litellm import address as address  # the proxy, started for this module too
+
+pytestmark = pytest.mark.xdist_group("litellm")
+
+PROMPT = Prompt("words", "ask", (Message("system", "Be a person."), Message("user", "Begin.")), ("u", 1), 77)
+
+
+async def sampled(address: str, **options: Any) -> Sample:
+    given = {"base_url": f"{address}/v1", "model": "mock", "api_key_env": "KEY", "retries": 0, **options}
+    around = Surroundings("", Path(), environment={"KEY": options.pop("key", KEY)})
+    endpoint = Endpoint("words", EndpointOptions.model_validate({k: v for k, v in given.items() if k != "key"}), around)
+    try:
+        return await endpoint.sample(PROMPT)
+    finally:
+        await endpoint.close()
+
+
+async def test_words_come_as_they_are(address: str) -> None:
+    assert await sampled(address) == Sample(TEXT, "stop")
+
+
+async def test_an_answer_without_words_is_a_sample_without_words(address: str) -> None:
+    assert (await sampled(address, model="empty")).text.strip() == ""
+
+
+@pytest.mark.parametrize("options", [{"model": "busy"}, {"model": "broken"}, {"model": "none"}, {"key": "sk-wrong"}])
+async def test_what_the_proxy_refuses_is_a_failure_of_the_endpoint(address: str, options: dict[str, Any]) -> None:
+    with pytest.raises(EndpointFailed) as caught:
+        await sampled(address, **options)
+    assert caught.value.reason == "endpoint-failed"

@@ -1,0 +1,246 @@
+"""The agenda user: says what its goal holds, answers questions first, and drops nothing before it was answered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from protocols.answer import Answer
+from protocols.route import Say, Stop
+from simulators.agenda import ACTS, AgendaUser, Options, build
+from simulators.conformance import assert_conforms
+from simulators.scenario import Chance, Observation, Scenario, State
+from simulators.stopping.constant import Geometric
+from simulators.streams import Streams
+from tests.support.enumerable_users import ANSWERS, MOVIES, drawn_like_promised, said, walk
+from topics.document import parse_document
+from topics.errors import InputError
+
+RNG = Streams(5)
+GOAL = {
+    "requests": ["Which films feature time travel?", "Who directed the oldest?"],
+    "constraints": {"year": "They should be from 2004.", "genre": "I like comedies."},
+}
+SCENARIO = Scenario(MOVIES, {"goal": GOAL})
+USEFUL, USELESS = Observation(Answer("Primer, Looper"), "o"), Observation(Answer("Bananas."), "x")
+REFUSED = Observation(Answer("I’m sorry, but I can’t help with that."))
+WHICH_YEAR = Observation(Answer("Sure! Which year should they be from?"))
+WHICH_ACTOR = Observation(Answer("Who should be the actor?"))
+
+
+def quiet(**options: object) -> AgendaUser:
+    """A user without a stop model, with one wording for each act."""
+    words = {act: ("{{ item }}",) for act in ACTS if act != "no-preference"} | {"no-preference": ("Any.",)}
+    return build(Options.model_validate({"stop": None, "words": words, **options}))
+
+
+def after(user: AgendaUser, *observations: Observation, scenario: Scenario = SCENARIO) -> State:
+    """The memory with these answers, the last of them not yet responded to; fails if the user leaves before."""
+    state = user.respond(user.start(scenario, RNG), None, RNG.at(1))[1]
+    for turn, observation in enumerate(observations, 2):
+        action, state = user.respond(state, observation, RNG.at(turn))
+        assert isinstance(action, Say)
+    return state
+
+
+def ways(chances: tuple[Chance, ...]) -> Mapping[tuple[str, str], float]:
+    """Probability by act and text, or by the reason for leaving."""
+    found: dict[tuple[str, str], float] = {}
+    for chance in chances:
+        action = chance.action
+        key = (action.state, action.text) if isinstance(action, Say) else ("", action.reason)
+        found[key] = found.get(key, 0.0) + chance.probability
+    return found
+
+
+def test_every_node_keeps_to_what_it_promises() -> None:
+    user = build(Options(cooperativeness=0.7, patience=1))
+    seen = walk(user, SCENARIO, (*ANSWERS, WHICH_ACTOR), depth=3)
+    assert set(seen) == {*ACTS, "patience", "frustrated", "goal-reached", "satisfied"}
+
+
+def test_it_keeps_what_the_seam_promises() -> None:
+    assert_conforms(build(Options(cooperativeness=0.7)), [SCENARIO, Scenario(MOVIES)])
+
+
+@given(
+    initiative=st.sampled_from([0.0, 0.3, 1.0]),
+    cooperativeness=st.sampled_from([0.0, 0.6, 1.0]),
+    patience=st.integers(0, 2),
+    hazard=st.sampled_from([None, 0.0, 0.5, 1.0]),
+    requests=st.integers(1, 2),
+    constraints=st.integers(0, 2),
+)
+@settings(max_examples=12, deadline=None)
+def test_any_parameters_give_distributions(
+    initiative: float, cooperativeness: float, patience: int, hazard: float | None, requests: int, constraints: int
+) -> None:
+    options = Options(
+        initiative=initiative,
+        cooperativeness=cooperativeness,
+        patience=patience,
+        stop=None if hazard is None else Geometric(p=hazard),
+    )
+    goal = {
+        "requests": ["Which films?", "Who directed it?"][:requests],
+        "constraints": dict([("year", "From 2004."), ("genre", "A comedy.")][:constraints]),
+    }
+    walk(build(options), Scenario(MOVIES, {"goal": goal}), (USEFUL, USELESS, WHICH_YEAR, WHICH_ACTOR), depth=3)
+
+
+def test_draws_are_those_that_are_promised() -> None:
+    user = build(Options(cooperativeness=0.6))
+    state = user.start(SCENARIO, RNG)
+    drawn_like_promised(user, state, None, tests=6)
+    opened = after(user)
+    for observation in (USEFUL, USELESS, REFUSED, WHICH_YEAR, WHICH_ACTOR):
+        drawn_like_promised(user, opened, observation, tests=6)
+
+
+def test_initiative_decides_how_much_is_said_at_once() -> None:
+    opening = ways(quiet(initiative=0.25).distribution(quiet().start(SCENARIO, RNG), None))
+    first, (year, genre) = "Which films feature time travel?", GOAL["constraints"].values()  # type: ignore[attr-defined]
+    assert opening == pytest.approx(
+        {("ask", first): 0.75, ("ask", f"{first} {year}"): 0.1875, ("ask", f"{first} {year} {genre}"): 0.0625}
+    )
+
+
+def test_a_question_is_not_dropped_before_it_was_answered() -> None:
+    user = quiet(initiative=0.0, patience=9)
+    state = user.respond(user.start(SCENARIO, RNG), None, RNG.at(1))[1]
+    # Useless answers, refusals and questions of the system leave the question on top of the stack.
+    for turn, observation in enumerate([USELESS, REFUSED, WHICH_YEAR, Observation(Answer("")), WHICH_ACTOR], 2):
+        action, state = user.respond(state, observation, RNG.at(turn))
+        assert isinstance(action, Say)
+        assert state["stack"] == [
+            ["request", "Who directed the oldest?"],
+            ["request", "Which films feature time travel?"],
+        ]
+    action, state = user.respond(state, USEFUL, RNG.at(9))
+    assert isinstance(action, Say)
+    assert (action.state, action.text) == ("ask", "Who directed the oldest?")
+    assert state["stack"] == [["request", "Who directed the oldest?"]], "the second waits for its own answer"
+    action, state = user.respond(state, USEFUL, RNG.at(10))
+    assert action == Stop("user-stopped", "goal-reached")
+
+
+def test_a_question_of_the_system_is_answered_before_the_agenda_goes_on() -> None:
+    user = quiet(initiative=0.0)
+    opened = after(user)
+    assert ways(user.distribution(opened, WHICH_YEAR)) == {("inform", "They should be from 2004."): 1.0}
+    assert ways(user.distribution(opened, WHICH_ACTOR)) == {("no-preference", "Any."): 1.0}
+    informed = user.respond(opened, WHICH_YEAR, RNG.at(2))[1]
+    assert informed["said"] == ["year"]
+    assert ways(user.distribution(informed, USELESS)) == {("insist", "Which films feature time travel?"): 1.0}
+
+
+def test_a_question_is_known_by_the_words_of_what_is_wanted_too() -> None:
+    asked = Observation(Answer("Do you prefer comedies or dramas?"))
+    user = quiet(initiative=0.0)
+    assert ways(user.distribution(after(user), asked)) == {("inform", "I like comedies."): 1.0}
+
+
+def test_an_uncooperative_user_passes_over_the_question_and_says_its_own_again() -> None:
+    user = quiet(initiative=0.0, cooperativeness=0.25)
+    found = user.distribution(after(user), WHICH_YEAR)
+    own = ("insist", "Which films feature time travel?")
+    assert ways(found) == pytest.approx({("inform", "They should be from 2004."): 0.25, own: 0.75})
+    passed = next(
+        chance.state for chance in found if isinstance(chance.action, Say) and chance.action.state == "insist"
+    )
+    assert (passed["passed_over"], passed["said"]) == (1, [])
+
+
+def test_what_a_label_calls_useful_is_an_answer_whatever_it_asks() -> None:
+    user = quiet(initiative=0.0)
+    labelled = Observation(WHICH_YEAR.answer, "o")
+    assert ways(user.distribution(after(user), labelled)) == {("ask", "Who directed the oldest?"): 1.0}
+
+
+def test_unsaid_constraints_are_said_by_initiative_after_useless_and_useful_answers() -> None:
+    user = quiet(initiative=0.5)
+    nothing_said = next(
+        chance.state
+        for chance in user.distribution(user.start(SCENARIO, RNG), None)
+        if isinstance(chance.action, Say) and chance.action.text == "Which films feature time travel?"
+    )
+    year, genre = ("refine", "They should be from 2004."), ("refine", "I like comedies.")
+    assert ways(user.distribution(nothing_said, USELESS)) == pytest.approx(
+        {year: 0.5, ("insist", "Which films feature time travel?"): 0.5}
+    )
+    assert ways(user.distribution(nothing_said, USEFUL)) == pytest.approx(
+        {year: 0.5, genre: 0.25, ("ask", "Who directed the oldest?"): 0.25}
+    )
+    refined = next(chance.state for chance in user.distribution(nothing_said, USEFUL) if chance.state["said"])
+    assert refined["stack"] == [["request", "Who directed the oldest?"], ["refined", year[1]]], "it waits for an answer"
+
+
+def test_at_the_end_of_its_goal_it_leaves_or_adds_what_was_not_said() -> None:
+    scenario = Scenario(MOVIES, {"goal": {"requests": ["Which films?"], "constraints": {"year": "From 2004."}}})
+    user = quiet(initiative=0.4)
+    state = user.start(scenario, RNG)
+    bare = next(
+        c.state for c in user.distribution(state, None) if isinstance(c.action, Say) and c.action.text == "Which films?"
+    )
+    assert ways(user.distribution(bare, USEFUL)) == pytest.approx(
+        {("refine", "From 2004."): 0.4, ("", "goal-reached"): 0.6}
+    )
+
+
+def test_patience_ends_and_says_with_what() -> None:
+    user = quiet(initiative=0.0, patience=1)
+    assert said(user, SCENARIO, [USELESS, USELESS]) == ["ask", "insist", "frustrated"]
+    assert said(user, SCENARIO, [USELESS, WHICH_YEAR]) == ["ask", "insist", "patience"]
+    assert said(user, SCENARIO, [USELESS, USEFUL, USELESS, USELESS]) == ["ask", "insist", "ask", "insist", "frustrated"]
+
+
+def test_coverage_is_the_share_of_requests_that_were_answered() -> None:
+    lived = after(quiet(initiative=0.0), USELESS, USEFUL)["experience"]
+    assert isinstance(lived, dict)
+    assert lived["coverage"] == [0.0, 0.5]
+
+
+def test_the_goal_comes_from_the_trait_the_options_or_the_request() -> None:
+    options = parse_document(
+        "{requests: ['{{ topic.request }}', 'Why?'], constraints: {year: 'From {{ topic.fields.year }}.'}}", "f"
+    ).validated(Options)
+    state = build(options).start(Scenario(MOVIES), RNG)
+    assert state["stack"] == [["request", "Why?"], ["request", MOVIES.request]]
+    assert state["constraints"] == [["year", "From 2004."]]
+    assert build(Options()).start(Scenario(MOVIES), RNG)["stack"] == [["request", MOVIES.request]]
+
+
+@pytest.mark.parametrize(
+    "goal",
+    [
+        None,
+        "films",
+        {},
+        {"requests": []},
+        {"requests": [""]},
+        {"requests": ["a"], "constraints": ["b"]},
+        {"requests": ["a"], "constraints": {"year": " "}},
+        {"requests": ["a"], "wishes": []},
+    ],
+)
+def test_a_goal_that_is_none_is_refused(goal: object) -> None:
+    scenario = Scenario(MOVIES, {"goal": goal} if goal is not None else {"gaol": {}})
+    with pytest.raises(InputError, match=r"is no goal|did you mean 'goal'"):
+        build(Options()).start(scenario, RNG)
+
+
+def test_a_constraint_the_topic_cannot_fill_is_refused() -> None:
+    user = build(Options(constraints={"genre": "{{ topic.fields.genre }}"}))
+    with pytest.raises(InputError, match="constraint 'genre': topic 'M002' has no field 'genre'"):
+        user.start(Scenario(MOVIES), RNG)
+
+
+def test_a_memory_that_is_none_is_refused() -> None:
+    user = quiet()
+    state = user.start(SCENARIO, RNG)
+    for broken in ({**state, "stack": [["request"]]}, {key: state[key] for key in ("topic", "turn", "over")}):
+        with pytest.raises(ValueError, match="not a memory of an agenda user"):
+            user.respond(broken, None, RNG)

@@ -1,0 +1,198 @@
+"""A simulator that somebody else wrote, packed and installed: found by its entry point, held to the seam, played.
+
+A real distribution in a folder of its own, with a program of its own; nothing of the registry is replaced.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from recordings.run_folder import read
+from tests.support.checkout import ROOT
+
+PROJECT = """\
+[build-system]
+requires = ["hatchling"]
+build-backend = "hatchling.build"
+
+[project]
+name = "coin-users"
+version = "1.2"
+
+[project.entry-points."harvest.simulators"]
+coin = "coin_users.coin:build"
+
+[tool.hatch.build.targets.wheel]
+packages = ["coin_users"]
+"""
+COIN = '''\
+"""Asks its need, and then asks on or leaves by the toss of a coin. Written against the seam alone."""
+
+from dataclasses import dataclass
+
+from pydantic import Field
+
+from protocols.route import Say, Stop
+from simulators.scenario import Chance
+from topics.document import StrictModel
+
+
+class Options(StrictModel):
+    heads: float = Field(0.5, ge=0, lt=1, description="probability of asking on")
+
+
+@dataclass(frozen=True)
+class CoinUser:
+    heads: float
+    name: str = "coin"
+
+    def start(self, scenario, rng):
+        return {"need": scenario.topic.request, "turn": 0, "over": False}
+
+    def respond(self, state, observation, rng):
+        chances = self.distribution(state, observation)
+        if len(chances) == 1 or rng("coin").random() < chances[0].probability:
+            return chances[0].action, chances[0].state
+        return chances[1].action, chances[1].state
+
+    def distribution(self, state, observation):
+        if state["over"] or (observation is None) != (state["turn"] == 0):
+            raise ValueError("out of turn")
+        turn = state["turn"] + 1
+        after = {**state, "turn": turn}
+        if turn == 1:
+            return (Chance(1.0, Say(state["need"], "ask", turn), after),)
+        on = Chance(self.heads, Say("And what else is there?", "more", turn), after)
+        leave = Chance(1 - self.heads, Stop("user-stopped", "left"), {**state, "over": True})
+        return (on, leave) if self.heads else (leave,)
+
+
+def build(options):
+    return CoinUser(options.heads)
+'''
+PROTOCOL = """\
+format: harvest-protocol/1
+name: tossed
+version: 1
+turn_limit: 6
+users: {visitor: {simulator: coin, heads: 0.6}}
+start: talk
+states: {talk: {user: visitor, edges: [{otherwise: true, label: o, go: talk}]}}
+"""
+AUDIT = """\
+format: harvest-audit/1
+name: coins
+topics: fairweb-45
+only: [M001, M002]
+protocol: tossed.yaml
+trials: 3
+systems: [{name: A, driver: parrot, options: {profile: steady}}]
+"""
+CONFORMS = """
+from simulators.conformance import assert_conforms
+from simulators.registry import build_user
+from simulators.scenario import Scenario
+from topics.document import parse_document
+from topics.library import load_topics
+user = build_user(parse_document("{simulator: coin, heads: 0.3}", "p.yaml"))
+assert type(user).__module__ == "coin_users.coin"
+assert_conforms(user, [Scenario(topic) for topic in load_topics("fairweb-45").topics[:3]])
+print("conforms")
+"""
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that the distribution was installed into, as from an index."""
+    project, site = tmp_path_factory.mktemp("project"), tmp_path_factory.mktemp("site")
+    (project / "pyproject.toml").write_text(PROJECT)
+    (project / "coin_users").mkdir()
+    (project / "coin_users" / "__init__.py").touch()
+    (project / "coin_users" / "coin.py").write_text(COIN)
+    build = [
+        sys.executable,
+        "-m",
+        "build",
+        "--wheel",
+        "--no-isolation",
+        "--outdir",
+        str(project / "dist"),
+        str(project),
+    ]
+    subprocess.run(build, check=True, capture_output=True, timeout=300)
+    (wheel,) = (project / "dist").glob("*.whl")
+    install = [sys.executable, "-m", "uv", "pip", "install", "-q", "--offline", "--no-deps", "--target", str(site)]
+    subprocess.run([*install, str(wheel)], check=True, capture_output=True, timeout=300)
+    return site
+
+
+def python(site: Path, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(site), str(ROOT)])}
+    return subprocess.run(
+        [sys.executable, *arguments], cwd=folder, env=environment, capture_output=True, text=True, timeout=300
+    )
+
+
+def test_an_installed_simulator_is_found_by_its_entry_point_and_conforms(installed: Path, tmp_path: Path) -> None:
+    done = python(installed, tmp_path, "-c", CONFORMS)
+    assert done.stdout == "conforms\n", done.stderr
+
+
+def test_doctor_lists_it(installed: Path, tmp_path: Path) -> None:
+    done = python(installed, tmp_path, "-m", "harvest", "doctor")
+    (line,) = (line for line in done.stdout.splitlines() if "markov" in line)
+    assert line.rstrip().endswith("coin")
+
+
+def test_it_plays_a_protocol_and_its_options_are_checked_at_their_place(installed: Path, tmp_path: Path) -> None:
+    (tmp_path / "tossed.yaml").write_text(PROTOCOL)
+    (tmp_path / "audit.yaml").write_text(AUDIT)
+    done = python(installed, tmp_path, "-m", "harvest", "run", "audit.yaml", "--out", "run", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["format"] == "harvest-scores/1"
+    conversations = read(tmp_path / "run").conversations
+    assert len(conversations) == 6
+    assert {turn.act for one in conversations for turn in one.turns} == {"ask", "more"}
+    (tmp_path / "tossed.yaml").write_text(PROTOCOL.replace("0.6", "1.5"))
+    refused = python(installed, tmp_path, "-m", "harvest", "check", "audit.yaml")
+    assert refused.returncode == 2
+    assert "tossed.yaml:5:43: heads: must be below 1 (here: 1.5)" in refused.stderr
+
+
+def test_without_the_distribution_its_name_is_refused_with_those_there_are(tmp_path: Path) -> None:
+    (tmp_path / "tossed.yaml").write_text(PROTOCOL)
+    (tmp_path / "audit.yaml").write_text(AUDIT)
+    refused = python(tmp_path, tmp_path, "-m", "harvest", "check", "audit.yaml")
+    assert refused.returncode == 2
+    assert "there is no simulator 'coin'" in refused.stderr
+    assert "markov" in refused.stderr
+
+
+BROKEN = {
+    "build raises": ("return CoinUser(options.heads)", 'raise RuntimeError("boom")', "its build raises RuntimeError"),
+    "build returns nothing": ("return CoinUser(options.heads)", "return None", "returns NoneType and no user"),
+    "start raises": ('return {"need"', 'raise KeyError("gone"); return {"need"', "its start raises KeyError: 'gone'"),
+    "start returns no JSON": ('return {"need"', 'return {"x": object(), "need"', "breaks the promise 'json'"),
+}
+
+
+@pytest.mark.parametrize("how", BROKEN)
+def test_a_broken_one_is_refused_in_one_message_and_no_traceback(how: str, installed: Path, tmp_path: Path) -> None:
+    whole, broken, told = BROKEN[how]
+    assert whole in COIN
+    site = tmp_path / "site"
+    shutil.copytree(installed, site)
+    (site / "coin_users" / "coin.py").write_text(COIN.replace(whole, broken))
+    (tmp_path / "tossed.yaml").write_text(PROTOCOL)
+    (tmp_path / "audit.yaml").write_text(AUDIT)
+    refused = python(site, tmp_path, "-m", "harvest", "check", "audit.yaml")
+    assert refused.returncode == 2
+    assert told in refused.stderr.replace("\n", " ")
+    assert "Traceback" not in refused.stderr
