@@ -126,8 +126,14 @@ def test_every_page_is_served_and_one_frame_comes_from_another_origin() -> None:
 
 
 def test_the_servers_end_with_whoever_started_them_even_if_that_one_is_killed() -> None:
-    code = (
-        "import interfaces, time\nwith interfaces.back_end_server() as b:\n  print(b.url, flush=True)\n  time.sleep(60)"
+    code = "\n".join(
+        (
+            "import time",
+            "from tests.support.interfaces import back_end_server",
+            "with back_end_server() as server:",
+            "    print(server.url, flush=True)",
+            "    time.sleep(60)",
+        )
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     with subprocess.Popen([sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, text=True) as starter:
