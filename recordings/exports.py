@@ -9,6 +9,7 @@ from pathlib import Path
 
 from recordings.errors import StoreError
 from recordings.evidence import write_safely
+from recordings.run_folder import run_around
 from topics.errors import InputError, Place
 
 __all__ = ["write_export"]
@@ -36,8 +37,7 @@ def write_export(path: str | PathLike[str], data: bytes) -> None:
     if not stat.S_ISREG(mode):
         what = "a folder" if stat.S_ISDIR(mode) else "a device or pipe"
         raise InputError(f"this is {what}, not a file", place=place, allowed="the path of a file to write")
-    folder = Path(os.path.realpath(target.parent))
-    run = next((one for one in (folder, *folder.parents) if (one / "run.json").exists()), None)
+    run = run_around(target.parent)
     if run is not None:
         raise InputError(
             f"this lies inside the run folder {run}, where only the run's own files are",

@@ -5,6 +5,7 @@ Reading changes nothing and needs no lock, so a run can be looked at while it is
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ from recordings.json_text import Json, lines_of, row_of, unended
 from recordings.store import read_header
 from topics.errors import Place
 
-__all__ = ["Run", "RunFolder", "event_files", "extent", "is_run", "ordered", "read", "read_events"]
+__all__ = ["Run", "RunFolder", "event_files", "extent", "is_run", "ordered", "read", "read_events", "run_around"]
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,12 @@ def first_valid(conversations: Iterable[Conversation]) -> tuple[Conversation, ..
 def is_run(path: str | PathLike[str]) -> bool:
     """Whether `path` is a run folder (of any version)."""
     return (Path(path) / "run.json").is_file()
+
+
+def run_around(folder: Path) -> Path | None:
+    """The run folder that `folder` is or lies in, links resolved; None for none."""
+    whole = Path(os.path.realpath(folder))
+    return next((one for one in (whole, *whole.parents) if os.path.lexists(one / "run.json")), None)
 
 
 def read(path: str | PathLike[str], *, keep_rows: bool = False, turns_of: Container[str] | None = None) -> Run:

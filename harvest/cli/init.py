@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
 
 from harvest.audits.starter_files import starter_drivers, starter_files
-from topics.errors import InputError
+from recordings.run_folder import run_around
+from topics.errors import InputError, Place
 
-__all__ = ["command"]
+__all__ = ["begin", "command"]
 
 
 @click.command()
-@click.argument("folder", type=click.Path(path_type=Path), default=".")
+@click.argument("folder", default=".")
 @click.option(
     "--driver",
     type=click.Choice(starter_drivers()),
@@ -22,22 +25,46 @@ __all__ = ["command"]
     show_default=True,
     help="How the system is reached.",
 )
-def command(folder: Path, driver: str) -> None:
+def command(folder: str, driver: str) -> None:
     """Write an audit to start from: audit.yaml, topics.yaml and protocol.yaml, with comments.
 
     FOLDER is made if it does not exist. Nothing that is there is overwritten.
     """
     texts = starter_files(driver)
-    present = [name for name in texts if (folder / name).exists()]
-    if present:
-        raise InputError(
-            f"{folder}: {' and '.join(present)} {'exists' if len(present) == 1 else 'exist'} already",
-            advice="name another folder; nothing was written",
-        )
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, text in texts.items():
-        with (folder / name).open("x", encoding="utf-8") as file:
-            file.write(text)
+    begin(_checked(folder), texts)
     click.echo(f"wrote {', '.join(texts)} in {folder}", err=True)
-    audit = shlex.quote(str(folder / "audit.yaml"))
+    audit = shlex.quote(str(Path(folder) / "audit.yaml"))
     click.echo(f"edit them, then: harvest check {audit}", err=True)
+
+
+def _checked(name: str) -> Path:
+    """The folder called `name`. Raises InputError where no audit can be begun there."""
+    folder = Path(name)
+    if not name.strip():
+        raise InputError(f"{name!r} names no folder", allowed="the path of a folder, or . for this one")
+    if folder.exists() and not folder.is_dir():
+        raise InputError("this is a file, not a folder", place=Place(name), advice="name another folder")
+    run = run_around(folder)
+    if run is not None:
+        what = f"this lies inside the run folder {run}, where only the run's own files are"
+        raise InputError(what, place=Place(name), advice="name another folder; nothing was written")
+    return folder
+
+
+def begin(folder: Path, texts: Mapping[str, str]) -> None:
+    """Write all of the files or none, and none over what is there, also where another process writes beside us."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        raise InputError("a file stands in its way", place=Place(str(folder)), advice="name another folder") from None
+    with contextlib.ExitStack() as written:
+        for name, text in texts.items():
+            try:
+                file = (folder / name).open("x", encoding="utf-8")
+            except FileExistsError:
+                what, advice = f"{name} exists already", "name another folder; nothing was written"
+                raise InputError(what, place=Place(str(folder)), advice=advice) from None
+            written.callback((folder / name).unlink)
+            with file:
+                file.write(text)
+        written.pop_all()

@@ -10,7 +10,9 @@ import pytest
 
 from harvest.audits.audit import load_audit
 from harvest.audits.starter_files import starter_drivers
+from harvest.cli.init import begin
 from harvest.drivers.registry import DRIVERS
+from topics.errors import InputError
 
 
 def harvest(*arguments: object, code: int = 0) -> subprocess.CompletedProcess[str]:
@@ -47,6 +49,55 @@ def test_nothing_that_is_there_is_overwritten(tmp_path: Path) -> None:
     assert "topics.yaml exists already" in said
     assert [file.name for file in tmp_path.iterdir()] == ["topics.yaml"]
     assert (tmp_path / "topics.yaml").read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", ["", " ", "\n"])
+def test_a_name_of_nothing_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "names no folder" in harvest("init", name, code=2).stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("inner", [".", "evidence", "evidence/new", "judgments/.."])
+def test_nothing_is_written_into_a_run(tmp_path: Path, inner: str) -> None:
+    (tmp_path / "run" / "evidence").mkdir(parents=True)
+    (tmp_path / "run" / "judgments").mkdir()
+    (tmp_path / "run" / "run.json").write_text("{}")
+    before = sorted(tmp_path.rglob("*"))
+    said = harvest("init", tmp_path / "run" / inner, code=2).stderr
+    assert f"this lies inside the run folder {tmp_path / 'run'}" in said
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("name", ["file", "file/folder"])
+def test_a_file_in_place_of_a_folder_is_one_message(tmp_path: Path, name: str) -> None:
+    (tmp_path / "file").write_text("mine")
+    said = harvest("init", tmp_path / name, code=2).stderr
+    assert said.count("\n") == 2
+    assert "name another folder" in said
+
+
+def test_what_another_process_writes_meanwhile_is_not_overwritten_and_nothing_of_ours_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = Path.open
+
+    def beside(path: Path, mode: str = "r", **options: str) -> object:
+        if path.name == "topics.yaml":
+            path.symlink_to(tmp_path / "theirs")
+        return opened(path, mode, **options)  # type: ignore[call-overload]
+
+    monkeypatch.setattr(Path, "open", beside)
+    with pytest.raises(InputError, match=r"topics.yaml exists already"):
+        begin(tmp_path, {"audit.yaml": "ours", "topics.yaml": "ours", "protocol.yaml": "ours"})
+    monkeypatch.undo()
+    assert [file.name for file in tmp_path.iterdir()] == ["topics.yaml"]
+
+
+def test_a_link_to_nowhere_is_something_that_is_there(tmp_path: Path) -> None:
+    (tmp_path / "protocol.yaml").symlink_to(tmp_path / "elsewhere.yaml")
+    assert "protocol.yaml exists already" in harvest("init", tmp_path, code=2).stderr
+    assert [file.name for file in tmp_path.iterdir()] == ["protocol.yaml"]
 
 
 def test_an_unknown_driver_is_answered_with_those_there_are(tmp_path: Path) -> None:
