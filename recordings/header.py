@@ -7,22 +7,25 @@ what it may go on.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from os import PathLike
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from recordings.errors import RunError
 from recordings.event_lines import check_format
+from recordings.header_faults import PART, header_faults, place_in_file, placed_part
 from recordings.json_text import Json
 from recordings.provenance import Clock, git_commit, software, stamp, utc_now
-from topics.errors import Place
+from topics.errors import InputError, Place
 from topics.identity import content_hash
 from topics.topic import Topic, TopicSet
 
 if TYPE_CHECKING:
     from protocols.protocol import Protocol
+    from topics.document import Document
 
 __all__ = [
     "FORMAT",
@@ -37,6 +40,7 @@ __all__ = [
 ]
 
 FORMAT = "harvest-run/1"
+_Part = TypeVar("_Part")
 
 
 def _empty() -> Mapping[str, Any]:
@@ -50,7 +54,8 @@ class Header:
     audit: the resolved audit. protocol, topics: as `encode_protocol` and `encode_topics` give them; None where an
     import does not know. systems: definition by name. hashes: content hashes, `protocol` one text, `topics` and
     `systems` by name. source: what an import was made from. redaction: what the writer was told to look for.
-    changes: what later commands added, and when. parts: the headers a merge was made of, in short.
+    changes: what later commands added, and when. parts: the headers a merge was made of, in short. path: of the file,
+    for messages.
     """
 
     audit: Json
@@ -67,6 +72,7 @@ class Header:
     changes: tuple[Json, ...] = ()
     parts: tuple[Json, ...] = ()
     extra: Mapping[str, Json] = field(default_factory=_empty)
+    path: str = field(default="run.json", compare=False)
 
     def as_json(self) -> dict[str, Json]:
         """The value of `run.json`; keys a later version put there are kept."""
@@ -94,18 +100,15 @@ class Header:
         if not isinstance(value, dict):
             raise RunError("run.json does not hold an object", place=place)
         check_format(value.get("format"), FORMAT, place)
-        known = {entry.name for entry in dataclasses.fields(cls)} - {"extra"}
-        for key, kinds in _KINDS.items():
-            if key not in value or not isinstance(value[key], kinds) or isinstance(value[key], bool):
-                raise RunError(f"run.json has no {key!r}, or not of the right kind", place=place)
-        fault = next(_faults_inside(value), "")
-        if fault:
-            raise RunError(f"run.json: {fault}", place=place)
+        known = {entry.name for entry in dataclasses.fields(cls)} - {"extra", "path"}
+        for loc, fault in header_faults(value):
+            named = f"{'.'.join(map(str, loc))}: " if loc else ""
+            raise RunError(f"{named}{fault}", place=place_in_file(place, loc), advice=_CHANGED)
         rest = {key: item for key, item in value.items() if key in known and (item is not None or key in _JSON)}
         for key in ("changes", "parts"):
             rest[key] = tuple(rest.get(key) or ())
         extra = {key: item for key, item in value.items() if key not in known and key != "format"}
-        return cls(**{"audit": None, "protocol": None, "topics": None, **rest}, extra=extra)
+        return cls(**{"audit": None, "protocol": None, "topics": None, **rest}, extra=extra, path=place.path)
 
     def hashes_of(self, system: str, topic: str) -> dict[str, str]:
         """Hashes that go with a trial of `topic` with `system`; what the header does not know is left out."""
@@ -117,48 +120,35 @@ class Header:
         return {key: item for key, item in found.items() if item}
 
     def topic_set(self) -> TopicSet | None:
-        """The topics of the run; None where the header holds none."""
+        """The topics of the run; None where the header holds none. Raises InputError where they are none."""
         if self.topics is None:
             return None
         from topics.library import decode_topics  # late: brings pydantic, which reading a recording does not need
+        from topics.topic_file import read_topics
 
-        return decode_topics(self.topics)
+        return self._decoded("topics", partial(decode_topics, self.topics, self.path), read_topics)
+
+    def played_protocol(self) -> Protocol | None:
+        """The protocol of the run; None where the header holds none. Raises InputError where it is none."""
+        if self.protocol is None:
+            return None
+        from protocols.library import decode_protocol  # late, as above
+        from protocols.reading import read_protocol
+
+        return self._decoded("protocol", partial(decode_protocol, self.protocol, self.path), read_protocol)
+
+    def _decoded(self, key: str, decode: Callable[[], _Part], read: Callable[[Document], _Part]) -> _Part:
+        try:
+            return decode()
+        except InputError:
+            document = placed_part(self.path, key)
+            if document is None:
+                raise
+            return read(document)  # which raises the same, with its place
 
 
-_KINDS: Mapping[str, type | tuple[type, ...]] = {"seed": int, "systems": dict, "hashes": dict}
-PART = ("audit", "created_at", "software", "audit_commit", "source", "redaction", "changes")
-"""What a merged header remembers of each run that went in."""
+_CHANGED = "the file was changed after Harvest wrote it: take it from a copy of the run"
 _JSON = ("audit", "protocol", "topics", "source")
-
-
-def _faults_inside(value: Mapping[str, Any]) -> Iterator[str]:
-    """What is of the wrong kind in a header, below its first level."""
-    for key, kind, called in (
-        ("created_at", str, "text"),
-        ("audit_commit", str, "text"),
-        ("software", dict, "an object"),
-        ("redaction", dict, "an object"),
-        ("changes", list, "a list"),
-        ("parts", list, "a list"),
-    ):
-        if not isinstance(value.get(key), (kind, type(None))):
-            yield f"{key!r} is not {called}"
-        elif kind is list and not all(isinstance(item, dict) for item in value.get(key) or ()):
-            yield f"{key!r} holds something that is not an object"
-    hashes = value["hashes"]
-    if not isinstance(hashes.get("protocol", ""), str):
-        yield "'hashes.protocol' is not text"
-    for key in ("topics", "systems"):
-        named = hashes.get(key, {})
-        if not isinstance(named, dict) or not all(isinstance(item, str) for item in named.values()):
-            yield f"'hashes.{key}' is not an object of texts"
-    for part in value.get("parts") or ():
-        if isinstance(part, dict):
-            wrong = [key for key in PART if key not in part]
-            if wrong:
-                yield f"'parts' holds an object without {wrong[0]!r}"
-            elif not (isinstance(part["software"], dict) and isinstance(part["redaction"], dict)):
-                yield "'parts' holds an object whose 'software' or 'redaction' is not an object"
 
 
 def make_header(

@@ -27,7 +27,7 @@ def most_turns(header: Header, conversations: Iterable[Conversation]) -> dict[tu
     system, with the turns that are missing after it.
     """
     recorded = tuple(conversations)
-    topics, protocol = header.topic_set(), _protocol(header)
+    topics, protocol = header.topic_set(), header.played_protocol()
     known = {topic.id: topic for topic in topics.topics} if topics else {one.key.topic: None for one in recorded}
     told = told_most_turns(header)
     longest: Counter[str] = Counter()
@@ -56,7 +56,7 @@ def told_most_turns(header: Header) -> dict[tuple[str, str], int]:
 
 def with_missing_turns(conversations: Iterable[Conversation], header: Header) -> Iterator[Conversation]:
     """The conversations of a run, with the number of missing turns wherever its protocol tells it."""
-    protocol, topics = _protocol(header), header.topic_set()
+    protocol, topics = header.played_protocol(), header.topic_set()
     known = _by_id(topics)
     for one in conversations:
         topic = known.get(one.key.topic)
@@ -78,14 +78,6 @@ def _missing(conversation: Conversation, protocol: Protocol, topic: Topic) -> in
         else:  # the protocol was through as well
             return 0
     return fewest_turns_onward(protocol, topic, last.state, lists, last.number, target=target)
-
-
-def _protocol(header: Header) -> Protocol | None:
-    if header.protocol is None:
-        return None
-    from protocols.library import decode_protocol  # late: brings pydantic, which reading a recording does not need
-
-    return decode_protocol(header.protocol)
 
 
 def _by_id(topics: TopicSet | None) -> Mapping[str, Topic]:

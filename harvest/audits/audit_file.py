@@ -9,7 +9,7 @@ from pydantic import Field
 from harvest.audits.threshold import Threshold
 from topics.document import StrictModel
 
-__all__ = ["AuditFile", "SystemEntry"]
+__all__ = ["AuditFile", "Scoring", "SystemEntry"]
 
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._+-]*$", max_length=60)]
@@ -41,7 +41,9 @@ class SystemEntry(StrictModel):
     give_up_after: Positive = 10
 
 
-class _Scoring(StrictModel):
+class Scoring(StrictModel):
+    """How the figures of an audit are made: the settings that it gives; docs/measures.md says what each means."""
+
     patience: Positive | None = None
     gains: dict[Annotated[str, Field(pattern=r"^L?[0-9]$")], Share] | None = None
     alpha: Share | None = None
@@ -72,5 +74,5 @@ class AuditFile(StrictModel):
     endpoints: dict[Name, dict[str, Any]] = Field(default_factory=dict)
     evidence: bool = True
     max_invalid: Share = 0.1
-    scoring: _Scoring = _Scoring()
+    scoring: Scoring = Scoring()
     thresholds: tuple[Threshold, ...] = ()

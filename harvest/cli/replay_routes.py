@@ -11,7 +11,7 @@ import click
 
 from harvest.terminal import shown
 from protocols.interpreter import retrace
-from protocols.library import check_topics, decode_protocol, load_protocol
+from protocols.library import check_topics, load_protocol
 from protocols.route import Ask, Route, Say, Stop
 from recordings.conversation import Conversation
 from recordings.run_folder import read
@@ -44,11 +44,11 @@ def command(run: Path, protocol: str | None, fail_on_change: bool, as_json: bool
     """Would today's rules have taken the recorded paths? Replays every finished conversation of RUN; asks nobody."""
     recorded = read(run)
     topics = recorded.header.topic_set()
-    if recorded.header.protocol is None and protocol is None:
+    chosen = load_protocol(protocol) if protocol else recorded.header.played_protocol()
+    if chosen is None:
         raise InputError(
             "this run has no protocol (it was imported)", place=Place(str(run)), advice="give one: --protocol NAME"
         )
-    chosen = load_protocol(protocol) if protocol else decode_protocol(recorded.header.protocol, str(run / "run.json"))
     if topics is None:
         raise InputError(
             "this run does not know its topics", place=Place(str(run)), advice="import it again with --topics"

@@ -14,16 +14,12 @@ import click
 from harvest.pages.chats.reread import Found, Reread, read_again
 from harvest.studies.rerouting import Rerouted, reroute, still_fitting
 from harvest.terminal import shown
-from protocols.library import decode_protocol
-from protocols.protocol import Protocol
 from recordings.attempts import AttemptId
 from recordings.conversation import INVALID, Conversation, Outcome
-from recordings.header import Header
 from recordings.revision import Revision, check_target, write_revision
 from recordings.run_folder import Run, read
 from topics.counting import counted
 from topics.errors import InputError
-from topics.topic import TopicSet
 
 __all__ = ["command"]
 
@@ -101,7 +97,8 @@ def _revised(run: Run, answers: Sequence[Reread]) -> Iterator[_Revised]:
             by_attempt[answer.conversation.trial_id, answer.conversation.attempt].append(answer)
     if not by_attempt:
         return
-    protocol, topics = _rules(run.header, run.path)
+    protocol = run.header.played_protocol()
+    topics = run.header.topic_set() if protocol is not None else None
     for several in by_attempt.values():
         conversation = several[0].conversation
         now = {one.turn.number: one.now for one in several if one.changed and one.now is not None}
@@ -118,12 +115,6 @@ def _revised(run: Run, answers: Sequence[Reread]) -> Iterator[_Revised]:
             )
         refused = next((one for one in several if one.refused), None)
         yield _Revised(conversation, tuple(several), path, refused)
-
-
-def _rules(header: Header, run: Path) -> tuple[Protocol | None, TopicSet | None]:
-    if header.protocol is None:
-        return None, None
-    return decode_protocol(header.protocol, str(run / "run.json")), header.topic_set()
 
 
 def _revisions(revised: Sequence[_Revised]) -> Mapping[AttemptId, Revision]:

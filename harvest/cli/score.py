@@ -12,7 +12,6 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
-from harvest.audits.threshold import Threshold
 from harvest.cli.number import NumberRange
 from harvest.studies.bounds import bounded, missed
 from harvest.studies.scorecard import (
@@ -120,7 +119,7 @@ def command(
     beside = set_apart(recorded, settings, judged=gold is not None)
     material = gathered(recorded, beside.left_out)
     judged = load_gold(gold, material.topics) if gold is not None else None
-    bounds = [Threshold.model_validate(bound) for bound in material.thresholds]
+    bounds = material.thresholds
     criteria = load_schema(schema) if schema else None
     names = asked_names(measures, material.topics, criteria) if measures else ()
     scored = partial(

@@ -14,7 +14,6 @@ from typing import Any
 
 from harvest.audits.groups import noise_pairs
 from harvest.studies.scorecard import Material, gathered, score_material, scoring_settings
-from protocols.library import decode_protocol
 from recordings.conversation import Conversation, TrialKey
 from recordings.run_folder import Run
 from scoring.catalogue import SHARES, understood
@@ -113,9 +112,8 @@ def _group_order(run: Run) -> dict[str, int]:
 
 
 def _nulls(run: Run, groups: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    if run.header.protocol is None:
-        return ()
-    return noise_pairs(decode_protocol(run.header.protocol), groups)
+    protocol = run.header.played_protocol()
+    return () if protocol is None else noise_pairs(protocol, groups)
 
 
 def compare_groups(

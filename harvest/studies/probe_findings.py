@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from harvest.studies.scorecard import Material, gathered
-from protocols.library import decode_protocol
 from recordings.conversation import Conversation, TrialKey, Turn
 from recordings.run_folder import Run, first_valid
 from simulators.probing.cases import Case, cases
@@ -102,7 +101,8 @@ def probed(runs: Sequence[Run]) -> Probed:
 
 def _probes(run: Run) -> tuple[Probe, ...]:
     place = Place(str(run.path))
-    found = () if run.header.protocol is None else probes(decode_protocol(run.header.protocol, str(run.path)))
+    protocol = run.header.played_protocol()
+    found = () if protocol is None else probes(protocol)
     if not found:
         raise InputError(
             "no probe has played this run, so it holds no findings",

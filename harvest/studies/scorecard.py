@@ -11,7 +11,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from harvest.audits.threshold import Threshold
 from harvest.pages.finding.notices import opens_as_failure
+from harvest.studies.recorded_audit import recorded_audit, recorded_scoring, recorded_thresholds
 from harvest.studies.side_by_side import SideBySide, run_names, settings_from
 from recordings.conversation import Conversation, TrialKey
 from recordings.evidence import write_safely
@@ -72,7 +74,7 @@ class Material:
     planned: frozenset[TrialKey]
     gold: GoldTable | None
     scoring: Mapping[str, Any]
-    thresholds: tuple[Mapping[str, Any], ...]
+    thresholds: tuple[Threshold, ...]
     damage: tuple[str, ...]
     layers: tuple[Layer, ...] = ()
     probed: bool = False
@@ -104,7 +106,6 @@ def gathered(runs: Sequence[Run], left_out: Collection[str] = ()) -> Material:
         if topic not in left_out
     }
     gold = read_gold_layers([run.path for run in runs], topics)
-    audit = _audit(runs[0])
     return Material(
         topics=topics,
         systems=_beside_each_other(named),
@@ -126,8 +127,8 @@ def gathered(runs: Sequence[Run], left_out: Collection[str] = ()) -> Material:
             if key.topic not in left_out
         ),
         gold=gold if len(gold) else None,
-        scoring=audit.get("scoring") or {},
-        thresholds=tuple(audit.get("thresholds") or ()) if len(runs) == 1 else (),
+        scoring=recorded_scoring(runs[0]),
+        thresholds=recorded_thresholds(runs[0]) if len(runs) == 1 else (),
         damage=tuple(sentence for run in runs for sentence in run.damage),
         layers=tuple(_own_layer(layer, run, names, runs) for run, names in named for layer in read_layers(run.path)),
         probed=any(_holds_probe(run) for run in runs),
@@ -163,10 +164,6 @@ def _holds_probe(run: Run) -> bool:
     return isinstance(users, dict) and any(holds_probe(user) for user in users.values())
 
 
-def _audit(run: Run) -> Mapping[str, Any]:
-    return run.header.audit if isinstance(run.header.audit, dict) else {}
-
-
 def _systems(run: Run) -> Iterator[str]:
     yield from dict.fromkeys((*run.header.systems, *(one.key.system for one in run.conversations)))
 
@@ -198,7 +195,7 @@ def _planned(run: Run) -> Iterator[TrialKey]:
     """The trials that the run's audit asks for; none for an import, which was not planned."""
     for system in run.header.systems:
         for topic in _topics(run).topics:
-            for trial in range(1, _audit(run).get("trials", 0) + 1):
+            for trial in range(1, (recorded_audit(run).get("trials") or 0) + 1):
                 yield TrialKey(system, topic.id, trial)
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from harvest.studies.changed_values import by_value, changes_between, in_words
+from harvest.studies.recorded_audit import recorded_audit, recorded_scoring
 from recordings.gold_layers import read_gold_layers
 from recordings.header import plain, topic_value
 from recordings.json_text import Json
@@ -101,7 +102,7 @@ def settings_from(scoring: Mapping[str, Any], changes: Mapping[str, Any] | None 
 
 def _refuse_settings(named: Mapping[str, Run], changes: Mapping[str, Any]) -> None:
     each: dict[str, Json] = {
-        name: settings_from(_audit(run).get("scoring") or {}, changes).as_json() for name, run in named.items()
+        name: settings_from(recorded_scoring(run), changes).as_json() for name, run in named.items()
     }
     found = [(path, by_run) for path, by_run in changes_between(each)]
     if found:
@@ -130,10 +131,6 @@ def _nothing_in_common(
 
 def _at(run: Run) -> Place:
     return Place(str(run.path))
-
-
-def _audit(run: Run) -> Mapping[str, Any]:
-    return run.header.audit if isinstance(run.header.audit, dict) else {}
 
 
 def _changed_topics(known: Mapping[str, TopicSet]) -> dict[str, Contrast]:
@@ -196,7 +193,7 @@ def _protocols(named: Mapping[str, Run]) -> Iterator[Contrast]:
 def _users(named: Mapping[str, Run]) -> Iterator[Contrast]:
     """Models behind simulated users, and files that they are made of."""
     parts = {
-        name: {key: _audit(run)[key] for key in ("endpoints", "user_files") if key in _audit(run)}
+        name: {key: recorded_audit(run)[key] for key in ("endpoints", "user_files") if key in recorded_audit(run)}
         for name, run in named.items()
     }
     changes = list(changes_between(parts))
@@ -205,7 +202,7 @@ def _users(named: Mapping[str, Run]) -> Iterator[Contrast]:
 
 
 def _groups(named: Mapping[str, Run]) -> Iterator[Contrast]:
-    groups = {name: list(_audit(run).get("groups") or ()) for name, run in named.items()}
+    groups = {name: list(recorded_audit(run).get("groups") or ()) for name, run in named.items()}
     if len({tuple(map(str, each)) for each in groups.values()}) > 1:
         said = by_value({name: ", ".join(map(str, each)) or "none" for name, each in groups.items()})
         yield Contrast("groups", f"groups of users: {said}", groups)
@@ -213,7 +210,7 @@ def _groups(named: Mapping[str, Run]) -> Iterator[Contrast]:
 
 def _trials(named: Mapping[str, Run]) -> Iterator[Contrast]:
     trials = {
-        name: _audit(run).get("trials") or max((one.key.trial for one in run.conversations), default=0)
+        name: recorded_audit(run).get("trials") or max((one.key.trial for one in run.conversations), default=0)
         for name, run in named.items()
     }
     if len(set(trials.values())) > 1:

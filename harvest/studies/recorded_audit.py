@@ -1,0 +1,45 @@
+"""What the audit in a run's `run.json` says of scoring, held to the form of an audit file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from harvest.audits.audit_file import Scoring
+from harvest.audits.threshold import Threshold
+from recordings.header_faults import placed_part
+from recordings.run_folder import Run
+from topics.document import Document, Loc, StrictModel
+from topics.errors import InputError
+
+__all__ = ["recorded_audit", "recorded_scoring", "recorded_thresholds"]
+
+_Model = TypeVar("_Model", bound=StrictModel)
+
+
+def recorded_audit(run: Run) -> Mapping[str, Any]:
+    """The audit as it was resolved; {} of a run that has none."""
+    return run.header.audit if isinstance(run.header.audit, dict) else {}
+
+
+def recorded_scoring(run: Run) -> dict[str, Any]:
+    """The settings that the audit gives. Raises InputError, with their place in `run.json`, for what are none."""
+    found = recorded_audit(run).get("scoring") or {}
+    return _validated(run, ("scoring",), found, Scoring).model_dump(exclude_none=True)
+
+
+def recorded_thresholds(run: Run) -> tuple[Threshold, ...]:
+    """The bounds that the audit gives. Raises InputError, with their place in `run.json`, for what are none."""
+    found = recorded_audit(run).get("thresholds") or ()
+    return tuple(_validated(run, ("thresholds", i), bound, Threshold) for i, bound in enumerate(found))
+
+
+def _validated(run: Run, loc: Loc, value: object, model: type[_Model]) -> _Model:
+    path = str(run.path / "run.json")
+    try:
+        return Document(path, value, {}, {}).validated(model)
+    except InputError:
+        audit = placed_part(path, "audit")
+        if audit is None:
+            raise
+        return audit.part(loc).validated(model)  # which raises the same, with its place
