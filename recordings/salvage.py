@@ -16,6 +16,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 from os import PathLike
 from pathlib import Path
 
@@ -108,9 +109,9 @@ def _lost(folder: Path, files: Sequence[_Trusted]) -> Iterator[str]:
             if trial_id not in last or number > last[trial_id].started.attempt:
                 last[trial_id] = attempt
     for trial_id, attempt in last.items():
-        for number in range(1, attempt.started.attempt):
-            if number not in begun[trial_id]:
-                yield f"{folder}: {_whose(attempt)} is here, and no line of attempt {number} before it"
+        first = next(number for number in count(1) if number not in begun[trial_id])
+        if first < attempt.started.attempt:
+            yield f"{folder}: {_whose(attempt)} is here, and no line of attempt {first} before it"
 
 
 class _Trusted(Attempts):

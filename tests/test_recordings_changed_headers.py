@@ -84,9 +84,8 @@ def test_no_field_of_a_header_can_be_changed_into_a_fault_of_harvest(run: Path, 
                 most_turns(taken.header, taken.conversations)
                 set_apart([whole, taken])
                 refuse_differences(taken.header, whole.header, "run")
-            except InputError as fault:
+            except InputError:
                 refused += 1
-                assert str(fault).count("Traceback") == 0
             except Exception as fault:
                 raise AssertionError(f"{'.'.join(map(str, loc))}: {item!r}") from fault
     assert refused > 200
