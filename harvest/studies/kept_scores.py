@@ -10,7 +10,7 @@ from pathlib import Path
 from recordings.acts.dialogue import Dialogue
 from recordings.json_text import parsed
 from topics.errors import InputError, Place
-from topics.regular_file import read_bytes
+from topics.regular_file import read_inside
 
 __all__ = ["with_kept_scores"]
 
@@ -56,7 +56,7 @@ def with_kept_scores(dialogues: Sequence[Dialogue], run: Path, measure: str) -> 
             advice="name the folder of a run that `harvest score RUN --keep` has scored, or leave --measure out",
         )
     path = run / "scores.json"
-    value = parsed(read_bytes(path), Place(str(path)))
+    value = parsed(_kept(run, path), Place(str(path)))
     rows = value.get("rows") if isinstance(value, dict) else None
     if not isinstance(rows, list):
         raise InputError("not a file of scores", place=Place(str(path)), advice=_KEEP)
@@ -66,3 +66,13 @@ def with_kept_scores(dialogues: Sequence[Dialogue], run: Path, measure: str) -> 
         known = ", ".join(sorted({one.measure for one in whole if one})) or "none of conversations"
         raise InputError(f"no scores of {measure!r} for conversations", place=Place(str(path)), allowed=known)
     return [replace(one, score=scores.get(one.id, float("nan"))) for one in dialogues]
+
+
+def _kept(run: Path, path: Path) -> bytes:
+    """Of the run itself: a link is not followed, wherever it leads."""
+    try:
+        return read_inside(run, path.name)
+    except FileNotFoundError:
+        raise InputError("no such file", place=Place(str(path)), advice=_KEEP) from None
+    except OSError as fault:
+        raise InputError(f"cannot be read: {fault.strerror}", place=Place(str(path)), advice=_KEEP) from None

@@ -12,10 +12,12 @@ from pathlib import Path
 import pytest
 
 from harvest.cli import main
+from harvest.judging.extraction.kept import KeptReplies
 from recordings.errors import RunError
 from recordings.evidence import keep_exhibit, read_exhibit
 from recordings.judgments import Layer, write_layer
 from recordings.merge import merge
+from recordings.redaction import Redactor
 from recordings.run_folder import read
 from topics.regular_file import read_inside
 
@@ -30,6 +32,14 @@ trials: 1
 systems:
   - name: A
     driver: parrot
+"""
+ENDPOINTS = """\
+format: harvest-endpoints/1
+endpoints:
+  nuggets: {base_url: "http://127.0.0.1:9/v1", model: none}
+"""
+MESSAGES = """\
+{"messages": [{"role": "user", "content": "Hello"}], "metadata": {"system": "A", "topic": "M001"}}
 """
 
 
@@ -88,18 +98,40 @@ READERS: dict[str, tuple[str, ...]] = {
     "replay-routes": ("replay-routes", "RUN"),
     "annotate": ("annotate", "RUN", "--export", "SHEET"),
     "run": ("run", "AUDIT", "--out", "RUN"),
+    "salvage": ("merge", "RUN", "--salvage", "--out", "OUT"),
+    "tree of scores": ("tree", "RUN", "--score", "R"),
+    "check": ("check", "AUDIT", "--out", "RUN"),
+    "check a replay": ("check", "REPLAY"),
+    "run a replay": ("run", "REPLAY", "--out", "OUT"),
+    "run a replay of branches": ("run", "BRANCHES", "--out", "OUT"),
+    "chat": ("chat", "AUDIT", "--topic", "M001", "--out", "RUN"),
+    "extract": ("annotate", "RUN", "--extract", "ENDPOINTS"),
+    "simulate fit": ("simulate", "fit", "RUN", "--out", "OUT"),
+    "simulate check": ("simulate", "check", "RUN", "RUN"),
+    "simulate groups": ("simulate", "groups", "RUN"),
+    "simulate findings": ("simulate", "findings", "RUN"),
+    "import into it": ("import", "MESSAGES", "--format", "messages", "--out", "RUN"),
 }
 
 
 @pytest.fixture
 def said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
     def of(*words: str) -> str:
-        (tmp_path / "audit.yaml").write_text(AUDIT)
+        replay = AUDIT.replace("driver: parrot", "driver: replay\n    options: {run: run}")
+        texts = {
+            "audit.yaml": AUDIT,
+            "replay.yaml": replay,
+            "branches.yaml": replay.replace("run: run", "run: run, play: branches"),
+            "endpoints.yaml": ENDPOINTS,
+            "messages.jsonl": MESSAGES,
+        }
+        for name, text in texts.items():
+            (tmp_path / name).write_text(text)
         places = {
             "RUN": tmp_path / "run",
             "OUT": tmp_path / "out",
             "SHEET": tmp_path / "sheet.csv",
-            "AUDIT": tmp_path / "audit.yaml",
+            **{name.partition(".")[0].upper(): tmp_path / name for name in texts},
         }
         capsys.readouterr()
         with pytest.raises(SystemExit) as ended:
@@ -200,6 +232,53 @@ def test_a_link_in_place_of_a_part_of_the_run_is_not_followed(part: str, run: Pa
     done = merge([run], tmp_path / "both")
     assert [one for one in done.damage if one.startswith(f"{run / part}: ") and "this is a link" in one]
     assert not any(OUTSIDE in file.read_text() for file in (tmp_path / "both").rglob("*") if file.is_file())
+
+
+@pytest.mark.parametrize("trap", TRAPS)
+def test_a_trap_among_the_replies_of_a_model_is_one_message(trap: str, run: Path) -> None:
+    lay, words = TRAPS[trap]
+    (run / "extraction" / "none-1").mkdir(parents=True)
+    lay(run / "extraction" / "none-1" / "000001.jsonl")
+    with pytest.raises(RunError, match=words) as caught:
+        KeptReplies(run, "none", "1", Redactor())
+    assert str(caught.value).count("000001.jsonl") == 1
+
+
+@pytest.mark.parametrize("trap", TRAPS)
+def test_a_trap_in_place_of_kept_scores_is_one_message(trap: str, run: Path, said: Callable[..., str]) -> None:
+    lay, words = TRAPS[trap]
+    (run / "scores.json").unlink()
+    lay(run / "scores.json")
+    message = said("simulate", "check", "RUN", "RUN", "--measure", "R")
+    assert message.count("scores.json") == 1
+    assert words in message
+
+
+@pytest.mark.parametrize("trap", [trap for trap in TRAPS if trap not in ("link", "folder")])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("score", "RUN", "--gold", "TRAP.csv"),
+        ("score", "RUN", "--measure", "SWAN", "--schema", "TRAP.yaml"),
+        ("annotate", "RUN", "--import", "TRAP.csv"),
+        ("annotate", "RUN", "--extract", "TRAP.yaml"),
+        ("import", "TRAP.jsonl", "--format", "messages", "--out", "OUT"),
+        ("check", "TRAP.yaml"),
+        ("simulate", "fit", "TRAP.jsonl", "--out", "OUT"),
+        ("simulate", "check", "RUN", "TRAP.jsonl"),
+        ("replay-routes", "RUN", "--protocol", "TRAP.yaml"),
+    ],
+)
+def test_a_trap_in_place_of_a_file_that_is_named_is_one_message(
+    trap: str, words: tuple[str, ...], run: Path, tmp_path: Path, said: Callable[..., str]
+) -> None:
+    """A person may name a link; what it leads to is read only where it is a file."""
+    (named,) = (word for word in words if word.startswith("TRAP"))
+    TRAPS[trap][0](tmp_path / named)
+    message = said(*(str(tmp_path / named) if word == named else word for word in words))
+    assert message.count("error:") + message.count("Error:") == 1
+    assert "Traceback" not in message
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize("address", ["/etc/passwd", "../outside.jsonl", "evidence/../../outside.jsonl", ""])
