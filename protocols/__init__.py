@@ -1,3 +1,5 @@
 """Protocols: what a user says, and how the next turn depends on the answer. Pure: no I/O while playing, no clock."""
 
-__all__: list[str] = []
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

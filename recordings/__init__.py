@@ -1,3 +1,5 @@
 """Recordings: conversations as values, the append-only store, and what is imported and exported."""
 
-__all__: list[str] = []
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

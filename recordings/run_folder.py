@@ -23,7 +23,7 @@ from recordings.json_text import Json, lines_of, row_of, unended
 from recordings.store import read_header
 from topics.errors import Place
 
-__all__ = ["Run", "RunFolder", "event_files", "extent", "is_run", "ordered", "read", "read_events", "run_around"]
+__all__ = ["Run", "event_files", "extent", "is_run", "ordered", "read", "read_events", "run_around"]
 
 
 @dataclass(frozen=True)
@@ -191,12 +191,3 @@ def ordered(attempts: Iterable[Attempt], header: Header) -> list[Attempt]:
         )
 
     return sorted(attempts, key=rank)
-
-
-class RunFolder:
-    """What is done to a run folder as a whole, under one name."""
-
-    @staticmethod
-    def read(path: str | PathLike[str]) -> Run:
-        """The same as `read`."""
-        return read(path)

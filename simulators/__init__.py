@@ -1,3 +1,5 @@
 """Users: whoever takes the user's side of a conversation."""
 
-__all__: list[str] = []
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

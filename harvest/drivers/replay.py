@@ -87,13 +87,13 @@ class _Session:
 
 def build(options: Options, surroundings: Surroundings) -> Driver:
     """Reads the run. Raises InputError where there is none, or it does not have the system or the topics."""
-    from recordings.run_folder import RunFolder
+    from recordings.run_folder import read
 
     path = surroundings.folder / options.run
     if not path.is_dir():
         raise InputError(f"run: there is no folder {path}", advice="give the folder that `harvest run --out` wrote")
     try:
-        run = RunFolder.read(path)
+        run = read(path)
     except InputError:
         raise
     except HarvestError as fault:

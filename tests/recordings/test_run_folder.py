@@ -12,7 +12,7 @@ import pytest
 from recordings.conversation import Outcome, TrialKey
 from recordings.errors import RunError
 from recordings.events import Asked, Failed, TrialEnded, TrialStarted
-from recordings.run_folder import RunFolder, is_run, read
+from recordings.run_folder import is_run, read
 from recordings.store import RunWriter
 from tests.recordings.test_store import header, play, started
 
@@ -68,7 +68,7 @@ async def test_the_first_valid_attempt_counts(tmp_path: Path) -> None:
         for attempt, kind in ((1, "invalid"), (2, "completed"), (3, "breakdown")):
             await writer.append(started(1, attempt))
             await writer.append(TrialEnded("trial-1", attempt, Outcome(kind)), sync=True)
-    run = RunFolder.read(tmp_path / "run")
+    run = read(tmp_path / "run")
     assert [conversation.attempt for conversation in run.conversations] == [1, 2, 3]
     assert [conversation.attempt for conversation in run.finished] == [2]
 

@@ -11,7 +11,7 @@ from harvest.drivers.registry import build_driver
 from harvest.drivers.replay import Options, ReplayDriver
 from harvest.systems.driver import Driver, Opening, Surroundings, Unanswered
 from recordings.conversation import Conversation, Outcome, TrialKey, Turn
-from recordings.run_folder import RunFolder
+from recordings.run_folder import read
 from tests.support.recorded_run import record
 from topics.errors import InputError
 
@@ -29,7 +29,7 @@ def _driver(folder: Path, audited: str = "echo", /, **options: Any) -> Driver:
 
 
 async def test_every_turn_comes_back_as_it_was_recorded(folder: Path) -> None:
-    recorded = RunFolder.read(folder / "recorded").finished[0]
+    recorded = read(folder / "recorded").finished[0]
     session = await _driver(folder).open(Opening("echo", "M002", 1, 1))
     replies = [(await session.say(text)).turn for text in TURNS]
     assert replies == [turn.reply for turn in recorded.turns]

@@ -23,7 +23,7 @@ from protocols.answer import Answer
 from protocols.library import load_protocol
 from protocols.route import Say
 from recordings.conversation import TrialKey
-from recordings.run_folder import RunFolder
+from recordings.run_folder import read
 from simulators.scenario import Observation, Scenario
 from simulators.scripted import ScriptedUser
 from simulators.streams import Streams
@@ -169,7 +169,7 @@ def test_a_rehearsal_holds_the_words_of_a_real_run(tmp_path: Path) -> None:
     audit = load_audit("demo")
     recorded = {
         conversation.key: [(exchange.said, exchange.answer) for exchange in conversation.exchanges]
-        for conversation in RunFolder.read(tmp_path / "run").finished
+        for conversation in read(tmp_path / "run").finished
     }
     rehearsed = {
         conversation.key: [(exchange.said, exchange.answer) for exchange in conversation.exchanges]

@@ -1,0 +1,24 @@
+# What people use from Python. Each name is imported when it is first asked for.
+from .conformance import assert_conforms as assert_conforms
+from .registry import build_user as build_user
+from .registry import build_users as build_users
+from .scenario import Chance as Chance
+from .scenario import Observation as Observation
+from .scenario import Scenario as Scenario
+from .scripted import ScriptedUser as ScriptedUser
+from .streams import Streams as Streams
+from .user import EnumerableUser as EnumerableUser
+from .user import User as User
+
+__all__ = [
+    "Chance",
+    "EnumerableUser",
+    "Observation",
+    "Scenario",
+    "ScriptedUser",
+    "Streams",
+    "User",
+    "assert_conforms",
+    "build_user",
+    "build_users",
+]
