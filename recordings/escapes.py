@@ -14,13 +14,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
+from recordings.searched_text import SearchedText
+
 __all__ = ["ESCAPING", "Span", "Unescaped", "unescaped"]
 
 Span = tuple[int, int, str]
 """Characters [start, end) of a text, and the kind of secret that stands there."""
 
 _LETTERS = {'\\"': '"', "\\'": "'", "\\/": "/", "\\n": "\n", "\\r": "\r", "\\t": "\t"}
-_INVISIBLE = re.compile("[\0\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")
+_INVISIBLE = "\0\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\u2061\u2062\u2063\u2064\ufeff"
 
 
 def _hexadecimal(escape: str) -> str:
@@ -100,16 +102,16 @@ class Unescaped:
             self.text = "".join(pieces)
 
 
-def unescaped(text: str) -> Unescaped:
-    """`text` with its escapes undone; false where it holds none."""
+def unescaped(searched: SearchedText) -> Unescaped:
+    """The text with its escapes undone; false where it holds none."""
+    text = searched.text
     found = Unescaped(text)
     if "\\" in text:
         for escape, meaning in _LETTERS.items():
             found.undo(escape, meaning)
     for sign, escapes, meaning_of in _CODES:
-        if sign in text:
+        if searched.holds(sign):
             found.undo_codes(escapes, meaning_of)
-    if (not text.isascii() or "\0" in text) and _INVISIBLE.search(text):
-        for character in sorted(set(_INVISIBLE.findall(text))):
-            found.undo(character, "")
+    for character in [character for character in _INVISIBLE if character in text]:
+        found.undo(character, "")
     return found

@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from recordings.escapes import ESCAPING, Span, unescaped
+from recordings.searched_text import SearchedText
 from recordings.secret_forms import forms_of
 from recordings.secret_patterns import KINDS, PATTERNS, POSSIBLE, cookies
 from recordings.stream_pieces import over_pieces
@@ -143,22 +144,22 @@ class Redactor:
 
     def _seen(self, text: str) -> list[Span]:
         """Where secrets stand in `text`, as it stands and as it is meant, in no order."""
-        found = list(self._standing(text))
-        meant = unescaped(text)
+        searched = SearchedText(text)
+        found = list(self._standing(searched))
+        meant = unescaped(searched)
         if meant:
-            found += meant.led_back(list(self._standing(meant.text)))
+            found += meant.led_back(list(self._standing(SearchedText(meant.text))))
         return found
 
-    def _standing(self, text: str) -> Iterator[Span]:
-        for form in self._forms:
-            yield from _occurrences(text, form)
-        lower = lowered(text)
-        for form in self._any_case:
-            yield from _occurrences(lower, form)
+    def _standing(self, searched: SearchedText) -> Iterator[Span]:
+        for form in filter(searched.may_hold, self._forms):
+            yield from _occurrences(searched.text, form)
+        for form in filter(searched.may_hold, self._any_case):
+            yield from _occurrences(searched.lower, form)
         for pattern in PATTERNS:
-            for start, end in pattern.spans(text, lower):
+            for start, end in pattern.spans(searched):
                 yield start, end, pattern.kind
-        for start, end in cookies(text, lower):
+        for start, end in cookies(searched):
             yield start, end, "cookie"
 
     def value(self, value: Any) -> Any:
@@ -185,7 +186,8 @@ class Redactor:
             encoding = _encoding(media_type)
             try:
                 text = data.decode(encoding, "surrogateescape")
-                if text.encode(encoding, "surrogateescape") == data:
+                # Of UTF-8 every byte comes back.
+                if codecs.lookup(encoding).name == "utf-8" or text.encode(encoding, "surrogateescape") == data:
                     return self._body(text, media_type).encode(encoding, "surrogateescape")
             except (UnicodeError, LookupError):
                 pass

@@ -18,6 +18,8 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from recordings.searched_text import SearchedText
+
 __all__ = ["KINDS", "PATTERNS", "POSSIBLE", "Pattern", "cookies"]
 
 
@@ -25,8 +27,9 @@ __all__ = ["KINDS", "PATTERNS", "POSSIBLE", "Pattern", "cookies"]
 class Pattern:
     """kind: as in `[redacted:<kind>]`. The group `secret` of `expression` is what must go. hint: an expression of which
     something stands, in lower case, in every text that holds such a secret. lowered: `expression` is for the text in
-    lower case. sure: a last look at the secret, where shape alone would also take ordinary text. begins: what each of
-    them begins with; to learn that it stands nowhere takes a fraction of the time.
+    lower case. sure: a last look at the secret, where shape alone would also take ordinary text. holds: literals that
+    all stand in every text with such a secret; some: literals, in lower case, of which one does. To learn that they
+    stand nowhere takes a fraction of the time.
     """
 
     kind: str
@@ -34,14 +37,18 @@ class Pattern:
     expression: re.Pattern[str]
     lowered: bool = False
     sure: Callable[[str], bool] = bool
-    begins: str = ""
+    holds: tuple[str, ...] = ()
+    some: tuple[str, ...] = ()
 
-    def spans(self, text: str, lowered: str) -> Iterator[tuple[int, int]]:
-        """Where such secrets stand in `text`; lowered: the same in lower case, character by character."""
-        seen = lowered if self.lowered else text
-        for match in self.expression.finditer(seen) if self.begins in seen else ():
+    def spans(self, searched: SearchedText) -> Iterator[tuple[int, int]]:
+        """Where such secrets stand in the text."""
+        if not all(map(searched.holds_in_any_case if self.lowered else searched.holds, self.holds)):
+            return
+        if self.some and not any(map(searched.holds_in_any_case, self.some)):
+            return
+        for match in self.expression.finditer(searched.lower if self.lowered else searched.text):
             start, end = match.span("secret")
-            if self.sure(text[start:end]):
+            if self.sure(searched.text[start:end]):
                 yield start, end
 
 
@@ -79,7 +86,7 @@ def _alone(literal: str, before: str = "[A-Za-z0-9_-]") -> str:
 
 def _key(kind: str, literal: str, rest: str, sure: Callable[[str], bool] = bool) -> Pattern:
     shape = rf"(?P<secret>{_alone(literal)}{rest})(?![A-Za-z0-9_-])"
-    return Pattern(kind, re.escape(literal.lower()), re.compile(shape), sure=sure, begins=literal)
+    return Pattern(kind, re.escape(literal.lower()), re.compile(shape), sure=sure, holds=(literal,))
 
 
 _QUOTE = r"(?:\\*+[\"']|%22|&quot;)?"
@@ -90,19 +97,22 @@ def _header(kind: str, name: str, rest: str, sure: Callable[[str], bool]) -> Pat
     """A header of that name, as it stands in a request, in JSON, or in a list of names and values."""
     before = r"\w" if name == "authorization" else "[a-z0-9]"
     shape = f"{_alone(name, before)}{_SEPARATOR}{rest}"
-    return Pattern(kind, name, re.compile(shape), lowered=True, sure=sure, begins=name)
+    return Pattern(kind, name, re.compile(shape), lowered=True, sure=sure, holds=(name,))
 
 
 _PARAMETERS = (
     r"(?=[abciprstx])(?:(?:(?:access|auth|refresh|id|session|security|bearer)[_-]?|x-amz-security-)?token|api[_-]?key"
     r"|password|passwd|pwd|(?:client[_-]?)?secret|x-amz-(?:signature|credential))"
 )
+_PARTS_OF_PARAMETERS = ("token", "key", "passw", "pwd", "secret", "x-amz-")
+"""One of these stands in the name of each of them."""
 
 
 def _parameter(separator: str) -> Pattern:
     shape = rf"{separator}{_PARAMETERS}(?:=|%3d)(?P<secret>(?:[^%&#\s\"'<>\\\[\]]|%(?!2[36])){{1,8192}}+)"
     begins = separator.partition("(")[0].replace("\\\\", "\\").replace("\\?", "?")
-    return Pattern("parameter", "token|key|passw|pwd|secret|x-amz-", re.compile(shape), lowered=True, begins=begins)
+    hint = "|".join(_PARTS_OF_PARAMETERS)
+    return Pattern("parameter", hint, re.compile(shape), lowered=True, holds=(begins,), some=_PARTS_OF_PARAMETERS)
 
 
 PATTERNS: tuple[Pattern, ...] = (
@@ -114,7 +124,7 @@ PATTERNS: tuple[Pattern, ...] = (
             r"(?:(?:[^\"'<>-]{1,512}+|-(?!----)){0,32}+-----END (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----"
             r"|(?:(?:\\++[rn]|\s){1,8}[A-Za-z0-9+/=]{16,512}){1,32}))"
         ),
-        begins="-----BEGIN ",
+        holds=("-----BEGIN ", "PRIVATE KEY"),
     ),
     _header("bearer", "authorization", r"(?:bearer|token)\s{1,8}(?P<secret>[a-z0-9._~+/=-]{8,8192})", _token),
     _header("basic", "authorization", r"basic\s{1,8}(?P<secret>[a-z0-9+/_-]{4,8192}={0,2})", _credentials),
@@ -134,7 +144,7 @@ PATTERNS: tuple[Pattern, ...] = (
         "slack",
         "hooks",
         re.compile(r"hooks\.slack\.com/(?:services|workflows)/(?P<secret>[A-Za-z0-9/_+-]{20,8192})"),
-        begins="hooks.slack.com/",
+        holds=("hooks.slack.com/",),
     ),
     _key("google", "AIza", r"[0-9A-Za-z_-]{35}"),
     _key("google", "ya29.", r"[0-9A-Za-z_-]{20,8192}"),
@@ -145,7 +155,7 @@ PATTERNS: tuple[Pattern, ...] = (
         "password",
         "://[^/@]{0,300}@",
         re.compile(r"://[^/\s:@\[\]\"'<>]{0,99}:(?P<secret>[^/\s:@\[\]\"'<>\\]{1,200})@"),
-        begins="://",
+        holds=("@", "://"),
     ),
 )
 """Where two of them find the same, the first one names it."""
@@ -167,10 +177,11 @@ _NEXT = re.compile(rf"[\"',;]\s{{0,8}}{_VALUE}")
 _ATTRIBUTE = re.compile(r"\W{0,120}(?:expires|max-age|domain|path|samesite|priority|version|comment)=")
 
 
-def cookies(text: str, lowered: str) -> Iterator[tuple[int, int]]:
-    """Where the values of cookies stand in headers `Cookie` and `Set-Cookie`; lowered: as in `Pattern.spans`."""
-    if "cookie" not in lowered or "=" not in lowered:
+def cookies(searched: SearchedText) -> Iterator[tuple[int, int]]:
+    """Where the values of cookies stand in headers `Cookie` and `Set-Cookie`."""
+    if not (searched.holds("=") and searched.holds_in_any_case("cookie")):
         return
+    text, lowered = searched.text, searched.lower
     for header in _COOKIES.finditer(lowered):
         at, end = header.span("value")
         cookie = _FIRST.match(text, at, end)
