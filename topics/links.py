@@ -48,11 +48,19 @@ _STOP = (
     "\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffc\ufffd"
 )
 _ESCAPE = r"\\[_*~()\[\]&#+.!=-]"  # Markdown writes foo_bar as foo\_bar
-# For the text in lower case: what begins with a literal is looked for many times faster.
-_RUN = re.compile(rf"https?://(?:[^{_STOP}]++|{_ESCAPE})+")
-_RUN_OR_WWW = re.compile(rf"(?:https?://|(?<![\w@.-])www\.)(?:[^{_STOP}]++|{_ESCAPE})+")
-_START = re.compile(r"https?://")
-_ENTITY = re.compile(r"&(?:lt|gt|quot|apos|nbsp|#0?39|#x27);")
+# What begins with a literal is looked for many times faster. So the scheme is asked for behind what follows it, which
+# spares a copy of megabytes in lower case.
+_MARK = r"://(?:(?<=[Hh][Tt][Tt][Pp]://)|(?<=[Hh][Tt][Tt][Pp][Ss]://))"
+_START = re.compile(_MARK)
+_RUN = re.compile(rf"{_MARK}(?:[^{_STOP}]++|{_ESCAPE})+")
+_RUN_OR_WWW = re.compile(rf"(?:https?://|(?<![\w@.-])www\.)(?:[^{_STOP}]++|{_ESCAPE})+")  # for the text in lower case
+_ENTITY = re.compile(r"&(?ai:lt|gt|quot|apos|nbsp|#0?39|#x27);")
+_PLAIN_LABEL = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
+_PLAIN = re.compile(
+    rf"[Hh][Tt][Tt][Pp][Ss]?://{_PLAIN_LABEL}(?:\.{_PLAIN_LABEL})*+"
+    r"(?:[/?#][A-Za-z0-9/._~!$&'*+,=?#%@-]*+(?<=[A-Za-z0-9/$&+=#%@-]))?"
+)
+"""A run of at most 253 characters that is one URL from end to end: most are, and need no second look."""
 _SCHEME = re.compile(r"https?://", re.IGNORECASE)
 _BRACKET = re.compile(r"[()\[\]{}]")
 _CLOSES = {")": "(", "]": "[", "}": "{"}
@@ -63,6 +71,7 @@ _BRACKETS = re.compile(r"\\.|\n[ \t]*\n|!?\[|\]")
 _TITLE = re.compile(r"\s{0,9}(?:\"[^\"\n]{0,999}\"|'[^'\n]{0,999}'|\([^()\n]{0,999}\))?\s{0,9}\)")
 _IN_DESTINATION = re.compile(r"\\.|[()\s]")
 _LONGEST_URL = 2**15
+_LONGEST_PLAIN = 253
 _LONGEST = 4096  # characters of a link's destination, and
 _DEEPEST = 8  # brackets open in it: both keep the search linear in the text
 
@@ -101,7 +110,7 @@ def find_urls(text: str, *, www: bool = False, most: int | None = None) -> tuple
     many beginnings. A URL inside another one is part of it after `/`, `=` or `:` (archives, redirects), and a URL of
     its own otherwise (a list without spaces). What is longer than 32,768 characters is no URL that a browser takes.
     """
-    tried = _tried(text, lowered(text), www)
+    tried = _tried(text, www)
     mentions = (mention for _, mention in islice(tried, most and 2 * most) if mention is not None)
     return tuple(islice(mentions, most))
 
@@ -119,7 +128,6 @@ def find_links(text: str, *, www: bool = False) -> FoundLinks:
     """The links of a reply, as `links_in` gives them, and how many it left out."""
     covered: list[tuple[int, int]] = []
     found: list[tuple[int, Link]] = []
-    lower = lowered(text)
     for start, end, link in islice(_markdown_links(text, www), _MOST_TRIED):
         covered.append((start, end))
         if link is not None:
@@ -129,7 +137,7 @@ def find_links(text: str, *, www: bool = False) -> FoundLinks:
     covered.sort()
     starts = sorted(start for start, _ in found)
     bare, reached = 0, len(text)
-    for number, (start, mention) in enumerate(_tried(text, lower, www, covered)):
+    for number, (start, mention) in enumerate(_tried(text, www, covered)):
         if number == _MOST_TRIED or bare + bisect_left(starts, start) >= MOST_LINKS:
             reached = start
             break
@@ -140,21 +148,25 @@ def find_links(text: str, *, www: bool = False) -> FoundLinks:
     if len(found) > MOST_LINKS:
         reached = min(reached, found[MOST_LINKS][0])
     kept = tuple(link for start, link in found[:MOST_LINKS] if start < reached)
-    return FoundLinks(kept, lower.count("http://", reached) + lower.count("https://", reached))
+    rest = lowered(text[reached:])
+    return FoundLinks(kept, rest.count("http://") + rest.count("https://"))
 
 
-def _tried(
-    text: str, lower: str, www: bool, covered: Sequence[tuple[int, int]] = ()
-) -> Iterator[tuple[int, Mention | None]]:
-    """Where a URL may begin, in order, and the URL; None where it is none. lower: the text in lower case. covered:
-    stretches [start, end), ordered by their starts, in which no URL may begin."""
+def _tried(text: str, www: bool, covered: Sequence[tuple[int, int]] = ()) -> Iterator[tuple[int, Mention | None]]:
+    """Where a URL may begin, in order, and the URL; None where it is none. covered: stretches [start, end), ordered by
+    their starts, in which no URL may begin."""
     i = reach = 0
-    for run in (_RUN_OR_WWW if www else _RUN).finditer(lower):
-        for start, limit in _pieces(lower, run.start(), run.end()):
+    for begin, stop in _runs(text, www):
+        plain = stop - begin <= _LONGEST_PLAIN and _PLAIN.fullmatch(text, begin, stop) is not None
+        for start, limit in ((begin, stop),) if plain else _pieces(text, begin, stop):
             while start < limit:
                 while i < len(covered) and covered[i][0] <= start:
                     reach = max(reach, covered[i][1])
                     i += 1
+                if plain:
+                    if start >= reach:
+                        yield start, Mention(start, limit, text[start:limit])
+                    break
                 end = reach
                 if start >= reach:
                     end = _url_end(text, start, limit)
@@ -163,30 +175,54 @@ def _tried(
                         mention = _mention(text, start, end)
                         end = end if mention else start + 1
                     yield start, mention
-                following = _START.search(lower, end, limit)
-                start = following.start() if following else limit
+                start = next(_starts(text, end, limit), limit)
+
+
+def _runs(text: str, www: bool) -> Iterator[tuple[int, int]]:
+    """[start, end) of what holds no white space, from a scheme on (www: or from `www.` on)."""
+    if www:
+        for run in _RUN_OR_WWW.finditer(lowered(text)):
+            yield run.span()
+    else:
+        for run in _RUN.finditer(text):
+            yield _scheme(text, run.start()), run.end()
+
+
+def _starts(text: str, begin: int, end: int) -> Iterator[int]:
+    """Where `http://` and `https://` stand in text[begin:end]."""
+    for mark in _START.finditer(text, begin, end):
+        start = _scheme(text, mark.start())
+        if start >= begin:
+            yield start
+
+
+def _scheme(text: str, mark: int) -> int:
+    """Where the scheme begins whose `://` stands at `mark`."""
+    return mark - (5 if text[mark - 1] in "sS" else 4)
 
 
 def _mention(text: str, start: int, end: int) -> Mention | None:
-    href = re.sub(r"\\(.)", r"\1", text[start:end])
+    href = text[start:end]
+    if "\\" in href:
+        href = re.sub(r"\\(.)", r"\1", href)
     if not _SCHEME.match(href):
         href = f"https://{href}"
     return Mention(start, end, href) if end > start and address(href) is not None else None
 
 
-def _pieces(lower: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     """A run without spaces may hold several URLs: `https://a.org,https://b.org`."""
-    for entity in _ENTITY.finditer(lower, start, end):  # the rest is text that was escaped for HTML
-        yield from _pieces_between(lower, start, entity.start())
+    for entity in _ENTITY.finditer(text, start, end):  # the rest is text that was escaped for HTML
+        yield from _pieces_between(text, start, entity.start())
         start = entity.end()
-    yield from _pieces_between(lower, start, end)
+    yield from _pieces_between(text, start, end)
 
 
-def _pieces_between(lower: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    for inner in _START.finditer(lower, start + 1, end):
-        if lower[inner.start() - 1] not in "/=:":
-            yield start, inner.start()
-            start = inner.start()
+def _pieces_between(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    for inner in _starts(text, start + 1, end):
+        if text[inner - 1] not in "/=:":
+            yield start, inner
+            start = inner
     if start < end:
         yield start, end
 
