@@ -36,9 +36,10 @@ def document(value: Json) -> bytes:
 
 
 def _encoded(text: str) -> bytes:
-    if _SURROGATE.search(text):
-        text = _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
-    return text.encode()
+    try:
+        return text.encode()
+    except UnicodeEncodeError:  # quicker to learn than by looking for them
+        return _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode()
 
 
 def _no_constant(name: str) -> float:

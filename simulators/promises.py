@@ -41,6 +41,8 @@ PROMISES: Final[Mapping[str, str]] = MappingProxyType(
 )
 """By name: what is promised."""
 
+_MOST = 1e300
+
 
 class BrokenPromise(ValueError):
     """A user did what no user may do. promise: a key of PROMISES."""
@@ -103,10 +105,29 @@ def check_memory(memory: object, user: str) -> None:
     """Raises BrokenPromise for a memory that is no mapping of plain JSON values."""
     if not isinstance(memory, Mapping):
         raise BrokenPromise("json", user, f"the memory is {_seen(memory)}")
+    if _plain(memory):  # to write out megabytes of answers only to throw that away takes long
+        return
     try:
         json.dumps(memory, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as fault:
         raise BrokenPromise("json", user, f"the memory cannot be written: {fault}") from None
+
+
+def _plain(value: object) -> bool:
+    """Whether `value` is beyond doubt one that JSON can hold."""
+    try:
+        match value:
+            case str() | bool() | None:
+                return True
+            case int() | float():
+                return -_MOST < value < _MOST
+            case list() | tuple():
+                return all(map(_plain, value))
+            case dict():
+                return all(type(key) is str for key in value) and all(map(_plain, value.values()))
+    except RecursionError:
+        pass
+    return False
 
 
 def _seen(value: object) -> str:

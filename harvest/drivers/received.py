@@ -48,7 +48,11 @@ def sound_text(text: str) -> str:
     """The text with halves of characters put together: JSON may escape a character beyond U+FFFF as two, and a
     stream may cut between them. A half whose other half never came stays as it is: it is what the system said.
     """
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+    try:
+        text.encode("utf-16-le")
+    except UnicodeEncodeError:  # quicker to learn than by looking for them
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+    return text
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from harvest.drivers.received import sound_text
 from harvest.drivers.registry import build_driver
 from harvest.systems.driver import Opening, Surroundings
 from protocols.answer import Answer
@@ -21,13 +22,15 @@ from recordings.conversation import Outcome, SystemTurn, TrialKey
 from recordings.events import Answered, TrialEnded, TrialStarted
 from recordings.events import Asked as AskedTurn
 from recordings.header import Header
+from recordings.json_text import line
 from recordings.long_work import LONG
 from recordings.redaction import Redactor
 from recordings.run_folder import read
 from recordings.store import RunWriter
+from simulators.promises import check_memory
 from tests.servers.local_http import Asked, response, serving
 from tests.support.fillers import FILLERS, filled
-from topics.links import MOST_LINKS, Link, find_links
+from topics.links import MOST_LINKS, Link, find_links, find_urls
 
 SECRET = "Kanarie-41!geel/vogel+zang="
 SIZE = 60_000
@@ -57,6 +60,33 @@ def test_redacting_a_reply_takes_about_as_long_as_stopping_at_each_of_its_charac
     most = 25 if name == "set-cookie" else 6
     assert seconds(lambda: redactor.text(text)) < most * characters(text)
     assert seconds(lambda: redactor.data(data, "application/json")) < most * characters(data.decode())
+
+
+def test_to_find_no_link_in_a_reply_is_quicker_than_to_copy_it_in_lower_case() -> None:
+    text = "\u200b" + "plain words of a reply, " * 40_000
+    assert seconds(lambda: find_links(text)) < seconds(lambda: text.lower()) / 2
+
+
+def test_a_url_that_is_plain_from_end_to_end_is_looked_at_once() -> None:
+    text = "".join(f"https://host{number}.example/path/{number}?q=1 " for number in range(MOST_LINKS))
+    assert seconds(lambda: find_urls(text)) < characters(text) * 2
+
+
+def test_that_a_memory_is_json_is_known_without_writing_the_answers_out() -> None:
+    memory = {"exchanges": [{"said": "a", "answer": {"text": "plain words of a reply, " * 40_000, "links": []}}]}
+    assert seconds(lambda: check_memory(memory, "u")) < seconds(lambda: json.dumps(memory)) / 10
+
+
+def test_a_line_is_written_in_about_the_time_of_its_json() -> None:
+    text = "\u200b" + "plain words of a reply, " * 40_000
+    assert seconds(lambda: line({"text": text})) < 1.5 * seconds(lambda: json.dumps(text, ensure_ascii=False).encode())
+
+
+def test_a_text_without_halves_of_characters_is_taken_as_it_is() -> None:
+    text = "申し訳ありません \U0001f600"
+    assert sound_text(text) is text
+    assert sound_text("\ud83d\ude00") == "\U0001f600"
+    assert sound_text("\ud83d \ude00") == "\ud83d \ude00"
 
 
 def test_of_a_reply_that_is_all_links_the_first_are_taken_and_the_others_counted() -> None:
