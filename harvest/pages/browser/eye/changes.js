@@ -231,11 +231,16 @@ function settle() {
   }
 }
 
+/** Whether text in it may be seen, now or once it has faded in. What is only said to screen readers, such as "Loading"
+ * seconds after all is done, is no part of an answer, and is not read as one either. */
 function shows(element) {
-  return (
-    checkVisibility(element, { opacityProperty: false, visibilityProperty: true }) ||
-    styleOf(element).display === "contents"
-  );
+  const visible = checkVisibility(element, { opacityProperty: false, visibilityProperty: true });
+  if (!visible && styleOf(element).display !== "contents") return false;
+  for (let at = element; at !== null && nameOf(at) !== "body"; at = above(at)) {
+    const style = styleOf(at);
+    if (style.display !== "contents" && clipped(at, style, rectOf(at))) return false;
+  }
+  return true;
 }
 
 function change(at) {

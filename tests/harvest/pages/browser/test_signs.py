@@ -285,10 +285,17 @@ NOT_COUNTED = {
     "the box": "box.append('typed'); box.value = 'x'",
     "a button": "send.append(' it')",
     "hidden text": "const p = document.createElement('p'); p.hidden = true; p.append('x'); log.append(p)",
+    "what is said to screen readers": "log.querySelector('.heard').textContent = 'Loading'",
+    "the end of it": "log.querySelector('.heard').textContent = ''",
+    "what is said within it": "log.querySelector('.heard').innerHTML = '<p><b>Loading</b></p>'",
     "a style": "log.style.color = 'red'",
     "in and out": "const p = document.createElement('p'); p.append('x'); log.append(p); p.remove()",
 }
-TEXT = "wor<b>4</b> <time>12:00:09</time> <small>9 s ago</small>"
+HEARD = "position:absolute;width:1px;height:1px;margin:-1px;overflow:hidden;clip:rect(0,0,0,0);white-space:nowrap"
+TEXT = (
+    "wor<b>4</b> <time>12:00:09</time> <small>9 s ago</small>"
+    f"<div class=heard role=status aria-live=polite style='{HEARD}'>Sent</div>"
+)
 
 
 @pytest.mark.parametrize("name", COUNTED)
