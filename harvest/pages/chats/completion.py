@@ -10,7 +10,8 @@ taken the turn, while the answer comes over a socket; text is quiet whenever a m
 
 A stop button, `aria-busy` or the site's own sign (`TRUSTED`) is waited for as long as the turn may take. All others
 are known to stay for ever on some pages (an endless animation, a box that stays disabled, a request that is never
-answered): they are waited for until the text has been quiet for `stuck` seconds.
+answered): they are waited for until the text has been quiet for `stuck` seconds. A page far away may still send one
+request after the other then: as long as some of them end, it is at work, and gets three times as long.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ TRUSTED = frozenset({"stop", "busy", "site"})
 FIRM = TRUSTED | {"network"}
 """Signs that go with the text itself: when they end, little more comes."""
 _LATEST = 2.0  # seconds by which a page may be late with its own words
+_CHAIN = 3  # times as long as one sign that stays does a chain of requests get
 LOOSE = frozenset({"progress", "composer", "send", "animation", "hint"})
 
 
@@ -35,7 +37,8 @@ class Patience:
 
     covered: after signs that lasted to the end of the text. loose: the same, where all of them were loose ones.
     alone: where no sign went with the text. slack: how far text and the end of a sign may be apart and still
-    belong together. stuck: after this, a sign that stays is no longer believed. silent: how long a page that
+    belong together. stuck: after this without text or the end of a firm sign, a sign that stays is no longer
+    believed. silent: how long a page that
     shows no sign may leave a turn without a word. failed: the same, where something says that the turn failed; some
     pages try again by themselves. most: no pause, however long, asks for more than this.
     """
@@ -102,7 +105,7 @@ class Completion:
             return None
         now = sample.now - self.known.mistrusted
         if now:
-            if not now & TRUSTED and sample.quiet >= self.patience.stuck:
+            if not now & TRUSTED and self._stays(sample):
                 return Verdict("stuck", self.patience.stuck)
             return None
         how, needed = self._needed(sample)
@@ -124,6 +127,12 @@ class Completion:
     def lasted(self, sample: Sample) -> dict[str, float]:
         """The signs that are gone and were there to the end of the text, with the time they were last there."""
         return {sign: at for sign, at in sample.ended.items() if self._went_with_the_text(sample, sign, at)}
+
+    def _stays(self, sample: Sample) -> bool:
+        """Whether nothing has come of the signs that are there for so long that nothing will."""
+        stuck = self.patience.stuck
+        alive = max(sample.last_change, *(at for sign, at in sample.ended.items() if sign in FIRM), 0.0)
+        return sample.at - alive >= stuck or sample.quiet >= _CHAIN * stuck
 
     def _needed(self, sample: Sample) -> tuple[str, float]:
         """(how, seconds of quiet) for a sample in which no sign is left."""
