@@ -15,7 +15,7 @@ import os
 
 from topics.errors import HarvestError, InputError
 
-__all__ = ["RunError", "StoreError"]
+__all__ = ["RunError", "StoreError", "in_words"]
 
 _ADVICE = {
     errno.ENOSPC: "free some space on that disk, then give the same command again",
@@ -23,6 +23,12 @@ _ADVICE = {
     errno.EFBIG: "files may not grow further here (ulimit -f): raise the limit, then give the same command again",
     errno.EROFS: "the disk is mounted read-only: mend that, then give the same command again",
 }
+_SAID = {
+    errno.EEXIST: "something else stands here already",
+    errno.ENOTDIR: "a file stands where a folder is needed",
+    errno.EISDIR: "a folder stands where a file is needed",
+}
+"""In place of the operating system's own words where those say what it was asked, and not what is the matter."""
 _OTHER = "check the path and the disk, then give the same command again"
 
 
@@ -38,13 +44,18 @@ class StoreError(HarvestError):
         self, path: str | os.PathLike[str], fault: OSError, doing: str = "write", *, playing: bool = False
     ) -> None:
         self.path, self.fault = os.fspath(path), fault
-        reason = fault.strerror or str(fault)
-        advice = _ADVICE.get(fault.errno or 0, _OTHER)
+        reason, advice = in_words(fault)
         safe = ""
         if playing:
             safe = "  safe: every turn that was acknowledged before this is on disk; this run takes no further turns\n"
             advice += ": it goes on where it stopped"
         super().__init__(f"cannot {doing} {self.path}: {reason}\n{safe}  do: {advice}")
+
+
+def in_words(fault: OSError) -> tuple[str, str]:
+    """What the operating system refused, for a person, and what to do about it."""
+    number = fault.errno or 0
+    return _SAID.get(number, fault.strerror or str(fault)), _ADVICE.get(number, _OTHER)
 
 
 class RunError(InputError):

@@ -63,7 +63,11 @@ def parsed(data: bytes, place: Place, *, unique: bool = False) -> Json:
         raise RunError(
             f"the key {fault.key!r} stands twice", place=_second(data.decode(), fault.key, place), advice="rename one"
         ) from None
-    except (ValueError, RecursionError) as fault:
+    except RecursionError:
+        raise RunError("not valid JSON: nested too deeply", place=place) from None
+    except ValueError as fault:
+        if "integer string conversion" in str(fault):
+            raise RunError("a number of more than 4300 digits", place=place, advice="take it out") from None
         raise RunError(f"not valid JSON: {fault}", place=place) from None
 
 

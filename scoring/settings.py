@@ -14,7 +14,7 @@ __all__ = ["Irrelevant", "OrdinalDivergence", "Resample", "Settings", "Shares", 
 Irrelevant = Literal["ignore", "uniform"]
 OrdinalDivergence = Literal["RNOD", "NMD"]
 Resample = Literal["topics", "topics+trials", "bootstrap-t"]
-Shares = Literal["wilson", "bootstrap"]
+Shares = Literal["unseen-topic", "bootstrap"]
 TurnWeight = Literal["one", "largest-pw"]
 
 _CHOICES: Mapping[str, tuple[str, ...]] = {
@@ -22,8 +22,10 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "ordinal": ("RNOD", "NMD"),
     "turn_weight": ("one", "largest-pw"),
     "resample": ("topics", "topics+trials", "bootstrap-t"),
-    "shares": ("wilson", "bootstrap"),
+    "shares": ("unseen-topic", "bootstrap"),
 }
+_EARLIER: Mapping[str, Shares] = {"wilson": "unseen-topic"}
+"""What `shares` was called when these intervals were Wilson's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +41,9 @@ class Settings:
     turn_weight: PW(S) = 1, or the largest pw among the relevant nuggets of the turn.
     level: confidence of every interval, from .5 to .9999. replications: bootstrap draws, from 100 to 1,000,000.
     resample: how intervals over topics are made: see `scoring.statistics.bootstrap`.
-    shares: how %useful, ave%useful and %recovery get their interval: `wilson`, as in `scoring.statistics.unseen_topic`
-    (the name is of an earlier one), or `bootstrap`, with `resample` as for means.
+    shares: how %useful, ave%useful and %recovery get their interval: `unseen-topic`, as in
+    `scoring.statistics.unseen_topic` (`wilson` in audits and runs from before it was made so), or `bootstrap`, with
+    `resample` as for means.
     """
 
     patience: int = 1250
@@ -53,9 +56,10 @@ class Settings:
     level: float = 0.95
     replications: int = 2000
     resample: Resample = "topics"
-    shares: Shares = "wilson"
+    shares: Shares = "unseen-topic"
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "shares", _EARLIER.get(self.shares, self.shares))
         for name, allowed in _CHOICES.items():
             if getattr(self, name) not in allowed:
                 raise _refused(name, getattr(self, name), ", ".join(allowed))
@@ -119,6 +123,8 @@ def _within(value: object, least: float, most: float) -> bool:
 
 
 def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
     if isinstance(value, int) and abs(value) >= 10**20:  # Python refuses to write out the longest ones
         return "a number of more than 20 digits"
     text = value if isinstance(value, str) else repr(value)

@@ -37,6 +37,7 @@ _NO_NUMBER = re.compile(r"[-+]?\.?(nan|inf|infinity)", re.IGNORECASE)
 _WORDS: Mapping[str, object] = {"true": True, "false": False, "null": None, "~": None, "": None}
 _SURROGATE = re.compile("[\ud800-\udfff]")  # JSON has them in pairs; YAML and UTF-8 have none
 _DEEPEST = 60
+_LONGEST_INTEGER = 18  # characters: fewer than 64 bits can hold
 _LONG = 2**16  # characters
 _NEEDED: Mapping[str, str] = {  # pydantic speaks of Python; the reader of a message sees a file
     "bool_type": "true or false",
@@ -177,7 +178,7 @@ class Document:
             return self.error(where, f"missing key {str(loc[-1])!r}{_inside(where)}", advice="add it")
         name = next((str(part) for part in reversed(self._known(loc)) if isinstance(part, str)), "")
         given = error["input"]
-        shown = repr(given) if isinstance(given, (str, int, float)) else "nothing" if given is None else ""
+        shown = _as_written(given)
         if "url" not in error:  # our own checks say what they must of the value, which may hold a password
             shown = ""
         if len(shown) > 80:
@@ -215,10 +216,19 @@ class Document:
         return found
 
 
+def _as_written(given: object) -> str:
+    """A value as a file would have it; "" for a list or a mapping."""
+    if isinstance(given, bool):
+        return "true" if given else "false"
+    return repr(given) if isinstance(given, (str, int, float)) else "nothing" if given is None else ""
+
+
 def _number_advice(text: str) -> str | None:
     """How to write a number that is not read as one, or that is none."""
     if _NO_NUMBER.fullmatch(text):
         return "write digits: neither infinity nor not-a-number is a value here"
+    if _INTEGER.fullmatch(text) and len(text) > _LONGEST_INTEGER:
+        return f"write a number of at most {_LONGEST_INTEGER} digits, without quotation marks"
     if not _LOOSE.fullmatch(text) or not math.isfinite(float(text)):
         return None
     if _INTEGER.fullmatch(text) or _FLOAT.fullmatch(text):
@@ -382,7 +392,7 @@ def _scalar(node: yaml.ScalarNode) -> object:
         return text
     if text in _WORDS:
         return _WORDS[text]
-    if len(text) <= 18 and _INTEGER.fullmatch(text):
+    if len(text) <= _LONGEST_INTEGER and _INTEGER.fullmatch(text):
         return int(text)
     if len(text) <= 30 and _FLOAT.fullmatch(text) and math.isfinite(float(text)):
         return float(text)

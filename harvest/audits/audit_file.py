@@ -54,7 +54,7 @@ class Scoring(StrictModel):
     level: Annotated[float, Field(gt=0, lt=1)] | None = None
     replications: Annotated[int, Field(ge=100, le=1_000_000)] | None = None
     resample: Literal["topics", "topics+trials", "bootstrap-t"] | None = None
-    shares: Literal["wilson", "bootstrap"] | None = None
+    shares: Literal["unseen-topic", "bootstrap", "wilson"] | None = None
 
 
 class AuditFile(StrictModel):

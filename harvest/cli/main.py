@@ -8,6 +8,7 @@ for people goes to standard error.
 from __future__ import annotations
 
 import contextlib
+import errno
 import gc
 import importlib
 import io
@@ -25,10 +26,12 @@ from click.shell_completion import CompletionItem, shell_complete
 
 from harvest.cli import interruption
 from harvest.cli.completion import VARIABLE
+from recordings.errors import in_words
 from topics.errors import HarvestError
 
 __all__ = ["COMMANDS", "main"]
 
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _FAULT = 70  # EX_SOFTWARE of sysexits.h: Python's own 1 would say that a threshold was missed
 
 
@@ -162,27 +165,33 @@ def main(arguments: list[str] | None = None) -> None:
         _tell(f"error: {fault}")
         code = 2
     except OSError as fault:
-        name = f"{fault.filename}: " if fault.filename else ""
-        _tell(f"error: {name}{fault.strerror or fault}")
+        reason, advice = in_words(fault)
+        _tell(f"error: {os.fsdecode(fault.filename) if fault.filename else 'the output'}: {reason}\n  do: {advice}")
         code = 2
     except BaseException:  # also SystemExit: no command ends that way, but code that a command calls may try to
         _tell(f"{traceback.format_exc()}error: a fault of Harvest itself, with its traceback above; please report it")
         code = _FAULT
-    _flush()
-    sys.exit(code if isinstance(code, int) else 0)
+    unwritten = _flush()
+    sys.exit(code if isinstance(code, int) and code else unwritten)
 
 
-def _flush() -> None:
-    """What the end of the process could not write, to a terminal that is gone, would change its exit code."""
+def _flush() -> int:
+    """2 where the output has found no room on its disk, else 0: what the end of the process could not write, to a
+    terminal that is gone, would change its exit code."""
+    code = 0
     streams: tuple[TextIO | None, ...] = (sys.stdout, sys.stderr)
     for stream in streams:
         if stream is None:  # closed before we were started
             continue
         try:
             stream.flush()
-        except (OSError, ValueError):
+        except (OSError, ValueError) as fault:
+            if isinstance(fault, OSError) and fault.errno in _NO_ROOM:
+                _tell("error: the output: {}\n  do: {}".format(*in_words(fault)))
+                code = 2
             with contextlib.suppress(OSError, ValueError):
                 os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    return code
 
 
 def _tell(message: str | Callable[..., None]) -> None:

@@ -47,6 +47,13 @@ def _pairs(context: click.Context, parameter: click.Parameter, values: tuple[str
     return found
 
 
+class _Shares(click.Choice[str]):
+    """With the word that scripts from before have: the intervals were Wilson's once."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        return str(super().convert("unseen-topic" if value == "wilson" else value, param, ctx))
+
+
 @click.command()
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--gold", metavar="NAME|FILE.csv", help="Judge by this gold table instead of the run's own.")
@@ -78,7 +85,7 @@ def _pairs(context: click.Context, parameter: click.Parameter, values: tuple[str
 @click.option(
     "--resample", type=click.Choice(["topics", "topics+trials", "bootstrap-t"]), help="Intervals over topics [topics]."
 )
-@click.option("--shares", type=click.Choice(["wilson", "bootstrap"]), help="Intervals of %-measures [wilson].")
+@click.option("--shares", type=_Shares(["unseen-topic", "bootstrap"]), help="Intervals of %-measures [unseen-topic].")
 @click.option("--replications", type=click.IntRange(100), help="Bootstrap replications [2000].")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the bootstrap.")
 @click.option("--keep/--no-keep", default=False, help="Write scores.json into the (single) run.")

@@ -18,12 +18,12 @@ from harvest.cli.number import NumberRange
 from harvest.cli.resampling import LEVEL
 from harvest.studies.merge_keys import merging_named
 from harvest.studies.scorecard import gathered
-from harvest.studies.tree_scores import tree_scores, trial_values
+from harvest.studies.tree_scores import TrialScores, tree_scores, trial_scores
 from harvest.tables.drawing.outline import OutlineLine, outline
 from harvest.tables.tree_figures import TreeFigures, tree_figures
 from harvest.tables.tree_words import legend, plates, sentences
 from harvest.terminal import shown
-from recordings.conversation import Conversation, TrialKey
+from recordings.conversation import Conversation
 from recordings.run_folder import Run, read
 from recordings.trees.builder import TreeBuilder
 from recordings.trees.document import FORMAT
@@ -103,8 +103,10 @@ def command(
     trees, left = folded(recorded, system=system, topic=topic, merge=merge)
     for sentence in (*recorded.damage, *left):
         click.echo(f"note: {shown(sentence, line=True)}", err=True)
-    values = _values(recorded, term, gold, judges, nuggets) if term is not None else {}
-    laid = [tree_scores(tree, term, values, level=level) if term else None for tree in trees]
+    scored = _scored(recorded, term, gold, judges, nuggets) if term is not None else TrialScores({})
+    for sentence in scored.notes:
+        click.echo(f"note: {shown(sentence, line=True)}", err=True)
+    laid = [tree_scores(tree, term, scored.values, level=level) if term else None for tree in trees]
     figures = [
         tree_figures(tree, level=level, interval=interval, scores=scores)
         for tree, scores in zip(trees, laid, strict=True)
@@ -173,11 +175,11 @@ def folded(
     return trees, left
 
 
-def _values(run: Run, term: Term, gold: str | None, judges: str | None, nuggets: str | None) -> dict[TrialKey, float]:
+def _scored(run: Run, term: Term, gold: str | None, judges: str | None, nuggets: str | None) -> TrialScores:
     material = gathered([run])
     table = load_gold(gold, material.topics) if gold is not None else None
     chosen = Precedence.parse(judges) if judges else Precedence()
-    return trial_values(material, term, gold=table, judges=replace(chosen, nuggets=nuggets or ""))
+    return trial_scores(material, term, gold=table, judges=replace(chosen, nuggets=nuggets or ""))
 
 
 def _tried(conversations: Sequence[Conversation]) -> str:

@@ -29,7 +29,7 @@ from topics.errors import InputError
 from topics.gold import GoldTable
 from topics.identity import generator
 
-__all__ = ["TreeScores", "tree_scores", "trial_values"]
+__all__ = ["TreeScores", "TrialScores", "tree_scores", "trial_scores", "trial_values"]
 
 _SINGLE = ("R", "GF", "GFR", "SWAN", "WAN", "breakdown")
 _OF_GOLD = ("R", "GF", "GF_rel", "GF_cum", "GFR")
@@ -181,15 +181,25 @@ def _interval(trials: Sequence[TrialKey], values: Sequence[float], measure: Term
     return resampler.ratios(names, above[:, None, None], below[:, None, None], top=top, unit=unit)[0]
 
 
+@dataclass(frozen=True, slots=True)
+class TrialScores:
+    """values: of a measure, by trial; NaN where it is undefined. notes: who scored what they rest on, sentences."""
+
+    values: Mapping[TrialKey, float]
+    notes: tuple[str, ...] = ()
+
+
 def trial_values(
-    material: Material,
-    measure: Term,
-    *,
-    gold: GoldTable | None = None,
-    judges: Precedence | None = None,
-) -> dict[TrialKey, float]:
-    """The value of a measure of single conversations by trial; NaN where it is undefined. gold: instead of the run's.
-    judges: whose judgments and nuggets count.
+    material: Material, measure: Term, *, gold: GoldTable | None = None, judges: Precedence | None = None
+) -> Mapping[TrialKey, float]:
+    """The values of `trial_scores`."""
+    return trial_scores(material, measure, gold=gold, judges=judges).values
+
+
+def trial_scores(
+    material: Material, measure: Term, *, gold: GoldTable | None = None, judges: Precedence | None = None
+) -> TrialScores:
+    """A measure of single conversations. gold: instead of the run's. judges: whose judgments and nuggets count.
 
     Raises InputError for any other measure, and where no conversation has a value.
     """
@@ -217,7 +227,10 @@ def trial_values(
             + ("; it has no gold table" if material.gold is None and gold is None else ""),
             advice=f"harvest score RUN --measure '{measure}' says what it is taken over",
         )
-    return values
+    named = dict.fromkeys(
+        f"{row.system}: {row.label}" for row in table.rows if row.scorers and row.topic is None and row.trial is None
+    )
+    return TrialScores(values, (*named, *table.coverage))
 
 
 def _plain(value: float) -> float | None:

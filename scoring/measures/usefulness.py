@@ -121,8 +121,8 @@ def share(
     or no label is. invalid: (topics, trials) bool, trials that never became valid; `whole` answers were lost in each.
     pooled: the ratio of the sums (%recovery); else each trial's share is averaged over the trials of a topic, and then
     over topics (%useful, ave%useful), so that neither a topic with fewer valid trials nor a conversation with fewer
-    turns weighs less. resampler: bootstrap instead of the formula. unit: what the rows are, where they are trials of
-    one topic.
+    turns weighs less. resampler: bootstrap instead of random weights with an unseen topic. unit: what the rows are,
+    where they are trials of one topic.
     """
     top, bottom = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
     lost = np.asarray(invalid, dtype=bool)
@@ -137,7 +137,7 @@ def share(
     if n and resampler is not None and top.shape[1] > 1:
         interval = _resampled(topics, top, bottom, seen, pooled, resampler)
     if n and math.isnan(interval.low):
-        interval = _by_formula(top, bottom, value, pooled, level, unit)
+        interval = _with_unseen_topic(top, bottom, value, pooled, level, unit)
     return Share(value, n, counted, interval, worst, best)
 
 
@@ -159,7 +159,7 @@ def _by_topic(top: Floats, bottom: Floats, pooled: bool) -> tuple[Floats, Floats
     return np.divide(top, bottom, out=np.zeros_like(top), where=there).sum(axis=1), there.sum(axis=1).astype(float)
 
 
-def _by_formula(top: Floats, bottom: Floats, value: float, pooled: bool, level: float, unit: str) -> Interval:
+def _with_unseen_topic(top: Floats, bottom: Floats, value: float, pooled: bool, level: float, unit: str) -> Interval:
     """That of `scoring.statistics.unseen_topic`; of fewer than `FEW` answers, one a topic, the exact one.
     Topics are those with anything below the line: to count the others too covers .85 where 6 of 45 topics fail.
     """

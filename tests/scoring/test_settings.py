@@ -93,3 +93,8 @@ def test_weights_that_leave_nothing_to_be_fair_about_are_refused() -> None:
     check_weights(Settings(weights={**dict.fromkeys(topics.attributes, 0.0), "RATINGS": 1.0}), topics)
     with pytest.raises(InputError, match="every attribute set has the weight 0"):
         check_weights(Settings(weights=dict.fromkeys(topics.attributes, 0.0)), topics)
+
+
+def test_the_earlier_word_for_the_intervals_of_shares_means_the_same() -> None:
+    assert Settings(shares="wilson") == Settings(shares="unseen-topic") == Settings()  # type: ignore[arg-type]
+    assert Settings(shares="wilson").as_json()["shares"] == "unseen-topic"  # type: ignore[arg-type]

@@ -206,7 +206,7 @@ def tree_fault(text: str) -> InputError:
         ("on: true\n", "x.yaml:1:1", "missing key 'name'"),
         ("name: a\nleaves:\n  - count: 1\n", "x.yaml:3:5", "missing key 'id' in leaves.0"),
         ("name: 12\n", "x.yaml:1:7", "name: must be text (here: 12)"),
-        ("name: true\n", "x.yaml:1:7", "name: must be text (here: True)"),
+        ("name: true\n", "x.yaml:1:7", "name: must be text (here: true)"),
         ("name:\n", "x.yaml:1:6", "name: must be text (here: nothing)"),
         ("name: a\non: yes\n", "x.yaml:2:5", "on: must be true or false (here: 'yes')"),
         ("name: a\non: 1\n", "x.yaml:2:5", "on: must be true or false (here: 1)"),
@@ -368,3 +368,11 @@ def test_a_fault_in_a_long_file_is_told_as_in_a_short_one(text: str) -> None:
             parse_document(whole, "a.yaml")
         told.append(str(fault.value).replace(_PADDING, ""))
     assert told[0] == told[1]
+
+
+@pytest.mark.parametrize("digits", ["9" * 19, "-" + "9" * 30, "1" + "0" * 5000])
+def test_a_number_that_64_bits_cannot_hold_is_told_how_long_it_may_be(digits: str) -> None:
+    with pytest.raises(InputError, match=r"count: must be a whole number") as caught:
+        parse_document(f"name: a\nleaves: [{{id: x, count: {digits}}}]\n", "x.yaml").validated(Tree)
+    assert caught.value.advice == "write a number of at most 18 digits, without quotation marks"
+    assert len(str(caught.value)) < 300

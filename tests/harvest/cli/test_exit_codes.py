@@ -62,6 +62,22 @@ def test_the_exit_code_comes_through_where_nothing_can_be_printed_any_more() -> 
     assert done.returncode == 70
 
 
+@pytest.mark.parametrize("command", ["--help", "check demo", "completion bash"])
+def test_an_output_on_a_full_disk_is_one_message_and_exits_with_2(command: str) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "harvest", *command.split()],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=120,
+        )
+    assert done.returncode == 2
+    assert done.stderr.count("error: the output: No space left on device") == 1
+    assert "free some space" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 @pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
 def test_an_output_that_was_closed_from_the_start_changes_no_exit_code(tmp_path: Path, closed: str) -> None:
     for command, code in ((f"score {tmp_path}/none", 2), ("check demo", 0)):

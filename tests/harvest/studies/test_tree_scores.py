@@ -13,11 +13,13 @@ import pytest
 
 from harvest.cli.tree import folded
 from harvest.studies.scorecard import gathered
-from harvest.studies.tree_scores import tree_scores, trial_values
+from harvest.studies.tree_scores import tree_scores, trial_scores, trial_values
 from harvest.tables.tree_figures import tree_figures
 from harvest.tables.tree_words import legend
+from recordings.judgments import Target
 from recordings.run_folder import Run, read
 from scoring.notation import parse
+from tests.scoring.swan.test_judged import layer
 from topics.errors import InputError
 from topics.library import load_gold
 
@@ -48,6 +50,24 @@ def test_a_branch_is_worth_the_mean_of_the_trials_that_take_it(run: Run) -> None
     assert scores.parts.mean[0] == pytest.approx(np.mean(own))
     assert scores.over.total == pytest.approx(np.var(own, ddof=1))
     assert scores.over.settled.sum() + scores.over.rest + scores.over.undecided == pytest.approx(scores.over.total)
+
+
+def test_the_scorers_of_a_wan_are_named_and_a_mixture_is_called_one(run: Run) -> None:
+    material, measure = gathered([run]), parse("WAN(Conciseness)")
+    first = next(one for one in material.finished if one.key.system == "B")
+    people = layer(0.0, target=Target(first.trial_id, first.attempt, 1), criterion="Conciseness")
+    notes = trial_scores(replace(material, layers=(*material.layers, people)), measure).notes
+    assert any(note.startswith("B: WAN(Conciseness, people, rules)") for note in notes)
+    assert any("Conciseness of B was scored by people (1 item) and rules" in note for note in notes)
+    assert any("its value is a mixture of judges" in note for note in notes)
+    alone = trial_scores(material, measure).notes
+    assert any(note.startswith("B: WAN(Conciseness, rules)") for note in alone)
+    assert not any("mixture" in note for note in alone)
+
+
+def test_a_tree_says_on_standard_error_who_scored_it(run: Run) -> None:
+    told = harvest("tree", str(run.path), "--system", "B", "--merge", "label", "--score", "WAN(Conciseness)").stderr
+    assert "note: B: WAN(Conciseness, rules)" in told
 
 
 def test_trials_without_a_value_are_counted_and_left_out(run: Run) -> None:
