@@ -105,5 +105,5 @@ def test_the_table_in_the_docs_is_what_the_map_gives() -> None:
         held, ours = float(totals[region]), float(totals[region] / 249)
         lines.append(f"| {region} | {share * 237:g} | {held:g} | {share:.4f} | {ours:.4f} | {ours - share:+.4f} |")
     distance = sum(abs(float(totals[region] / 249) - share) for region, share in zip(REGIONS, gold)) / 2
-    lines.append(f"\nHalf the sum of the differences without sign: {distance:.4f}.")
+    lines.append(f"\nHalf the sum of the absolute differences: {distance:.4f}.")
     assert "\n".join(lines) in DOCS.read_text(encoding="utf-8"), "\n".join(lines)

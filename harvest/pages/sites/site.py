@@ -36,8 +36,8 @@ _KEY_NAMES = {
     "return": "Enter",
 }
 _LONGEST_TEXT = 300
-_FORMAT = f"`{FORMAT}`; inline in an audit it may be left out"
-_NAME = "how people call it; inline in an audit it may be left out"
+_FORMAT = f"`{FORMAT}`; may be omitted inline in an audit"
+_NAME = "a name for people to read; may be omitted inline in an audit"
 
 
 def _css(css: str) -> str:
@@ -86,9 +86,9 @@ class Block(StrictModel):
     """Something that stands in the way, or says that a turn came to nothing."""
 
     kind: Kind = Field(description="what it is; it becomes the recorded reason")
-    selector: Css | None = Field(None, description="an element that is shown only then")
+    selector: Css | None = Field(None, description="an element that is shown only in that case")
     text: Wanted | None = Field(
-        None, description="words that stand in it, or a pattern `/…/`; without `selector`: anywhere on the page"
+        None, description="words in that element, or a pattern `/…/`; without `selector`: anywhere on the page"
     )
 
     @model_validator(mode="after")
@@ -112,16 +112,16 @@ class Site(StrictModel):
 
     format: Literal["harvest-site/1"] | None = Field(None, description=_FORMAT)
     name: Name | None = Field(None, description=_NAME)
-    about: str = Field("", description="what a reader should know; nothing is done with it")
-    url: Address | None = Field(None, description="the page to open; an audit's own `url` goes before it")
+    about: str = Field("", description="a note for readers; Harvest does not use it")
+    url: Address | None = Field(None, description="the page to open; an audit's own `url` takes precedence")
     frame: Annotated[str, Field(min_length=1, max_length=1000)] | None = Field(
-        None, description="part of the URL of the iframe the chat is in; not given: every frame is looked at"
+        None, description="part of the URL of the iframe the chat is in; not given: every frame is searched"
     )
     open: tuple[Css, ...] = Field(
         (), max_length=20, description="clicked one after the other once the page has loaded: a launcher, “Start”"
     )
     new_chat: Css | None = Field(
-        None, description="clicked to begin another conversation on the same page; not given: the page is opened anew"
+        None, description="clicked to begin another conversation on the same page; not given: the page is opened again"
     )
     dismiss: tuple[Css, ...] = Field(
         (),
@@ -130,18 +130,20 @@ class Site(StrictModel):
     )
     composer: Css | None = Field(None, description="the box to type in")
     send: Send | None = Field(None, description="the button that sends; or the key that does: `enter`, `control+enter`")
-    user: Css | None = Field(None, description="each bubble of the user's own")
-    reply: Css | None = Field(None, description="each bubble (or its text alone) of the system's")
-    leave_out: Css | None = Field(None, description="what stands in a reply and is none of it: names, times, buttons")
+    user: Css | None = Field(None, description="each of the user's own bubbles")
+    reply: Css | None = Field(None, description="each of the system's bubbles (or only its text)")
+    leave_out: Css | None = Field(
+        None, description="elements inside a reply that are not part of it: names, times, buttons"
+    )
     busy: Css | None = Field(None, description="shown as long as a reply is still being written")
     ready: Css | None = Field(None, description="must be shown before anything is typed")
     ended: Css | None = Field(None, description="shown once the system has closed the conversation")
-    blocked: tuple[Block, ...] = Field((), max_length=50, description="what stands in the way, see below")
+    blocked: tuple[Block, ...] = Field((), max_length=50, description="what blocks the chat, see below")
     quiet: Annotated[float, Field(gt=0, le=600, allow_inf_nan=False)] | None = Field(
-        None, description="seconds without a change after which a reply is whole; not given: learnt from the reply"
+        None, description="seconds without a change after which a reply is complete; not given: learnt from the reply"
     )
     delay: Annotated[float, Field(ge=0, le=86400, allow_inf_nan=False)] | None = Field(
-        None, description="seconds from the start of one user turn to the next, where the audit gives no `delay`"
+        None, description="seconds from the start of one user turn to the next, if the audit gives no `delay`"
     )
 
     @model_validator(mode="before")
