@@ -29,7 +29,7 @@ from tests.support.checkout import ROOT, TESTS
 
 NAMES = ("deep-chat", "gradio", "chainlit")
 FURTHER = ("n8n-chat", "streamlit")
-"""Played where a turn must go once, and not held to every kind of reply."""
+"""Played where a turn must go once and with every short answer, and not held to every kind of reply."""
 BACK_ENDS = ("scenario", "alice")
 PATIENCE = 120.0
 

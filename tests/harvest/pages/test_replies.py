@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.interfaces import NAMES, Interface, interface
+from tests.support.interfaces import FURTHER, NAMES, Interface, interface
 from tests.support.wishing import ANSWERS, FAULTS, SHORT_ANSWERS, Came, play
 
 TOLD_LIMIT = ("deep-chat",)
@@ -57,12 +57,13 @@ def test_a_short_answer_is_read(came: dict[str, Came], wish: str) -> None:
 
 
 @pytest.mark.soak
-def test_every_short_answer_is_read(name: str) -> None:
-    with interface(name) as page:
+@pytest.mark.parametrize("any_name", [*NAMES, *FURTHER])
+def test_every_short_answer_is_read(any_name: str) -> None:
+    with interface(any_name) as page:
         turns = [f"scenario {wish} n={place}" for place, wish in enumerate(SHORT_ANSWERS)]
         came = asyncio.run(play(page, turns, contexts=4, together=8))
     wrong = {one.truth.answer: one.fault or one.text for one in came if one.text != one.truth.answer}
-    assert (len(came), wrong) == (len(SHORT_ANSWERS), UNSHOWN.get(name, {}))
+    assert (len(came), wrong) == (len(SHORT_ANSWERS), UNSHOWN.get(any_name, {}))
 
 
 @pytest.mark.parametrize("wish", FAULTS)
