@@ -1,4 +1,9 @@
-"""The drivers there are, by the name an audit uses. A driver's module is imported when it is first asked for."""
+"""The drivers there are, by the name an audit uses. A driver's module is imported when it is first asked for.
+
+A module has `Options`, a StrictModel, and `build(options, surroundings) -> Driver`; one whose options name files that
+belong to the system has `files(options, folder)`, too. Other distributions add drivers by entry points of the group
+`harvest.drivers`, `name = "module"`.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +18,10 @@ from typing import Any
 from harvest.systems.driver import Driver, Surroundings
 from topics.document import Document, Loc, StrictModel
 from topics.errors import InputError
+from topics.plug_ins import found_in, source
 from topics.suggestions import did_you_mean
 
-__all__ = ["DRIVERS", "build_driver", "driver_files", "driver_module", "options_model"]
+__all__ = ["DRIVERS", "GROUP", "build_driver", "driver_files", "driver_module", "options_model"]
 
 DRIVERS: Mapping[str, str] = MappingProxyType(
     {
@@ -28,15 +34,29 @@ DRIVERS: Mapping[str, str] = MappingProxyType(
         "replay": "harvest.drivers.replay",
     }
 )
-"""Each module has `Options`, a StrictModel, and `build(options, surroundings) -> Driver`; one whose options name files
-that belong to the system has `files(options, folder)`, too."""
+
+GROUP = "harvest.drivers"
+"""The group of entry points by which other distributions add drivers."""
 
 
 def driver_module(name: str) -> ModuleType:
-    """The module of the driver `name`. Raises InputError for a name that is not in `DRIVERS`."""
-    if name not in DRIVERS:
-        raise InputError(f"there is no driver {name!r}{did_you_mean(name, DRIVERS)}", allowed=", ".join(DRIVERS))
-    return import_module(DRIVERS[name])
+    """The module of the driver `name`. Raises InputError for a name there is not, and for a plug-in that is none."""
+    if name in DRIVERS:
+        return import_module(DRIVERS[name])
+    others = found_in(GROUP, "drivers", DRIVERS)
+    known = (*DRIVERS, *others)
+    if name not in others:
+        raise InputError(f"there is no driver {name!r}{did_you_mean(name, known)}", allowed=", ".join(known))
+    try:
+        module: ModuleType = others[name].load()
+        if not (issubclass(module.Options, StrictModel) and callable(module.build)):
+            raise TypeError("Options is no StrictModel, or build is no function")
+    except (ImportError, AttributeError, TypeError) as fault:
+        raise InputError(
+            f"the driver {name!r} of {source(others[name])} cannot be loaded: {fault}",
+            allowed="a module with Options, a StrictModel, and build(options, surroundings)",
+        ) from fault
+    return module
 
 
 def options_model(name: str) -> type[StrictModel]:

@@ -2,11 +2,17 @@
 
 A rule in a file is a mapping with one key: its kind, and under it the options (`{urls: {at_least: 3}}`);
 `any` and `all` take a list of rules or names of rules, `not` takes one.
+
+Other distributions add kinds by entry points of the group `harvest.rules`, `kind = "module:Class"`: a StrictModel whose
+fields are the options, and a `Rule`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
+from importlib.metadata import EntryPoint
+from typing import cast
 
 from protocols.rules.composed import All, Any, Not, Reference
 from protocols.rules.contains import Contains
@@ -20,9 +26,11 @@ from protocols.rules.rule import Rule
 from protocols.rules.urls import Urls
 from protocols.rules.words import Words
 from topics.document import Document, Loc, StrictModel
+from topics.errors import InputError
+from topics.plug_ins import found_in, source
 from topics.suggestions import did_you_mean
 
-__all__ = ["KINDS_OF_RULES", "encode_rule", "read_rule"]
+__all__ = ["GROUP", "KINDS_OF_RULES", "encode_rule", "read_rule"]
 
 KINDS_OF_RULES: Mapping[str, type[StrictModel]] = {
     "contains": Contains,
@@ -37,8 +45,11 @@ KINDS_OF_RULES: Mapping[str, type[StrictModel]] = {
 }
 """Every kind of rule that looks at an answer itself, by the name it has in a file."""
 
+GROUP = "harvest.rules"
+"""The group of entry points by which other distributions add kinds of rules."""
+
 _COMPOSED = ("any", "all", "not")
-_ALLOWED = ", ".join((*sorted(KINDS_OF_RULES), *_COMPOSED))
+_PARTS = ("version", "needs", "judge", "unfit")
 
 Named = Callable[[str, Loc], Rule]
 """Finds a named rule of the same file; the place is where the name stands."""
@@ -50,19 +61,47 @@ def read_rule(document: Document, loc: Loc, value: object, named: Named) -> Rule
         return Reference(value, named(value, loc))
     if not isinstance(value, dict) or len(value) != 1:
         raise document.error(
-            loc, "a rule is one kind with its options, such as {urls: {at_least: 1}}", allowed=_ALLOWED
+            loc, "a rule is one kind with its options, such as {urls: {at_least: 1}}", allowed=", ".join(_kinds())
         )
     ((kind, options),) = value.items()
     inside = (*loc, kind)
     if kind in _COMPOSED:
         return _composed(document, inside, kind, options, named)
-    if kind not in KINDS_OF_RULES:
-        hint = did_you_mean(kind, (*KINDS_OF_RULES, *_COMPOSED))
-        raise document.error(inside, f"unknown rule {kind!r}{hint}", allowed=_ALLOWED, key=True)
+    if kind not in _kinds():
+        hint = did_you_mean(kind, _kinds())
+        raise document.error(inside, f"unknown rule {kind!r}{hint}", allowed=", ".join(_kinds()), key=True)
     if not isinstance(options, dict):
         raise document.error(inside, f"{kind}: options are a mapping; write {{}} where there are none")
-    rule: Rule = document.part(inside).validated(KINDS_OF_RULES[kind])  # type: ignore[assignment]
+    rule: Rule = document.part(inside).validated(_model(kind))  # type: ignore[assignment]
     return rule
+
+
+def _kinds() -> tuple[str, ...]:
+    """Everything that a rule in a file can be, those of other distributions last."""
+    return (*sorted(KINDS_OF_RULES), *_COMPOSED, *_others())
+
+
+@cache
+def _others() -> Mapping[str, EntryPoint]:
+    return found_in(GROUP, "kinds of rules", (*KINDS_OF_RULES, *_COMPOSED))
+
+
+@cache
+def _model(kind: str) -> type[StrictModel]:
+    """The class of a kind that looks at an answer itself. Raises InputError for a plug-in that is none."""
+    if kind in KINDS_OF_RULES:
+        return KINDS_OF_RULES[kind]
+    entry = _others()[kind]
+    try:
+        model = entry.load()
+        if not (issubclass(model, StrictModel) and all(hasattr(model, name) for name in _PARTS)):
+            raise TypeError(f"it has not all of {', '.join(_PARTS)}, or is no StrictModel")
+    except (ImportError, AttributeError, TypeError) as fault:
+        raise InputError(
+            f"the rule {kind!r} of {source(entry)} cannot be loaded: {fault}",
+            allowed=f"a StrictModel with {', '.join(_PARTS)}",
+        ) from fault
+    return cast(type[StrictModel], model)
 
 
 def _composed(document: Document, loc: Loc, kind: str, value: object, named: Named) -> Rule:
@@ -86,6 +125,6 @@ def encode_rule(rule: Rule) -> object:
         case Not():
             return {"not": encode_rule(rule.rule)}
         case StrictModel():
-            kind = next(kind for kind, model in KINDS_OF_RULES.items() if type(rule) is model)
+            kind = next(kind for kind in (*KINDS_OF_RULES, *_others()) if type(rule) is _model(kind))
             return {kind: rule.model_dump(mode="json", by_alias=True, exclude_none=True)}
     raise TypeError(f"{type(rule).__name__} is not a rule of the registry")

@@ -6,32 +6,15 @@ A real distribution in a folder of its own, with a program of its own; nothing o
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from recordings.run_folder import read
-from tests.support.checkout import ROOT
+from tests.support import distributions
+from tests.support.distributions import python
 
-PROJECT = """\
-[build-system]
-requires = ["hatchling"]
-build-backend = "hatchling.build"
-
-[project]
-name = "coin-users"
-version = "1.2"
-
-[project.entry-points."harvest.simulators"]
-coin = "coin_users.coin:build"
-
-[tool.hatch.build.targets.wheel]
-packages = ["coin_users"]
-"""
 COIN = '''\
 """Asks its need, and then asks on or leaves by the toss of a coin. Written against the seam alone."""
 
@@ -111,33 +94,8 @@ print("conforms")
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder that the distribution was installed into, as from an index."""
-    project, site = tmp_path_factory.mktemp("project"), tmp_path_factory.mktemp("site")
-    (project / "pyproject.toml").write_text(PROJECT)
-    (project / "coin_users").mkdir()
-    (project / "coin_users" / "__init__.py").touch()
-    (project / "coin_users" / "coin.py").write_text(COIN)
-    build = [
-        sys.executable,
-        "-m",
-        "build",
-        "--wheel",
-        "--no-isolation",
-        "--outdir",
-        str(project / "dist"),
-        str(project),
-    ]
-    subprocess.run(build, check=True, capture_output=True, timeout=300)
-    (wheel,) = (project / "dist").glob("*.whl")
-    install = [sys.executable, "-m", "uv", "pip", "install", "-q", "--offline", "--no-deps", "--target", str(site)]
-    subprocess.run([*install, str(wheel)], check=True, capture_output=True, timeout=300)
-    return site
-
-
-def python(site: Path, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(site), str(ROOT)])}
-    return subprocess.run(
-        [sys.executable, *arguments], cwd=folder, env=environment, capture_output=True, text=True, timeout=300
-    )
+    names = {"harvest.simulators": {"coin": "coin_users.coin:build"}}
+    return distributions.installed(tmp_path_factory.mktemp("coin"), "coin-users", {"coin.py": COIN}, names)
 
 
 def test_an_installed_simulator_is_found_by_its_entry_point_and_conforms(installed: Path, tmp_path: Path) -> None:

@@ -1,0 +1,161 @@
+"""The formats that `harvest import` reads. Each has one function: what was asked for in, conversations out.
+
+    def read(request: Request) -> Found: ...
+
+Other distributions add formats by entry points of the group `harvest.importers`, `name = "module:read"`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from types import MappingProxyType
+from typing import TypeAlias
+
+from recordings.conversation import Conversation
+from recordings.messages import Messages, read_messages
+from recordings.transcript import Transcript, read_transcript
+from topics.errors import InputError, Place
+from topics.gold import GoldEntry, GoldTable
+from topics.library import load_topics
+from topics.plug_ins import found_in, source
+from topics.suggestions import did_you_mean
+from topics.topic import Topic, TopicSet, TopicType
+
+__all__ = ["GROUP", "IMPORTERS", "Found", "Importer", "Request", "formats", "importer"]
+
+GROUP = "harvest.importers"
+"""The group of entry points by which other distributions add formats."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is to be read. files: at least one. system: of conversations that do not name theirs; "" for the name of
+    their file. trial: of conversations without one. topics: None where they are made from the files, or the format has
+    some of its own. topic: of conversations that do not name theirs; "" where each does.
+    """
+
+    files: tuple[Path, ...]
+    system: str = ""
+    trial: int = 1
+    topics: TopicSet | None = None
+    topic: str = ""
+
+    def system_of(self, file: Path) -> str:
+        return self.system or file.stem
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the files hold. topics: those of the conversations. most_turns: user turns that the protocol could take, by
+    system and topic, where a file says so. gold: what the files judge. notes: words about a topic's entity, by (topic,
+    entity). warnings: sentences for the person who imports.
+    """
+
+    conversations: tuple[Conversation, ...]
+    topics: TopicSet
+    most_turns: Mapping[tuple[str, str], int] = field(default_factory=lambda: MappingProxyType({}))
+    gold: GoldTable = field(default_factory=GoldTable)
+    notes: Mapping[tuple[str, str], str] = field(default_factory=lambda: MappingProxyType({}))
+    warnings: tuple[str, ...] = ()
+
+
+Importer: TypeAlias = Callable[[Request], Found]
+
+
+def formats() -> tuple[str, ...]:
+    """The names of all formats, those of other distributions last."""
+    return (*IMPORTERS, *found_in(GROUP, "importers", IMPORTERS))
+
+
+def importer(name: str) -> Importer:
+    """The importer of a format. Raises InputError for a name there is not, and for a plug-in that cannot be loaded."""
+    if name in IMPORTERS:
+        return IMPORTERS[name]
+    others = found_in(GROUP, "importers", IMPORTERS)
+    if name not in others:
+        raise InputError(f"there is no format {name!r}{did_you_mean(name, formats())}", allowed=", ".join(formats()))
+    try:
+        read: Importer = others[name].load()
+    except (ImportError, AttributeError) as fault:
+        raise InputError(f"the importer {name!r} of {source(others[name])} cannot be loaded: {fault}") from fault
+    return read
+
+
+def read_gfrc(request: Request) -> Found:
+    """Annotated transcripts as in the GFRC paper."""
+    topics = request.topics or load_topics("fairweb-45")
+    read = [
+        read_transcript(file, system=request.system_of(file), trial=request.trial, topics=topics)
+        for file in request.files
+    ]
+    return Found(
+        tuple(one for transcript in read for one in transcript.conversations),
+        topics,
+        _longest(read),
+        _united(request.files, read),
+        {about: words for transcript in read for about, words in transcript.notes.items()},
+        tuple(warning for transcript in read for warning in transcript.warnings),
+    )
+
+
+def read_messages_files(request: Request) -> Found:
+    """Files with one JSON object with `messages` per line."""
+    read = [
+        read_messages(file, system=request.system_of(file), topic=request.topic, topics=request.topics)
+        for file in request.files
+    ]
+    conversations = tuple(one for messages in read for one in messages.conversations)
+    return Found(conversations, request.topics or made_of(conversations), _longest(read))
+
+
+def read_cast2022(request: Request) -> Found:
+    """The topic trees of TREC CAsT 2022: every path from the root to a leaf is a trial."""
+    cast = import_module("recordings.trees.cast")  # late: brings numpy
+    if len(request.files) > 1:  # paths of two files would get the same trial numbers
+        what = f"{len(request.files)} files of trees were given"
+        raise InputError(what, allowed="one", advice="import each with its --system")
+    conversations = cast.read_cast(request.files[0], system=request.system or cast.SYSTEM).conversations
+    return Found(tuple(conversations), request.topics or made_of(conversations))
+
+
+IMPORTERS: Mapping[str, Importer] = MappingProxyType(
+    {"gfrc": read_gfrc, "messages": read_messages_files, "cast2022": read_cast2022}
+)
+
+
+def made_of(conversations: Iterable[Conversation]) -> TopicSet:
+    """Topics for conversations that came without a topic set: their names, and what was asked first."""
+    kind = TopicType("unknown")
+    made: dict[str, Topic] = {}
+    for conversation in conversations:
+        first = conversation.turns[0].said if conversation.turns else ""
+        made.setdefault(conversation.key.topic, Topic(conversation.key.topic, kind, first or conversation.key.topic))
+    return TopicSet("imported", tuple(made.values()), {})
+
+
+def _longest(files: Iterable[Transcript | Messages]) -> dict[tuple[str, str], int]:
+    """User turns that the protocol could take at most, by (system, topic), where any of the files says so."""
+    found: dict[tuple[str, str], int] = {}
+    for file in files:
+        for about, most in file.most_turns.items():
+            found[about] = max(most, found.get(about, 0))
+    return found
+
+
+def _united(files: Iterable[Path], transcripts: Iterable[Transcript]) -> GoldTable:
+    """The judgments of all files; two files that disagree on an entity are refused, because one must be wrong."""
+    found: dict[tuple[str, str], tuple[GoldEntry, Path]] = {}
+    for file, transcript in zip(files, transcripts, strict=True):
+        for entry in transcript.gold:
+            known, where = found.setdefault((entry.topic, entry.entity), (entry, file))
+            if (known.grade, known.groups) != (entry.grade, entry.groups):
+                raise InputError(
+                    f"{entry.entity} is judged L{entry.grade} {dict(entry.groups)} for topic {entry.topic}, and "
+                    f"L{known.grade} {dict(known.groups)} in {where}",
+                    place=Place(str(file)),
+                    advice="make the two agree, or import the files into two runs",
+                )
+    return GoldTable(entry for entry, _ in found.values())
