@@ -38,7 +38,7 @@ START, STOP, UNKNOWN, ANY = "start", "stop", "-", "*"
 
 Smoothing = Literal["witten-bell", "additive"]
 Context = tuple[tuple[str, ...], str]
-"""The acts before, oldest first, and the answer to the last of them (`*`: whatever it was)."""
+"""The acts before, oldest first, and the answer to the last of them (`*`: any answer)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,10 +71,12 @@ class Options(StrictModel):
     """The goal is the trait `goal`, else the requests and constraints given here, else the topic's request alone."""
 
     requests: Variants = Field(default=("{{ topic.request }}",), description="what is asked, in order")
-    constraints: dict[str, Template] = Field(default={}, description="by slot, for example year: what is said of it")
+    constraints: dict[str, Template] = Field(default={}, description="by slot, such as year: how the user states it")
     initiative: Probability = Field(default=0.5, description="probability of saying a constraint unasked")
     cooperativeness: Probability = Field(default=1.0, description="probability of answering a question of the system")
-    patience: int = Field(default=3, ge=0, le=1000, description="turns in a row without an answer that are put up with")
+    patience: int = Field(
+        default=3, ge=0, le=1000, description="turns in a row without an answer that the user tolerates"
+    )
     words: ItemWords = Field(default={}, description="by act: ways to say it")
     stop: StopOption | None = Field(default=Hazard(), description="stop model; null: leaves only by goal and patience")
 

@@ -66,14 +66,14 @@ class Options(StrictModel):
     """The facet is the trait `facet`, else the one given here."""
 
     facet: Template | None = Field(default=None, description="what is meant but not said at first")
-    patience: int = Field(default=3, ge=0, le=1000, description="clarifying questions that are put up with")
-    tries: int = Field(default=2, ge=0, le=1000, description="answers beside the facet that are put up with")
+    patience: int = Field(default=3, ge=0, le=1000, description="clarifying questions that the user tolerates")
+    tries: int = Field(default=2, ge=0, le=1000, description="answers that miss the facet that the user tolerates")
     cooperativeness: Probability = Field(default=0.8, description="probability of telling the facet when asked")
     initiative: Probability = Field(
-        default=0.5, description="probability of telling the facet after an answer beside it"
+        default=0.5, description="probability of telling the facet after an answer that misses it"
     )
     overlap: float = Field(
-        default=0.5, gt=0, le=1, description="share of the facet's words a text must have to speak of it"
+        default=0.5, gt=0, le=1, description="share of the facet's words a text must contain to mention it"
     )
     words: ItemWords = Field(default={}, description="by act: ways to say it")
     stop: StopOption | None = Field(default=Hazard(), description="stop model; null: leaves only by the rules above")

@@ -68,7 +68,7 @@ class Row(StrictModel):
     """Probabilities of the next act."""
 
     after: tuple[str, ...] = Field(default=(), max_length=2, description="the acts before, oldest first; `start` opens")
-    answer: str = Field(default="*", min_length=1, description="the answer to the last of them; `*`: whatever it was")
+    answer: str = Field(default="*", min_length=1, description="the answer to the last of them; `*`: any answer")
     next: dict[str, float] = Field(description="probability of each act, and of `stop`; together 1")
 
 
@@ -91,15 +91,15 @@ class Options(StrictModel):
     """rows or counts, or neither for the illustrative table."""
 
     acts: tuple[str, ...] = Field(
-        default=(), description="the acts of the rows or counts; not given: those that stand there"
+        default=(), description="the acts of the rows or counts; not given: those that occur in them"
     )
     order: Literal[1, 2] = Field(default=1, description="how many acts back the rows or counts look")
     rows: tuple[Row, ...] = Field(default=(), description="given probabilities")
     counts: tuple[Count, ...] = Field(default=(), description="counts of recordings")
-    smoothing: Literal["witten-bell", "additive"] = Field(default="witten-bell", description="of counts")
+    smoothing: Literal["witten-bell", "additive"] = Field(default="witten-bell", description="smoothing of the counts")
     weight: float = Field(default=0.5, ge=0, le=1000, description="additive smoothing: added to each count")
     least: int = Field(
-        default=1, ge=1, description="additive smoothing: a context seen less often leaves it to a shorter one"
+        default=1, ge=1, description="additive smoothing: for a context seen less often, a shorter one is used"
     )
     stretches: tuple[Stretch, ...] = Field(
         default=(), description="the counts after the opening, by stretches of turns: rows then depend on the turn too"

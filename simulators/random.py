@@ -44,9 +44,11 @@ Weight = Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)]
 class Options(StrictModel):
     """Acts without words of their own have the shipped ones."""
 
-    acts: dict[str, Weight] = Field(default={}, description="weight of each act; not given: all with words, alike")
+    acts: dict[str, Weight] = Field(
+        default={}, description="weight of each act; not given: all acts with words, equally"
+    )
     leave: float = Field(default=0.25, ge=0, le=1, description="probability of leaving after each answer")
-    most: int = Field(default=50, ge=1, le=10_000, description="user turns at most")
+    most: int = Field(default=50, ge=1, le=10_000, description="maximum number of user turns")
     words: Words = Field(default={}, description="by act: ways to say it")
 
     @model_validator(mode="after")

@@ -106,7 +106,7 @@ class Options(StrictModel):
 
     run: str = Field(min_length=1, description="a folder of a recorded run")
     system: str | None = Field(default=None, description="only conversations with this system; not given: all")
-    mode: Literal["strict", "tolerant"] = Field(default="strict", description="`strict`: another answer ends it")
+    mode: Literal["strict", "tolerant"] = Field(default="strict", description="`strict`: a different answer ends it")
 
 
 FILES = ("run",)

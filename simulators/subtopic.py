@@ -83,11 +83,11 @@ class Options(StrictModel):
     requery: Requery = Field(default=Requery(), description="probability of asking about the same subtopic again")
     matrices: Matrices | None = Field(default=None, description="transitions between subtopics, in place of `requery`")
     first: tuple[Probability, ...] = Field(
-        default=(), description="of opening with each subtopic; not given: all alike"
+        default=(), description="probability of opening with each subtopic; not given: equal"
     )
-    unjudged: Probability = Field(default=0.5, description="how far an answer nobody judged counts as useful")
+    unjudged: Probability = Field(default=0.5, description="how far an unjudged answer counts as useful")
     words: ItemWords = Field(default={}, description="by act: ways to say it")
-    stop: StopOption | None = Field(default=Hazard(), description="stop model; null: nobody leaves of their own accord")
+    stop: StopOption | None = Field(default=Hazard(), description="stop model; null: the user never leaves on its own")
 
     @model_validator(mode="after")
     def _sums(self) -> Self:

@@ -43,7 +43,7 @@ class TwoAlpha(StrictModel):
     model: Literal["two-alpha"] = "two-alpha"
     useful: float = Field(default=0.85, ge=0, le=1, description="α+: probability of going on after a useful answer")
     useless: float = Field(default=0.6, ge=0, le=1, description="α-: probability of going on after a useless answer")
-    unjudged: float = Field(default=0.5, ge=0, le=1, description="how far an answer nobody judged counts as useful")
+    unjudged: float = Field(default=0.5, ge=0, le=1, description="how far an unjudged answer counts as useful")
 
     def exits(self, memory: Memory, observation: Observation) -> tuple[Exit, ...]:
         share = {"o": 1.0, "x": 0.0, "-": self.unjudged}[Experience.of(memory).labels[-1]]

@@ -28,7 +28,7 @@ class Frustration(StrictModel):
     """
 
     model: Literal["frustration"] = "frustration"
-    after: float = Field(default=2, gt=0, le=1000, description="useless answers that are too many")
+    after: float = Field(default=2, gt=0, le=1000, description="number of useless answers that is too many")
     in_a_row: bool = Field(default=False, description="count only those since the last that was not useless")
     width: float = Field(default=0.0, ge=0, le=1000, description="0: a step; else how gradually it rises, in answers")
 
@@ -49,7 +49,7 @@ class Satiation(StrictModel):
     """
 
     model: Literal["satiation"] = "satiation"
-    after: float = Field(default=3, gt=0, le=1000, description="useful answers that are enough")
+    after: float = Field(default=3, gt=0, le=1000, description="number of useful answers that is enough")
     width: float = Field(default=0.0, ge=0, le=1000, description="0: a step; else how gradually it rises, in answers")
 
     def hazard(self, memory: Memory, observation: Observation) -> float:
@@ -67,8 +67,8 @@ class PatienceBudget(StrictModel):
     """
 
     model: Literal["patience"] = "patience"
-    turns: int | None = Field(default=None, ge=1, le=10_000, description="user turns; not given: as many as it takes")
-    words: int | None = Field(default=None, ge=1, description="words of answers read; not given: as many as there are")
+    turns: int | None = Field(default=None, ge=1, le=10_000, description="user turns; not given: no limit")
+    words: int | None = Field(default=None, ge=1, description="words of answers read; not given: no limit")
 
     @model_validator(mode="after")
     def _some_budget(self) -> Self:

@@ -88,7 +88,7 @@ def test_every_stop_model_and_act_stands_in_its_page() -> None:
 def test_defaults_that_were_not_fitted_say_so() -> None:
     for page in ("stopping", "markov", "subtopic"):
         assert "llustrative" in text(page)
-    assert "They describe that log. Nothing says that your users leave like" in text("stopping")
+    assert "They describe that log. Your users may leave differently: fit" in text("stopping")
 
 
 def test_a_plot_is_a_picture_that_any_reader_of_svg_can_read(drawing: Any) -> None:
