@@ -11,9 +11,9 @@ import click
 
 from harvest.audits.audit import Audit, System, load_audit
 from harvest.cli.interruption import Interrupted, run_until_stopped
-from harvest.cli.run import first_of
 from harvest.playing.attempt import Player
 from harvest.playing.plan import Plan, Sitting, Work
+from harvest.playing.play import first_of
 from harvest.playing.runner import Runner
 from harvest.terminal import shown, terminal_width, wrapped
 from harvest.voices.keyboard import STOP, Keyboard

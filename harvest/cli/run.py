@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO, cast
 
@@ -13,24 +15,20 @@ from rich.markup import escape
 
 from harvest.audits.audit import Audit, load_audit, placed
 from harvest.cli.interruption import Interrupted, run_until_stopped
-from harvest.playing.attempt import Player
-from harvest.playing.plan import make_plan
+from harvest.playing.plan import Plan, make_plan
+from harvest.playing.play import Silent, first_of, play_audit
 from harvest.playing.progress import Display
-from harvest.playing.runner import Runner
+from harvest.playing.runner import Watcher
 from harvest.studies.bounds import bounded, check_bounds, missed
 from harvest.studies.scorecard import gathered, score_material, scores_document, scoring_settings, write_scores
 from harvest.studies.selection import selection
 from harvest.tables.report import print_scored
 from harvest.terminal import Lasting
-from recordings.continuation import extended, refuse_differences
-from recordings.gold_layers import keep_gold
-from recordings.run_folder import extent, is_run, read
-from recordings.store import RunWriter
-from simulators.scripted import ScriptedUser
+from recordings.run_folder import read
 from topics.counting import counted
 from topics.errors import HarvestError
 
-__all__ = ["command", "first_of"]
+__all__ = ["command"]
 
 
 def _listed(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
@@ -124,61 +122,28 @@ def _play(audit: Audit, folder: Path, worker: str, console: Console) -> tuple[Pa
 
     Returns the file that its events stand in, None where nothing was to be played, and the systems left alone.
     """
-    header = audit.header()
+    left: set[str] = set()
 
-    # How finished trials ended says what is left; what was said in them is needed where a session goes on.
-    turns_of = frozenset(system.name for system in audit.played if system.session != "fresh")
-
-    async def play() -> tuple[Path | None, set[str]]:
-        seen = extent(folder)
-        recorded = read(folder, turns_of=turns_of) if is_run(folder) else None
-        if recorded is not None:
-            refuse_differences(recorded.header, header, folder)
-            plan = make_plan(audit, recorded.conversations)
-            if not plan.to_play and extended(recorded.header, header, "") is recorded.header:
-                console.print(f"recorded: {plan.planned} of {counted(plan.planned, 'trial')}; nothing to play")
-                _keep_gold(audit, folder)
-                return None, set()
-        async with RunWriter.open(folder, header, secrets=audit.secrets, worker=worker) as writer:
-            now = extent(folder)
-            del now[f"trials-{writer.worker}.jsonl"]
-            if recorded is None or now != seen:  # another process wrote until this one had the lock
-                recorded = read(folder, turns_of=turns_of)
-                plan = make_plan(audit, recorded.conversations)
-            for sentence in recorded.damage:
-                console.print(f"[yellow]note:[/] {escape(sentence)}")
-            del recorded
-            _keep_gold(audit, folder)
-            if plan.recorded:
-                console.print(f"recorded: {plan.recorded} of {counted(plan.planned, 'trial')}; {plan.to_play} to play")
-            player = Player(
-                writer,
-                ScriptedUser(audit.protocol, audit.users),
-                audit.seed,
-                keep_evidence=audit.evidence,
-                words=audit.endpoints,
-            )
-            with Display(console, audit.played, plan) as display:
-                async with audit.endpoints:
-                    await Runner(player, audit.played, audit.drivers, display).play(plan)
-            return folder / f"trials-{writer.worker}.jsonl", display.left
+    @contextmanager
+    def watching(plan: Plan, damage: tuple[str, ...]) -> Iterator[Watcher]:
+        for sentence in damage:
+            console.print(f"[yellow]note:[/] {escape(sentence)}")
+        planned = counted(plan.planned, "trial")
+        if not plan.to_play:
+            console.print(f"recorded: {plan.planned} of {planned}; nothing to play")
+            yield Silent()
+            return
+        if plan.recorded:
+            console.print(f"recorded: {plan.recorded} of {planned}; {plan.to_play} to play")
+        with Display(console, audit.played, plan) as display:
+            yield display
+        left.update(display.left)
 
     try:
-        return run_until_stopped(play())  # the turn in flight is given up, everything before it is on disk
+        # The turn in flight is given up; everything before it is on disk.
+        return run_until_stopped(play_audit(audit, folder, worker=worker, watching=watching)), left
     except* HarvestError as group:
         raise first_of(group) from None
     except* KeyboardInterrupt:
         said = "interrupted; every finished turn is on disk, and the same command goes on"
         raise Interrupted(said) from None
-
-
-def _keep_gold(audit: Audit, folder: Path) -> None:
-    if audit.gold is not None:
-        keep_gold(folder, audit.gold, source=audit.gold_source)
-
-
-def first_of(group: BaseExceptionGroup[HarvestError]) -> HarvestError:
-    """The first error of a group: the others are its echo in other sessions."""
-    for fault in group.exceptions:
-        return first_of(fault) if isinstance(fault, BaseExceptionGroup) else fault
-    raise AssertionError("a group is never empty")

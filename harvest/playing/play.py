@@ -1,0 +1,111 @@
+"""Playing an audit into a run folder, or going on with one that was begun."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from os import PathLike
+from pathlib import Path
+from typing import TypeAlias
+
+from harvest.audits.audit import Audit, load_audit
+from harvest.playing.attempt import Player
+from harvest.playing.plan import Plan, Work, make_plan
+from harvest.playing.runner import Runner, Watcher
+from recordings.continuation import extended, refuse_differences
+from recordings.conversation import Outcome
+from recordings.gold_layers import keep_gold
+from recordings.run_folder import Run, extent, is_run, read
+from recordings.store import RunWriter
+from simulators.scripted import ScriptedUser
+from topics.errors import HarvestError
+
+__all__ = ["Silent", "Watching", "first_of", "play", "play_audit"]
+
+Watching: TypeAlias = Callable[[Plan, tuple[str, ...]], AbstractContextManager[Watcher]]
+"""Who is told what happens, from the plan and what is damaged in the run so far."""
+
+
+class Silent:
+    """A watcher that does nothing."""
+
+    def turn_asked(self, work: Work) -> None: ...
+
+    def attempt_ended(self, work: Work, outcome: Outcome, labels: tuple[str, ...], *, again: bool) -> None: ...
+
+    def system_left(self, system: str, reason: str, unplayed: int) -> None: ...
+
+
+def play(audit: Audit | str | PathLike[str], out: str | PathLike[str]) -> Run:
+    """Play what is still to be played of an audit into the run folder `out`, and read the run.
+
+    audit: an audit, its file, or a shipped name such as `demo`. Finished trials are skipped; invalid and interrupted
+    ones are tried again. Not for use inside a running event loop: there, await `play_audit`.
+
+    Raises InputError for an audit that cannot be played, and RunError for a run of another audit.
+    """
+    resolved = audit if isinstance(audit, Audit) else load_audit(str(audit))
+    try:
+        asyncio.run(play_audit(resolved, Path(out).absolute()))
+    except* HarvestError as group:
+        raise first_of(group) from None
+    return read(out)
+
+
+async def play_audit(
+    audit: Audit,
+    folder: Path,
+    *,
+    worker: str = "",
+    watching: Watching = lambda plan, damage: nullcontext(Silent()),
+) -> Path | None:
+    """Play what is still to be played of an audit into `folder`, which a system in this process must not move.
+
+    worker: this machine's name, where several write runs that will be merged. Returns the file that the events stand
+    in, None where nothing was to be played. Errors come as a group: see `first_of`.
+    """
+    header = audit.header()
+    # How finished trials ended says what is left; what was said in them is needed where a session goes on.
+    turns_of = frozenset(system.name for system in audit.played if system.session != "fresh")
+    seen = extent(folder)
+    recorded = read(folder, turns_of=turns_of) if is_run(folder) else None
+    if recorded is not None:
+        refuse_differences(recorded.header, header, folder)
+        plan = make_plan(audit, recorded.conversations)
+        if not plan.to_play and extended(recorded.header, header, "") is recorded.header:
+            with watching(plan, ()):
+                _keep_gold(audit, folder)
+            return None
+    async with RunWriter.open(folder, header, secrets=audit.secrets, worker=worker) as writer:
+        now = extent(folder)
+        del now[f"trials-{writer.worker}.jsonl"]
+        if recorded is None or now != seen:  # another process wrote until this one had the lock
+            recorded = read(folder, turns_of=turns_of)
+            plan = make_plan(audit, recorded.conversations)
+        damage = recorded.damage
+        del recorded
+        _keep_gold(audit, folder)
+        player = Player(
+            writer,
+            ScriptedUser(audit.protocol, audit.users),
+            audit.seed,
+            keep_evidence=audit.evidence,
+            words=audit.endpoints,
+        )
+        with watching(plan, damage) as watcher:
+            async with audit.endpoints:
+                await Runner(player, audit.played, audit.drivers, watcher).play(plan)
+        return folder / f"trials-{writer.worker}.jsonl"
+
+
+def first_of(group: BaseExceptionGroup[HarvestError]) -> HarvestError:
+    """The first error of a group: the others are its echo in other sessions."""
+    for fault in group.exceptions:
+        return first_of(fault) if isinstance(fault, BaseExceptionGroup) else fault
+    raise AssertionError("a group is never empty")
+
+
+def _keep_gold(audit: Audit, folder: Path) -> None:
+    if audit.gold is not None:
+        keep_gold(folder, audit.gold, source=audit.gold_source)
