@@ -23,30 +23,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Annotated
 
 from pydantic import Field
 
 from protocols.answer import Answer, Exchange
-from protocols.route import Say, Stop
 from protocols.rules.empty import Empty
 from protocols.rules.error_page import ErrorPage
 from protocols.rules.refusal import Refusal
 from protocols.rules.rule import Sight
-from simulators.memory import decode_topic, encode_topic
-from simulators.moves import Move, Plan, check_traits, drawn, enumerated, opened
+from simulators.memory import memory_kind, topic_for_user
+from simulators.moves import Memory, Move, Plan, PlanningUser, check_traits
 from simulators.phrasing import ItemWords, Phrasebook, Template, Variants, filled, phrasebook
 from simulators.questions import Question, clarifying_question, content_words
 from simulators.reasons import FRUSTRATED, GOAL_REACHED, PATIENCE
-from simulators.scenario import Chance, Observation, Scenario, State
-from simulators.stopping import experience
+from simulators.scenario import Observation, Scenario
+from simulators.stopping.experience import Experience, after
 from simulators.stopping.hazard import Hazard
 from simulators.stopping.library import StopOption
 from simulators.streams import Streams
 from topics.document import StrictModel
 from topics.errors import InputError
+from topics.topic import Topic
 
 __all__ = ["ACTS", "AgendaUser", "Options", "build"]
 
@@ -81,8 +81,33 @@ class Options(StrictModel):
     stop: StopOption | None = Field(default=Hazard(), description="stop model; null: leaves only by goal and patience")
 
 
+@memory_kind("agenda")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgendaMemory(Memory):
+    """stack: (kind, text), the top last. constraints: (slot, text). said: slots. requests: how many there were.
+
+    without: turns in a row without an answer. passed_over: questions of the system that got none."""
+
+    stack: tuple[tuple[str, str], ...]
+    constraints: tuple[tuple[str, str], ...]
+    requests: int
+    said: tuple[str, ...] = ()
+    without: int = 0
+    passed_over: int = 0
+    experience: Experience = field(default_factory=Experience)
+
+    @property
+    def top(self) -> str:
+        """What waits for an answer."""
+        return self.stack[-1][1]
+
+    @property
+    def unsaid(self) -> tuple[tuple[str, str], ...]:
+        return tuple(one for one in self.constraints if one[0] not in self.said)
+
+
 @dataclass(frozen=True)
-class AgendaUser:
+class AgendaUser(PlanningUser[AgendaMemory]):
     """Trait: `goal`, {requests: [text, …], constraints: {slot: text}}. Acts: see `ACTS`.
 
     Coverage, for stop models: the share of requests that were answered. Leaves with `goal-reached`, `frustrated`,
@@ -92,8 +117,9 @@ class AgendaUser:
     options: Options
     phrasebook: Phrasebook
     name: str = "agenda"
+    memory = AgendaMemory
 
-    def start(self, scenario: Scenario, rng: Streams) -> State:
+    def start(self, scenario: Scenario, rng: Streams) -> AgendaMemory:
         """The memory before anything was said. Raises InputError for a goal that is none, and words that the topic
         lacks."""
         check_traits(scenario, ("goal",), self.name)
@@ -101,19 +127,12 @@ class AgendaUser:
         said = list(constraints.values())
         asked = [*requests, _together(requests[0], said)]
         self.phrasebook.check(scenario.topic, {"ask": asked, "insist": [*asked, *said], "refine": said, "inform": said})
-        return {
-            "topic": encode_topic(scenario.topic),
-            "turn": 0,
-            "over": False,
-            "experience": experience.begin(),
-            # The top of the stack is its last entry.
-            "stack": [[_REQUEST, request] for request in reversed(requests)],
-            "constraints": [[slot, text] for slot, text in constraints.items()],
-            "said": [],
-            "requests": len(requests),
-            "without": 0,
-            "passed_over": 0,
-        }
+        return AgendaMemory(
+            topic=topic_for_user(scenario.topic),
+            stack=tuple((_REQUEST, request) for request in reversed(requests)),
+            constraints=tuple(constraints.items()),
+            requests=len(requests),
+        )
 
     def _goal(self, scenario: Scenario) -> tuple[list[str], dict[str, str]]:
         topic, given = scenario.topic, scenario.traits.get("goal")
@@ -137,56 +156,46 @@ class AgendaUser:
             allowed="{requests: [text, …], constraints: {slot: text}}, at least one request, no empty text",
         )
 
-    def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
-        """The next act, or leaving, and the memory after it. Raises ValueError for what is out of turn."""
-        return drawn(self._plan(state, observation), rng)
-
-    def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
-        """Everything that `respond` may do, with its probability."""
-        return enumerated(self._plan(state, observation))
-
-    def _plan(self, state: State, observation: Observation | None) -> Plan:
-        opened(state, observation)
-        memory = _Memory.of(state)
+    def plan(self, memory: AgendaMemory, observation: Observation | None) -> Plan[AgendaMemory]:
         if observation is None:
-            return Plan(state, self.phrasebook, (), self._opening(memory))
+            return Plan(memory, self.phrasebook, (), self._opening(memory))
         # A rule that looks for answers calls a question useless; what it calls useful is an answer, whatever it asks.
         question = clarifying_question(observation.answer) if observation.label != "o" else None
-        answered = question is None and _answered(state, observation)
+        answered = question is None and _answered(memory, observation)
         if answered:
             memory = replace(memory, stack=memory.stack[:-1], without=0)
         else:
             memory = replace(memory, without=memory.without + 1)
         waiting = sum(1 for kind, _ in memory.stack if kind == _REQUEST)
-        lived = experience.after(memory.experience, observation, 1 - waiting / memory.requests)
-        stack: list[object] = [list(entry) for entry in memory.stack]
-        learnt = {**state, "stack": stack, "without": memory.without, "experience": lived}
-        if not memory.stack and not (memory.unsaid and self.options.initiative):
+        lived = after(memory.experience, observation, 1 - waiting / memory.requests)
+        learnt = replace(memory, experience=lived)
+        if not learnt.stack and not (learnt.unsaid and self.options.initiative):
             return Plan(learnt, self.phrasebook, ((GOAL_REACHED, 1.0),), ())
-        if memory.without > self.options.patience:
+        if learnt.without > self.options.patience:
             return Plan(learnt, self.phrasebook, ((PATIENCE if question else FRUSTRATED, 1.0),), ())
         exits = self.options.stop.exits(lived, observation) if self.options.stop else ()
         if question:
-            return Plan(learnt, self.phrasebook, exits, self._to_question(question, memory))
+            return Plan(learnt, self.phrasebook, exits, self._to_question(question, learnt))
         if not answered:
-            return Plan(learnt, self.phrasebook, exits, self._again(memory))
-        moves, reached = self._onward(memory)
+            return Plan(learnt, self.phrasebook, exits, self._again(learnt))
+        moves, reached = self._onward(learnt)
         if reached:
             staying = 1 - sum(probability for _, probability in exits)
             exits = (*exits, (GOAL_REACHED, staying * reached))
         return Plan(learnt, self.phrasebook, exits, moves)
 
-    def _opening(self, memory: _Memory) -> tuple[Move, ...]:
+    def _opening(self, memory: AgendaMemory) -> tuple[Move[AgendaMemory], ...]:
         """The first request with the first k constraints."""
         eager, n = self.options.initiative, len(memory.unsaid)
         moves = []
         for k in range(n + 1):
             item = _together(memory.top, [text for _, text in memory.unsaid[:k]])
             chance = eager**k * (1 - eager if k < n else 1)
-            moves.append(Move(chance, "ask", item, {"said": [slot for slot, _ in memory.unsaid[:k]]}))
+            said = tuple(slot for slot, _ in memory.unsaid[:k])
+            moves.append(Move(chance, "ask", item, replace(memory, said=said)))
         return tuple(moves)
 
-    def _to_question(self, question: Question, memory: _Memory) -> tuple[Move, ...]:
+    def _to_question(self, question: Question, memory: AgendaMemory) -> tuple[Move[AgendaMemory], ...]:
         helpful, asked = self.options.cooperativeness, content_words(question.text)
         # By its slot first: "which year?" names no value, and a value may hold words of another slot.
         by_slot = (one for one in memory.constraints if content_words(_SEPARATORS.sub(" ", one[0])) & asked)
@@ -194,96 +203,45 @@ class AgendaUser:
         named = next(chain(by_slot, by_text), None)
         if named:
             slot, text = named
-            said = [*memory.said, slot] if slot not in memory.said else list(memory.said)
-            reply = Move(helpful, "inform", text, {"said": said})
+            said = (*memory.said, slot) if slot not in memory.said else memory.said
+            reply = Move(helpful, "inform", text, replace(memory, said=said))
         else:
-            reply = Move(helpful, "no-preference", "", {})
-        return reply, Move(1 - helpful, "insist", memory.top, {"passed_over": memory.passed_over + 1})
+            reply = Move(helpful, "no-preference", "", memory)
+        return reply, Move(1 - helpful, "insist", memory.top, replace(memory, passed_over=memory.passed_over + 1))
 
-    def _again(self, memory: _Memory) -> tuple[Move, ...]:
+    def _again(self, memory: AgendaMemory) -> tuple[Move[AgendaMemory], ...]:
         if not memory.unsaid:
-            return (Move(1.0, "insist", memory.top, {}),)
+            return (Move(1.0, "insist", memory.top, memory),)
         eager, (slot, text) = self.options.initiative, memory.unsaid[0]
-        refine = Move(eager, "refine", text, {"said": [*memory.said, slot]})
-        return refine, Move(1 - eager, "insist", memory.top, {})
+        refine = Move(eager, "refine", text, replace(memory, said=(*memory.said, slot)))
+        return refine, Move(1 - eager, "insist", memory.top, memory)
 
-    def _onward(self, memory: _Memory) -> tuple[tuple[Move, ...], float]:
+    def _onward(self, memory: AgendaMemory) -> tuple[tuple[Move[AgendaMemory], ...], float]:
         """What comes after an answer, and the probability that nothing does."""
         eager, silent = self.options.initiative, 1.0
         moves = []
         for slot, text in memory.unsaid:
-            stack = [*(list(entry) for entry in memory.stack), [_REFINED, text]]
-            moves.append(Move(silent * eager, "refine", text, {"said": [*memory.said, slot], "stack": stack}))
+            then = replace(memory, said=(*memory.said, slot), stack=(*memory.stack, (_REFINED, text)))
+            moves.append(Move(silent * eager, "refine", text, then))
             silent *= 1 - eager
         if memory.stack:
-            return (*moves, Move(silent, "ask", memory.top, {})), 0.0
+            return (*moves, Move(silent, "ask", memory.top, memory)), 0.0
         return tuple(replace(move, probability=move.probability / (1 - silent)) for move in moves), silent
-
-
-@dataclass(frozen=True, slots=True)
-class _Memory:
-    """stack: (kind, text), the top last. constraints: (slot, text). said: slots. requests: how many there were.
-
-    without: turns in a row without an answer. passed_over: questions of the system that got none."""
-
-    stack: tuple[tuple[str, str], ...]
-    constraints: tuple[tuple[str, str], ...]
-    said: tuple[str, ...]
-    requests: int
-    without: int
-    passed_over: int
-    experience: experience.Memory
-
-    @property
-    def top(self) -> str:
-        """What waits for an answer."""
-        return self.stack[-1][1]
-
-    @property
-    def unsaid(self) -> tuple[tuple[str, str], ...]:
-        return tuple(one for one in self.constraints if one[0] not in self.said)
-
-    @classmethod
-    def of(cls, state: State) -> _Memory:
-        match state:
-            case {
-                "stack": [*stack],
-                "constraints": [*constraints],
-                "said": [*said],
-                "requests": int(requests),
-                "without": int(without),
-                "passed_over": int(passed),
-                "experience": Mapping() as lived,
-            }:
-                slots = tuple(str(slot) for slot in said)
-                return cls(_pairs(stack), _pairs(constraints), slots, requests, without, passed, lived)
-        raise ValueError("not a memory of an agenda user")
-
-
-def _pairs(value: Sequence[object]) -> tuple[tuple[str, str], ...]:
-    found = []
-    for entry in value:
-        match entry:
-            case [str(name), str(text)]:
-                found.append((name, text))
-            case _:
-                raise ValueError("not a memory of an agenda user")
-    return tuple(found)
 
 
 def _together(request: str, texts: Sequence[str]) -> str:
     return " ".join([request, *texts])
 
 
-def _answered(state: State, observation: Observation) -> bool:
+def _answered(memory: AgendaMemory, observation: Observation) -> bool:
     """By the label where there is one; else anything but nothing, an error page and a refusal."""
     if observation.label is not None:
         return observation.label == "o"
-    return not _useless(state, observation.answer)
+    return not _useless(memory.topic, observation.answer)
 
 
-def _useless(state: State, answer: Answer) -> bool:
-    sight = Sight(decode_topic(state["topic"]), (Exchange("", answer),))
+def _useless(topic: Topic, answer: Answer) -> bool:
+    sight = Sight(topic, (Exchange("", answer),))
     return any(rule.judge(sight).holds for rule in (Empty(), ErrorPage(), Refusal()))
 
 

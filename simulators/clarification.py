@@ -20,19 +20,18 @@ beside the facet (`frustrated`).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Annotated
 
 from pydantic import Field
 
-from protocols.route import Say, Stop
-from simulators.memory import encode_topic
-from simulators.moves import Move, Plan, check_traits, drawn, enumerated, opened
+from simulators.memory import memory_kind, topic_for_user
+from simulators.moves import Memory, Move, Plan, PlanningUser, check_traits
 from simulators.phrasing import ItemWords, Phrasebook, Template, filled, phrasebook
 from simulators.questions import clarifying_question, content_words, share_of_words
 from simulators.reasons import FRUSTRATED, PATIENCE, SATISFIED
-from simulators.scenario import Chance, Observation, Scenario, State
-from simulators.stopping import experience
+from simulators.scenario import Observation, Scenario
+from simulators.stopping.experience import Experience, after
 from simulators.stopping.hazard import Hazard
 from simulators.stopping.library import StopOption
 from simulators.streams import Streams
@@ -79,8 +78,19 @@ class Options(StrictModel):
     stop: StopOption | None = Field(default=Hazard(), description="stop model; null: leaves only by the rules above")
 
 
+@memory_kind("clarification")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClarificationMemory(Memory):
+    """facet: what is meant. questions: of the system, so far. beside: answers that did not speak of the facet."""
+
+    facet: str
+    questions: int = 0
+    beside: int = 0
+    experience: Experience = field(default_factory=Experience)
+
+
 @dataclass(frozen=True)
-class ClarificationUser:
+class ClarificationUser(PlanningUser[ClarificationMemory]):
     """Trait: `facet`, a text. Acts: see `ACTS`.
 
     Coverage, for stop models: the largest share of the facet's words that an answer had. Leaves with `satisfied`,
@@ -90,8 +100,9 @@ class ClarificationUser:
     options: Options
     phrasebook: Phrasebook
     name: str = "clarification"
+    memory = ClarificationMemory
 
-    def start(self, scenario: Scenario, rng: Streams) -> State:
+    def start(self, scenario: Scenario, rng: Streams) -> ClarificationMemory:
         """The memory before anything was said. Raises InputError where there is no facet, or words that the topic
         lacks."""
         check_traits(scenario, ("facet",), self.name)
@@ -104,72 +115,44 @@ class ClarificationUser:
                 advice="give the option facet, for example facet: '{{ topic.fields.facet }}'",
             )
         self.phrasebook.check(topic, dict.fromkeys(ABOUT_THE_FACET, (facet,)))
-        return {
-            "topic": encode_topic(topic),
-            "turn": 0,
-            "over": False,
-            "experience": experience.begin(),
-            "facet": facet,
-            "questions": 0,
-            "beside": 0,
-        }
+        return ClarificationMemory(topic=topic_for_user(topic), facet=facet)
 
-    def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
-        """The next act, or leaving, and the memory after it. Raises ValueError for what is out of turn."""
-        return drawn(self._plan(state, observation), rng)
-
-    def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
-        """Everything that `respond` may do, with its probability."""
-        return enumerated(self._plan(state, observation))
-
-    def _plan(self, state: State, observation: Observation | None) -> Plan:
-        opened(state, observation)
-        match state:
-            case {
-                "facet": str(facet),
-                "questions": int(questions),
-                "beside": int(beside),
-                "experience": Mapping() as lived,
-            }:
-                pass
-            case _:
-                raise ValueError("not a memory of a clarification user")
+    def plan(self, memory: ClarificationMemory, observation: Observation | None) -> Plan[ClarificationMemory]:
         if observation is None:
-            return Plan(state, self.phrasebook, (), (_move(1, "ask", ""),))
+            return Plan(memory, self.phrasebook, (), (Move(1, "ask", "", memory),))
         question = clarifying_question(observation.answer)
         text = question.text if question else observation.answer.text
-        share = share_of_words(facet, text)
-        covered = max((0.0, *experience.Experience.of(lived).coverage))
-        lived = experience.after(lived, observation, covered if question else max(covered, share))
+        share = share_of_words(memory.facet, text)
+        # What was covered by then stands in the last entry: no later one is smaller.
+        covered = memory.experience.coverage[-1] if memory.experience.coverage else 0.0
+        lived = after(memory.experience, observation, covered if question else max(covered, share))
         speaks_of_it = share >= self.options.overlap
-        learnt = {**state, "experience": lived}
+        learnt = replace(memory, experience=lived)
         exits = self.options.stop.exits(lived, observation) if self.options.stop else ()
         if question:
-            learnt["questions"] = questions + 1
-            if questions + 1 > self.options.patience:
+            learnt = replace(learnt, questions=memory.questions + 1)
+            if learnt.questions > self.options.patience:
                 return Plan(learnt, self.phrasebook, ((PATIENCE, 1.0),), ())
-            moves = self._to_question(facet, named=speaks_of_it, closed=question.closed)
+            moves = self._to_question(learnt, named=speaks_of_it, closed=question.closed)
         elif speaks_of_it and observation.label != "x":
             return Plan(learnt, self.phrasebook, ((SATISFIED, 1.0),), ())
         else:
-            learnt["beside"] = beside + 1
-            if beside + 1 > self.options.tries:
+            learnt = replace(learnt, beside=memory.beside + 1)
+            if learnt.beside > self.options.tries:
                 return Plan(learnt, self.phrasebook, ((FRUSTRATED, 1.0),), ())
             eager = self.options.initiative
-            moves = _move(eager, "redirect", facet), _move(1 - eager, "insist", "")
+            moves = Move(eager, "redirect", memory.facet, learnt), Move(1 - eager, "insist", "", learnt)
         return Plan(learnt, self.phrasebook, exits, moves)
 
-    def _to_question(self, facet: str, *, named: bool, closed: bool) -> tuple[Move, ...]:
-        helpful = self.options.cooperativeness
+    def _to_question(
+        self, memory: ClarificationMemory, *, named: bool, closed: bool
+    ) -> tuple[Move[ClarificationMemory], ...]:
+        helpful, facet = self.options.cooperativeness, memory.facet
         if named:
-            return (_move(1, "confirm", facet),)
+            return (Move(1, "confirm", facet, memory),)
         if closed:
-            return _move(helpful, "correct", facet), _move(1 - helpful, "deny", "")
-        return _move(helpful, "tell", facet), _move(1 - helpful, "dismiss", "")
-
-
-def _move(probability: float, act: str, item: str) -> Move:
-    return Move(probability, act, item, {})
+            return Move(helpful, "correct", facet, memory), Move(1 - helpful, "deny", "", memory)
+        return Move(helpful, "tell", facet, memory), Move(1 - helpful, "dismiss", "", memory)
 
 
 def build(options: Options) -> ClarificationUser:

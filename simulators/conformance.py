@@ -12,13 +12,14 @@ import copy
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from protocols.answer import Answer
 from protocols.route import Say, Stop
+from simulators.memory import decode_memory, encode_memory
 from simulators.promises import PROMISES, BrokenPromise, acted
 from simulators.reasons import MEANING
 from simulators.scenario import Chance, Observation, Scenario, State
@@ -104,6 +105,16 @@ def conforms(
     return findings
 
 
+@dataclass(frozen=True, slots=True)
+class _Fork:
+    """A decision, and what it was made of."""
+
+    state: State
+    seen: Observation | None
+    rng: Streams
+    action: Say | Stop
+
+
 @dataclass(slots=True)
 class _Look:
     """The findings of one scenario. looked: decisions at which the distribution was compared with draws."""
@@ -124,21 +135,35 @@ class _Look:
         twin = self.user.start(_other_gold(self.scenario), rng.at(0))
         self._refused("order", 1, state, self.answers[0], rng.at(1), "an answer before the opening is taken")
         seen: Observation | None = None
+        forks: list[_Fork] = []
         for turn in range(1, most_turns + 2):
             here = rng.at(turn)
             action, after = self._decided(state, seen, here, turn)
+            forks.append(_Fork(state, seen, here, action))
             done, twin = self.user.respond(twin, seen, here)
             if done != action:
                 self.note("gold", turn, "other attribute sets of the topic's type change what it does")
             if isinstance(action, Stop):
                 self._stop(action, turn)
                 self._refused("over", turn, after, self.answers[0], rng.at(turn + 1), "it goes on")
+                self._forked(forks)
                 return
             self._said(action, turn)
             self._refused("order", turn, after, None, rng.at(turn + 1), "it goes on without an answer")
             state = after
             seen = self.answers[int(system(f"{turn}").integers(len(self.answers)))]
         self.note("ends", most_turns, f"it goes on after {most_turns} turns")
+
+    def _forked(self, forks: Sequence[_Fork]) -> None:
+        """Goes back to every memory of a conversation that is over."""
+        for turn, fork in enumerate(forks, 1):
+            try:
+                again, _ = self.user.respond(_copied(fork.state), fork.seen, fork.rng)
+            except Exception as fault:
+                self.note("forks", turn, f"it then raises {type(fault).__name__}: {fault}")
+            else:
+                if again != fork.action:
+                    self.note("forks", turn, f"it then does {again!r}")
 
     def _started(self, rng: Streams) -> State:
         counted = _Counted(rng.seed, (*rng.names, 0))
@@ -152,12 +177,12 @@ class _Look:
         before = _text(state)
         counted = _Counted(rng.seed, rng.names)
         # Every decision is given a memory of its own: a user that changes it would be at fault for what comes of that.
-        given = copy.deepcopy(state)
+        given = _copied(state)
         action, after = self._acted(given, seen, counted, turn)
         self._streams(counted, turn)
         if _text(given) != before:
             self.note("pure", turn, "the memory it was given is another one afterwards")
-        again = self.user.respond(copy.deepcopy(state), seen, rng)
+        again = self.user.respond(_copied(state), seen, rng)
         if again[0] != action or _text(again[1]) != _text(after):
             self.note("determinism", turn, "asked again, it does something else")
         if isinstance(self.user, EnumerableUser) and "pure" not in self.found:
@@ -175,12 +200,13 @@ class _Look:
     def _kept(self, state: State, turn: int) -> State:
         """The memory after a journey through JSON: what the conversation goes on with."""
         try:
-            text = json.dumps(state, allow_nan=False)
+            text = json.dumps(encode_memory(state), allow_nan=False)
+            back = decode_memory(json.loads(text))
         except (TypeError, ValueError) as fault:
             self.note("json", turn, f"the memory cannot be written: {fault}")
             return state
-        back: State = json.loads(text)
-        if json.dumps(back, allow_nan=False) != text:
+        # In a mapping a tuple comes back as a list, which says the same.
+        if json.dumps(encode_memory(back)) != text or (not isinstance(state, Mapping) and back != state):
             self.note("json", turn, "the memory is another one after a journey through JSON")
         return back
 
@@ -193,7 +219,7 @@ class _Look:
         self, promise: str, turn: int, state: State, seen: Observation | None, rng: Streams, otherwise: str
     ) -> None:
         try:
-            self.user.respond(copy.deepcopy(state), seen, rng)
+            self.user.respond(_copied(state), seen, rng)
         except ValueError:
             return
         self.note(promise, turn, otherwise)
@@ -268,4 +294,14 @@ def _other_gold(scenario: Scenario) -> Scenario:
 
 
 def _text(state: State) -> str:
-    return json.dumps(state, default=repr, sort_keys=True)
+    try:
+        return json.dumps(encode_memory(state), sort_keys=True)
+    except (TypeError, ValueError):
+        return repr(state)
+
+
+def _copied(state: State) -> State:
+    try:
+        return copy.deepcopy(state)
+    except (TypeError, ValueError):  # it holds what no memory may, and that was noted
+        return state

@@ -6,10 +6,10 @@ called `person`; a sample with the finish `stop` ends the conversation with the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from protocols.route import Say, Stop
-from simulators.memory import encode_topic
+from simulators.memory import check_order, memory_kind, recall
 from simulators.outside import Message, sampled
 from simulators.reasons import PERSON_LEFT
 from simulators.scenario import Observation, Scenario, State
@@ -27,31 +27,34 @@ LEAVES = "stop"
 """`Sample.finish` where the person ends the conversation."""
 
 
+@memory_kind("human")
+@dataclass(frozen=True, slots=True)
+class HumanMemory:
+    """The rest is in somebody's head."""
+
+    turn: int = 0
+    over: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class HumanUser:
     """Traits are shown to nobody and hold for nothing, so they are left as they are."""
 
     name: str = "human"
 
-    def start(self, scenario: Scenario, rng: Streams) -> State:
-        return {"topic": encode_topic(scenario.topic), "turn": 0, "over": False}
+    def start(self, scenario: Scenario, rng: Streams) -> HumanMemory:
+        return HumanMemory()
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
         """What the person typed. Raises WordsWanted where nothing was typed yet, and ValueError for what is out of
         turn or has no words."""
-        match state:
-            case {"turn": int(turn), "over": False}:
-                pass
-            case {"over": True}:
-                raise ValueError("the conversation is over")
-            case _:
-                raise ValueError("not a memory of a human user")
-        if (observation is None) != (turn == 0):
-            raise ValueError("the conversation is not open" if turn == 0 else "an answer is needed to go on")
+        memory = recall(state, HumanMemory)
+        check_order(observation, opened=memory.turn > 0, over=memory.over)
         shown = () if observation is None else (Message("user", observation.answer.text),)
         sample = sampled(rng, "words", source=SOURCE, act=ACT, messages=shown)
         if sample.finish == LEAVES:
-            return Stop("user-stopped", PERSON_LEFT), {**state, "over": True}
+            return Stop("user-stopped", PERSON_LEFT), replace(memory, over=True)
         if not sample.text.strip():
             raise ValueError("a turn without words")
-        return Say(sample.text, ACT, turn + 1), {**state, "turn": turn + 1}
+        turn = memory.turn + 1
+        return Say(sample.text, ACT, turn), replace(memory, turn=turn)

@@ -11,19 +11,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from protocols.route import Say, Stop
 from simulators.act_table import START, STOP, UNKNOWN, ActSequence, ActTable, Context, GivenRows, fit
-from simulators.memory import encode_topic
-from simulators.moves import Move, Plan, check_traits, drawn, enumerated, opened
+from simulators.memory import memory_kind, topic_for_user
+from simulators.moves import Memory, Move, Plan, PlanningUser, check_traits
 from simulators.phrasing import Phrasebook, Words
 from simulators.reasons import LEFT
-from simulators.scenario import Chance, Observation, Scenario, State
-from simulators.stopping import experience
+from simulators.scenario import Observation, Scenario
+from simulators.stopping.experience import Experience, after
 from simulators.stopping.library import StopOption
 from simulators.streams import Streams
 from simulators.turn_table import TurnTable
@@ -172,8 +171,17 @@ def _check_stretches(turns: TurnTable, table: ActTable) -> None:
             )
 
 
+@memory_kind("markov")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarkovMemory(Memory):
+    """acts: the last two, oldest first."""
+
+    acts: tuple[str, ...] = ()
+    experience: Experience = field(default_factory=Experience)
+
+
 @dataclass(frozen=True)
-class MarkovUser:
+class MarkovUser(PlanningUser[MarkovMemory]):
     """Draws each act from a row of `table`. Acts are those of the table; traits: none.
 
     Coverage, for stop models: the share of `enough` useful answers that were had. Leaves with the reason `left` (by the
@@ -185,53 +193,36 @@ class MarkovUser:
     stop: StopOption | None = None
     enough: int = 3
     name: str = "markov"
+    memory = MarkovMemory
     turns: TurnTable | None = None
 
-    def start(self, scenario: Scenario, rng: Streams) -> State:
+    def start(self, scenario: Scenario, rng: Streams) -> MarkovMemory:
         """The memory before anything was said. Raises InputError for a trait, or words that the topic lacks."""
         check_traits(scenario, (), self.name)
         self.phrasebook.check(scenario.topic, {})
-        return {
-            "topic": encode_topic(scenario.topic),
-            "turn": 0,
-            "over": False,
-            "experience": experience.begin(),
-            "acts": [],
-        }
+        return MarkovMemory(topic=topic_for_user(scenario.topic))
 
-    def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
-        """The next act, or leaving, and the memory after it. Raises ValueError for what is out of turn."""
-        return drawn(self._plan(state, observation), rng)
-
-    def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
-        """Everything that `respond` may do, with its probability."""
-        return enumerated(self._plan(state, observation))
-
-    def _plan(self, state: State, observation: Observation | None) -> Plan:
-        opened(state, observation)
-        match state:
-            case {"acts": [*acts], "experience": Mapping() as lived}:
-                before = [str(act) for act in acts]
-            case _:
-                raise ValueError("not a memory of a Markov user")
+    def plan(self, memory: MarkovMemory, observation: Observation | None) -> Plan[MarkovMemory]:
+        before = memory.acts
         answer = (observation.label if observation else None) or UNKNOWN
         row = self.table.row(before, answer)
         if self.turns is not None and observation is not None:
-            taken = len(experience.Experience.of(lived).labels) + 1
-            row = self.turns.row(before, answer, taken, row)
+            row = self.turns.row(before, answer, memory.turn, row)
         leaving = row.pop(STOP, 0.0)
         exits: tuple[tuple[str, float], ...] = ((LEFT, leaving),) if leaving else ()
         if observation is not None:
-            labels = experience.Experience.of(lived).labels
-            useful = labels.count("o") + (observation.label == "o")
-            lived = experience.after(lived, observation, min(1.0, useful / self.enough))
+            useful = memory.experience.labels.count("o") + (observation.label == "o")
+            lived = after(memory.experience, observation, min(1.0, useful / self.enough))
+            memory = replace(memory, experience=lived)
             if self.stop is not None and leaving < 1:
                 exits = self.stop.exits(lived, observation)
         staying = sum(row.values())
         moves = tuple(
-            Move(p / staying, act, "", {"acts": [*before, act][-2:]}) for act, p in row.items() if staying and p
+            Move(p / staying, act, "", replace(memory, acts=(*before, act)[-2:]))
+            for act, p in row.items()
+            if staying and p
         )
-        return Plan({**state, "experience": lived}, self.phrasebook, exits, moves)
+        return Plan(memory, self.phrasebook, exits, moves)
 
 
 def build(options: Options) -> MarkovUser:

@@ -1,92 +1,233 @@
-"""What a user remembers, as plain JSON values: the topic it was given, and what was said and answered."""
+"""What users remember: immutable values of their own, written as JSON only where somebody keeps one.
+
+    @memory_kind("coin")
+    @dataclass(frozen=True, slots=True)
+    class CoinMemory: …
+
+    text = json.dumps(encode_memory(memory))                 at any node of a conversation tree
+    user.respond(decode_memory(json.loads(text)), …)         in another process, as often as you like
+
+From turn to turn nothing is written, read or copied: what did not change is shared. A memory may also be a mapping of
+plain JSON values, as users of other distributions have it, and hold memories of a kind as values: it is written as it
+stands. Copies and pickles of a memory go the same way.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, fields
-from types import MappingProxyType
+import math
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from dataclasses import fields, is_dataclass, replace
+from functools import cache
+from types import MappingProxyType, NoneType, UnionType
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from protocols.answer import Answer, Exchange
-from topics.links import Link, UrlKind
-from topics.topic import Topic, TopicType
+from simulators.scenario import Observation, State
+from topics.topic import Topic
 
-__all__ = ["decode_exchanges", "decode_topic", "encode_exchanges", "encode_topic"]
+__all__ = [
+    "check_order",
+    "decode_memory",
+    "encode_memory",
+    "is_memory",
+    "json_text",
+    "memory_kind",
+    "recall",
+    "topic_for_user",
+]
 
+M = TypeVar("M")
 
-def encode_topic(topic: Topic) -> dict[str, object]:
-    """The topic as a user knows it: how entities are grouped (`type.attributes`) is not part of that."""
-    return {
-        "id": topic.id,
-        "type": {
-            "name": topic.type.name,
-            "asks_for": topic.type.asks_for,
-            "url": json.loads(json.dumps(asdict(topic.type.url))) if topic.type.url else None,  # lists, no tuples
-        },
-        "request": topic.request,
-        "subject": topic.subject,
-        "turns": list(topic.turns),
-        "fields": dict(topic.fields),
-        "format": topic.format,
-    }
+_KIND = "harvest-memory"
+"""The key in JSON that says of which kind a memory is. No field of a dataclass can be called that."""
 
-
-def decode_topic(value: object) -> Topic:
-    """The topic that `encode_topic` wrote. Raises ValueError where the value is none."""
-    match value:
-        case {
-            "id": str(name),
-            "type": {"name": str(kind), "asks_for": str(asks_for), "url": url},
-            "request": str(request),
-            "subject": str(subject),
-            "turns": [*turns],
-            "fields": Mapping() as words,
-            "format": str(form),
-        }:
-            return Topic(
-                id=name,
-                type=TopicType(kind, asks_for, _url_kind(url) if url else None),
-                request=request,
-                subject=subject,
-                turns=tuple(str(turn) for turn in turns),
-                fields=MappingProxyType({str(key): str(word) for key, word in words.items()}),
-                format=form,
-            )
-    raise ValueError("not a topic that a user remembered")
+_KINDS: dict[str, type] = {}
+_NAMES: dict[type, str] = {}
+_PLAIN = (str, int, float, bool, NoneType)
 
 
-def _url_kind(value: object) -> UrlKind:
-    if not isinstance(value, Mapping) or set(value) != {field.name for field in fields(UrlKind)}:
-        raise ValueError("not a kind of URL that a user remembered")
-    words = {name: part for name, part in value.items() if name not in ("hosts", "also")}
-    return UrlKind(hosts=tuple(value["hosts"]), also=tuple(_url_kind(shape) for shape in value["also"]), **words)
+def memory_kind(name: str) -> Callable[[type[M]], type[M]]:
+    """Makes a frozen dataclass a kind of memory; `name` says in JSON which one, and is nobody else's.
+
+    A field is a str, int, float, bool, None or Literal, a tuple or a Mapping from str of such, a frozen dataclass, or
+    `State`, the memory of another user. Raises TypeError for anything else: it could be changed, or not be written.
+    """
+
+    def known(kind: type[M]) -> type[M]:
+        other = _KINDS.get(name)
+        if other and (other.__module__, other.__qualname__) != (kind.__module__, kind.__qualname__):
+            raise TypeError(f"the memory kind {name!r} is taken")
+        _check_type(kind, frozenset())
+        _KINDS[name], _NAMES[kind] = kind, name
+        kind.__reduce__ = lambda self: (decode_memory, (encode_memory(self),))  # type: ignore[method-assign]
+        return kind
+
+    return known
 
 
-def encode_exchanges(exchanges: Iterable[Exchange]) -> list[object]:
-    """Each exchange as {said, answer: {text, links: [[text, href], …], links_left_out}}."""
-    return [
-        {
-            "said": exchange.said,
-            "answer": {
-                "text": exchange.answer.text,
-                "links": [[link.text, link.href] for link in exchange.answer.links],
-                "links_left_out": exchange.answer.links_left_out,
-            },
-        }
-        for exchange in exchanges
-    ]
+def is_memory(value: object) -> bool:
+    """Whether it is of a type that users may have as a memory; what is in a mapping is not looked at."""
+    return type(value) in _NAMES or isinstance(value, Mapping)
 
 
-def decode_exchanges(value: object) -> tuple[Exchange, ...]:
-    """The exchanges that `encode_exchanges` wrote. Raises ValueError where the value is none."""
-    if not isinstance(value, (list, tuple)):
-        raise ValueError("not the exchanges that a user remembered")
-    found = []
-    for part in value:
-        match part:
-            case {"said": str(said), "answer": {"text": str(text), "links": [*links], "links_left_out": int(left_out)}}:
-                anchors = tuple(Link(str(anchor), str(href)) for anchor, href in links)
-                found.append(Exchange(said, Answer(text, anchors, left_out)))
-            case _:
-                raise ValueError("not an exchange that a user remembered")
-    return tuple(found)
+def recall(state: State, kind: type[M]) -> M:
+    """The memory as one of the user's own kind. Raises ValueError for another one."""
+    if isinstance(state, kind):
+        return state
+    name = _NAMES[kind]
+    raise ValueError(f"not a memory of {'an' if name[0] in 'aeiou' else 'a'} {name} user")
+
+
+def check_order(observation: Observation | None, *, opened: bool, over: bool) -> None:
+    """Raises ValueError where an answer is needed and there is none, or the other way round, or the user has left."""
+    if over:
+        raise ValueError("the conversation is over")
+    if (observation is None) == opened:
+        raise ValueError("an answer is needed to go on" if opened else "the conversation is not open")
+
+
+def topic_for_user(topic: Topic) -> Topic:
+    """The topic as a memory holds it: immutable, and without how entities are grouped, which is for scoring."""
+    if not topic.type.attributes and isinstance(topic.fields, MappingProxyType):
+        return topic
+    return replace(topic, type=replace(topic.type, attributes=()), fields=MappingProxyType(dict(topic.fields)))
+
+
+def encode_memory(memory: State) -> dict[str, object]:
+    """The memory as JSON values. Raises TypeError, which names the part, for what can be changed or not be written."""
+    name = _NAMES.get(type(memory))
+    if name is not None:
+        return {_KIND: name, **dict(_encoded_fields(type(memory), memory, name))}
+    if not isinstance(memory, Mapping):
+        raise TypeError(f"{type(memory).__name__} is no memory: neither of a memory_kind nor a mapping")
+    found: dict[str, object] = json.loads(json_text(memory))
+    return found
+
+
+def decode_memory(value: object) -> State:
+    """The memory that `encode_memory` wrote. Raises ValueError where the value is none."""
+    if not isinstance(value, dict):
+        raise ValueError("not a memory that was kept")
+    return _decoded_plain(value)
+
+
+def json_text(memory: Mapping[str, object]) -> str:
+    """A memory that is a mapping, as JSON. Raises TypeError and ValueError for what is no JSON value, nor a memory."""
+    return json.dumps(memory, allow_nan=False, default=_held)
+
+
+def _held(value: object) -> dict[str, object]:
+    if type(value) in _NAMES:
+        return encode_memory(value)
+    raise TypeError(f"{type(value).__name__} is neither a JSON value nor of a memory_kind")
+
+
+def _decoded_plain(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_decoded_plain(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    name = value.get(_KIND)
+    if name is None:
+        return {key: _decoded_plain(one) for key, one in value.items()}
+    if not isinstance(name, str) or name not in _KINDS:
+        raise ValueError(f"no user that is loaded has memories of the kind {name!r}: build the user first")
+    return _decode(_KINDS[name], {key: one for key, one in value.items() if key != _KIND}, name)
+
+
+@cache
+def _fields(kind: Hashable) -> Mapping[str, Any]:
+    hints = get_type_hints(kind)
+    return {part.name: hints[part.name] for part in fields(kind)}  # type: ignore[arg-type]
+
+
+def _check_type(kind: Any, within: frozenset[type]) -> None:
+    if kind is Any or kind in _PLAIN or kind in within or get_origin(kind) is Literal:
+        return
+    if isinstance(kind, type) and is_dataclass(kind):
+        if not kind.__dataclass_params__.frozen:  # type: ignore[attr-defined]
+            raise TypeError(f"{kind.__name__} is not frozen")
+        for name, part in _fields(kind).items():
+            try:
+                _check_type(part, within | {kind})
+            except TypeError as fault:
+                raise TypeError(f"{kind.__name__}.{name}: {fault}") from None
+        return
+    if get_origin(kind) not in (tuple, Mapping, Union, UnionType):
+        raise TypeError(f"{kind} is no part of a memory")
+    for part in get_args(kind):
+        if part is not ...:
+            _check_type(part, within)
+
+
+def _optional(kind: Any) -> Any:
+    """The type that is not None of an optional one; the type itself of any other."""
+    if get_origin(kind) not in (Union, UnionType):
+        return kind
+    (found,) = (part for part in get_args(kind) if part is not NoneType)
+    return found
+
+
+def _encode(kind: Any, value: Any, where: str) -> object:
+    if value is None and _optional(kind) is not kind:
+        return None
+    kind = _optional(kind)
+    if kind is Any:
+        return encode_memory(value)
+    if get_origin(kind) is tuple and type(value) is tuple:
+        return [_encode(part, one, where) for part, one in _pairs(kind, value, where)]
+    if get_origin(kind) is Mapping and isinstance(value, MappingProxyType):
+        return {_as(str, key, where): _encode(get_args(kind)[1], one, f"{where}.{key}") for key, one in value.items()}
+    if isinstance(kind, type) and is_dataclass(kind) and type(value) is kind:
+        return dict(_encoded_fields(kind, value, where))
+    return _as(kind, value, where)
+
+
+def _encoded_fields(kind: Any, value: object, where: str) -> Iterator[tuple[str, object]]:
+    for name, part in _fields(kind).items():
+        yield name, _encode(part, getattr(value, name), f"{where}.{name}")
+
+
+def _decode(kind: Any, value: Any, where: str) -> Any:
+    if value is None and _optional(kind) is not kind:
+        return None
+    kind = _optional(kind)
+    if kind is Any:
+        return decode_memory(value)
+    try:
+        if get_origin(kind) is tuple and isinstance(value, list):
+            return tuple(_decode(part, one, where) for part, one in _pairs(kind, value, where))
+        if get_origin(kind) is Mapping and isinstance(value, dict):
+            of = get_args(kind)[1]
+            return MappingProxyType({_as(str, key, where): _decode(of, one, where) for key, one in value.items()})
+        if isinstance(kind, type) and is_dataclass(kind) and isinstance(value, dict):
+            parts = _fields(kind)
+            if set(value) != set(parts):
+                raise TypeError(f"{where} has {', '.join(sorted(value)) or 'nothing'}, and not {', '.join(parts)}")
+            return kind(**{name: _decode(part, value[name], f"{where}.{name}") for name, part in parts.items()})
+        return _as(kind, value, where)
+    except TypeError as fault:
+        raise ValueError(f"not a memory that was kept: {fault}") from None
+
+
+def _pairs(kind: Any, values: tuple[Any, ...] | list[Any], where: str) -> Iterator[tuple[Any, Any]]:
+    """Each value of a tuple with its type."""
+    kinds = get_args(kind)
+    if kinds[-1] is ...:
+        return ((kinds[0], one) for one in values)
+    if len(kinds) != len(values):
+        raise TypeError(f"{where} has {len(values)} parts, and not {len(kinds)}")
+    return zip(kinds, values)
+
+
+def _as(kind: Any, value: M, where: str) -> M:
+    """`value`, where it is of the plain type or one of the literals. Raises TypeError."""
+    if get_origin(kind) is Literal:
+        fits = value in get_args(kind)
+    elif kind is float:
+        fits = type(value) in (int, float) and math.isfinite(value)  # type: ignore[arg-type]
+    else:
+        fits = kind in _PLAIN and type(value) is kind
+    if not fits:
+        raise TypeError(f"{where} is {ascii(value)[:80]}, and not {getattr(kind, '__name__', kind)}")
+    return value

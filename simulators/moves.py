@@ -1,17 +1,19 @@
-"""One decision of an enumerable user: whether it leaves, what it does, and how it says it.
+"""One decision of a user: whether it leaves, what it does, and how it says it.
 
 A policy makes a `Plan` of its memory and what it sees, without drawing. `drawn` takes one way through the plan, with
 one stream for each kind of decision (`stop`, `act`, `words`); `enumerated` lists all of them with their probabilities.
-So the two cannot differ.
+So the two cannot differ. `PlanningUser` is a user made of a policy that plans.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+from typing import ClassVar, Generic, TypeVar
 
 from protocols.route import Say, Stop
-from simulators.memory import decode_topic
+from simulators.memory import check_order, recall
 from simulators.phrasing import Phrasebook
 from simulators.scenario import Chance, Observation, Scenario, State
 from simulators.stopping.model import Exit
@@ -20,54 +22,61 @@ from topics.errors import InputError
 from topics.suggestions import nearest
 from topics.topic import Topic
 
-__all__ = ["Move", "Plan", "check_traits", "drawn", "enumerated", "opened"]
+__all__ = ["Memory", "Move", "Plan", "PlanningUser", "check_traits", "drawn", "enumerated", "merge_chances"]
 
 
 _LEAST = 1e-290
 """A probability so small is none: divided among wordings it would become 0."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """What every planning user remembers. turn: user turns taken so far. over: whether it has left."""
+
+    topic: Topic
+    turn: int = 0
+    over: bool = False
+
+
+M = TypeVar("M", bound=Memory)
+
+
 @dataclass(frozen=True, slots=True)
-class Move:
+class Move(Generic[M]):
     """Something a user may do next. probability: given that it stays. item: what the act is about ("" for nothing).
 
-    memory: what the policy remembers after it, to be put into the state.
+    memory: after it, but for the turn, which is counted where it is said.
     """
 
     probability: float
     act: str
     item: str
-    memory: Mapping[str, object]
+    memory: M
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Generic[M]):
     """All ways one decision can go.
 
-    state: before the decision, with what was learnt from the answer. exits: reasons for leaving with their
+    memory: before the decision, with what was learnt from the answer. exits: reasons for leaving with their
     probabilities, together at most 1. moves: probabilities sum to 1; none are needed where the exits sum to 1.
     """
 
-    state: Mapping[str, object]
+    memory: M
     phrasebook: Phrasebook
     exits: tuple[Exit, ...]
-    moves: tuple[Move, ...]
+    moves: tuple[Move[M], ...]
 
-    def _left(self, reason: str) -> tuple[Stop, State]:
-        return Stop("user-stopped", reason), {**self.state, "over": True}
+    def _left(self, reason: str) -> tuple[Stop, M]:
+        return Stop("user-stopped", reason), replace(self.memory, over=True)
 
-    def _said(self, move: Move, variant: int, topic: Topic) -> tuple[Say, State]:
-        turn = self._turn()
-        text = self.phrasebook.text(move.act, variant, topic, turn, move.item)
-        return Say(text, move.act, turn), {**self.state, **move.memory, "turn": turn}
-
-    def _turn(self) -> int:
-        turn = self.state["turn"]
-        assert isinstance(turn, int)
-        return turn + 1
+    def _said(self, move: Move[M], variant: int) -> tuple[Say, M]:
+        turn = self.memory.turn + 1
+        text = self.phrasebook.text(move.act, variant, self.memory.topic, turn, move.item)
+        return Say(text, move.act, turn), replace(move.memory, turn=turn)
 
 
-def drawn(plan: Plan, rng: Streams) -> tuple[Say | Stop, State]:
+def drawn(plan: Plan[M], rng: Streams) -> tuple[Say | Stop, M]:
     """One way through the plan: a draw from `enumerated`."""
     if plan.exits:
         left = float(rng("stop").random())
@@ -86,45 +95,61 @@ def drawn(plan: Plan, rng: Streams) -> tuple[Say | Stop, State]:
                 chosen = move
                 break
             left -= move.probability
-    variant = int(rng("words").integers(plan.phrasebook.variants(chosen.act)))
-    return plan._said(chosen, variant, decode_topic(plan.state["topic"]))
+    return plan._said(chosen, int(rng("words").integers(plan.phrasebook.variants(chosen.act))))
 
 
-def enumerated(plan: Plan) -> tuple[Chance, ...]:
+def enumerated(plan: Plan[M]) -> tuple[Chance, ...]:
     """Every way through the plan that has a probability above 0, together 1; those that look alike are one."""
-    found: dict[tuple[object, str], tuple[float, Say | Stop, State]] = {}
-
-    def add(probability: float, action: Say | Stop, state: State) -> None:
-        key = (action, repr(state))
-        before = found[key][0] if key in found else 0.0
-        found[key] = (before + probability, action, state)
-
+    found: list[Chance] = []
     for reason, probability in plan.exits:
         if probability > _LEAST:
-            add(probability, *plan._left(reason))
+            found.append(Chance(probability, *plan._left(reason)))
     staying = 1 - sum(probability for _, probability in plan.exits)
     if plan.moves and staying > 1e-12:  # what rounding leaves over is no chance
-        topic = decode_topic(plan.state["topic"])
         for move in plan.moves:
             ways = plan.phrasebook.variants(move.act) if move.probability > _LEAST else 0
             for variant in range(ways):
-                add(staying * move.probability / ways, *plan._said(move, variant, topic))
-    return tuple(Chance(probability, action, state) for probability, action, state in found.values())
+                found.append(Chance(staying * move.probability / ways, *plan._said(move, variant)))
+    return merge_chances(found)
 
 
-def opened(state: State, observation: Observation | None) -> bool:
-    """Whether this is the opening. Raises ValueError where the memory waits for an answer and none is given, or the
-    other way round, or the conversation is over."""
-    match state:
-        case {"turn": int(turn), "over": bool(over), "topic": Mapping()}:
-            pass
-        case _:
-            raise ValueError("not a memory of this user")
-    if over:
-        raise ValueError("the conversation is over")
-    if (observation is None) != (turn == 0):
-        raise ValueError("the conversation is not open" if turn == 0 else "an answer is needed to go on")
-    return turn == 0
+def merge_chances(chances: Iterable[Chance]) -> tuple[Chance, ...]:
+    """Chances of the same action with the same memory after it are one, where the first of them stood."""
+    found: list[Chance] = []
+    places: dict[Say | Stop, list[int]] = {}
+    for chance in chances:
+        alike = places.setdefault(chance.action, [])
+        same = next((place for place in alike if found[place].state == chance.state), None)
+        if same is None:
+            alike.append(len(found))
+            found.append(chance)
+        else:
+            found[same] = replace(chance, probability=found[same].probability + chance.probability)
+    return tuple(found)
+
+
+class PlanningUser(ABC, Generic[M]):
+    """A user by its `plan`, which `respond` draws from and `distribution` lists. memory: what its memories are."""
+
+    name: str
+    memory: ClassVar[type[Memory]]
+
+    @abstractmethod
+    def plan(self, memory: M, observation: Observation | None) -> Plan[M]:
+        """All ways the next turn can go; None: the opening. The order of turns was checked."""
+
+    def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
+        """The next act, or leaving, and the memory after it. Raises ValueError for what is out of turn."""
+        return drawn(self._planned(state, observation), rng)
+
+    def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
+        """Everything that `respond` may do, with its probability."""
+        return enumerated(self._planned(state, observation))
+
+    def _planned(self, state: State, observation: Observation | None) -> Plan[M]:
+        memory: M = recall(state, self.memory)  # type: ignore[assignment]  # a ClassVar cannot name M
+        check_order(observation, opened=memory.turn > 0, over=memory.over)
+        return self.plan(memory, observation)
 
 
 def check_traits(scenario: Scenario, known: Collection[str], user: str) -> None:

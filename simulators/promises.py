@@ -7,25 +7,35 @@ read nor a run that ends. `PROMISES` are all that there are; `simulators.conform
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
 from protocols.route import Route, Say, Stop
-from simulators.scenario import Observation, State
+from simulators.memory import is_memory, json_text
+from simulators.scenario import Observation, Scenario, State
 from simulators.streams import Streams
 from simulators.user import User
 
-__all__ = ["PROMISES", "BrokenPromise", "acted", "check_action", "check_memory", "check_opening", "check_turn"]
+__all__ = [
+    "PROMISES",
+    "BrokenPromise",
+    "acted",
+    "check_action",
+    "check_memory",
+    "check_opening",
+    "check_turn",
+    "started",
+]
 
 PROMISES: Final[Mapping[str, str]] = MappingProxyType(
     {
         "name": "the user has a name",
         "action": "it says text or stops, and nothing else; every part of that has its type",
-        "json": "its memory is plain JSON, and is the same after a journey through it",
+        "json": "its memory is plain JSON, or of a memory_kind and immutable; a journey through JSON leaves it equal",
         "pure": "it changes neither the memory nor the observation it was given",
         "determinism": "the same memory, observation and streams give the same action and memory",
+        "forks": "an earlier memory can be gone on from again, whatever came after it",
         "streams": "each stream is taken at most once in a decision",
         "gold": "how entities are grouped, which is for scoring, does not change what it does",
         "turns": "its turns are counted from 1, one by one",
@@ -56,11 +66,18 @@ def acted(user: User, state: State, observation: Observation | None, rng: Stream
     """What the user does, and its memory afterwards. Raises BrokenPromise for what is no action, and what it raises."""
     returned: object = user.respond(state, observation, rng)
     match returned:
-        case (action, Mapping() as after):
-            return check_action(action, user.name), after
         case (action, after):
-            raise BrokenPromise("json", user.name, f"the memory is {_seen(after)}")
+            checked = check_action(action, user.name)
+            check_memory(after, user.name)
+            return checked, after
     raise BrokenPromise("action", user.name, f"it returns {_seen(returned)}, and not an action and a memory")
+
+
+def started(user: User, scenario: Scenario, rng: Streams) -> State:
+    """The user's memory before anything was said. Raises BrokenPromise for what is none, and what it raises."""
+    memory = user.start(scenario, rng)
+    check_memory(memory, user.name)
+    return memory
 
 
 def check_action(action: object, user: str) -> Say | Stop:
@@ -102,13 +119,18 @@ def check_opening(action: Say | Stop, user: str) -> None:
 
 
 def check_memory(memory: object, user: str) -> None:
-    """Raises BrokenPromise for a memory that is no mapping of plain JSON values."""
-    if not isinstance(memory, Mapping):
+    """Raises BrokenPromise for what is neither of a `memory_kind` nor a mapping of plain JSON values.
+
+    The types of a memory kind are checked where it is declared, so only a mapping is looked through.
+    """
+    if not is_memory(memory):
         raise BrokenPromise("json", user, f"the memory is {_seen(memory)}")
-    if _plain(memory):  # to write out megabytes of answers only to throw that away takes long
+    if not isinstance(memory, Mapping) or _plain(
+        memory
+    ):  # to write out megabytes of answers only to throw that away takes long
         return
     try:
-        json.dumps(memory, allow_nan=False)
+        json_text(memory)
     except (TypeError, ValueError, RecursionError) as fault:
         raise BrokenPromise("json", user, f"the memory cannot be written: {fault}") from None
 

@@ -16,12 +16,11 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from protocols.route import Say, Stop
-from simulators.memory import encode_topic
-from simulators.moves import Move, Plan, check_traits, drawn, enumerated, opened
+from simulators.memory import memory_kind, topic_for_user
+from simulators.moves import Memory, Move, Plan, PlanningUser, check_traits
 from simulators.phrasing import Phrasebook, Words, phrasebook
 from simulators.reasons import BUDGET, LEFT
-from simulators.scenario import Chance, Observation, Scenario, State
+from simulators.scenario import Observation, Scenario
 from simulators.streams import Streams
 from topics.document import StrictModel, refused
 from topics.errors import InputError
@@ -58,8 +57,14 @@ class Options(StrictModel):
         return self
 
 
+@memory_kind("random")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RandomMemory(Memory):
+    """The floor remembers nothing but the topic and the turn."""
+
+
 @dataclass(frozen=True)
-class RandomUser:
+class RandomUser(PlanningUser[RandomMemory]):
     """weights: by act, at least 0, not all 0. leave: in [0, 1]. most: user turns at most, at least 1.
 
     Leaves with the reason `left`, or `budget` after `most` turns. Traits: none.
@@ -70,30 +75,22 @@ class RandomUser:
     leave: float = 0.25
     most: int = 50
     name: str = "random"
+    memory = RandomMemory
 
-    def start(self, scenario: Scenario, rng: Streams) -> State:
+    def start(self, scenario: Scenario, rng: Streams) -> RandomMemory:
         """The memory before anything was said. Raises InputError for a trait, or words that the topic lacks."""
         check_traits(scenario, (), self.name)
         self.phrasebook.check(scenario.topic, {})
-        return {"topic": encode_topic(scenario.topic), "turn": 0, "over": False}
+        return RandomMemory(topic=topic_for_user(scenario.topic))
 
-    def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
-        """The next act, or leaving, and the memory after it. Raises ValueError for what is out of turn."""
-        return drawn(self._plan(state, observation), rng)
-
-    def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
-        """Everything that `respond` may do, with its probability."""
-        return enumerated(self._plan(state, observation))
-
-    def _plan(self, state: State, observation: Observation | None) -> Plan:
-        opens = opened(state, observation)
-        if state["turn"] == self.most:
-            return Plan(state, self.phrasebook, ((BUDGET, 1.0),), ())
+    def plan(self, memory: RandomMemory, observation: Observation | None) -> Plan[RandomMemory]:
+        if memory.turn == self.most:
+            return Plan(memory, self.phrasebook, ((BUDGET, 1.0),), ())
         total = sum(self.weights.values())
-        moves = tuple(Move(weight / total, act, "", {}) for act, weight in self.weights.items())
-        if opens or not self.leave:
-            return Plan(state, self.phrasebook, (), moves)
-        return Plan(state, self.phrasebook, ((LEFT, self.leave),), moves if self.leave < 1 else ())
+        moves = tuple(Move(weight / total, act, "", memory) for act, weight in self.weights.items())
+        if observation is None or not self.leave:
+            return Plan(memory, self.phrasebook, (), moves)
+        return Plan(memory, self.phrasebook, ((LEFT, self.leave),), moves if self.leave < 1 else ())
 
 
 def build(options: Options) -> RandomUser:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pydantic import Field
@@ -14,6 +15,7 @@ from recordings.run_folder import read
 from recordings.trees.builder import TreeBuilder
 from recordings.trees.keys import exact_form
 from recordings.trees.tree import ConversationTree
+from simulators.memory import check_order, memory_kind, recall
 from simulators.moves import check_traits
 from simulators.reasons import NO_BRANCH, RECORDED_END
 from simulators.scenario import Chance, Observation, Scenario, State
@@ -28,6 +30,17 @@ __all__ = ["Options", "RecordedUser", "build", "conversations_of", "exact_answer
 def exact_answer(answer: Answer) -> str:
     """The key of an answer in a tree that was merged by exact words."""
     return exact_form(answer.text)
+
+
+@memory_kind("recorded")
+@dataclass(frozen=True, slots=True)
+class RecordedMemory:
+    """topic: its id. node: of its tree, where the conversation stands."""
+
+    topic: str
+    node: int = 0
+    turn: int = 0
+    over: bool = False
 
 
 class RecordedUser:
@@ -53,12 +66,12 @@ class RecordedUser:
                     )
         self._trees, self._answer_key = trees, answer_key
 
-    def start(self, scenario: Scenario, rng: Streams) -> State:
+    def start(self, scenario: Scenario, rng: Streams) -> RecordedMemory:
         """The memory before anything was said. Raises InputError for a topic that has no tree, and for a trait."""
         check_traits(scenario, (), self.name)
         if scenario.id not in self._trees:
             raise InputError(f"no tree of topic {scenario.id!r} is recorded", allowed=", ".join(sorted(self._trees)))
-        return {"topic": scenario.id, "node": 0, "turn": 0, "over": False}
+        return RecordedMemory(scenario.id)
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
         """The next turn after `observation` (None: open the conversation), and the memory after it.
@@ -84,30 +97,24 @@ class RecordedUser:
 
     def _ways(self, state: State, observation: Observation | None) -> tuple[list[tuple[int, Say | Stop, State]], int]:
         """What the trials that came here did, with how many did so; and how many came here."""
-        match state:
-            case {"topic": str(topic), "node": int(node), "turn": int(turn), "over": bool(over)} if (
-                topic in self._trees
-            ):
-                tree = self._trees[topic]
-            case _:
-                raise ValueError("not a memory of a recorded user")
-        if over:
-            raise ValueError("the conversation is over")
-        if (observation is None) != (turn == 0):
-            raise ValueError("the conversation is not open" if turn == 0 else "an answer is needed to go on")
+        memory = recall(state, RecordedMemory)
+        check_order(observation, opened=memory.turn > 0, over=memory.over)
+        if memory.topic not in self._trees:
+            raise ValueError(f"the memory is of topic {memory.topic!r}, which has no tree")
+        tree, node, turn = self._trees[memory.topic], memory.node, memory.turn
         if observation is not None:
             found = tree.child(node, "system", self._answer_key(observation.answer))
             if found is None:
-                return [(1, Stop("user-stopped", NO_BRANCH), {**state, "over": True})], 1
+                return [(1, Stop("user-stopped", NO_BRANCH), replace(memory, over=True))], 1
             node = found
         ways: list[tuple[int, Say | Stop, State]] = []
         visits = left = int(tree.visits[node])
         for branch in tree.children(node):
             said = Say(tree.symbol_at(branch).text, "recorded", turn + 1)
-            ways.append((int(tree.visits[branch]), said, {**state, "node": int(branch), "turn": turn + 1}))
+            ways.append((int(tree.visits[branch]), said, replace(memory, node=int(branch), turn=turn + 1)))
             left -= int(tree.visits[branch])
         if left:
-            ways.append((left, Stop("user-stopped", RECORDED_END), {**state, "node": int(node), "over": True}))
+            ways.append((left, Stop("user-stopped", RECORDED_END), replace(memory, node=int(node), over=True)))
         return ways, visits
 
 

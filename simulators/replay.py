@@ -12,7 +12,7 @@ is `simulators.recorded`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from pydantic import Field
@@ -20,6 +20,7 @@ from pydantic import Field
 from protocols.answer import Answer
 from protocols.route import Say, Stop
 from recordings.conversation import Conversation
+from simulators.memory import check_order, memory_kind, recall
 from simulators.moves import check_traits
 from simulators.reasons import NO_BRANCH, RECORDED_END
 from simulators.recorded import conversations_of, exact_answer
@@ -36,12 +37,19 @@ ACTS = ("recorded", "out-of-place")
 
 def parted(state: State) -> int | None:
     """The first user turn that was said to another answer than the recorded one; None while the recording holds."""
-    match state:
-        case {"parted": int(turn)}:
-            return turn
-        case {"parted": None}:
-            return None
-    raise ValueError("not a memory of a replay user")
+    return recall(state, ReplayMemory).parted
+
+
+@memory_kind("replay")
+@dataclass(frozen=True, slots=True)
+class ReplayMemory:
+    """topic: its id. recording: which of those of the topic is played. parted: as the function of that name says."""
+
+    topic: str
+    recording: int
+    turn: int = 0
+    parted: int | None = None
+    over: bool = False
 
 
 @dataclass(frozen=True)
@@ -57,7 +65,7 @@ class ReplayUser:
     answer_key: Callable[[Answer], str] = exact_answer
     name: str = "replay"
 
-    def start(self, scenario: Scenario, rng: Streams) -> State:
+    def start(self, scenario: Scenario, rng: Streams) -> ReplayMemory:
         """The memory before anything was said. Raises InputError for a topic without a recording, and for a trait."""
         check_traits(scenario, (), self.name)
         found = self.recordings.get(scenario.id)
@@ -66,35 +74,29 @@ class ReplayUser:
                 f"no conversation on topic {scenario.id!r} is recorded", allowed=", ".join(sorted(self.recordings))
             )
         drawn = int(rng("recording").integers(len(found))) if len(found) > 1 else 0
-        return {"topic": scenario.id, "recording": drawn, "turn": 0, "parted": None, "over": False}
+        return ReplayMemory(scenario.id, drawn)
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
         """The next recorded turn, or leaving (`recorded-end`, `no-branch`).
 
         Raises ValueError for what is out of turn.
         """
-        match state:
-            case {"topic": str(topic), "recording": int(number), "turn": int(turn), "over": bool(over)} if (
-                topic in self.recordings and 0 <= number < len(self.recordings[topic])
-            ):
-                turns = self.recordings[topic][number].turns
-            case _:
-                raise ValueError("not a memory of a replay user")
-        first = parted(state)
-        if over:
-            raise ValueError("the conversation is over")
-        if (observation is None) != (turn == 0):
-            raise ValueError("the conversation is not open" if turn == 0 else "an answer is needed to go on")
+        memory = recall(state, ReplayMemory)
+        check_order(observation, opened=memory.turn > 0, over=memory.over)
+        recorded = self.recordings.get(memory.topic, ())
+        if not 0 <= memory.recording < len(recorded):
+            raise ValueError(f"the memory is of recording {memory.recording} of topic {memory.topic!r}: there is none")
+        turns, turn, first = recorded[memory.recording].turns, memory.turn, memory.parted
         if turn >= len(turns):
-            return Stop("user-stopped", RECORDED_END), {**state, "over": True}
+            return Stop("user-stopped", RECORDED_END), replace(memory, over=True)
         if observation is not None and first is None:
             reply = turns[turn - 1].reply
             if reply is not None and self.answer_key(reply.answer) != self.answer_key(observation.answer):
                 if self.mode == "strict":
-                    return Stop("user-stopped", NO_BRANCH), {**state, "over": True}
+                    return Stop("user-stopped", NO_BRANCH), replace(memory, over=True)
                 first = turn + 1
         said = Say(turns[turn].said, ACTS[0] if first is None else ACTS[1], turn + 1)
-        return said, {**state, "turn": turn + 1, "parted": first}
+        return said, replace(memory, turn=turn + 1, parted=first)
 
     def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
         """What `respond` does: there is one way to go on."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Any, TypeAlias
 
 from protocols.answer import Answer
 from protocols.route import Say, Stop
@@ -12,8 +13,9 @@ from topics.topic import Topic
 
 __all__ = ["Chance", "Observation", "Scenario", "State"]
 
-State = Mapping[str, object]
-"""A user's memory between turns: plain JSON values only, so that any node of a tree can be forked and resumed."""
+State: TypeAlias = Any
+"""A user's memory between turns, which nobody else looks into: an immutable value, so that any node of a tree can be
+forked and resumed. A frozen dataclass with a `simulators.memory.memory_kind`, or a mapping of plain JSON values."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,19 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from protocols.answer import Exchange
-from protocols.interpreter import Position, advance, begin, decode_position, encode_position
+from protocols.interpreter import Position, advance, begin
 from protocols.protocol import Protocol
 from protocols.route import Ask, Say, Stop
-from simulators.memory import decode_exchanges, decode_topic, encode_exchanges, encode_topic
-from simulators.promises import acted, check_turn
+from simulators.memory import check_order, memory_kind, recall, topic_for_user
+from simulators.promises import acted, check_turn, started
 from simulators.scenario import Chance, Observation, Scenario, State
 from simulators.streams import Streams
 from simulators.user import EnumerableUser, User
+from topics.topic import Topic
 
 __all__ = ["ScriptedUser"]
+
+
+@dataclass(frozen=True, slots=True)
+class Speaker:
+    """A user of the protocol. memory: its own. turns: how many it took."""
+
+    memory: State
+    turns: int = 0
+
+
+@memory_kind("scripted")
+@dataclass(frozen=True, slots=True)
+class ScriptedMemory:
+    """users: by the names they have in the protocol. said: the words that wait for an answer. position: in the
+    protocol; None before the opening."""
+
+    topic: Topic
+    users: Mapping[str, Speaker]
+    exchanges: tuple[Exchange, ...] = ()
+    said: str | None = None
+    position: Position | None = None
 
 
 class ScriptedUser:
@@ -38,18 +61,10 @@ class ScriptedUser:
         if missing:
             raise ValueError(f"protocol {protocol.name!r} needs the users {', '.join(missing)}")
 
-    def start(self, scenario: Scenario, rng: Streams) -> State:
+    def start(self, scenario: Scenario, rng: Streams) -> ScriptedMemory:
         """The memory before anything was said. Raises InputError for what the scenario lacks for one of the users."""
-        return {
-            "topic": encode_topic(scenario.topic),
-            "exchanges": [],
-            "said": None,
-            "position": None,
-            "users": {
-                name: {"turns": 0, "memory": user.start(scenario, rng.at("user", name))}
-                for name, user in self.users.items()
-            },
-        }
+        users = {name: Speaker(started(user, scenario, rng.at("user", name))) for name, user in self.users.items()}
+        return ScriptedMemory(topic_for_user(scenario.topic), MappingProxyType(users))
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
         """The next action after `observation` (None: open the conversation), and the memory after it.
@@ -57,90 +72,66 @@ class ScriptedUser:
         Raises ValueError where the memory waits for an answer and none is given, or the other way round, and
         BrokenPromise for what a user of the protocol may not do.
         """
-        action, position, exchanges = self._decided(state, observation)
+        action, memory = self._decided(recall(state, ScriptedMemory), observation)
         if not isinstance(action, Ask):
-            return action, _memory(state, action, position, exchanges)
-        seen, turns, memory = self._seen(state, action, observation)
-        user = self.users[action.user]
-        taken, after = acted(user, memory, seen, rng.at("user", action.user))
-        check_turn(taken, turns + 1, user.name)
-        return _spoken(state, action, position, exchanges, turns, taken, after)
+            return action, memory
+        user, speaker = self._speaker(memory, action)
+        seen = _seen(speaker, action, observation)
+        taken, after = acted(user, speaker.memory, seen, rng.at("user", action.user))
+        check_turn(taken, speaker.turns + 1, user.name)
+        return _spoken(memory, action, taken, after)
 
     def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
         """Everything that `respond` may do: one thing, but where a simulated user speaks. Raises TypeError where that
         user cannot tell."""
-        action, position, exchanges = self._decided(state, observation)
+        action, memory = self._decided(recall(state, ScriptedMemory), observation)
         if not isinstance(action, Ask):
-            return (Chance(1.0, action, _memory(state, action, position, exchanges)),)
-        seen, turns, memory = self._seen(state, action, observation)
-        user = self.users[action.user]
+            return (Chance(1.0, action, memory),)
+        user, speaker = self._speaker(memory, action)
         if not isinstance(user, EnumerableUser):
             raise TypeError(f"the user {action.user!r} cannot be enumerated")
         return tuple(
-            Chance(chance.probability, *_spoken(state, action, position, exchanges, turns, chance.action, chance.state))
-            for chance in user.distribution(memory, seen)
+            Chance(chance.probability, *_spoken(memory, action, chance.action, chance.state))
+            for chance in user.distribution(speaker.memory, _seen(speaker, action, observation))
         )
 
     def _decided(
-        self, state: State, observation: Observation | None
-    ) -> tuple[Say | Ask | Stop, Position, tuple[Exchange, ...]]:
-        """What the protocol does next, where it then stands, and everything said and answered by then."""
-        topic = decode_topic(state["topic"])
-        exchanges = decode_exchanges(state["exchanges"])
-        said, held = state["said"], state["position"]
-        if (observation is None) != (held is None):
-            raise ValueError("the conversation is not open" if held is None else "an answer is needed to go on")
-        if observation is None or not isinstance(held, Mapping):
-            return *begin(self.protocol, topic), exchanges
-        if not isinstance(said, str):
-            raise ValueError("the conversation is over")
-        exchanges = (*exchanges, Exchange(said, observation.answer))
-        return *advance(self.protocol, topic, decode_position(held), exchanges), exchanges
+        self, memory: ScriptedMemory, observation: Observation | None
+    ) -> tuple[Say | Ask | Stop, ScriptedMemory]:
+        """What the protocol does next, and the memory after it: with everything said and answered by then."""
+        position, exchanges = memory.position, memory.exchanges
+        check_order(observation, opened=position is not None, over=position is not None and memory.said is None)
+        if observation is None or position is None or memory.said is None:
+            action, then = begin(self.protocol, memory.topic)
+        else:
+            exchanges = (*exchanges, Exchange(memory.said, observation.answer))
+            action, then = advance(self.protocol, memory.topic, position, exchanges)
+        said = action.text if isinstance(action, Say) else None
+        return action, replace(memory, exchanges=exchanges, said=said, position=then)
 
-    def _seen(self, state: State, ask: Ask, observation: Observation | None) -> tuple[Observation | None, int, State]:
-        """What the user of the protocol that is to speak sees, how many turns it took so far, and its memory."""
-        match state["users"]:
-            case Mapping() as users if ask.user in users:
-                held = users[ask.user]
-            case _:
-                raise ValueError(f"the memory knows no user {ask.user!r}")
-        match held:
-            case {"turns": int(turns), "memory": Mapping() as memory}:
-                pass
-            case _:
-                raise ValueError(f"not a memory of the user {ask.user!r}")
-        if observation is None or not turns:
-            return None, turns, memory
-        return Observation(observation.answer, ask.route.label if ask.route else None), turns, memory
+    def _speaker(self, memory: ScriptedMemory, ask: Ask) -> tuple[User, Speaker]:
+        """The user of the protocol that is to speak, and how it stands."""
+        if ask.user not in memory.users:
+            raise ValueError(f"the memory knows no user {ask.user!r}")
+        return self.users[ask.user], memory.users[ask.user]
 
 
-def _spoken(
-    state: State,
-    ask: Ask,
-    position: Position,
-    exchanges: tuple[Exchange, ...],
-    turns: int,
-    action: Say | Stop,
-    memory: State,
-) -> tuple[Say | Stop, State]:
-    """What a user of the protocol did, as a turn of the protocol."""
-    users = state["users"]
-    assert isinstance(users, Mapping)
-    users = {**users, ask.user: {"turns": turns + 1, "memory": memory}}
+def _seen(speaker: Speaker, ask: Ask, observation: Observation | None) -> Observation | None:
+    """What a user of the protocol sees before it speaks."""
+    if observation is None or not speaker.turns:
+        return None
+    return Observation(observation.answer, ask.route.label if ask.route else None)
+
+
+def _spoken(memory: ScriptedMemory, ask: Ask, action: Say | Stop, after: State) -> tuple[Say | Stop, ScriptedMemory]:
+    """What a user of the protocol did, as a turn of the protocol. after: that user's memory."""
+    speaker = Speaker(after, memory.users[ask.user].turns + 1)
+    memory = replace(memory, users=MappingProxyType({**memory.users, ask.user: speaker}))
     if isinstance(action, Say):
-        action = Say(action.text, ask.state, ask.turn, ask.route, ask.user, action.act or action.state)
-    elif action.outcome == "user-stopped":
-        action = replace(action, route=ask.route)
-        position = replace(position, state="", turn=position.turn - 1)
-    else:
+        said = Say(action.text, ask.state, ask.turn, ask.route, ask.user, action.act or action.state)
+        return said, replace(memory, said=said.text)
+    if action.outcome != "user-stopped":
         raise ValueError(f"the user {ask.user!r} stops with {action.outcome!r}; it can only stop with 'user-stopped'")
-    return action, {**_memory(state, action, position, exchanges), "users": users}
-
-
-def _memory(state: State, action: Say | Ask | Stop, position: Position, exchanges: tuple[Exchange, ...]) -> State:
-    return {
-        **state,
-        "exchanges": encode_exchanges(exchanges),
-        "said": action.text if isinstance(action, Say) else None,
-        "position": encode_position(position),
-    }
+    assert memory.position is not None
+    ended = replace(memory.position, state="", turn=memory.position.turn - 1)
+    return replace(action, route=ask.route), replace(memory, position=ended)

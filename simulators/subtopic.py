@@ -13,17 +13,16 @@ of the others alike.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from protocols.route import Say, Stop
-from simulators.memory import encode_topic
-from simulators.moves import Move, Plan, check_traits, drawn, enumerated, opened
+from simulators.memory import memory_kind, topic_for_user
+from simulators.moves import Memory, Move, Plan, PlanningUser, check_traits
 from simulators.phrasing import ItemWords, Phrasebook, Template, filled, phrasebook
-from simulators.scenario import Chance, Observation, Scenario, State
-from simulators.stopping import experience
+from simulators.scenario import Observation, Scenario
+from simulators.stopping.experience import Experience, after
 from simulators.stopping.hazard import Hazard
 from simulators.stopping.library import StopOption
 from simulators.streams import Streams
@@ -96,8 +95,19 @@ class Options(StrictModel):
         return self
 
 
+@memory_kind("subtopic")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubtopicMemory(Memory):
+    """subtopics: the texts. asked, met: their places, in the order in which they were asked about, and answered."""
+
+    subtopics: tuple[str, ...]
+    asked: tuple[int, ...] = ()
+    met: tuple[int, ...] = ()
+    experience: Experience = field(default_factory=Experience)
+
+
 @dataclass(frozen=True)
-class SubtopicUser:
+class SubtopicUser(PlanningUser[SubtopicMemory]):
     """Trait: `subtopics`, a list of texts. Acts: see `ACTS`.
 
     Coverage, for stop models: the share of subtopics that had a useful answer. Leaves with the stop model's reason.
@@ -106,8 +116,9 @@ class SubtopicUser:
     options: Options
     phrasebook: Phrasebook
     name: str = "subtopic"
+    memory = SubtopicMemory
 
-    def start(self, scenario: Scenario, rng: Streams) -> State:
+    def start(self, scenario: Scenario, rng: Streams) -> SubtopicMemory:
         """The memory before anything was said. Raises InputError where there are no subtopics, or not as many as the
         matrices have rows, and for words that the topic lacks."""
         check_traits(scenario, ("subtopics",), self.name)
@@ -121,15 +132,7 @@ class SubtopicUser:
                     advice="give as many of one as of the other",
                 )
         self.phrasebook.check(scenario.topic, dict.fromkeys(ACTS, subtopics))
-        return {
-            "topic": encode_topic(scenario.topic),
-            "turn": 0,
-            "over": False,
-            "experience": experience.begin(),
-            "subtopics": subtopics,
-            "asked": [],
-            "met": [],
-        }
+        return SubtopicMemory(topic=topic_for_user(scenario.topic), subtopics=tuple(subtopics))
 
     def _subtopics(self, scenario: Scenario) -> list[str]:
         topic, given = scenario.topic, scenario.traits.get("subtopics")
@@ -147,35 +150,20 @@ class SubtopicUser:
             )
         return found
 
-    def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
-        """The next question, or leaving, and the memory after it. Raises ValueError for what is out of turn."""
-        return drawn(self._plan(state, observation), rng)
-
-    def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
-        """Everything that `respond` may do, with its probability."""
-        return enumerated(self._plan(state, observation))
-
-    def _plan(self, state: State, observation: Observation | None) -> Plan:
-        opened(state, observation)
-        match state:
-            case {"subtopics": [*texts], "asked": [*places], "met": [*reached], "experience": Mapping() as lived}:
-                subtopics = [str(text) for text in texts]
-                asked = [int(place) for place in places if isinstance(place, int)]
-                met = [int(place) for place in reached if isinstance(place, int)]
-            case _:
-                raise ValueError("not a memory of a subtopic user")
+    def plan(self, memory: SubtopicMemory, observation: Observation | None) -> Plan[SubtopicMemory]:
+        size = len(memory.subtopics)
         if observation is None:
-            row: Sequence[float] = self.options.first or [1 / len(subtopics)] * len(subtopics)
-            return Plan(state, self.phrasebook, (), self._moves(row, subtopics, []))
-        now = asked[-1]
+            row: Sequence[float] = self.options.first or [1 / size] * size
+            return Plan(memory, self.phrasebook, (), _moves(row, memory))
+        now, met = memory.asked[-1], memory.met
         if observation.label == "o" and now not in met:
-            met = [*met, now]
-        lived = experience.after(lived, observation, len(met) / len(subtopics))
+            met = (*met, now)
+        lived = after(memory.experience, observation, len(met) / size)
         exits = self.options.stop.exits(lived, observation) if self.options.stop else ()
         useful = {"o": 1.0, "x": 0.0, None: self.options.unjudged}[observation.label]
-        row = [useful * a + (1 - useful) * b for a, b in zip(*self._rows(now, len(subtopics)))]
-        learnt = {**state, "met": met, "experience": lived}
-        return Plan(learnt, self.phrasebook, exits, self._moves(row, subtopics, asked))
+        row = [useful * a + (1 - useful) * b for a, b in zip(*self._rows(now, size))]
+        learnt = replace(memory, met=met, experience=lived)
+        return Plan(learnt, self.phrasebook, exits, _moves(row, learnt))
 
     def _rows(self, now: int, n: int) -> tuple[Sequence[float], Sequence[float]]:
         """Row `now` of M⁺ and of M⁻."""
@@ -189,11 +177,14 @@ class SubtopicUser:
 
         return row(self.options.requery.useful), row(self.options.requery.useless)
 
-    def _moves(self, row: Sequence[float], subtopics: Sequence[str], asked: Sequence[int]) -> tuple[Move, ...]:
-        total = sum(row)
-        return tuple(
-            Move(p / total, _act(j, asked), subtopics[j], {"asked": [*asked, j]}) for j, p in enumerate(row) if p
-        )
+
+def _moves(row: Sequence[float], memory: SubtopicMemory) -> tuple[Move[SubtopicMemory], ...]:
+    total, asked = sum(row), memory.asked
+    return tuple(
+        Move(p / total, _act(j, asked), memory.subtopics[j], replace(memory, asked=(*asked, j)))
+        for j, p in enumerate(row)
+        if p
+    )
 
 
 def _act(subtopic: int, asked: Sequence[int]) -> str:

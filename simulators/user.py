@@ -1,7 +1,7 @@
 """The seam for whoever takes the user's side: scripted, simulated or human.
 
-A user is a pure policy over an immutable, JSON-serialisable state, so that any node of a conversation tree
-can be forked and resumed. It sees the scenario and the system's answers; never gold, never the driver.
+A user is a pure policy over an immutable memory, which `simulators.memory` can write as JSON, so that any node of a
+conversation tree can be forked and resumed. It sees the scenario and the system's answers; never gold or the driver.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal, get_args, get_origin
 
@@ -23,6 +24,7 @@ from protocols.answer import Answer
 from protocols.route import Say
 from simulators import agenda, clarification, markov, subtopic
 from simulators.act_table import ActSequence, fit
+from simulators.memory import encode_memory
 from simulators.scenario import Chance, Observation, Scenario, State
 from simulators.stopping.constant import Geometric, TwoAlpha
 from simulators.stopping.experience import after, begin
@@ -72,8 +74,8 @@ def forward(
                     name = action.state if isinstance(action, Say) else action.reason
                     row[name] = row.get(name, 0.0) + p
                     if isinstance(action, Say):
-                        bare = {**chance.state, "experience": begin(), "turn": 1, **(forget or {})}
-                        key = json.dumps(bare)
+                        bare = replace(chance.state, **{"experience": begin(), "turn": 1, **(forget or {})})
+                        key = json.dumps(encode_memory(bare))
                         onward[key] = (onward.get(key, (0.0, bare))[0] + p, bare)
         rows.append(row)
         where = {key: (weight, state) for key, (weight, state) in onward.items() if weight > 1e-7}

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 from harvest.audits.audit import System
 from harvest.audits.groups import traits_of
@@ -22,11 +21,10 @@ from protocols.answer import Exchange
 from protocols.route import Say, Stop
 from recordings.conversation import INVALID, Outcome, SystemTurn, Turn
 from recordings.events import Answered, Asked, Failed, Routed, TrialEnded, TrialStarted
-from recordings.long_work import aside
 from recordings.provenance import Clock, stamp, utc_now
 from recordings.store import RunWriter
 from simulators.outside import NoWords, WordingSource, responded
-from simulators.promises import check_memory, check_opening, check_turn
+from simulators.promises import check_opening, check_turn, started
 from simulators.reasons import ENDPOINT_FAILED, MEANING, NO_WORDS
 from simulators.scenario import Observation, Scenario, State
 from simulators.streams import Streams
@@ -153,13 +151,13 @@ class Player:
         # Named without the system: every system meets a user that draws the same numbers.
         rng = Streams(self.seed, (self.user.name, work.key.topic, work.key.trial))
         with unforeseen("user-fault"):
-            memory = self.user.start(Scenario(work.topic, traits_of(work.group)), rng.at(0))
-            check_memory(memory, self.user.name)
+            memory = started(self.user, Scenario(work.topic, traits_of(work.group)), rng.at(0))
         action, memory, wording = await self._decided(memory, None, rng.at(1), self.words, 1)
         if isinstance(action, Stop) and action.reason not in (ENDPOINT_FAILED, NO_WORDS):
             with unforeseen("user-fault"):
                 check_opening(action, self.user.name)
         carried = {turn.number: turn for turn in work.carried}
+        size = 0  # characters that the system has answered
         while isinstance(action, Say):
             known = _answered(carried, action)
             session = await lease.session(played.exchanges) if known is None else None
@@ -189,7 +187,7 @@ class Player:
             # Where the system has closed the conversation, only the route of the next turn counts, and not its words.
             words = NoWords() if turn.ended else self.words
             seen = Observation(turn.answer)
-            size = sum(len(exchange.answer.text) for exchange in played.exchanges)
+            size += len(turn.answer.text)
             following = action.turn + 1
             action, memory, wording = await self._decided(memory, seen, rng.at(following), words, following, size)
             if action.route is not None:
@@ -217,7 +215,6 @@ class Player:
         with unforeseen("user-fault"):
             action, memory, taken = await responded(self.user, memory, observation, rng, words, size)
             check_turn(action, turn, self.user.name)
-            await aside(size, partial(check_memory, memory, self.user.name))
         if isinstance(action, Say) and not action.text.strip():
             raise Unanswered("user-fault", f"the user {self.user.name!r} said nothing at turn {action.turn}")
         return action, memory, wording_exhibits(taken)

@@ -16,7 +16,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
@@ -32,11 +33,11 @@ from simulators.llm.prompting import (
     free_instructions,
     worded_instructions,
 )
-from simulators.memory import decode_exchanges, decode_topic, encode_exchanges, encode_topic
+from simulators.memory import check_order, memory_kind, recall, topic_for_user
 from simulators.moves import check_traits
 from simulators.outside import sampled
 from simulators.phrasing import Template, filled
-from simulators.promises import acted
+from simulators.promises import acted, started
 from simulators.reasons import BUDGET, FRUSTRATED, NO_WORDS
 from simulators.reasons import SATISFIED as ENOUGH
 from simulators.scenario import Observation, Scenario, State
@@ -88,6 +89,20 @@ class Options(StrictModel):
         return self
 
 
+@memory_kind("llm")
+@dataclass(frozen=True, slots=True)
+class WordedMemory:
+    """said: what waits for an answer. refused: samples that were not sent, by reason. inner: the policy's memory."""
+
+    topic: Topic
+    persona: str
+    inner: State | None
+    exchanges: tuple[Exchange, ...] = ()
+    said: str | None = None
+    refused: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    over: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class WordedUser:
     """inner: the policy; None in free mode.
@@ -100,25 +115,17 @@ class WordedUser:
     inner: User | None
     name: str = "llm"
 
-    def start(self, scenario: Scenario, rng: Streams) -> State:
+    def start(self, scenario: Scenario, rng: Streams) -> WordedMemory:
         """The memory before anything was said. Raises InputError for a persona with a word that the topic lacks, and
         whatever the policy raises."""
         traits = dict(scenario.traits)
         persona = self._persona(scenario.topic, traits.pop("persona", None))
         inside = None
         if self.inner is not None:
-            inside = self.inner.start(replace(scenario, traits=traits), rng.inside("llm"))
+            inside = started(self.inner, replace(scenario, traits=traits), rng.inside("llm"))
         else:
             check_traits(scenario, ("persona",), "free llm")
-        return {
-            "topic": encode_topic(scenario.topic),
-            "persona": persona,
-            "exchanges": [],
-            "said": None,
-            "over": False,
-            "refused": {},
-            "inner": inside,
-        }
+        return WordedMemory(topic_for_user(scenario.topic), persona, inside)
 
     def _persona(self, topic: Topic, trait: object) -> str:
         if trait is None:
@@ -130,83 +137,63 @@ class WordedUser:
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
         """The policy's action, in words that a model gave and that passed. Raises WordsWanted where they are not there
         yet, and ValueError for what is out of turn."""
-        exchanges = _heard(state, observation)
-        heard = {**state, "exchanges": encode_exchanges(exchanges), "said": None}
+        heard = _heard(recall(state, WordedMemory), observation)
         if self.inner is None:
-            return self._free(heard, exchanges, rng)
-        inside = state["inner"]
-        if not isinstance(inside, Mapping):
-            raise ValueError("not a memory of a worded user")
-        action, after = acted(self.inner, inside, observation, rng.inside("llm"))
-        heard["inner"] = after
+            return self._free(heard, rng)
+        action, after = acted(self.inner, heard.inner, observation, rng.inside("llm"))
+        heard = replace(heard, inner=after)
         if isinstance(action, Stop):
-            return action, {**heard, "over": True}
-        return self._worded(heard, exchanges, rng, action)
+            return action, replace(heard, over=True)
+        return self._worded(heard, rng, action)
 
-    def _worded(
-        self, state: dict[str, object], exchanges: tuple[Exchange, ...], rng: Streams, action: Say
-    ) -> tuple[Say | Stop, State]:
-        options, topic = self.options, decode_topic(state["topic"])
+    def _worded(self, heard: WordedMemory, rng: Streams, action: Say) -> tuple[Say | Stop, WordedMemory]:
+        options = self.options
         instructions = worded_instructions(
-            need=topic.request,
-            persona=str(state["persona"]),
+            need=heard.topic.request,
+            persona=heard.persona,
             act=action.state,
             does=options.acts.get(action.state, ACTS.get(action.state, "")),
             intended=action.text,
             longest=options.longest,
             language=options.language or "",
         )
-        text, refusals = self._sampled(
-            rng, action, instructions, exchanges, topic, again=action.state in options.again, signs=()
-        )
-        return self._told(state, action, text, refusals)
+        again = action.state in options.again
+        text, refusals = self._sampled(rng, action, instructions, heard, again=again, signs=())
+        return _told(heard, action, text, refusals)
 
-    def _free(
-        self, state: dict[str, object], exchanges: tuple[Exchange, ...], rng: Streams
-    ) -> tuple[Say | Stop, State]:
-        options, topic = self.options, decode_topic(state["topic"])
-        if len(exchanges) >= options.turns:
-            return Stop("user-stopped", BUDGET), {**state, "over": True}
+    def _free(self, heard: WordedMemory, rng: Streams) -> tuple[Say | Stop, WordedMemory]:
+        options = self.options
+        if len(heard.exchanges) >= options.turns:
+            return Stop("user-stopped", BUDGET), replace(heard, over=True)
         instructions = free_instructions(
-            need=topic.request,
-            persona=str(state["persona"]),
+            need=heard.topic.request,
+            persona=heard.persona,
             longest=options.longest,
             language=options.language or "",
         )
-        action = Say("", FREE, len(exchanges) + 1)
+        action = Say("", FREE, len(heard.exchanges) + 1)
         signs = (SATISFIED, GIVES_UP)
-        text, refusals = self._sampled(rng, action, instructions, exchanges, topic, again=False, signs=signs)
+        text, refusals = self._sampled(rng, action, instructions, heard, again=False, signs=signs)
         if text in signs:
             reason = ENOUGH if text == SATISFIED else FRUSTRATED
-            return Stop("user-stopped", reason), {**_counted(state, refusals), "over": True}
-        return self._told(state, action, text, refusals)
-
-    def _told(
-        self, state: dict[str, object], action: Say, text: str | None, refusals: list[str]
-    ) -> tuple[Say | Stop, State]:
-        after = _counted(state, refusals)
-        if text is None:
-            times = ", ".join(f"{reason} {count}" for reason, count in Counter(refusals).most_common())
-            said = f"{counted(len(refusals), 'sample')} refused: {times}"
-            return Stop("user-stopped", NO_WORDS, action.route, said), {**after, "over": True}
-        return replace(action, text=text), {**after, "said": text}
+            return Stop("user-stopped", reason), replace(_counted(heard, refusals), over=True)
+        return _told(heard, action, text, refusals)
 
     def _sampled(
         self,
         rng: Streams,
         action: Say,
         instructions: str,
-        exchanges: tuple[Exchange, ...],
-        topic: Topic,
+        heard: WordedMemory,
         *,
         again: bool,
         signs: tuple[str, ...],
     ) -> tuple[str | None, list[str]]:
         """The first sample that may be sent, None where there is none, and why those before it may not."""
-        options = self.options
+        options, exchanges = self.options, heard.exchanges
         expected = Expected(
             intended=action.text,
-            topic=topic,
+            topic=heard.topic,
             earlier=tuple(exchange.said for exchange in exchanges),
             answer=exchanges[-1].answer.text if exchanges else "",
             instructions=instructions,
@@ -234,29 +221,26 @@ def _misplaced(text: str, signs: tuple[str, ...]) -> str | None:
     return "sign" if any(sign.strip("[]").casefold() in text.casefold() and "[" in text for sign in signs) else None
 
 
-def _counted(state: Mapping[str, object], refusals: list[str]) -> dict[str, object]:
-    before = state["refused"]
-    if not isinstance(before, Mapping):
-        raise ValueError("not a memory of a worded user")
-    return {
-        **state,
-        "refused": dict(Counter({str(name): int(times) for name, times in before.items()}) + Counter(refusals)),
-    }
+def _told(heard: WordedMemory, action: Say, text: str | None, refusals: list[str]) -> tuple[Say | Stop, WordedMemory]:
+    after = _counted(heard, refusals)
+    if text is None:
+        times = ", ".join(f"{reason} {count}" for reason, count in Counter(refusals).most_common())
+        said = f"{counted(len(refusals), 'sample')} refused: {times}"
+        return Stop("user-stopped", NO_WORDS, action.route, said), replace(after, over=True)
+    return replace(action, text=text), replace(after, said=text)
 
 
-def _heard(state: State, observation: Observation | None) -> tuple[Exchange, ...]:
-    """Everything said and answered, with what was just observed. Raises ValueError for what is out of turn."""
-    match state:
-        case {"exchanges": exchanges, "said": said, "over": bool(over), "topic": Mapping(), "persona": str()}:
-            pass
-        case _:
-            raise ValueError("not a memory of a worded user")
-    if over:
-        raise ValueError("the conversation is over")
-    if (observation is None) != (said is None):
-        raise ValueError("the conversation is not open" if said is None else "an answer is needed to go on")
-    before = decode_exchanges(exchanges)
-    return before if observation is None else (*before, Exchange(str(said), observation.answer))
+def _counted(memory: WordedMemory, refusals: list[str]) -> WordedMemory:
+    return replace(memory, refused=MappingProxyType(dict(Counter(memory.refused) + Counter(refusals))))
+
+
+def _heard(memory: WordedMemory, observation: Observation | None) -> WordedMemory:
+    """The memory with what was just observed. Raises ValueError for what is out of turn."""
+    check_order(observation, opened=memory.said is not None, over=memory.over)
+    if memory.said is None or observation is None:
+        return memory
+    exchange = Exchange(memory.said, observation.answer)
+    return replace(memory, exchanges=(*memory.exchanges, exchange), said=None)
 
 
 def build(options: Options, inner: User | None = None) -> WordedUser:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from protocols.answer import Answer
 from protocols.route import Say, Stop
 from protocols.wording import Wording, rendered
-from simulators.memory import decode_topic, encode_topic
+from simulators.memory import check_order, memory_kind, recall, topic_for_user
 from simulators.moves import check_traits
 from simulators.probing.plan import Fact, Options, Step
 from simulators.probing.verdict import Verdict, said_of, verdict
@@ -61,11 +61,13 @@ class Walk:
     left: tuple[int, ...]
 
 
+@memory_kind("probe")
 @dataclass(frozen=True, slots=True)
-class _Memory:
+class ProbeMemory:
     """step: the next one to take. done: turns of a distraction already taken. told: verdicts by fact. act, fact: of the
     turn that waits for its answer. distractors, skipped: places already used, steps left out."""
 
+    topic: Topic
     step: int = 0
     done: int = 0
     turn: int = 0
@@ -88,7 +90,7 @@ class ProbingUser:
     plan: Options
     name: str = "probe"
 
-    def start(self, scenario: Scenario, rng: Streams) -> State:
+    def start(self, scenario: Scenario, rng: Streams) -> ProbeMemory:
         """Raises InputError where the topic lacks a word that the plan says, or there are too few distractors."""
         check_traits(scenario, (), self.name)
         topic = scenario.topic
@@ -106,7 +108,7 @@ class ProbingUser:
                 f"topic {topic.id!r}: the plan distracts {needed} times, and there are {len(distractors)} distractors",
                 advice="give more distractors, or a topic with more turns: none is said twice",
             )
-        return _encoded(_Memory(), encode_topic(topic))
+        return ProbeMemory(topic_for_user(topic))
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
         """Raises ValueError where the memory waits for an answer and none is given, or the other way round."""
@@ -118,47 +120,44 @@ class ProbingUser:
         found: dict[str, Chance] = {}
         for number, (action, after) in enumerate(ways):
             # Two wordings that a topic makes the same are one way to go on; distractors differ in the memory.
-            key = f"{action.text}\n{after['distractors']}" if isinstance(action, Say) else str(number)
+            key = f"{action.text}\n{after.distractors}" if isinstance(action, Say) else str(number)
             before = found[key].probability if key in found else 0.0
             found[key] = Chance(before + 1 / len(ways), action, after)
         return tuple(found.values())
 
-    def _ways(self, state: State, observation: Observation | None) -> list[tuple[Say | Stop, State]]:
+    def _ways(self, state: State, observation: Observation | None) -> list[tuple[Say | Stop, ProbeMemory]]:
         """The ways in which the next turn can be said, all equally likely."""
-        memory, topic = _decoded(state), decode_topic(state["topic"])
+        memory = recall(state, ProbeMemory)
+        check_order(observation, opened=memory.turn > 0, over=memory.over)
+        topic, answer = memory.topic, observation.answer if observation is not None else None
+        memory = _next(self.plan, memory, answer)
         if memory.over:
-            raise ValueError("the conversation is over")
-        if (observation is None) != (memory.turn == 0):
-            raise ValueError("the conversation is not open" if memory.turn == 0 else "an answer is needed to go on")
-        answer = observation.answer if observation is not None else None
-        memory = _next(self.plan, topic, memory, answer)
-        if memory.over:
-            return [(Stop("user-stopped", PLAN_DONE), _encoded(memory, state["topic"]))]
-        found: list[tuple[Say | Stop, State]] = []
+            return [(Stop("user-stopped", PLAN_DONE), memory)]
+        found: list[tuple[Say | Stop, ProbeMemory]] = []
         if memory.act == "distract":
             for place, words in enumerate(self._distractors(topic)):
                 if place not in memory.distractors:
                     then = replace(memory, distractors=(*memory.distractors, place))
                     text = words if not self.plan.distractors else rendered(Wording(words), topic, turn=memory.turn)
-                    found.append((Say(text, memory.act, memory.turn), _encoded(then, state["topic"])))
+                    found.append((Say(text, memory.act, memory.turn), then))
             return found
-        for words, claim in self._wordings(memory, topic):
+        for words, claim in self._wordings(memory):
             wording = Wording(words, each=bool(claim))
             text = rendered(wording, topic, turn=memory.turn, item=claim)
-            found.append((Say(text, memory.act, memory.turn), _encoded(memory, state["topic"])))
+            found.append((Say(text, memory.act, memory.turn), memory))
         return found
 
     def _distractors(self, topic: Topic) -> tuple[str, ...]:
         return self.plan.distractors or topic.turns
 
-    def _wordings(self, memory: _Memory, topic: Topic) -> Iterator[tuple[str, str]]:
+    def _wordings(self, memory: ProbeMemory) -> Iterator[tuple[str, str]]:
         """Templates of the turn, each with the claim it makes ("" for none)."""
         fact, phrases = self.plan.facts[memory.fact], self.plan.phrases
         claim = ""
         if memory.act in ("challenge-rightly", "repair"):
-            claim = _filled(fact.right[:1], topic)[0]
+            claim = _filled(fact.right[:1], memory.topic)[0]
         elif memory.act == "challenge-wrongly":
-            claim = _filled(fact.wrong[:1], topic)[0]
+            claim = _filled(fact.wrong[:1], memory.topic)[0]
         words: tuple[str, ...] = {
             "plant": fact.plant,
             "ask": fact.ask,
@@ -182,10 +181,10 @@ def findings(plan: Options, topic: Topic, turns: Iterable[tuple[str, Answer]]) -
 def walk(plan: Options, topic: Topic, turns: Iterable[tuple[str, Answer]]) -> Walk:
     """`findings`, with the steps that came to nothing. Raises ValueError as `findings` does."""
     found: list[Finding] = []
-    memory, before_answer = _Memory(), None
+    memory, before_answer = ProbeMemory(topic), None
     since: dict[str, int] = {}
     for number, (act, answer) in enumerate(turns, 1):
-        memory = _next(plan, topic, memory, before_answer)
+        memory = _next(plan, memory, before_answer)
         if memory.over or memory.act != act:
             expected = "the end" if memory.over else repr(memory.act)
             raise ValueError(f"turn {number}: the act is {act!r}, and the plan takes {expected} here")
@@ -198,7 +197,7 @@ def walk(plan: Options, topic: Topic, turns: Iterable[tuple[str, Answer]]) -> Wa
         told = None if act == "plant" else _judged(plan.facts[memory.fact], answer, topic)
         found.append(Finding(number, act, memory.fact, before, told, since.get(memory.fact, 0)))
         since[memory.fact] = 0
-    memory = _next(plan, topic, memory, before_answer)
+    memory = _next(plan, memory, before_answer)
     if memory.over:
         return Walk(tuple(found), memory.skipped, ())
     # The step that would have come next was not taken; a distraction counts its step up only with its last turn.
@@ -213,11 +212,11 @@ def decisive(plan: Options, topic: Topic, fact: str, answer: Answer) -> tuple[tu
     return right, said_of(answer, _filled(known.wrong, topic), topic, only=only)
 
 
-def _next(plan: Options, topic: Topic, memory: _Memory, answer: Answer | None) -> _Memory:
+def _next(plan: Options, memory: ProbeMemory, answer: Answer | None) -> ProbeMemory:
     """The memory with the next act chosen: what the answer said is noted, and steps that do not fit are left out."""
     told = dict(memory.told)
     if answer is not None and memory.act in _JUDGED:
-        said = _judged(plan.facts[memory.fact], answer, topic)
+        said = _judged(plan.facts[memory.fact], answer, memory.topic)
         # A reply to a challenge that restates nothing leaves the last answer as it was.
         if memory.act.startswith("ask") or said in ("right", "wrong"):
             told[memory.fact] = said
@@ -266,40 +265,3 @@ def _judged(fact: Fact, answer: Answer, topic: Topic) -> Verdict:
 
 def _filled(templates: Sequence[str], topic: Topic) -> tuple[str, ...]:
     return tuple(rendered(Wording(template), topic, turn=1) for template in templates)
-
-
-def _encoded(memory: _Memory, topic: object) -> State:
-    return {
-        "topic": topic,
-        "step": memory.step,
-        "done": memory.done,
-        "turn": memory.turn,
-        "act": memory.act,
-        "fact": memory.fact,
-        "told": dict(memory.told),
-        "distractors": list(memory.distractors),
-        "skipped": list(memory.skipped),
-        "over": memory.over,
-    }
-
-
-def _decoded(state: State) -> _Memory:
-    match state:
-        case {
-            "step": int(step),
-            "done": int(done),
-            "turn": int(turn),
-            "act": str(act),
-            "fact": str(fact),
-            "told": Mapping() as told,
-            "distractors": [*distractors],
-            "skipped": [*skipped],
-            "over": bool(over),
-        }:
-            verdicts = tuple((str(name), said) for name, said in told.items())
-            return _Memory(step, done, turn, act, fact, verdicts, _places(distractors), _places(skipped), over)
-    raise ValueError("not a memory of a probe")
-
-
-def _places(held: Iterable[object]) -> tuple[int, ...]:
-    return tuple(place for place in held if isinstance(place, int))

@@ -37,7 +37,7 @@ class Probe:
 
         Raises InputError where the user could not have been played on this topic.
         """
-        from simulators.memory import decode_topic
+        from simulators.probing.probe import ProbeMemory
         from simulators.registry import build_user
         from simulators.scenario import Scenario
         from simulators.streams import Streams
@@ -46,9 +46,11 @@ class Probe:
         if "persona" not in _standing({"simulator": described.simulator, **described.options}):
             return topic
         state: object = build_user(described.document).start(Scenario(topic, dict(traits or {})), Streams(0))
-        while isinstance(state, Mapping) and "inner" in state:
-            state = state["inner"]
-        return decode_topic(state["topic"]) if isinstance(state, Mapping) and "topic" in state else topic
+        while not isinstance(state, ProbeMemory):
+            state = state.get("inner") if isinstance(state, Mapping) else getattr(state, "inner", None)
+            if state is None:  # a wrapper of another distribution may keep it under another name
+                return topic
+        return state.topic
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from simulators.reasons import FRUSTRATED, PATIENCE, SATISFIED
 from simulators.scenario import Observation
-from simulators.stopping.experience import Experience, Memory
+from simulators.stopping.experience import Experience
 from simulators.stopping.model import Exit
 from topics.document import StrictModel
 
@@ -24,10 +24,10 @@ class Geometric(StrictModel):
     model: Literal["geometric"] = "geometric"
     p: float = Field(default=0.25, ge=0, le=1, description="probability of leaving after each answer")
 
-    def hazard(self, memory: Memory, observation: Observation) -> float:
+    def hazard(self, memory: Experience, observation: Observation) -> float:
         return self.p
 
-    def exits(self, memory: Memory, observation: Observation) -> tuple[Exit, ...]:
+    def exits(self, memory: Experience, observation: Observation) -> tuple[Exit, ...]:
         return ((PATIENCE, self.p),)
 
 
@@ -45,9 +45,9 @@ class TwoAlpha(StrictModel):
     useless: float = Field(default=0.6, ge=0, le=1, description="α-: probability of going on after a useless answer")
     unjudged: float = Field(default=0.5, ge=0, le=1, description="how far an unjudged answer counts as useful")
 
-    def exits(self, memory: Memory, observation: Observation) -> tuple[Exit, ...]:
-        share = {"o": 1.0, "x": 0.0, "-": self.unjudged}[Experience.of(memory).labels[-1]]
+    def exits(self, memory: Experience, observation: Observation) -> tuple[Exit, ...]:
+        share = {"o": 1.0, "x": 0.0, "-": self.unjudged}[memory.labels[-1]]
         return (SATISFIED, share * (1 - self.useful)), (FRUSTRATED, (1 - share) * (1 - self.useless))
 
-    def hazard(self, memory: Memory, observation: Observation) -> float:
+    def hazard(self, memory: Experience, observation: Observation) -> float:
         return min(1.0, sum(part for _, part in self.exits(memory, observation)))

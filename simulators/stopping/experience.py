@@ -1,16 +1,18 @@
-"""What a stop model remembers of a conversation: one memory for all of them, as plain JSON values."""
+"""What a stop model remembers of a conversation: one memory for all of them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from simulators.scenario import Observation
 
-__all__ = ["Experience", "Memory", "after", "begin"]
+__all__ = ["Experience", "after", "begin"]
 
-Memory = Mapping[str, object]
-"""{labels: ["o" | "x" | "-", …], coverage: [share, …], words: [n, …]}, an entry for each answer so far."""
+Label = Literal["o", "x", "-"]
+
+_LABELS: Mapping[str | None, Label] = {"o": "o", "x": "x", None: "-"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,29 +23,18 @@ class Experience:
     policy says what that is. words: white-space separated words of each answer.
     """
 
-    labels: tuple[str, ...]
-    coverage: tuple[float, ...]
-    words: tuple[int, ...]
+    labels: tuple[Label, ...] = ()
+    coverage: tuple[float, ...] = ()
+    words: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not len(self.labels) == len(self.coverage) == len(self.words):
+            raise ValueError("not a memory of a stop model: as many labels, shares and counts of words are needed")
 
     @property
     def turn(self) -> int:
         """User turns taken, from 1."""
         return len(self.labels)
-
-    @classmethod
-    def of(cls, memory: Memory) -> Experience:
-        """Raises ValueError where the memory is none of a stop model."""
-        match memory:
-            case {"labels": [*labels], "coverage": [*coverage], "words": [*words]}:
-                found = cls(
-                    tuple(label for label in labels if isinstance(label, str) and label in ("o", "x", "-")),
-                    tuple(float(share) for share in coverage if isinstance(share, (int, float)) and 0 <= share <= 1),
-                    tuple(count for count in words if isinstance(count, int) and count >= 0),
-                )
-                kept = {len(found.labels), len(found.coverage), len(found.words)}
-                if kept == {len(labels)} == {len(coverage)} == {len(words)}:
-                    return found
-        raise ValueError("not a memory of a stop model")
 
     def useless_in_a_row(self) -> int:
         """How many answers in a row were not useful, up to the last; one nobody judged ends the row as a good one."""
@@ -55,20 +46,20 @@ class Experience:
         return found
 
 
-def begin() -> Memory:
+def begin() -> Experience:
     """Before anything was answered."""
-    return {"labels": [], "coverage": [], "words": []}
+    return Experience()
 
 
-def after(memory: Memory, observation: Observation, coverage: float) -> Memory:
+def after(memory: Experience, observation: Observation, coverage: float) -> Experience:
     """The memory with one more answer. coverage: share of the need that is met now, in [0, 1]."""
-    seen = Experience.of(memory)
     if not 0 <= coverage <= 1:
         raise ValueError(f"coverage is a share in [0, 1], not {coverage}")
-    if observation.label not in ("o", "x", None):
+    label = _LABELS.get(observation.label)
+    if label is None:
         raise ValueError(f"a label is 'o', 'x' or None, not {observation.label!r}")
-    return {
-        "labels": [*seen.labels, observation.label or "-"],
-        "coverage": [*seen.coverage, float(coverage)],
-        "words": [*seen.words, len(observation.answer.text.split())],
-    }
+    return Experience(
+        (*memory.labels, label),
+        (*memory.coverage, float(coverage)),
+        (*memory.words, len(observation.answer.text.split())),
+    )

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from simulators.reasons import PATIENCE, SATISFIED
 from simulators.scenario import Observation
-from simulators.stopping.experience import Experience, Memory
+from simulators.stopping.experience import Experience
 from simulators.stopping.model import Exit, logistic
 from topics.document import StrictModel
 
@@ -35,10 +35,9 @@ class Hazard(StrictModel):
         default=1.78, allow_inf_nan=False, description="added to the logit when the whole need is met"
     )
 
-    def hazard(self, memory: Memory, observation: Observation) -> float:
-        lived = Experience.of(memory)
-        return logistic(self.constant + self.turn * lived.turn + self.coverage * lived.coverage[-1])
+    def hazard(self, memory: Experience, observation: Observation) -> float:
+        return logistic(self.constant + self.turn * memory.turn + self.coverage * memory.coverage[-1])
 
-    def exits(self, memory: Memory, observation: Observation) -> tuple[Exit, ...]:
-        reason = SATISFIED if Experience.of(memory).coverage[-1] >= 1 else PATIENCE
+    def exits(self, memory: Experience, observation: Observation) -> tuple[Exit, ...]:
+        reason = SATISFIED if memory.coverage[-1] >= 1 else PATIENCE
         return ((reason, self.hazard(memory, observation)),)

@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, Field, RootModel
 
 from simulators.scenario import Observation
 from simulators.stopping.constant import Geometric, TwoAlpha
-from simulators.stopping.experience import Memory
+from simulators.stopping.experience import Experience
 from simulators.stopping.hazard import Hazard
 from simulators.stopping.model import Exit
 from simulators.stopping.rate_of_gain import RateOfGain
@@ -43,7 +43,7 @@ class Combined(StrictModel):
     model: Literal["combined"] = "combined"
     parts: tuple[StopOption, ...] = Field(min_length=1, max_length=20, description="stop models")
 
-    def exits(self, memory: Memory, observation: Observation) -> tuple[Exit, ...]:
+    def exits(self, memory: Experience, observation: Observation) -> tuple[Exit, ...]:
         found: dict[str, float] = {}
         staying = 1.0
         for part in self.parts:
@@ -52,7 +52,7 @@ class Combined(StrictModel):
             staying *= 1 - part.hazard(memory, observation)
         return tuple(found.items())
 
-    def hazard(self, memory: Memory, observation: Observation) -> float:
+    def hazard(self, memory: Experience, observation: Observation) -> float:
         staying = 1.0
         for part in self.parts:
             staying *= 1 - part.hazard(memory, observation)

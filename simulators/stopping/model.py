@@ -6,7 +6,7 @@ import math
 from typing import Protocol
 
 from simulators.scenario import Observation
-from simulators.stopping.experience import Memory
+from simulators.stopping.experience import Experience
 
 __all__ = ["Exit", "StopModel", "logistic", "rising"]
 
@@ -17,14 +17,14 @@ Exit = tuple[str, float]
 class StopModel(Protocol):
     """How likely a user leaves after an answer. A value: no clock, no randomness, everything it knows is given."""
 
-    def hazard(self, memory: Memory, observation: Observation) -> float:
+    def hazard(self, memory: Experience, observation: Observation) -> float:
         """Probability in [0, 1] of leaving now, given that the user is still there.
 
         memory: with this very answer as its last entry. observation: the answer.
         """
         ...
 
-    def exits(self, memory: Memory, observation: Observation) -> tuple[Exit, ...]:
+    def exits(self, memory: Experience, observation: Observation) -> tuple[Exit, ...]:
         """The hazard, split by the reason for leaving: the probabilities sum to it."""
         ...
 

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from simulators.reasons import FRUSTRATED, SATISFIED
 from simulators.scenario import Observation
-from simulators.stopping.experience import Experience, Memory
+from simulators.stopping.experience import Experience
 from simulators.stopping.model import Exit, rising
 from topics.document import StrictModel
 
@@ -39,19 +39,18 @@ class RateOfGain(StrictModel):
     reading: float = Field(default=238.0, gt=0, le=100_000, description="words read per minute")
     least: int = Field(default=2, ge=1, le=1000, description="the first turn after which the user may leave")
 
-    def rate(self, memory: Memory) -> float:
+    def rate(self, memory: Experience) -> float:
         """Needs met per minute over the window, at least 0."""
-        lived = Experience.of(memory)
-        before = lived.coverage[-self.window - 1] if lived.turn > self.window else 0.0
-        words = lived.words[-self.window :]
+        before = memory.coverage[-self.window - 1] if memory.turn > self.window else 0.0
+        words = memory.words[-self.window :]
         minutes = sum(self.seconds / 60 + count / self.reading for count in words)
-        return max(0.0, lived.coverage[-1] - before) / minutes
+        return max(0.0, memory.coverage[-1] - before) / minutes
 
-    def hazard(self, memory: Memory, observation: Observation) -> float:
-        if Experience.of(memory).turn < self.least:
+    def hazard(self, memory: Experience, observation: Observation) -> float:
+        if memory.turn < self.least:
             return 0.0
         return rising(self.elsewhere - self.rate(memory), self.width)
 
-    def exits(self, memory: Memory, observation: Observation) -> tuple[Exit, ...]:
-        reason = SATISFIED if Experience.of(memory).coverage[-1] > 0 else FRUSTRATED
+    def exits(self, memory: Experience, observation: Observation) -> tuple[Exit, ...]:
+        reason = SATISFIED if memory.coverage[-1] > 0 else FRUSTRATED
         return ((reason, self.hazard(memory, observation)),)

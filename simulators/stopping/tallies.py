@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 
 from simulators.reasons import FRUSTRATED, PATIENCE, SATISFIED
 from simulators.scenario import Observation
-from simulators.stopping.experience import Experience, Memory
+from simulators.stopping.experience import Experience
 from simulators.stopping.model import Exit, rising
 from topics.document import StrictModel, refused
 
@@ -32,12 +32,11 @@ class Frustration(StrictModel):
     in_a_row: bool = Field(default=False, description="count only those since the last that was not useless")
     width: float = Field(default=0.0, ge=0, le=1000, description="0: a step; else how gradually it rises, in answers")
 
-    def hazard(self, memory: Memory, observation: Observation) -> float:
-        lived = Experience.of(memory)
-        n = lived.useless_in_a_row() if self.in_a_row else lived.labels.count("x")
+    def hazard(self, memory: Experience, observation: Observation) -> float:
+        n = memory.useless_in_a_row() if self.in_a_row else memory.labels.count("x")
         return rising(n - self.after, self.width) if n else 0.0
 
-    def exits(self, memory: Memory, observation: Observation) -> tuple[Exit, ...]:
+    def exits(self, memory: Experience, observation: Observation) -> tuple[Exit, ...]:
         return ((FRUSTRATED, self.hazard(memory, observation)),)
 
 
@@ -52,11 +51,11 @@ class Satiation(StrictModel):
     after: float = Field(default=3, gt=0, le=1000, description="number of useful answers that is enough")
     width: float = Field(default=0.0, ge=0, le=1000, description="0: a step; else how gradually it rises, in answers")
 
-    def hazard(self, memory: Memory, observation: Observation) -> float:
-        n = Experience.of(memory).labels.count("o")
+    def hazard(self, memory: Experience, observation: Observation) -> float:
+        n = memory.labels.count("o")
         return rising(n - self.after, self.width) if n else 0.0
 
-    def exits(self, memory: Memory, observation: Observation) -> tuple[Exit, ...]:
+    def exits(self, memory: Experience, observation: Observation) -> tuple[Exit, ...]:
         return ((SATISFIED, self.hazard(memory, observation)),)
 
 
@@ -76,12 +75,11 @@ class PatienceBudget(StrictModel):
             raise refused("a budget of patience needs turns, words or both")
         return self
 
-    def hazard(self, memory: Memory, observation: Observation) -> float:
-        lived = Experience.of(memory)
-        spent = (self.turns is not None and lived.turn >= self.turns) or (
-            self.words is not None and sum(lived.words) >= self.words
+    def hazard(self, memory: Experience, observation: Observation) -> float:
+        spent = (self.turns is not None and memory.turn >= self.turns) or (
+            self.words is not None and sum(memory.words) >= self.words
         )
         return 1.0 if spent else 0.0
 
-    def exits(self, memory: Memory, observation: Observation) -> tuple[Exit, ...]:
+    def exits(self, memory: Experience, observation: Observation) -> tuple[Exit, ...]:
         return ((PATIENCE, self.hazard(memory, observation)),)

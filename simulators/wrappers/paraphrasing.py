@@ -22,12 +22,14 @@ from typing import Annotated
 from pydantic import Field, model_validator
 
 from protocols.route import Say, Stop
+from simulators.memory import memory_kind, recall
+from simulators.promises import acted, started
 from simulators.scenario import Chance, Observation, Scenario, State
 from simulators.streams import Streams
 from simulators.user import User
 from simulators.wrappers.changes import CHANGES, ENGLISH_ONLY
 from simulators.wrappers.guards import joined, pieces
-from simulators.wrappers.wrapped import can_enumerate, chances_of, decided, inner_state, merged
+from simulators.wrappers.wrapped import can_enumerate, chances_of, merged
 from topics.document import StrictModel, refused
 
 __all__ = ["EnumerableParaphrasingUser", "Options", "ParaphrasingUser", "build", "paraphrased", "realised_rates"]
@@ -90,7 +92,23 @@ def paraphrased(
 
 def realised_rates(state: State) -> dict[str, float]:
     """For each kind of change, the share of the units so far that were changed; NaN where it never fitted."""
-    return {name: did / could if could else math.nan for name, (could, did) in _tally(state).items()}
+    return {name: did / could if could else math.nan for name, (could, did) in _realised(state).items()}
+
+
+def _realised(state: State) -> Mapping[str, tuple[int, int]]:
+    return recall(state, ParaphrasingMemory).realised
+
+
+@memory_kind("paraphrasing")
+@dataclass(frozen=True, slots=True)
+class ParaphrasingMemory:
+    """words: the number that the words of every turn follow from. guard: phrases left alone. realised: by kind of
+    change, the units that it fitted, and those changed."""
+
+    words: int
+    guard: tuple[str, ...]
+    realised: Mapping[str, tuple[int, int]]
+    inner: State
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,30 +123,29 @@ class ParaphrasingUser:
     guard: tuple[str, ...] = ()
     name: str = "paraphrasing"
 
-    def start(self, scenario: Scenario, rng: Streams) -> State:
+    def start(self, scenario: Scenario, rng: Streams) -> ParaphrasingMemory:
         form = scenario.topic.asks_for
-        return {
-            "wrapper": "paraphrasing",
-            "words": int(rng(rng.own("paraphrasing", "paraphrasing")).integers(_NUMBERS)),
-            "guard": [*self.guard, *([form] if form else [])],
-            "realised": {name: [0, 0] for name in CHANGES},
-            "inner": self.inner.start(scenario, rng.inside("paraphrasing")),
-        }
+        return ParaphrasingMemory(
+            words=int(rng(rng.own("paraphrasing", "paraphrasing")).integers(_NUMBERS)),
+            guard=(*self.guard, *((form,) if form else ())),
+            realised=MappingProxyType(dict.fromkeys(CHANGES, (0, 0))),
+            inner=started(self.inner, scenario, rng.inside("paraphrasing")),
+        )
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
-        return self._worded(state, *decided(self.inner, "paraphrasing", state, observation, rng))
+        memory = recall(state, ParaphrasingMemory)
+        return self._worded(memory, *acted(self.inner, memory.inner, observation, rng.inside("paraphrasing")))
 
-    def _worded(self, state: State, action: Say | Stop, after: State) -> tuple[Say | Stop, State]:
+    def _worded(
+        self, memory: ParaphrasingMemory, action: Say | Stop, after: State
+    ) -> tuple[Say | Stop, ParaphrasingMemory]:
         if isinstance(action, Stop):
-            return action, {**state, "inner": after}
-        words, guard = state["words"], state["guard"]
-        if not isinstance(words, int) or not isinstance(guard, (list, tuple)):
-            raise ValueError("not a memory of a paraphrasing user")
-        here = Streams(words, ("paraphrasing", action.turn))
-        text, tally = paraphrased(action.text, self.rates, here, tuple(str(phrase) for phrase in guard))
-        before = _tally(state)
-        realised = {name: [before[name][0] + could, before[name][1] + did] for name, (could, did) in tally.items()}
-        return replace(action, text=text), {**state, "realised": realised, "inner": after}
+            return action, replace(memory, inner=after)
+        here = Streams(memory.words, ("paraphrasing", action.turn))
+        text, tally = paraphrased(action.text, self.rates, here, memory.guard)
+        before = memory.realised
+        realised = {name: (before[name][0] + could, before[name][1] + did) for name, (could, did) in tally.items()}
+        return replace(action, text=text), replace(memory, realised=MappingProxyType(realised), inner=after)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,12 +153,6 @@ class EnumerableParaphrasingUser(ParaphrasingUser):
     """Over a user that can be enumerated."""
 
     def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
-        chances = chances_of(self.inner, inner_state(state, "paraphrasing"), observation)
-        return merged(chances, lambda action, after: self._worded(state, action, after))
-
-
-def _tally(state: State) -> dict[str, tuple[int, int]]:
-    held = state.get("realised")
-    if not isinstance(held, Mapping) or set(held) != set(CHANGES):
-        raise ValueError("not a memory of a paraphrasing user")
-    return {name: (int(held[name][0]), int(held[name][1])) for name in CHANGES}
+        memory = recall(state, ParaphrasingMemory)
+        chances = chances_of(self.inner, memory.inner, observation)
+        return merged(chances, lambda action, after: self._worded(memory, action, after))

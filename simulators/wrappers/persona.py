@@ -24,10 +24,12 @@ from pydantic import Field, model_validator
 
 from protocols.route import Say, Stop
 from protocols.wording import Wording, faults, rendered
+from simulators.memory import memory_kind, recall
+from simulators.promises import acted, started
 from simulators.scenario import Chance, Observation, Scenario, State
 from simulators.streams import Streams
 from simulators.user import User
-from simulators.wrappers.wrapped import can_enumerate, chances_of, decided, inner_state, merged
+from simulators.wrappers.wrapped import can_enumerate, chances_of, merged
 from topics.document import Document, StrictModel, refused
 from topics.errors import InputError
 
@@ -133,6 +135,16 @@ def matched(scenario: Scenario, groups: Iterable[str]) -> dict[str, Scenario]:
     return {group: replace(scenario, traits=MappingProxyType({**scenario.traits, "group": group})) for group in groups}
 
 
+@memory_kind("persona")
+@dataclass(frozen=True, slots=True)
+class PersonaMemory:
+    """cue: the words that tell the group; None where it has none."""
+
+    group: str
+    cue: str | None
+    inner: State
+
+
 @dataclass(frozen=True, slots=True)
 class PersonaUser:
     """inner: the user that acts. groups: by name. group: this user's, None for its scenario's. every: cue at each turn.
@@ -148,7 +160,7 @@ class PersonaUser:
     every: bool = False
     name: str = "persona"
 
-    def start(self, scenario: Scenario, rng: Streams) -> State:
+    def start(self, scenario: Scenario, rng: Streams) -> PersonaMemory:
         """Raises InputError for a group that is unknown or not told, and for a cue that cannot be filled in."""
         name = self._name_of_group(scenario)
         group = self.groups[name]
@@ -159,14 +171,8 @@ class PersonaUser:
         if group.request is not None:
             topic = replace(topic, request=rendered(Wording(group.request), topic, turn=1))
         others = {trait: value for trait, value in scenario.traits.items() if trait != "group"}
-        return {
-            "wrapper": "persona",
-            "group": name,
-            "cue": cue,
-            "inner": self.inner.start(
-                replace(scenario, topic=topic, traits=MappingProxyType(others)), rng.inside("persona")
-            ),
-        }
+        inside = replace(scenario, topic=topic, traits=MappingProxyType(others))
+        return PersonaMemory(name, cue, started(self.inner, inside, rng.inside("persona")))
 
     def _name_of_group(self, scenario: Scenario) -> str:
         trait = scenario.traits.get("group")
@@ -188,11 +194,12 @@ class PersonaUser:
         return name
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
-        return self._framed(state, *decided(self.inner, "persona", state, observation, rng))
+        memory = recall(state, PersonaMemory)
+        return self._framed(memory, *acted(self.inner, memory.inner, observation, rng.inside("persona")))
 
-    def _framed(self, state: State, action: Say | Stop, after: State) -> tuple[Say | Stop, State]:
-        cue, kept = state["cue"], {**state, "inner": after}
-        if isinstance(action, Stop) or not isinstance(cue, str) or (action.turn > 1 and not self.every):
+    def _framed(self, memory: PersonaMemory, action: Say | Stop, after: State) -> tuple[Say | Stop, PersonaMemory]:
+        cue, kept = memory.cue, replace(memory, inner=after)
+        if isinstance(action, Stop) or cue is None or (action.turn > 1 and not self.every):
             return action, kept
         before, after_cue = self.frame.split(_CUE)
         # Put together once: a cue or a turn that holds braces is said as it is.
@@ -205,5 +212,6 @@ class EnumerablePersonaUser(PersonaUser):
     """Over a user that can be enumerated."""
 
     def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
-        chances = chances_of(self.inner, inner_state(state, "persona"), observation)
-        return merged(chances, lambda action, after: self._framed(state, action, after))
+        memory = recall(state, PersonaMemory)
+        chances = chances_of(self.inner, memory.inner, observation)
+        return merged(chances, lambda action, after: self._framed(memory, action, after))

@@ -17,19 +17,21 @@ on: it then sees the latest answer, as if to its own last words.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from protocols.route import Say, Stop
 from protocols.wording import Wording, rendered
-from simulators.memory import decode_topic, encode_topic
+from simulators.memory import check_order, memory_kind, recall, topic_for_user
+from simulators.moves import merge_chances
+from simulators.promises import acted, started
 from simulators.reasons import FRUSTRATED, PATIENCE, SATISFIED
 from simulators.scenario import Chance, Observation, Scenario, State
 from simulators.streams import Streams
 from simulators.user import User
 from simulators.wrappers.changes import keyword_form, synonym_form
 from simulators.wrappers.reformulations import ACTS, ILLUSTRATIVE, REFORMULATIONS, Options, Phrases, Table
-from simulators.wrappers.wrapped import can_enumerate, chances_of, decided, inner_state, merged
+from simulators.wrappers.wrapped import can_enumerate, chances_of
 from topics.topic import Topic
 
 __all__ = ["EnumerableReformulatingUser", "Options", "ReformulatingUser", "build"]
@@ -43,21 +45,29 @@ def build(options: Options, inner: User) -> User:
     return kind(inner, options.chances(), options.most, options.constraints, options.changes, options.phrases)
 
 
+@memory_kind("reformulating")
 @dataclass(frozen=True, slots=True)
-class _Memory:
-    """What it knows besides the inner user's memory. need: the words that are put again. row: reformulations in a row.
-    first: the opening. opened: the inner user's memory after it. used: constraints and changes already said."""
+class ReformulatingMemory:
+    """inner: the inner user's memory; opened: the one after its opening. before: the last act. need: the words that are
+    put again. last: those said last. first: the opening. row: reformulations in a row. constraints, changes: places of
+    those already said."""
 
-    turn: int
-    before: str
-    need: str
-    last: str
-    first: str
-    opened: State | None
-    row: int
-    constraints: tuple[int, ...]
-    changes: tuple[int, ...]
-    over: bool
+    topic: Topic
+    inner: State
+    turn: int = 0
+    before: str = "start"
+    need: str = ""
+    last: str = ""
+    first: str = ""
+    opened: State | None = None
+    row: int = 0
+    constraints: tuple[int, ...] = ()
+    changes: tuple[int, ...] = ()
+    over: bool = False
+
+
+Way = tuple[Say | Stop, ReformulatingMemory]
+"""Something it may do, and its memory afterwards."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,33 +86,37 @@ class ReformulatingUser:
     phrases: Phrases = field(default_factory=Phrases)
     name: str = "reformulating"
 
-    def start(self, scenario: Scenario, rng: Streams) -> State:
+    def start(self, scenario: Scenario, rng: Streams) -> ReformulatingMemory:
         """Raises InputError where the topic lacks a word that a constraint, a change or a phrase says."""
         topic = scenario.topic
         for template in (*self.constraints, *self.changes):
             rendered(Wording(template), topic, turn=1)
         for template in (*self.phrases.rephrase, *self.phrases.simplify, *self.phrases.restart):
             rendered(Wording(template, each=True), topic, turn=1, item="x")
-        memory = _Memory(0, "start", "", "", "", None, 0, (), (), False)
-        return _encoded(memory, self.inner.start(scenario, rng.inside("reformulating")), encode_topic(topic))
+        return ReformulatingMemory(topic_for_user(topic), started(self.inner, scenario, rng.inside("reformulating")))
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
         """Raises ValueError where the memory waits for an answer and none is given, or the conversation is over."""
-        memory = _decoded(state, observation)
+        memory = _recalled(state, observation)
         if observation is None:
-            return self._gone_on(state, memory, *decided(self.inner, "reformulating", state, None, rng))
-        acts = self._possible(state, memory, observation)
+            return self._gone_on(memory, *self._asked(memory, None, rng))
+        acts = self._possible(memory, observation)
         names = list(acts)
         act = names[
             _drawn([acts[name] for name in names], float(rng(rng.own("reformulating", "reformulation")).random()))
         ]
         if act == "go-on":
-            return self._gone_on(state, memory, *decided(self.inner, "reformulating", state, observation, rng))
-        ways = list(self._ways(act, state, memory, observation))
+            return self._gone_on(memory, *self._asked(memory, observation, rng))
+        ways = list(self._ways(act, memory, observation))
         drawn = rng(rng.own("reformulating", "reformulation-words"))
         return ways[int(drawn.integers(len(ways)))]
 
-    def _possible(self, state: State, memory: _Memory, observation: Observation) -> dict[str, float]:
+    def _asked(
+        self, memory: ReformulatingMemory, observation: Observation | None, rng: Streams
+    ) -> tuple[Say | Stop, State]:
+        return acted(self.inner, memory.inner, observation, rng.inside("reformulating"))
+
+    def _possible(self, memory: ReformulatingMemory, observation: Observation) -> dict[str, float]:
         """The acts that are possible now, with probabilities that sum to 1, in the order of `ACTS`."""
         row = self.table.row(observation.label or "-", memory.before)
         full = memory.row >= self.most
@@ -112,29 +126,26 @@ class ReformulatingUser:
             *(() if len(memory.changes) < len(self.changes) else ("change",)),
             *(("restart",) if memory.need == memory.first == memory.last else ()),
         }
-        topic = decode_topic(state["topic"])
-        barred |= {act for act in _PHRASED if row.get(act, 0.0) > 0 and not self._texts(act, topic, memory)}
+        barred |= {act for act in _PHRASED if row.get(act, 0.0) > 0 and not self._texts(act, memory)}
         left = {act: row[act] for act in ACTS if row.get(act, 0.0) > 0 and act not in barred}
         whole = sum(left.values())
         return {act: share / whole for act, share in left.items()} if left else {"go-on": 1.0}
 
-    def _ways(
-        self, act: str, state: State, memory: _Memory, observation: Observation
-    ) -> Iterator[tuple[Say | Stop, State]]:
+    def _ways(self, act: str, memory: ReformulatingMemory, observation: Observation) -> Iterator[Way]:
         """Every way to do `act`, all equally likely."""
-        topic, held, turn = decode_topic(state["topic"]), inner_state(state, self.name), memory.turn + 1
+        topic, turn = memory.topic, memory.turn + 1
         then = replace(memory, turn=turn, before=act, row=memory.row + 1)
 
-        def said(text: str, memory: _Memory, inner: State = held) -> tuple[Say, State]:
-            return Say(text, act, turn), _encoded(replace(memory, last=text), inner, state["topic"])
+        def said(text: str, memory: ReformulatingMemory) -> Way:
+            return Say(text, act, turn), replace(memory, last=text)
 
         if act == "stop":
             reason = {"o": SATISFIED, "x": FRUSTRATED}.get(observation.label or "-", PATIENCE)
-            yield Stop("user-stopped", reason), _encoded(replace(memory, over=True), held, state["topic"])
+            yield Stop("user-stopped", reason), replace(memory, over=True)
         elif act == "repeat":
             yield said(memory.last, then)
         elif act in ("rephrase", "simplify"):
-            for text in self._texts(act, topic, memory):
+            for text in self._texts(act, memory):
                 yield said(text, then)
         elif act == "refine":
             for place in _unsaid(self.constraints, memory.constraints):
@@ -145,12 +156,13 @@ class ReformulatingUser:
                 text = rendered(Wording(self.changes[place]), topic, turn=turn)
                 yield said(text, replace(then, need=text, changes=(*memory.changes, place)))
         else:
-            opened = memory.opened if memory.opened is not None else held
-            for text in self._texts(act, topic, memory):
-                yield said(text, replace(then, need=memory.first), opened)
+            opened = memory.opened if memory.opened is not None else memory.inner
+            for text in self._texts(act, memory):
+                yield said(text, replace(then, need=memory.first, inner=opened))
 
-    def _texts(self, act: str, topic: Topic, memory: _Memory) -> tuple[str, ...]:
+    def _texts(self, act: str, memory: ReformulatingMemory) -> tuple[str, ...]:
         """The ways to say the need, or the opening, once more; without one that says the last words again."""
+        topic = memory.topic
         form = (topic.asks_for,) if topic.asks_for else ()
         if act == "rephrase":
             templates, item = self.phrases.rephrase, synonym_form(memory.need, form)
@@ -162,16 +174,16 @@ class ReformulatingUser:
         texts = (rendered(Wording(template, each=True), topic, turn=turn, item=item) for template in templates)
         return tuple(text for text in texts if text != memory.last)
 
-    def _gone_on(self, state: State, memory: _Memory, action: Say | Stop, after: State) -> tuple[Say | Stop, State]:
+    def _gone_on(self, memory: ReformulatingMemory, action: Say | Stop, after: State) -> Way:
         """The inner user's action, its turn counted among all."""
         if isinstance(action, Stop):
-            return action, _encoded(replace(memory, over=True), after, state["topic"])
+            return action, replace(memory, inner=after, over=True)
         turn = memory.turn + 1
         route = replace(action.route, turn=memory.turn) if action.route is not None else None
-        then = replace(memory, turn=turn, before="go-on", need=action.text, last=action.text, row=0)
+        then = replace(memory, inner=after, turn=turn, before="go-on", need=action.text, last=action.text, row=0)
         if memory.turn == 0:
             then = replace(then, first=action.text, opened=after)
-        return replace(action, turn=turn, route=route), _encoded(then, after, state["topic"])
+        return replace(action, turn=turn, route=route), then
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,19 +191,17 @@ class EnumerableReformulatingUser(ReformulatingUser):
     """Over a user that can be enumerated."""
 
     def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
-        memory, held = _decoded(state, observation), inner_state(state, self.name)
-        acts = self._possible(state, memory, observation) if observation is not None else {"go-on": 1.0}
+        memory = _recalled(state, observation)
+        acts = self._possible(memory, observation) if observation is not None else {"go-on": 1.0}
         found: list[Chance] = []
         for act, share in acts.items():
             if act == "go-on":
-                for chance in chances_of(self.inner, held, observation):
-                    found.append(
-                        Chance(share * chance.probability, *self._gone_on(state, memory, chance.action, chance.state))
-                    )
+                for one in chances_of(self.inner, memory.inner, observation):
+                    found.append(Chance(share * one.probability, *self._gone_on(memory, one.action, one.state)))
             elif observation is not None:
-                ways = list(self._ways(act, state, memory, observation))
+                ways = list(self._ways(act, memory, observation))
                 found += [Chance(share / len(ways), action, after) for action, after in ways]
-        return merged(found, lambda action, after: (action, after))
+        return merge_chances(found)
 
 
 def _drawn(shares: list[float], number: float) -> int:
@@ -207,49 +217,7 @@ def _unsaid(templates: tuple[str, ...], said: tuple[int, ...]) -> list[int]:
     return [place for place in range(len(templates)) if place not in said]
 
 
-def _encoded(memory: _Memory, inner: State, topic: object) -> State:
-    return {
-        "wrapper": "reformulating",
-        "topic": topic,
-        "turn": memory.turn,
-        "before": memory.before,
-        "need": memory.need,
-        "last": memory.last,
-        "first": memory.first,
-        "opened": memory.opened,
-        "row": memory.row,
-        "constraints": list(memory.constraints),
-        "changes": list(memory.changes),
-        "over": memory.over,
-        "inner": inner,
-    }
-
-
-def _decoded(state: State, observation: Observation | None) -> _Memory:
-    match state:
-        case {
-            "wrapper": "reformulating",
-            "turn": int(turn),
-            "before": str(before),
-            "need": str(need),
-            "last": str(last),
-            "first": str(first),
-            "opened": opened,
-            "row": int(row),
-            "constraints": [*constraints],
-            "changes": [*changes],
-            "over": bool(over),
-        } if opened is None or isinstance(opened, Mapping):
-            said, changed = _places(constraints), _places(changes)
-            memory = _Memory(turn, before, need, last, first, opened, row, said, changed, over)
-        case _:
-            raise ValueError("not a memory of a reformulating user")
-    if memory.over:
-        raise ValueError("the conversation is over")
-    if (observation is None) != (memory.turn == 0):
-        raise ValueError("the conversation is not open" if memory.turn == 0 else "an answer is needed to go on")
+def _recalled(state: State, observation: Observation | None) -> ReformulatingMemory:
+    memory = recall(state, ReformulatingMemory)
+    check_order(observation, opened=memory.turn > 0, over=memory.over)
     return memory
-
-
-def _places(held: Iterable[object]) -> tuple[int, ...]:
-    return tuple(place for place in held if isinstance(place, int))

@@ -53,7 +53,7 @@ def test_every_option_stands_on_the_page_with_its_default() -> None:
 def test_the_examples_are_taken() -> None:
     users, endpoints = (yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL))
     user = build_user(parse_document(json.dumps(users["users"]["visitor"]), "page.yaml"))
-    assert user.start(Scenario(MOVIES), Streams(1))["persona"] == "A retired teacher who types fast."
+    assert user.start(Scenario(MOVIES), Streams(1)).persona == "A retired teacher who types fast."
     EndpointOptions.model_validate(endpoints["endpoints"]["words"])
 
 

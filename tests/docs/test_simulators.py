@@ -23,6 +23,7 @@ from simulators.registry import SIMULATORS, build_user, build_users
 from simulators.scenario import Chance, Observation, Scenario
 from simulators.streams import Streams
 from tests.support.checkout import DOCS
+from tests.support.talking import through_json
 from topics.document import parse_document
 from topics.library import load_topics
 
@@ -103,11 +104,15 @@ def test_the_users_shown_in_the_page_on_protocols_are_built(tmp_path: Path) -> N
 
 
 def test_the_simulator_of_the_overview_is_a_whole_file_that_keeps_every_promise() -> None:
-    whole, test = re.findall(r"(?ms)^```python\n(.*?)^```$", README[README.index("## A simulator of your own") :])
+    whole, typed, test = re.findall(
+        r"(?ms)^```python\n(.*?)^```$", README[README.index("## A simulator of your own") :]
+    )
     module = ModuleType("my_package.coin")
     sys.modules.update({"my_package": ModuleType("my_package"), "my_package.coin": module})
     try:
         exec(whole, module.__dict__)
+        exec(f"from simulators.memory import memory_kind\n{typed}", module.__dict__)
+        assert through_json(module.CoinMemory("films", 1)) == module.CoinMemory("films", 1)
         suite: dict[str, Any] = {}
         exec(test, suite)
         suite["test_my_user_conforms"]()

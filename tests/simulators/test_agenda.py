@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 
 from protocols.answer import Answer
 from protocols.route import Say, Stop
+from simulators import random
 from simulators.agenda import ACTS, AgendaUser, Options, build
 from simulators.conformance import assert_conforms
+from simulators.memory import decode_memory, encode_memory
 from simulators.scenario import Chance, Observation, Scenario, State
 from simulators.stopping.constant import Geometric
 from simulators.streams import Streams
@@ -115,14 +117,14 @@ def test_a_question_is_not_dropped_before_it_was_answered() -> None:
     for turn, observation in enumerate([USELESS, REFUSED, WHICH_YEAR, Observation(Answer("")), WHICH_ACTOR], 2):
         action, state = user.respond(state, observation, RNG.at(turn))
         assert isinstance(action, Say)
-        assert state["stack"] == [
-            ["request", "Who directed the oldest?"],
-            ["request", "Which films feature time travel?"],
-        ]
+        assert state.stack == (
+            ("request", "Who directed the oldest?"),
+            ("request", "Which films feature time travel?"),
+        )
     action, state = user.respond(state, USEFUL, RNG.at(9))
     assert isinstance(action, Say)
     assert (action.state, action.text) == ("ask", "Who directed the oldest?")
-    assert state["stack"] == [["request", "Who directed the oldest?"]], "the second waits for its own answer"
+    assert state.stack == (("request", "Who directed the oldest?"),), "the second waits for its own answer"
     action, state = user.respond(state, USEFUL, RNG.at(10))
     assert action == Stop("user-stopped", "goal-reached")
 
@@ -133,7 +135,7 @@ def test_a_question_of_the_system_is_answered_before_the_agenda_goes_on() -> Non
     assert ways(user.distribution(opened, WHICH_YEAR)) == {("inform", "They should be from 2004."): 1.0}
     assert ways(user.distribution(opened, WHICH_ACTOR)) == {("no-preference", "Any."): 1.0}
     informed = user.respond(opened, WHICH_YEAR, RNG.at(2))[1]
-    assert informed["said"] == ["year"]
+    assert informed.said == ("year",)
     assert ways(user.distribution(informed, USELESS)) == {("insist", "Which films feature time travel?"): 1.0}
 
 
@@ -151,7 +153,7 @@ def test_an_uncooperative_user_passes_over_the_question_and_says_its_own_again()
     passed = next(
         chance.state for chance in found if isinstance(chance.action, Say) and chance.action.state == "insist"
     )
-    assert (passed["passed_over"], passed["said"]) == (1, [])
+    assert (passed.passed_over, passed.said) == (1, ())
 
 
 def test_what_a_label_calls_useful_is_an_answer_whatever_it_asks() -> None:
@@ -174,8 +176,8 @@ def test_unsaid_constraints_are_said_by_initiative_after_useless_and_useful_answ
     assert ways(user.distribution(nothing_said, USEFUL)) == pytest.approx(
         {year: 0.5, genre: 0.25, ("ask", "Who directed the oldest?"): 0.25}
     )
-    refined = next(chance.state for chance in user.distribution(nothing_said, USEFUL) if chance.state["said"])
-    assert refined["stack"] == [["request", "Who directed the oldest?"], ["refined", year[1]]], "it waits for an answer"
+    refined = next(chance.state for chance in user.distribution(nothing_said, USEFUL) if chance.state.said)
+    assert refined.stack == (("request", "Who directed the oldest?"), ("refined", year[1])), "it waits for an answer"
 
 
 def test_at_the_end_of_its_goal_it_leaves_or_adds_what_was_not_said() -> None:
@@ -198,9 +200,7 @@ def test_patience_ends_and_says_with_what() -> None:
 
 
 def test_coverage_is_the_share_of_requests_that_were_answered() -> None:
-    lived = after(quiet(initiative=0.0), USELESS, USEFUL)["experience"]
-    assert isinstance(lived, dict)
-    assert lived["coverage"] == [0.0, 0.5]
+    assert after(quiet(initiative=0.0), USELESS, USEFUL).experience.coverage == (0.0, 0.5)
 
 
 def test_the_goal_comes_from_the_trait_the_options_or_the_request() -> None:
@@ -208,9 +208,9 @@ def test_the_goal_comes_from_the_trait_the_options_or_the_request() -> None:
         "{requests: ['{{ topic.request }}', 'Why?'], constraints: {year: 'From {{ topic.fields.year }}.'}}", "f"
     ).validated(Options)
     state = build(options).start(Scenario(MOVIES), RNG)
-    assert state["stack"] == [["request", "Why?"], ["request", MOVIES.request]]
-    assert state["constraints"] == [["year", "From 2004."]]
-    assert build(Options()).start(Scenario(MOVIES), RNG)["stack"] == [["request", MOVIES.request]]
+    assert state.stack == (("request", "Why?"), ("request", MOVIES.request))
+    assert state.constraints == (("year", "From 2004."),)
+    assert build(Options()).start(Scenario(MOVIES), RNG).stack == (("request", MOVIES.request),)
 
 
 @pytest.mark.parametrize(
@@ -240,7 +240,10 @@ def test_a_constraint_the_topic_cannot_fill_is_refused() -> None:
 
 def test_a_memory_that_is_none_is_refused() -> None:
     user = quiet()
-    state = user.start(SCENARIO, RNG)
-    for broken in ({**state, "stack": [["request"]]}, {key: state[key] for key in ("topic", "turn", "over")}):
+    kept = encode_memory(user.start(SCENARIO, RNG))
+    for broken in ({**kept, "stack": [["request"]]}, {key: kept[key] for key in ("harvest-memory", "topic", "turn")}):
+        with pytest.raises(ValueError, match="not a memory that was kept: agenda"):
+            decode_memory(broken)
+    for other in (kept, {}, random.build(random.Options()).start(Scenario(MOVIES), RNG)):
         with pytest.raises(ValueError, match="not a memory of an agenda user"):
-            user.respond(broken, None, RNG)
+            user.respond(other, None, RNG)

@@ -122,15 +122,13 @@ def test_coverage_is_the_largest_share_of_the_facet_that_was_seen() -> None:
     state = opened(user)
     for turn, text in enumerate(("An independent film.", "Bananas.", "An independent production."), 2):
         state = user.respond(state, Observation(Answer(text)), RNG.at(turn))[1]
-    lived = state["experience"]
-    assert isinstance(lived, dict)
-    assert lived["coverage"] == pytest.approx([0.25, 0.25, 0.5])
+    assert state.experience.coverage == pytest.approx((0.25, 0.25, 0.5))
 
 
 def test_the_facet_comes_from_the_trait_or_the_options() -> None:
     user = build(parse_document("facet: '{{ topic.fields.facet }}'", "f").validated(Options))
-    assert user.start(Scenario(MOVIES), RNG)["facet"] == "low-budget independent productions"
-    assert user.start(Scenario(MOVIES, {"facet": "comedies"}), RNG)["facet"] == "comedies"
+    assert user.start(Scenario(MOVIES), RNG).facet == "low-budget independent productions"
+    assert user.start(Scenario(MOVIES, {"facet": "comedies"}), RNG).facet == "comedies"
     for scenario, words in (
         (Scenario(Topic("T1", TopicType("movie"), "Movies.")), "no field 'facet'"),
         (Scenario(MOVIES, {"facet": "of the"}), "has no facet"),

@@ -5,13 +5,13 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
 from protocols.route import Say, Stop
 from simulators.conformance import PROMISES, assert_conforms, conforms
-from simulators.moves import opened
+from simulators.memory import check_order, memory_kind
 from simulators.reasons import PATIENCE
 from simulators.scenario import Chance, Observation, Scenario, State
 from simulators.streams import Streams
@@ -31,7 +31,7 @@ class Sound:
         return {"turn": 0, "over": False, "topic": {"id": scenario.id}}
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
-        opened(state, observation)
+        check_order(observation, opened=state["turn"] > 0, over=state["over"])
         turn = int(str(state["turn"])) + 1
         if turn > 3:
             return Stop("user-stopped", PATIENCE), {**state, "over": True}
@@ -68,8 +68,50 @@ class Spoiling(Sound):
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
         action, after = super().respond(state, observation, rng)
-        state.update(after, over=True)  # type: ignore[attr-defined]
+        state.update(after, over=True)
         return action, after
+
+
+class Hoarding(Sound):
+    """Keeps on its own how far it has come."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reached = 0
+
+    def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
+        action, after = super().respond(state, observation, rng)
+        self.reached = max(self.reached, after["turn"])
+        if isinstance(action, Say) and after["turn"] < self.reached:
+            action = Say("c", "ask", action.turn)
+        return action, after
+
+
+@memory_kind("test-typed")
+@dataclass(frozen=True, slots=True)
+class Typed:
+    said: tuple[str, ...] = ()
+    over: bool = False
+
+
+class OfItsOwnKind(Sound):
+    """Sound, with a memory of a kind."""
+
+    def start(self, scenario: Scenario, rng: Streams) -> State:
+        return Typed()
+
+    def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
+        action, _ = super().respond({"turn": len(state.said), "over": state.over}, observation, rng)
+        if isinstance(action, Stop):
+            return action, replace(state, over=True)
+        return action, replace(state, said=(*state.said, action.text))
+
+
+class OfAList(OfItsOwnKind):
+    """What it remembers could be changed by whoever holds it."""
+
+    def start(self, scenario: Scenario, rng: Streams) -> State:
+        return Typed(said=[])  # type: ignore[arg-type]
 
 
 class Unseeded(Sound):
@@ -129,7 +171,7 @@ class Vague(Sound):
 
 class Unending(Sound):
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
-        opened(state, observation)
+        check_order(observation, opened=state["turn"] > 0, over=state["over"])
         turn = int(str(state["turn"])) + 1
         return Say("a", "ask", turn), {**state, "turn": turn}
 
@@ -180,6 +222,8 @@ FAULTY = {
     Nameless: "name",
     OfTuples: "json",
     OfNaN: "json",
+    OfAList: "json",
+    Hoarding: "forks",
     Changing: "pure",
     Spoiling: "pure",
     Unseeded: "determinism",
@@ -199,7 +243,7 @@ FAULTY = {
 }
 
 
-@pytest.mark.parametrize("kind", [Sound, Told])
+@pytest.mark.parametrize("kind", [Sound, Told, OfItsOwnKind])
 def test_a_sound_user_conforms(kind: type[Sound]) -> None:
     assert conforms(kind(), SCENARIOS) == []
 

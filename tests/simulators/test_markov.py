@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -360,6 +361,6 @@ def test_an_answer_out_of_turn_is_an_error_of_the_caller() -> None:
     with pytest.raises(ValueError, match="an answer is needed"):
         user.respond(opened, None, rng)
     with pytest.raises(ValueError, match="over"):
-        user.respond({**opened, "over": True}, USEFUL, rng)
+        user.respond(replace(opened, over=True), USEFUL, rng)
     with pytest.raises(ValueError, match="not a memory"):
         user.respond({}, None, rng)

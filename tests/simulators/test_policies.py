@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from protocols.route import Say, Stop
 from recordings.conversation import Conversation
 from recordings.trees.tree import ConversationTree
 from simulators.conformance import assert_conforms
+from simulators.memory import decode_memory
 from simulators.random import Options, RandomUser, build
 from simulators.reasons import BUDGET, LEFT, NO_BRANCH, RECORDED_END
 from simulators.recorded import RecordedUser
@@ -27,6 +29,7 @@ from simulators.registry import build_user
 from simulators.replay import ReplayUser, parted
 from simulators.scenario import Observation, Scenario, State
 from simulators.streams import Streams
+from tests.support.talking import through_json, written
 from tests.support.tree_examples import conversation, tree_of
 from topics.document import Document
 from topics.errors import InputError
@@ -46,7 +49,7 @@ def talk(user: RandomUser | ReplayUser, answers: list[str], seed: int) -> tuple[
     while isinstance(action, Say):
         said.append(action)
         seen = Observation(Answer(answers[min(len(said), len(answers)) - 1]))
-        action, state = user.respond(json.loads(json.dumps(state)), seen, rng.at(len(said) + 1))
+        action, state = user.respond(through_json(state), seen, rng.at(len(said) + 1))
     return said, action, state
 
 
@@ -158,8 +161,8 @@ def decisions(user: RecordedUser, tree: ConversationTree) -> Iterator[tuple[int,
         if tree.speaker(node) == "system":
             above = int(tree.parent[node])
             depth = sum(tree.speaker(at) == "user" for at in tree.path(node))
-            state = {**start, "node": above, "turn": depth}
-            yield node, json.loads(json.dumps(state)), Observation(Answer(tree.symbol_at(node).text))
+            state = replace(start, node=above, turn=depth)
+            yield node, through_json(state), Observation(Answer(tree.symbol_at(node).text))
 
 
 def recorded_tree() -> ConversationTree:
@@ -205,8 +208,8 @@ def test_forking_at_every_node_of_a_recorded_tree_gives_the_distribution_promise
 def test_a_fork_goes_on_by_itself_and_leaves_the_node_as_it_was() -> None:
     rng = Streams(5, ("random", "M002", 1))
     _, state = USER.respond(USER.start(SCENARIO, rng), None, rng.at(1))
-    before = json.dumps(state)
+    before = written(state)
     forks = [USER.respond(state, ANSWER, rng.at(2).at("fork", number)) for number in range(200)]
-    assert json.dumps(state) == before
+    assert written(state) == before
     assert len({str(fork) for fork in forks}) > 2
-    assert forks[7] == USER.respond(json.loads(before), ANSWER, rng.at(2).at("fork", 7))
+    assert forks[7] == USER.respond(decode_memory(json.loads(before)), ANSWER, rng.at(2).at("fork", 7))

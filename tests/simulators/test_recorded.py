@@ -20,9 +20,10 @@ from recordings.conversation import Conversation
 from recordings.run_folder import read
 from recordings.trees.builder import TreeBuilder
 from simulators.reasons import NO_BRANCH, RECORDED_END
-from simulators.recorded import RecordedUser
+from simulators.recorded import RecordedMemory, RecordedUser
 from simulators.scenario import Observation, Scenario, State
 from simulators.streams import Streams
+from tests.support.talking import through_json
 from tests.support.tree_examples import conversation, tree_of
 from topics.errors import InputError
 from topics.library import load_topics
@@ -150,9 +151,9 @@ def _played(user: RecordedUser, answers: Sequence[str], seed: int) -> tuple[list
     while isinstance(action, Say):
         assert action.turn == len(said) + 1
         said.append(action.text)
-        # A memory is plain JSON: a conversation can be gone on with in another process.
+        # A memory can be kept as JSON: a conversation can be gone on with in another process.
         seen = Observation(Answer(next(given)))
-        action, memory = user.respond(json.loads(json.dumps(memory)), seen, rng.at(action.turn + 1))
+        action, memory = user.respond(through_json(memory), seen, rng.at(action.turn + 1))
     return said, action, memory
 
 
@@ -209,3 +210,5 @@ def test_a_recorded_user_refuses_what_it_cannot_play() -> None:
         user.respond(memory, None, rng)
     with pytest.raises(ValueError, match="not a memory of a recorded user"):
         user.respond({"topic": "M009"}, None, rng)
+    with pytest.raises(ValueError, match="of topic 'M009', which has no tree"):
+        user.respond(RecordedMemory("M009"), None, rng)

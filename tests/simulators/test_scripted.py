@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
@@ -11,11 +9,12 @@ import pytest
 from protocols.answer import Answer
 from protocols.library import load_protocol
 from protocols.route import Say, Stop
-from simulators.memory import decode_exchanges, decode_topic, encode_topic
+from simulators.memory import decode_memory, encode_memory
 from simulators.scenario import Observation, Scenario
 from simulators.scripted import ScriptedUser
 from simulators.streams import Streams
 from simulators.user import User
+from tests.support.talking import through_json, written
 from topics.library import load_topics, shipped_topics
 from topics.links import KINDS, Link
 from topics.topic import Topic, TopicType
@@ -38,13 +37,6 @@ SCENARIO = Scenario(M002)
 RNG = Streams(0, ("scripted", "M002", 1))
 
 
-def through_json(state: Mapping[str, object]) -> Mapping[str, object]:
-    text = json.dumps(state, allow_nan=False)
-    back: Mapping[str, object] = json.loads(text)
-    assert json.dumps(back) == text
-    return back
-
-
 @pytest.mark.parametrize("name", ["fairweb-two-round", "seed-turns"])
 def test_every_node_of_the_whole_tree_can_be_kept_as_json_and_gone_on_from(name: str) -> None:
     user: User = ScriptedUser(load_protocol(name))
@@ -56,14 +48,14 @@ def test_every_node_of_the_whole_tree_can_be_kept_as_json_and_gone_on_from(name:
         if isinstance(action, Stop):
             stops += 1
             continue
-        before = json.dumps(state)
+        before = written(state)
         for answer in SEEN:
             plain = user.respond(state, answer, RNG)
             kept = user.respond(through_json(state), answer, RNG)
             other = ScriptedUser(load_protocol(name)).respond(through_json(state), answer, RNG)
             assert plain == kept == other
             waiting.append(kept)
-        assert json.dumps(state) == before, "a fork leaves the memory as it was"
+        assert written(state) == before, "a fork leaves the memory as it was"
     # Two-round: after the first answer 2 of 4 go on (a list; vague words); seed-turns: all 4 do.
     assert (nodes, stops) == ({"fairweb-two-round": (13, 10), "seed-turns": (21, 16)})[name]
 
@@ -100,17 +92,19 @@ def test_an_answer_out_of_turn_is_an_error_of_the_caller() -> None:
 
 
 def test_the_memory_holds_the_topic_but_not_how_entities_are_grouped() -> None:
-    back = decode_topic(json.loads(json.dumps(encode_topic(M002))))
-    assert back == replace(M002, type=replace(M002.type, attributes=()))
-    for topic_set in shipped_topics():
-        for topic in load_topics(topic_set).topics:
-            kept = decode_topic(json.loads(json.dumps(encode_topic(topic))))
-            assert kept == replace(topic, type=replace(topic.type, attributes=()))
+    topics = [M002, *(topic for topic_set in shipped_topics() for topic in load_topics(topic_set).topics)]
+    user = ScriptedUser(load_protocol("seed-turns"))
+    for topic in topics:
+        kept = through_json(user.start(Scenario(topic), RNG)).topic
+        assert kept == replace(topic, type=replace(topic.type, attributes=()))
 
 
-@pytest.mark.parametrize("value", [None, {}, {"id": "M1"}, {"id": 1}, []])
-def test_a_memory_that_is_none_is_refused(value: object) -> None:
-    with pytest.raises(ValueError, match="not a topic"):
-        decode_topic(value)
-    with pytest.raises(ValueError, match="not "):
-        decode_exchanges([value])
+@pytest.mark.parametrize("topic", [None, {}, {"id": "M1"}, {"id": 1}, []])
+def test_a_memory_that_is_none_is_refused(topic: object) -> None:
+    user = ScriptedUser(load_protocol("seed-turns"))
+    kept = encode_memory(user.start(SCENARIO, RNG))
+    for broken in ({**kept, "topic": topic}, {**kept, "exchanges": [topic]}):
+        with pytest.raises(ValueError, match="not a memory that was kept: scripted"):
+            decode_memory(broken)
+    with pytest.raises(ValueError, match="not a memory"):
+        user.respond(topic, None, RNG)

@@ -124,10 +124,8 @@ def test_coverage_is_the_share_of_subtopics_with_a_useful_answer() -> None:
     state = user.start(SCENARIO, RNG)
     for turn, observation in enumerate((None, USELESS, USEFUL, NEITHER), 1):
         state = user.respond(state, observation, RNG.at(turn))[1]
-    lived = state["experience"]
-    assert isinstance(lived, dict)
-    assert lived["coverage"] == pytest.approx([0, 1 / 3, 1 / 3])
-    assert lived["labels"] == ["x", "o", "-"]
+    assert state.experience.coverage == pytest.approx((0, 1 / 3, 1 / 3))
+    assert state.experience.labels == ("x", "o", "-")
 
 
 def test_subtopics_come_from_the_trait_the_options_or_the_seed_turns() -> None:
@@ -137,7 +135,7 @@ def test_subtopics_come_from_the_trait_the_options_or_the_seed_turns() -> None:
         (given_here, SCENARIO, ["From 2004?"]),
         (given_here, Scenario(MOVIES, {"subtopics": ["who?"]}), ["who?"]),
     ):
-        assert user.start(scenario, RNG)["subtopics"] == subtopics
+        assert user.start(scenario, RNG).subtopics == tuple(subtopics)
 
 
 def test_what_cannot_be_played_is_refused_before_the_first_turn() -> None:

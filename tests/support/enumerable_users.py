@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from typing import Protocol
@@ -13,6 +12,7 @@ from protocols.answer import Answer
 from protocols.route import Say, Stop
 from simulators.scenario import Chance, Observation, Scenario, State
 from simulators.streams import Streams
+from tests.support.talking import through_json, written
 from topics.links import KINDS, Link
 from topics.topic import Topic, TopicType
 
@@ -43,31 +43,23 @@ class EnumerableUser(Protocol):
     def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]: ...
 
 
-def through_json(state: State) -> State:
-    text = json.dumps(state, allow_nan=False)
-    back: State = json.loads(text)
-    assert json.dumps(back) == text
-    assert back == state, "JSON changes nothing: no tuples, no keys that are numbers"
-    return back
-
-
 def kept_by(user: EnumerableUser, state: State, observation: Observation | None, rng: Streams) -> tuple[Chance, ...]:
     """The distribution here, after checking what every user keeps to."""
-    before = json.dumps(state)
+    before = written(state)
     chances = user.distribution(state, observation)
     assert abs(sum(chance.probability for chance in chances) - 1) < 1e-9
     assert all(0 < chance.probability <= 1 + 1e-12 for chance in chances)
     ways = [(chance.action, through_json(chance.state)) for chance in chances]
-    assert len({(repr(action), json.dumps(after)) for action, after in ways}) == len(ways), "each way once"
+    assert len({(repr(action), written(after)) for action, after in ways}) == len(ways), "each way once"
     again = user.respond(through_json(state), observation, rng)
     assert user.respond(state, observation, rng) == again, "the same names draw the same"
     assert (again[0], through_json(again[1])) in ways
     assert user.distribution(through_json(state), observation) == chances
-    assert json.dumps(state) == before, "a fork leaves the memory as it was"
+    assert written(state) == before, "a fork leaves the memory as it was"
     for action, _ in ways:
         if isinstance(action, Say):
             assert action.text.strip()
-            assert action.turn == int(str(state["turn"])) + 1
+            assert action.turn == state.turn + 1
         else:
             assert action.outcome == "user-stopped"
             assert action.reason
@@ -88,7 +80,7 @@ def walk(
                 for chance in kept_by(user, state, observation, rng.at(turn, key, place)):
                     if isinstance(chance.action, Say):
                         seen[chance.action.state] += 1
-                        onward[json.dumps(chance.state)] = chance.state
+                        onward[written(chance.state)] = chance.state
                     else:
                         seen[chance.action.reason] += 1
         waiting = onward

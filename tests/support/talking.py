@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import numpy as np
 
 from protocols.answer import Answer
 from protocols.route import Say, Stop
 from scoring.statistics.beta import normal_quantile
+from simulators.memory import decode_memory, encode_memory
 from simulators.scenario import Chance, Observation, Scenario, State
 from simulators.streams import Streams
 from simulators.user import EnumerableUser, User
@@ -31,10 +32,16 @@ def answer(text: str = "Primer.", label: str | None = "o") -> Observation:
     return Observation(Answer(text), label)
 
 
+def written(state: State) -> str:
+    """The memory as it is kept."""
+    return json.dumps(encode_memory(state), allow_nan=False)
+
+
 def through_json(state: State) -> State:
-    text = json.dumps(state, allow_nan=False)
-    back: Mapping[str, object] = json.loads(text)
-    assert json.dumps(back) == text
+    text = written(state)
+    back = decode_memory(json.loads(text))
+    assert back == state, "JSON changes nothing"
+    assert written(back) == text
     return back
 
 
@@ -69,7 +76,7 @@ def texts(found: list[tuple[Say | Stop, State]]) -> list[str]:
 
 
 def _key(action: Say | Stop, state: State) -> tuple[str, str]:
-    return repr(action), json.dumps(state, sort_keys=True)
+    return repr(action), written(state)
 
 
 def draws_fit(

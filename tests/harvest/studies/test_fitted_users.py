@@ -98,9 +98,7 @@ def test_quick_drawing_has_the_probabilities_of_the_user_itself() -> None:
             state = chance.state
             chances = user.distribution(state, Observation(_answer(), None))
             leaving = sum(chance.probability for chance in chances if isinstance(chance.action, Stop))
-            acts = state["acts"]
-            assert isinstance(acts, list)
-            expected = user.table.row(acts)["stop"] if user.stop is None else hazard_after(user.stop, turn)
+            expected = user.table.row(state.acts)["stop"] if user.stop is None else hazard_after(user.stop, turn)
             assert leaving == pytest.approx(expected)
 
 

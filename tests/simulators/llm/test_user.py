@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -28,6 +27,7 @@ from simulators.wrappers.paraphrasing import Options as ParaphrasingOptions
 from simulators.wrappers.paraphrasing import build as build_paraphrasing
 from tests.support.enumerable_users import MOVIES
 from tests.support.scripted_words import Words, talk
+from tests.support.talking import through_json
 from topics.document import parse_document
 from topics.errors import InputError
 
@@ -135,7 +135,7 @@ def test_a_refused_sample_costs_another_with_a_seed_of_its_own() -> None:
     assert actions == [Say("any time travel films?", "ask", 1)]
     assert len({prompt.seed for prompt in words.prompts}) == 4
     assert len({prompt.names for prompt in words.prompts}) == 4
-    assert state["refused"] == {"assistant": 1, "empty": 1, "cut": 1}
+    assert state.refused == {"assistant": 1, "empty": 1, "cut": 1}
 
 
 @pytest.mark.parametrize("said", ["", "As an AI, I cannot.", "Sorry, an error occurred.", "{}", "x " * 900])
@@ -176,7 +176,7 @@ def test_a_conversation_can_be_taken_up_from_its_memory_at_every_turn() -> None:
     state: State = worded(Words("x")).start(SCENARIO, RNG.at(0))
     actions = []
     for turn, heard in enumerate([None, USEFUL, USEFUL], 1):
-        state = json.loads(json.dumps(state))
+        state = through_json(state)
         action, state = worded(Words(texts[min(turn, 2) - 1])).respond(state, heard, RNG.at(turn))
         actions.append(action)
     assert actions == whole
@@ -286,7 +286,7 @@ def test_a_free_model_can_neither_leave_at_once_nor_say_the_sign() -> None:
     words = Words(SATISFIED, f"any films? {SATISFIED}", "any films?")
     actions, state = talk(free(words), Scenario(MOVIES), [], RNG)
     assert actions == [Say("any films?", FREE, 1)]
-    assert state["refused"] == {"stops-at-once": 1, "sign": 1}
+    assert state.refused == {"stops-at-once": 1, "sign": 1}
 
 
 def test_a_free_model_leaves_when_its_turns_are_spent() -> None:

@@ -126,12 +126,12 @@ def test_a_step_that_does_not_fit_is_left_out_and_the_memory_says_so() -> None:
     )
     turns, state, _ = _played(_plan(steps), _firm)
     assert _acts(turns) == ["ask", "challenge-wrongly", "justify", "ask-again"]
-    assert state["skipped"] == [2, 3]
+    assert state.skipped == (2, 3)
     turns, state, _ = _played(_plan(steps), lambda said: "I do not know.")
     assert _acts(turns) == ["ask", "challenge-rightly", "repair", "justify", "ask-again"]
-    assert state["skipped"] == [1]
+    assert state.skipped == (1,)
     turns, state, _ = _played(_plan("{ask: home}, {challenge: home, how: contrary}"), lambda said: "Who knows?")
-    assert (_acts(turns), state["skipped"]) == (["ask"], [1])
+    assert (_acts(turns), state.skipped) == (["ask"], (1,))
 
 
 def test_doubt_makes_no_claim_and_a_false_premise_and_a_repair_say_theirs() -> None:
@@ -296,7 +296,7 @@ def test_what_is_out_of_turn_is_an_error_of_the_caller() -> None:
     with pytest.raises(ValueError, match="an answer is needed"):
         user.respond(user.respond(state, None, Streams(1))[1], None, Streams(1))
     with pytest.raises(ValueError, match="not a memory of a probe"):
-        user.respond({"topic": state["topic"]}, None, Streams(1))
+        user.respond({"topic": TOPIC.id}, None, Streams(1))
 
 
 def _nth(replies: list[str], turn: int) -> Observation:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -11,10 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocols.answer import Answer
+from simulators.memory import decode_memory, encode_memory, memory_kind
 from simulators.reasons import MEANING
 from simulators.scenario import Observation
 from simulators.stopping.constant import Geometric, TwoAlpha
-from simulators.stopping.experience import Experience, Memory, after, begin
+from simulators.stopping.experience import Experience, after, begin
 from simulators.stopping.hazard import ORIGIN, Hazard
 from simulators.stopping.library import NAMES, Combined, StopOption, as_options, stop_model
 from simulators.stopping.rate_of_gain import RateOfGain
@@ -25,7 +27,13 @@ from topics.errors import InputError
 SEEN = Observation(Answer("some words"))
 
 
-def lived(labels: str, coverage: list[float] | None = None, words: int = 10) -> Memory:
+@memory_kind("test-stopping")
+@dataclass(frozen=True, slots=True)
+class Kept:
+    experience: Experience
+
+
+def lived(labels: str, coverage: list[float] | None = None, words: int = 10) -> Experience:
     """The memory of a conversation with these labels."""
     memory = begin()
     shares = coverage or [0.0] * len(labels)
@@ -61,9 +69,10 @@ def test_hazards_are_probabilities_and_their_reasons_sum_to_them(
         assert 0 <= hazard <= 1
         assert sum(part for _, part in exits) == pytest.approx(hazard, abs=1e-12)
         assert all(part >= 0 and reason in MEANING for reason, part in exits)
-        kept = json.loads(json.dumps(memory))
-        assert kept == memory
-        assert model.hazard(kept, observation) == hazard
+        kept = Kept(memory)
+        back = decode_memory(json.loads(json.dumps(encode_memory(kept))))
+        assert back == kept
+        assert model.hazard(back.experience, observation) == hazard
 
 
 @given(model=models)
@@ -164,9 +173,9 @@ def test_foraging_leaves_when_the_rate_of_gain_falls_to_what_is_had_elsewhere() 
     "memory",
     [{}, {"labels": ["o"], "coverage": [], "words": [1]}, {"labels": ["q"], "coverage": [0], "words": [1]}],
 )
-def test_a_memory_that_is_none_is_refused(memory: Memory) -> None:
+def test_a_memory_that_is_none_is_refused(memory: object) -> None:
     with pytest.raises(ValueError, match="not a memory"):
-        Experience.of(memory)
+        decode_memory({**encode_memory(Kept(begin())), "experience": memory})
 
 
 def test_a_share_that_is_none_and_an_unknown_label_are_refused() -> None:

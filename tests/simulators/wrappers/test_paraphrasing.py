@@ -74,7 +74,7 @@ def test_a_user_at_rate_0_is_the_user_within_draw_for_draw() -> None:
         streams = Streams(3, ("x", trial))
         plain = conversation(INNER, SCENARIO, streams, lambda turn: answer(label="ox"[turn % 2]))
         found = conversation(user, SCENARIO, streams, lambda turn: answer(label="ox"[turn % 2]))
-        assert [(action, state["inner"]) for action, state in found] == plain
+        assert [(action, state.inner) for action, state in found] == plain
 
 
 @pytest.mark.parametrize("kind", list(CHANGES))
@@ -131,7 +131,7 @@ def test_a_second_line_with_a_format_stays_as_the_topic_words_it() -> None:
     said, _ = paraphrased(text, ALL, Streams(4), (TOPIC.asks_for,))
     assert TOPIC.asks_for in said
     user = paraphrasing.build(Options(typos=1.0, case=1.0), INNER)
-    assert TOPIC.asks_for in user.start(SCENARIO, Streams(1))["guard"]  # type: ignore[operator]
+    assert TOPIC.asks_for in user.start(SCENARIO, Streams(1)).guard
 
 
 def test_other_scripts_are_left_alone_and_english_rules_for_other_languages_are_refused() -> None:

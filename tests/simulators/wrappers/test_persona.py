@@ -51,7 +51,7 @@ def test_matched_users_differ_in_the_cue_alone_draw_for_draw(seed: int, answers:
     for group, scenario in matched(SCENARIO, ["teacher", "student", "again", "nobody"]).items():
         streams = Streams(seed, (user.name, scenario.id, 1))
         found = conversation(user, scenario, streams, lambda turn: seen[turn])
-        told[group], inner[group] = texts(found), [state["inner"] for _, state in found]
+        told[group], inner[group] = texts(found), [state.inner for _, state in found]
     plain = conversation(INNER, SCENARIO, Streams(seed, (user.name, SCENARIO.id, 1)), lambda turn: seen[turn])
     assert told["nobody"] == texts(plain)
     assert told["again"] == told["student"], "the null pair"

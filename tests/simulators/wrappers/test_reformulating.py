@@ -99,19 +99,19 @@ def test_restart_says_the_opening_again_and_puts_the_inner_user_back() -> None:
         action, state = user.respond(opened, answer(label="o"), Streams(draw).at(2))
         if isinstance(action, Say):
             break
-    assert state["inner"] != opened["inner"]
+    assert state.inner != opened.inner
     action, state = user.respond(state, answer(label="x"), Streams(1).at(3))
     assert isinstance(action, Say)
     assert (action.state, action.turn) == ("restart", 3)
     assert action.text.endswith(TOPIC.request)
-    assert state["inner"] == opened["inner"]
+    assert state.inner == opened.inner
 
 
 def test_restarting_right_after_the_opening_is_not_possible_and_the_user_goes_on() -> None:
     user, seen = _always("restart"), answer(label="x")
     _, state = _opened(user)
     _, within = _opened(INNER)
-    assert state["inner"] == within
+    assert state.inner == within
     assert {repr(chance.action) for chance in user.distribution(state, seen)} == {
         repr(chance.action) for chance in INNER.distribution(within, seen)
     }
@@ -191,7 +191,7 @@ def test_a_user_that_always_goes_on_is_the_user_within_draw_for_draw() -> None:
         streams = Streams(trial)
         found = conversation(user, SCENARIO, streams, lambda turn: answer(label="ox"[turn % 2]))
         plain = conversation(INNER, SCENARIO, streams, lambda turn: answer(label="ox"[turn % 2]))
-        assert [(action, state["inner"]) for action, state in found] == plain
+        assert [(action, state.inner) for action, state in found] == plain
 
 
 def test_the_acts_come_as_often_as_the_table_says() -> None:
