@@ -2,39 +2,26 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 
-from recordings.conversation import Conversation
-from scoring.catalogue import CHAINS, SHARES, Measure
-from scoring.conversations import Figure, figures
-from scoring.settings import Settings
-from scoring.stochastic.failures import BREAKDOWN
-from scoring.swan.assessment import Assessment, PageText, assess, nugget_notes
-from scoring.swan.judged import Judgments
-from scoring.swan.schema import Schema
+from scoring.conversations import figure
+from scoring.forms.readings import POOLED
+from scoring.material import Judged, Material
+from scoring.measure import Figure, Measure
+from scoring.measures.swan import SWAN, swan_of
+from scoring.measures.wan import WAN, criterion_of
+from scoring.swan.assessment import Assessment, nugget_notes
 from scoring.swan.scorers import SCORERS, Scorers
 from scoring.swan.unsettled import refuse_unsettled
 from scoring.swan.wan import Swan
-from scoring.swan.weighting import Weighting
 from scoring.table import ScoreRow
-from topics.attributes import AttributeSet
 from topics.counting import counted
-from topics.gold import GoldTable
 from topics.topic import Topic
 
-__all__ = ["Asked", "Judged", "weighted"]
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """By what SWAN is taken: its criteria, and what people, rules and models said."""
-
-    schema: Schema
-    judgments: Judgments
+__all__ = ["Asked", "Judged"]
 
 
 @dataclass(slots=True)
@@ -64,37 +51,36 @@ class _Covered:
 
 @dataclass(slots=True)
 class Asked:
-    """The measures asked for. assessments: of every conversation seen so far, where one of them is a SWAN or a WAN.
+    """The measures asked for. assessments: of every conversation seen so far, where one of them is of judgments.
 
-    judged: called only where SWAN or WAN is asked for. covered: by system, what entered the SWANs of its conversations
+    judged: called only where such a one is asked for. covered: by system, what entered the SWANs of its conversations
     seen so far. scorers: who scored that, and the WANs asked for. seen: trial and attempt of those that were assessed.
-    planned: trials of each topic that the run is to have; 0: as many as there are.
     """
 
     measures: Sequence[Measure]
-    gold: GoldTable | None
-    attributes: Mapping[str, AttributeSet]
-    settings: Settings
     judged: Callable[[], Judged]
     assessments: list[Assessment] = field(default_factory=list)
     covered: dict[str, _Covered] = field(default_factory=dict)
     scorers: Scorers = field(default_factory=Scorers)
     seen: set[tuple[str, int]] = field(default_factory=set)
-    planned: int = 0
+
+    @property
+    def _of_judgments(self) -> list[Measure]:
+        return [measure for measure in self.measures if "judgments" in measure.declaration.needs]
 
     def refuse_unsettled(self) -> None:
-        """Raises InputError where a SWAN or a WAN would rest on one of several judgments that count alike."""
-        wanted = [measure for measure in self.measures if measure.base.name in ("SWAN", "WAN")]
+        """Raises InputError where a measure would rest on one of several judgments that count alike."""
+        wanted = self._of_judgments
         if not wanted:
             return
         schema, judgments = self.judged().schema, self.judged().judgments
-        every = any(measure.base.name == "SWAN" for measure in wanted)
-        names = {one.name for one in schema} if every else {schema[one.criterion].name for one in wanted}
+        every = any(measure.declaration is not WAN for measure in wanted)
+        names = {one.name for one in schema} if every else {criterion_of(one.base, schema) for one in wanted}
         refuse_unsettled(self.assessments, judgments, schema, names)
 
     def notes(self) -> tuple[str, ...]:
         """Sentences about whose judgments count, and about those that are in no score."""
-        if not any(measure.base.name in ("SWAN", "WAN") for measure in self.measures):
+        if not self._of_judgments:
             return ()
         schema, judgments = self.judged().schema, self.judged().judgments
         orphans = sum(one.orphans for one in self.assessments)
@@ -117,9 +103,10 @@ class Asked:
         made_of = {
             name: self._criterion(measure)
             for measure in self.measures
-            if measure.base.name in ("SWAN", "WAN")
+            if measure.declaration in (SWAN, WAN)
             for name in (str(measure.base), measure.name)
         }
+        pools = {measure.name for measure in self.measures if measure.form is POOLED}
         pooled: Scorers | None = None
         types = {topic.id: topic.type.name for topic in topics}
         for row in rows:
@@ -127,17 +114,18 @@ class Asked:
             if criterion is None:
                 yield row
                 continue
-            if row.measure.startswith("pooled(") and pooled is None:  # the criteria of sets are in its SWAN too
+            in_pool = row.measure in pools
+            if in_pool and pooled is None:  # the criteria of sets are in its SWAN too
                 pooled = deepcopy(self.scorers)
                 for (system, topic, _), opinion in self.judged().judgments.sets.items():
                     if opinion.value is not None and topic in types:
                         pooled.add("", system, topic, types[topic], None, [opinion.by.kind])
-            scorers = pooled if pooled is not None and row.measure.startswith("pooled(") else self.scorers
+            scorers = pooled if pooled is not None and in_pool else self.scorers
             yield replace(row, scorers=scorers.named(criterion, (row.system, row.topic, row.topic_type, row.trial)))
 
     def _criterion(self, measure: Measure) -> str:
         """Of a WAN, as the schema names it; "" for SWAN."""
-        return self.judged().schema[measure.criterion].name if measure.base.name == "WAN" else ""
+        return criterion_of(measure.base, self.judged().schema) if measure.declaration is WAN else ""
 
     def _judges(self) -> tuple[str, ...]:
         """Whose judgments, other than those of rules, SWAN and WAN rest on."""
@@ -157,7 +145,7 @@ class Asked:
 
     def _mixed(self) -> Iterator[str]:
         """The criteria of each system that sources of several kinds scored, each some of the items."""
-        asked = {self._criterion(measure) for measure in self.measures if measure.base.name == "WAN"}
+        asked = {self._criterion(measure) for measure in self.measures if measure.declaration is WAN}
         for system in dict.fromkeys(one.key.system for one in self.assessments):
             own = [one for one in self.assessments if one.key.system == system]
             names = asked | set(self.covered[system].scored if system in self.covered else ())
@@ -173,7 +161,7 @@ class Asked:
 
     def _covered(self) -> tuple[str, ...]:
         """Which criteria the SWAN of each system covers, and where; two over different ones do not compare."""
-        if not any(measure.base.name == "SWAN" for measure in self.measures):
+        if not any(measure.declaration is SWAN for measure in self.measures):
             return ()
         said = []
         for system, found in self.covered.items():
@@ -191,80 +179,37 @@ class Asked:
             said.append("SWANs over different criteria do not compare: give the criteria by --schema, or take WANs.")
         return tuple(said)
 
-    def figures(self, conversation: Conversation, topic: Topic, default: Sequence[Figure]) -> tuple[Figure, ...]:
+    def figures(self, material: Material, default: Sequence[Figure]) -> tuple[Figure, ...]:
         """The figures of one conversation that are not among the `default` ones, each once."""
         have = {figure.measure for figure in default}
-        # By the settings a figure was made under: GF and GFR of one request come from one reading of the conversation.
-        made: list[tuple[Settings, Sequence[Figure]]] = [(self.settings, default)]
-        assessment: Assessment | None = None
         told = False
         found: list[Figure] = []
         for measure in self.measures:
             name = str(measure.base)
-            if name in have or measure.base.name in (*SHARES, *CHAINS):
+            if name in have or measure.declaration.of != "conversation":
                 continue
             have.add(name)
-            if measure.base.name in ("SWAN", "WAN"):
-                judged = self.judged()
-                if assessment is None:
-                    ground = PageText(topic, self.gold, self.attributes, self.settings)
-                    assessment = assess(conversation, judged.schema, judged.judgments, ground)
-                    self.assessments.append(assessment)
-                    self.seen.add((conversation.trial_id, conversation.attempt))
-                chosen = weighted(judged.schema, measure.weighting)
-                key = conversation.key
-                if measure.base.name == "WAN":
-                    criterion = self._criterion(measure)
-                    kinds = {one.kind for one in assessment.sources.get(criterion, ())}
-                    self.scorers.add(criterion, key.system, key.topic, topic.type.name, key.trial, kinds)
-                    found.append(_wan(measure, assessment, chosen))
-                else:
-                    of_all = assessment.swan(chosen)
-                    kinds = {one.kind for of in of_all.covered for one in assessment.sources[of]}
-                    self.scorers.add("", key.system, key.topic, topic.type.name, key.trial, kinds)
-                    if not told:  # with two weightings of SWAN the criteria are the same
-                        self.covered.setdefault(conversation.key.system, _Covered()).add(assessment, of_all)
-                        told = True
-                    found.append(_swan(name, assessment, of_all))
-            elif measure.base.name == BREAKDOWN:
-                kind = conversation.outcome.kind if conversation.outcome else ""
-                found.append(Figure(name, float(kind == BREAKDOWN), 1))
-            elif self.gold is None:
-                found.append(Figure(name, math.nan, 0, note="no gold table"))
-            else:
-                under = next((known for settings, known in made if settings == measure.settings), None)
-                if under is None:
-                    under = figures(conversation, topic, self.gold, self.attributes, measure.settings)
-                    made.append((measure.settings, under))
-                found += _renamed(under, measure.figure, name)
+            under = material.under(measure.settings)
+            one = figure(under, measure)
+            if one is None:  # the topic's type has no such attribute set
+                continue
+            found.append(one)
+            if measure.declaration is WAN:
+                self._scored(under, self._criterion(measure), [self._criterion(measure)])
+            elif measure.declaration is SWAN:
+                of_all = swan_of(under, measure)
+                self._scored(under, "", of_all.covered)
+                if not told:  # with two weightings of SWAN the criteria are the same
+                    covered = self.covered.setdefault(material.conversation.key.system, _Covered())
+                    covered.add(material.assessment, of_all)
+                    told = True
+        if material.assessed:
+            self.assessments.append(material.assessment)
+            self.seen.add((material.conversation.trial_id, material.conversation.attempt))
         return tuple(found)
 
-
-def weighted(schema: Schema, weighting: Weighting | None) -> Schema:
-    """The schema with one weighting for all its criteria but those of sets, which have no position."""
-    if weighting is None:
-        return schema
-    criteria = (one if one.level == "set" else replace(one, weighting=weighting) for one in schema)
-    return replace(schema, criteria=tuple(criteria))
-
-
-def _wan(measure: Measure, assessment: Assessment, schema: Schema) -> Figure:
-    criterion = schema[measure.criterion].name
-    one = assessment.wans(schema)[criterion]
-    by = ", ".join(map(str, assessment.sources[criterion]))
-    return Figure(str(measure.base), one.value, one.n, note=f"scored by {by}" if by else "nobody scored it")
-
-
-def _swan(name: str, assessment: Assessment, found: Swan) -> Figure:
-    said = "; ".join(
-        f"{criterion} by {', '.join(map(str, assessment.sources[criterion]))}" for criterion in found.covered
-    )
-    return Figure(name, found.value, found.n, note=said or "no criterion is scored")
-
-
-def _renamed(made: Sequence[Figure], figure: str, name: str) -> Iterator[Figure]:
-    """The figure under the name it was asked for; nothing where the topic's type has no such attribute set."""
-    for one in made:
-        if one.measure == figure and one.whole:
-            yield replace(one, measure=name)
-            return
+    def _scored(self, material: Material, name: str, criteria: Sequence[str]) -> None:
+        """Keep who scored these criteria of the conversation."""
+        key, sources = material.conversation.key, material.assessment.sources
+        kinds = {one.kind for criterion in criteria for one in sources.get(criterion, ())}
+        self.scorers.add(name, key.system, key.topic, material.topic.type.name, key.trial, kinds)

@@ -10,10 +10,14 @@ import numpy as np
 from recordings.conversation import Conversation, TrialKey
 from recordings.endings import missing_turns
 from scoring.asked import Asked, Judged
-from scoring.catalogue import Measure, understood
-from scoring.conversations import figures
+from scoring.catalogue import understood
+from scoring.conversations import default_figures
 from scoring.conversations import rows as conversation_rows
+from scoring.forms.pool import Pool
 from scoring.forms.rows import form_rows
+from scoring.material import Material
+from scoring.measure import Measure
+from scoring.measures.usefulness import USEFUL
 from scoring.notation import Term
 from scoring.settings import Settings
 from scoring.statistics.bootstrap import Resampler
@@ -75,9 +79,7 @@ def score(
 
     each = (one for term in measures for one in understood(term, settings, topics, by().schema))
     wanted = {one.name: one for one in each}
-    asked = Asked(
-        tuple(wanted.values()), gold, topics.attributes, settings, by, planned=len({key.trial for key in planned})
-    )
+    asked = Asked(tuple(wanted.values()), by)
     seed = int(rng.integers(2**63))
 
     table: list[ScoreRow] = []
@@ -95,9 +97,10 @@ def score(
         )
         for key in keys:
             topic = topics.topics[known[key.topic]]
-            own = figures(found[key], topic, gold, topics.attributes, settings) if gold is not None else ()
+            material = Material(found[key], topic, gold, topics.attributes, settings, by, settings)
+            own = default_figures(material)
             unjudged += sum(figure.unjudged for figure in own if figure.nugget is not None)
-            own = (*own, *asked.figures(found[key], topic, own))
+            own = (*own, *asked.figures(material, own))
             scores.add(found[key], own)
             table.extend(conversation_rows(found[key], topic, own))
         for key in gone:
@@ -105,7 +108,18 @@ def score(
         unlabelled += scores.unlabelled
         not_asked += scores.not_asked
         table.extend(scores.rows(resampler))
-        table.extend(form_rows(asked, scores, [found[key] for key in keys], resampler, seed))
+        pool = Pool(
+            scores,
+            [found[key] for key in keys],
+            asked.assessments,
+            gold,
+            topics.attributes,
+            by,
+            resampler,
+            seed,
+            planned=len({key.trial for key in planned}),
+        )
+        table.extend(form_rows(asked.measures, pool))
     asked.refuse_unsettled()
     missing = len(set(planned) - found.keys() - set(lost))
     notes = (*_notes(gold, unlabelled, unjudged, len(lost), missing, not_asked), *asked.notes())
@@ -158,10 +172,10 @@ def _turns(
 
 def _refuse_late_turns(measures: Iterable[Measure], table: ScoreTable) -> None:
     last = max((measure.turn for measure in measures if measure.turn), default=0)
-    most = max((row.turn or 0 for row in table.select(measure="%useful")), default=last) if last else 0
+    most = max((row.turn or 0 for row in table.select(measure=USEFUL.name)), default=last) if last else 0
     if last > most:
         allowed = f"S1 to S{most}" if most > 1 else "S1"
-        raise InputError(f"%useful S{last}: no conversation can have so many turns", allowed=allowed)
+        raise InputError(f"{USEFUL.name} S{last}: no conversation can have so many turns", allowed=allowed)
 
 
 def check_weights(settings: Settings, topics: TopicSet) -> None:

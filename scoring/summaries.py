@@ -14,11 +14,23 @@ import numpy as np
 import numpy.typing as npt
 
 from recordings.conversation import Conversation
-from scoring.conversations import Figure
-from scoring.measures.usefulness import NOT_ASKED, UNLABELLED, Share, labels, recovery_cells, share, useful_cells
+from scoring.library import declared
+from scoring.measure import Figure
+from scoring.measures.usefulness import (
+    MEAN_USEFUL,
+    NOT_ASKED,
+    RECOVERY,
+    UNLABELLED,
+    USEFUL,
+    Share,
+    labels,
+    recovery_cells,
+    share,
+    useful_cells,
+)
 from scoring.settings import Settings
 from scoring.statistics.bootstrap import Resampler, no_interval
-from scoring.stochastic.failures import BREAKDOWN, rate_of
+from scoring.stochastic.failures import rate_of
 from scoring.table import ScoreRow, has_top
 from topics.counting import counted
 from topics.topic import Topic
@@ -156,18 +168,18 @@ class SystemScores:
             here = useful[:, :, turn]
             lost = invalid & np.array([[self.turns[self.topics[row].id] > turn] for row in part.topics])
             found = self._share(part, here, np.where(np.isnan(here), np.nan, 1.0), lost, resampler)
-            yield self._share_row("%useful", found, part, lost, turn + 1)
+            yield self._share_row(USEFUL.name, found, part, lost, turn + 1)
         seen = ~np.isnan(useful)
         above, below = np.where(seen, useful, 0.0).sum(axis=2), seen.sum(axis=2).astype(np.float64)
         below = np.where(below > 0, below, np.nan)
         found = self._share(part, above, below, invalid, resampler, whole=float(turns))
-        yield self._share_row("ave%useful", found, part, invalid)
+        yield self._share_row(MEAN_USEFUL.name, found, part, invalid)
         lost = invalid & np.array([[self.turns[self.topics[row].id] > 1] for row in part.topics])
         found = self._share(part, self._recovered[grid], self._failed[grid], lost, resampler, pooled=True)
         if 0 < found.topics < FEWEST_FAILED:
             few = f"{counted(found.topics, part.unit)} with a first turn that failed, too few for an interval"
             found = replace(found, interval=no_interval(few))
-        yield self._share_row("%recovery", found, part, lost)
+        yield self._share_row(RECOVERY.name, found, part, lost)
 
     def _share(
         self,
@@ -233,7 +245,7 @@ class SystemScores:
         intervals = resampler.means(names, units, top=top, unit=part.unit)
         for place, (measure, cells) in enumerate(present.items()):
             values = stacked[:, :, place]
-            if measure == BREAKDOWN:  # a share, with the interval of one: P(breakdown) is the same figure
+            if _event(measure):  # a share, with the interval of one: P(breakdown) is the same figure
                 names, lost = [self.topics[row].id for row in part.topics], self._invalid[grid]
                 rate = rate_of(names, values, level=self.settings.level, invalid=lost)
                 yield replace(self._share_row(measure, rate.share, part, lost), note=rate.note)
@@ -272,6 +284,11 @@ class SystemScores:
     def _having(self, measure: str, part: _Part) -> npt.NDArray[np.bool_]:
         """(topics of the part,) which can have the measure."""
         return np.array([(row, measure) in self._measured for row in part.topics], dtype=bool)
+
+
+def _event(measure: str) -> bool:
+    found = declared(measure)
+    return found is not None and found.event
 
 
 def _over_topics(values: Floats) -> float:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from scoring.library import declared
+from scoring.notation import Term, parse
 from scoring.settings import Settings
 
 __all__ = ["FORMAT", "ScoreRow", "ScoreTable", "has_top", "is_percentage"]
 
 FORMAT = "harvest-scores/1"
 
-_SWAN = re.compile(r"\bSWAN\b(\()?")
-_WAN = re.compile(r"\bWAN\([^,()]+")
 _DIGITS = 12  # decimals in JSON: the last bits of a sum differ between processors, and files are compared
 
 
@@ -75,9 +74,7 @@ class ScoreRow:
         """The measure as people read it, with its turn or its scorers: `%useful S1`, `SWAN(rules)`,
         `WAN(Sufficiency, people, rules)`."""
         if self.scorers:
-            if _WAN.search(self.measure):
-                return _WAN.sub(lambda found: f"{found[0]}, {self.scorers}", self.measure)
-            return _SWAN.sub(lambda found: f"SWAN({self.scorers}{', ' if found[1] else ')'}", self.measure)
+            return str(_with_scorers(parse(self.measure), self.scorers))
         return f"{self.measure} S{self.turn}" if self.turn else self.measure
 
     def as_json(self) -> dict[str, object]:
@@ -87,16 +84,24 @@ class ScoreRow:
 
 def is_percentage(measure: str) -> bool:
     """Whether people read values of the measure as percentages."""
-    return measure.partition("(")[0].endswith(("%useful", "%recovery"))
+    found = declared(measure)
+    return found is not None and found.percentage
 
 
 def has_top(measure: str) -> bool:
-    """Whether a topic's score can be anything up to 1. R cannot, since it is divided by that of a relevant nugget at
-    every word; and what divergences from gold reach lies far below 1."""
-    return measure.partition("(")[0] not in _TOPLESS
+    """Whether a topic's score can be anything up to the end of the measure's range."""
+    found = declared(measure)
+    return found is None or found.has_top
 
 
-_TOPLESS = ("R", "JSD", "MSE", "NMD", "RNSS", "RSNOD", "SNOD")
+def _with_scorers(term: Term, scorers: str) -> Term:
+    """The term with who scored it, in the measure of judgments within."""
+    found = declared(term.name)
+    if found is not None and "judgments" not in found.needs and term.arguments and isinstance(term.arguments[0], Term):
+        return replace(term, arguments=(_with_scorers(term.arguments[0], scorers), *term.arguments[1:]))
+    return replace(term, arguments=(*term.arguments, *(Term(name) for name in scorers.split(", "))))
+
+
 _NAMES = tuple(entry.name for entry in fields(ScoreRow))
 
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from inspect import Parameter, signature
 from pathlib import Path
 from traceback import extract_tb
@@ -32,6 +32,7 @@ from simulators.user import User
 from topics.document import Document, StrictModel
 from topics.errors import InputError
 from topics.identity import content_hash
+from topics.plug_ins import found_in, source
 from topics.regular_file import read_inside, read_regular
 from topics.suggestions import did_you_mean
 from topics.topic import Topic
@@ -90,19 +91,7 @@ class Simulator:
 @cache
 def plug_ins() -> Mapping[str, EntryPoint]:
     """Simulators that other distributions add, by name. Raises InputError for a name that is taken."""
-    found: dict[str, EntryPoint] = {}
-    for entry in entry_points(group=GROUP):
-        if entry.name in SIMULATORS or entry.name in found:
-            raise InputError(
-                f"two simulators are called {entry.name!r}; one is of {_source(entry)}",
-                advice="rename it there, or uninstall that distribution",
-            )
-        found[entry.name] = entry
-    return MappingProxyType(found)
-
-
-def _source(entry: EntryPoint) -> str:
-    return f"{entry.dist.name} ({entry.value})" if entry.dist else entry.value
+    return found_in(GROUP, "simulators", SIMULATORS)
 
 
 def simulator(name: str) -> Simulator:
@@ -120,7 +109,7 @@ def simulator(name: str) -> Simulator:
             return _simulator(name, module, build)
         except (ImportError, AttributeError, TypeError) as fault:
             raise InputError(
-                f"the simulator {name!r} of {_source(others[name])} cannot be loaded: {fault}",
+                f"the simulator {name!r} of {source(others[name])} cannot be loaded: {fault}",
                 allowed="a module with Options, a StrictModel, and build(options) or build(options, inner)",
             ) from fault
     known = sorted({*SIMULATORS, *others})
@@ -186,7 +175,7 @@ def build_user(document: Document) -> User:
 def _not_built(document: Document, name: str, how: str) -> InputError:
     return document.error(
         (_SIMULATOR,),
-        f"the simulator {name!r} of {_source(plug_ins()[name])} cannot be built: its build {how}",
+        f"the simulator {name!r} of {source(plug_ins()[name])} cannot be built: its build {how}",
         allowed="a user: name, start and respond",
         advice=_MEND,
     )

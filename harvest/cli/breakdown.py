@@ -15,13 +15,18 @@ from harvest.tables.figures import interval_notes
 from harvest.tables.predictor_figures import predictor_table
 from scoring.annotations.breakdown_files import Counts, read_breakdown_files
 from scoring.annotations.breakdown_scores import BASELINES, breakdown_rows
+from scoring.measures.breakdown import ACCURACY, DIVERGENCE, F1, SQUARED_ERROR
 from scoring.table import FORMAT
 from topics.counting import counted
 from topics.errors import InputError
 
 __all__ = ["command"]
 
-_FIRST = ("accuracy", "F1(B)", "F1(PB+B)", "JSD(O,T,X)", "MSE(O,T,X)")
+_FIRST = (
+    ACCURACY.name,
+    *(f"{F1.name}({positive})" for positive in ("B", "PB+B")),
+    *(f"{one.name}(O,T,X)" for one in (DIVERGENCE, SQUARED_ERROR)),
+)
 
 
 @click.group()

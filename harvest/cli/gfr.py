@@ -18,6 +18,7 @@ from harvest.cli.number import NumberRange
 from harvest.cli.resampling import resampling_options
 from harvest.tables.figures import interval_notes, shown_with_interval
 from harvest.terminal import shown
+from scoring.library import OF_LISTS
 from scoring.notation import parse
 from scoring.rankings.groups import Scale, named_files, read_groups
 from scoring.rankings.list_scores import GAINS, ListScores, ListSettings, list_scores
@@ -30,7 +31,7 @@ from topics.identity import generator
 __all__ = ["command"]
 
 _NAME_WIDTH, _CELL_WIDTH = 26, 28
-_ORDER = ("ERR", "iRBU", "GFR", "GF")
+_ORDER = [one.name for one in OF_LISTS]
 _GAIN = re.compile(r"L([0-9]{1,3})=([0-9]{1,9}(?:\.[0-9]{1,9})?|\.[0-9]{1,9})")
 _SPREAD = ("--membership", "--gold", "--run", "--ordinal", "--nominal")
 

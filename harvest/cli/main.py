@@ -59,6 +59,7 @@ _GROUPS: Mapping[str, Mapping[str, _Entry]] = {
         "reread": _Entry("harvest.cli.rereading", "Read kept pages again with today's code, and say what changed."),
     },
     "Score": {
+        "measures": _Entry("harvest.cli.measures", "List the measures there are, or explain one."),
         "gfr": _Entry("harvest.cli.gfr", "Score ranked lists: ERR, iRBU, GF and GFR."),
         "breakdown": _Entry("harvest.cli.breakdown", "Evaluate predictions of dialogue breakdown (DBDC)."),
         "helpdesk": _Entry("harvest.cli.helpdesk", "Evaluate predictions for helpdesk dialogues (STC-3)."),

@@ -29,6 +29,7 @@ from recordings.trees.builder import TreeBuilder
 from recordings.trees.document import FORMAT
 from recordings.trees.node_text import title
 from recordings.trees.tree import ConversationTree
+from scoring.catalogue import find
 from scoring.notation import Term, parse
 from scoring.stochastic.transitions import IntervalName
 from scoring.swan.judged import Precedence
@@ -97,7 +98,7 @@ def command(
     if term is None and gold is not None:
         raise InputError("--gold judges what a score is taken of", advice="ask for one: --score R")
     for option, value in (("--judges", judges), ("--nuggets", nuggets)):
-        if value is not None and (term is None or term.name not in ("SWAN", "WAN")):
+        if value is not None and (term is None or "judgments" not in find(term.name).needs):
             raise InputError(f"{option} is for SWAN", advice="ask for it: --score SWAN")
     recorded = read(run)
     trees, left = folded(recorded, system=system, topic=topic, merge=merge)

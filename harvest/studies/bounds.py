@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 from harvest.audits.audit import Audit
 from harvest.audits.threshold import Threshold
-from scoring.catalogue import NEED_GOLD, Measure, understood
+from scoring.catalogue import understood
+from scoring.measure import Measure
+from scoring.measures.usefulness import MEAN_USEFUL, USEFUL
 from scoring.notation import Term, parse
 from scoring.scores import SHIPPED
 from scoring.settings import Settings
@@ -40,11 +42,11 @@ def _check(threshold: Threshold, audit: Audit, schema: Schema, loc: Loc) -> None
             (*loc, "measure"), f"measure: {fault.what}", allowed=fault.allowed, advice=fault.advice
         ) from None
     _check_turn(threshold, audit, measures[0], loc)
-    if audit.gold is None and any(measure.base.name in NEED_GOLD for measure in measures):
+    if audit.gold is None and any("gold" in measure.declaration.needs for measure in measures):
         raise document.error(
             (*loc, "measure"),
             f"{threshold.measure} needs a gold table and the audit has none, so no run of it could keep the bound",
-            advice="add gold: NAME to the audit, or bound what needs none, such as %useful",
+            advice=f"add gold: NAME to the audit, or bound what needs none, such as {USEFUL.name}",
         )
     for measure in measures:
         needed = trials_needed(measure.number) if measure.within else 0
@@ -77,12 +79,12 @@ def _check(threshold: Threshold, audit: Audit, schema: Schema, loc: Loc) -> None
 def _check_turn(threshold: Threshold, audit: Audit, measure: Measure, loc: Loc) -> None:
     """`%useful S1` and `%useful` with `turn: 1` say the same."""
     document, turn = audit.document, _turn(threshold, measure)
-    if measure.base.name != "%useful":
+    if measure.declaration is not USEFUL:
         if turn is not None:
             raise document.error((*loc, "turn"), f"{threshold.measure} is of no single turn", advice="remove it")
         return
     if turn is None:
-        raise document.error(loc, "%useful is of a turn", advice="add turn: 1, or bound ave%useful")
+        raise document.error(loc, f"{USEFUL.name} is of a turn", advice=f"add turn: 1, or bound {MEAN_USEFUL.name}")
     if measure.turn is not None and threshold.turn not in (None, measure.turn):
         raise document.error(
             (*loc, "turn"), f"{threshold.measure} is of another turn than {threshold.turn}", advice="remove it"
@@ -100,7 +102,7 @@ def _turn(threshold: Threshold, measure: Measure) -> int | None:
 def bounded(thresholds: Sequence[Threshold]) -> list[Term]:
     """The measures that must be computed to know. %useful is computed of all turns, or of none."""
     terms = [parse(threshold.measure) for threshold in thresholds]
-    return [Term("%useful") if term.name == "%useful" else term for term in terms]
+    return [Term(USEFUL.name) if term.name == USEFUL.name else term for term in terms]
 
 
 def missed(

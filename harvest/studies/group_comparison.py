@@ -16,10 +16,13 @@ from harvest.audits.groups import noise_pairs
 from harvest.studies.scorecard import Material, gathered, score_material, scoring_settings
 from recordings.conversation import Conversation, TrialKey
 from recordings.run_folder import Run
-from scoring.catalogue import SHARES, understood
+from scoring.catalogue import understood
+from scoring.library import listed, single
 from scoring.matched import Cell, Difference, Trial, compared, difference, session_difference
-from scoring.measures.usefulness import labels, useful_cells, useful_share
-from scoring.notation import Term, parse
+from scoring.measures.group_fairness import FAIRNESS, SUMMARY
+from scoring.measures.relevance import RELEVANCE
+from scoring.measures.usefulness import MEAN_USEFUL, USEFUL, labels, useful_cells, useful_share
+from scoring.notation import Term
 from scoring.scores import SHIPPED
 from scoring.settings import Settings
 from scoring.statistics.bootstrap import Resampler
@@ -31,7 +34,8 @@ from topics.identity import generator
 
 __all__ = ["Comparison", "GroupedSystem", "compare_groups", "grouped_systems"]
 
-_USEFUL, _MEAN_USEFUL = SHARES[:2]
+_SHARES = (USEFUL, MEAN_USEFUL)
+"""Shares over trials to which each conversation adds its own."""
 
 Key = tuple[str, int | None]
 """A measure, and the turn it is of."""
@@ -152,16 +156,17 @@ def _scored(
 
 
 def _usual(material: Material) -> list[Term]:
-    names = (_USEFUL, _MEAN_USEFUL, *(("R", "GF", "GFR") if material.gold is not None else ()))
-    return [parse(name) for name in names]
+    of_gold = (RELEVANCE, FAIRNESS, SUMMARY) if material.gold is not None else ()
+    return [Term(one.name) for one in (*_SHARES, *of_gold)]
 
 
 def _check(term: Term, settings: Settings, material: Material) -> None:
     for measure in understood(term, settings, material.topics, load_schema(SHIPPED)):
-        if measure.form or measure.name == "%recovery":
+        one = measure.declaration
+        if measure.form is not None or (one.of != "conversation" and one not in _SHARES):
             raise InputError(
                 f"{term} is of many conversations at once, so two of them are no pair in it",
-                allowed="%useful, ave%useful, R, GF, GF(SET), GFR, SWAN, WAN(Criterion), breakdown",
+                allowed=listed((*_SHARES, *single())),
             )
 
 
@@ -254,7 +259,7 @@ def _values(system: str, material: Material, table: ScoreTable) -> dict[Key, dic
         trial = (one.key.topic, one.key.trial)
         given = labels(one, material.turns[one.key.system, one.key.topic])
         for turn, cell in enumerate(useful_cells(given), 1):
-            found.setdefault((_USEFUL, turn), {})[trial] = (cell, 1.0)
+            found.setdefault((USEFUL.name, turn), {})[trial] = (cell, 1.0)
         value, over = useful_share(given)
-        found.setdefault((_MEAN_USEFUL, None), {})[trial] = (value, float(over > 0))
+        found.setdefault((MEAN_USEFUL.name, None), {})[trial] = (value, float(over > 0))
     return found

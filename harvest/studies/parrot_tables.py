@@ -18,6 +18,10 @@ from harvest.parrot.truth import Truth, truth
 from protocols.library import load_protocol
 from protocols.protocol import Protocol
 from recordings.conversation import Conversation
+from scoring.measure import Declaration
+from scoring.measures.conversation_breakdown import BREAKDOWN
+from scoring.measures.relevance import RELEVANCE
+from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY, USEFUL
 from scoring.scores import score
 from scoring.settings import Settings
 from scoring.table import ScoreTable
@@ -56,11 +60,8 @@ def truth_table(
     head = (
         "profile",
         *labels,
-        *(f"%useful {turn}" for turn in range(1, turns + 1)),
-        "ave%useful",
-        "%recovery",
-        "breakdown",
-        "R",
+        *(f"{USEFUL.name} {turn}" for turn in range(1, turns + 1)),
+        *(one.name for one in (MEAN_USEFUL, RECOVERY, BREAKDOWN, RELEVANCE)),
     )
     return _table(head, ((name, *_figures(found, labels)) for name, found in truths.items()))
 
@@ -90,12 +91,13 @@ def beside_table(truths: Mapping[str, Truth], scores: ScoreTable) -> str:
 
 
 def _beside(system: str, found: Truth, scores: ScoreTable) -> Iterator[tuple[str, ...]]:
-    wanted: list[tuple[str, int | None, float]] = [("%useful", turn, v) for turn, v in enumerate(found.useful, start=1)]
-    wanted += [("ave%useful", None, found.average), ("%recovery", None, found.recovery), ("R", None, found.relevance)]
-    for measure, turn, value in wanted:
+    wanted: list[tuple[Declaration, int | None, float]] = [(USEFUL, turn, v) for turn, v in enumerate(found.useful, 1)]
+    wanted += [(MEAN_USEFUL, None, found.average), (RECOVERY, None, found.recovery), (RELEVANCE, None, found.relevance)]
+    for declaration, turn, value in wanted:
+        measure = declaration.name
         (row,) = scores.select(measure=measure, system=system, turn=turn, topic=None, topic_type=None, trial=None)
         true, estimate, low, high = (
-            f"{number:.{6 if measure == 'R' else 4}f}" for number in (value, row.value, row.low, row.high)
+            f"{number:.{6 if declaration is RELEVANCE else 4}f}" for number in (value, row.value, row.low, row.high)
         )
         yield system, f"{measure} {turn}" if turn else measure, true, estimate, f"{low} to {high}", str(row.n)
 

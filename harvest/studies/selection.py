@@ -18,11 +18,13 @@ from harvest.studies.scorecard import Material
 from protocols.answer import Answer
 from protocols.route import Route
 from recordings.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
+from scoring.forms.worst import RATE
+from scoring.library import declared
+from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY, USEFUL
 from scoring.notation import Term, parse
 from scoring.scores import score
 from scoring.settings import Settings
 from scoring.statistics.association import fisher_exact
-from scoring.stochastic.failures import BREAKDOWN
 from scoring.table import ScoreRow, ScoreTable
 from topics.counting import counted
 from topics.identity import generator
@@ -41,7 +43,7 @@ __all__ = [
 
 ALPHA = 0.01
 """For each system: how seldom it may be said that losses concentrate where they do not."""
-_SHARES = ("%useful", "ave%useful", "%recovery")
+_SHARES = (USEFUL.name, MEAN_USEFUL.name, RECOVERY.name)
 
 Rescored = Callable[[Material, Sequence[Term]], ScoreTable]
 """Scores other conversations as those of the table were scored, by the measures given."""
@@ -222,7 +224,7 @@ def _bounds(
         )
         for row in shares:
             key = (row.system, row.measure, row.turn)
-            best = recovering if row.measure == "%recovery" else useful
+            best = recovering if row.measure == RECOVERY.name else useful
             yield Bound(*key, row.value, useless.get(key, math.nan), best.get(key, math.nan))
     rates = [(row, _rate(row.measure)) for row in rows if _rate(row.measure) and not math.isnan(row.value)]
     if rates:
@@ -238,9 +240,10 @@ def _bounds(
 
 def _rate(measure: str) -> str:
     """How often something happens, as a measure; "" for a measure that is no such share."""
-    if measure == BREAKDOWN:
-        return f"P({measure})"
-    return measure if measure.startswith("P(") else ""
+    found = declared(measure)
+    if found is None or not found.event:
+        return ""
+    return measure if found is RATE else str(Term(RATE.name, (parse(measure),)))
 
 
 def _overall(table: ScoreTable) -> list[ScoreRow]:

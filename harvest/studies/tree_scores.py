@@ -14,7 +14,8 @@ from harvest.studies.scorecard import Material, score_material
 from recordings.conversation import TrialKey
 from recordings.trees.preorder import depths
 from recordings.trees.tree import ConversationTree
-from scoring.catalogue import SHARES, understood
+from scoring.catalogue import understood
+from scoring.library import declared, listed, single
 from scoring.notation import Term
 from scoring.scores import SHIPPED
 from scoring.settings import Settings
@@ -23,7 +24,6 @@ from scoring.stochastic.decomposition import Contributions, Spread, contribution
 from scoring.stochastic.prefixes import gathered
 from scoring.swan.judged import Precedence
 from scoring.swan.schema import load_schema
-from scoring.table import has_top
 from topics.counting import counted
 from topics.errors import InputError
 from topics.gold import GoldTable
@@ -31,8 +31,6 @@ from topics.identity import generator
 
 __all__ = ["TreeScores", "TrialScores", "tree_scores", "trial_scores", "trial_values"]
 
-_SINGLE = ("R", "GF", "GFR", "SWAN", "WAN", "breakdown")
-_OF_GOLD = ("R", "GF", "GF_rel", "GF_cum", "GFR")
 _DIGITS = 12  # decimals in JSON, as in a table of scores: the last bits of a sum differ between processors
 
 
@@ -177,7 +175,8 @@ def _interval(trials: Sequence[TrialKey], values: Sequence[float], measure: Term
     rows = [place[key.topic if unit == "topic" else str(key.trial)] for key in trials]
     above, below = (np.bincount(rows, weights=part, minlength=len(names)) for part in (values, np.ones(len(rows))))
     resampler = Resampler(generator(0, "tree", str(measure)), level=level)
-    top = 1.0 if has_top(str(measure)) else math.inf
+    of = declared(measure.name)
+    top = 1.0 if of is None or of.has_top else math.inf
     return resampler.ratios(names, above[:, None, None], below[:, None, None], top=top, unit=unit)[0]
 
 
@@ -204,18 +203,19 @@ def trial_scores(
     Raises InputError for any other measure, and where no conversation has a value.
     """
     asked = understood(measure, Settings(), material.topics, load_schema(SHIPPED))
-    if len(asked) != 1 or asked[0].form or asked[0].base.name in SHARES:
-        inside = asked[0].base if len(asked) == 1 and asked[0].base.name in _SINGLE else None
+    one = asked[0].declaration
+    if len(asked) != 1 or asked[0].form is not None or one.of != "conversation":
+        inside = asked[0].base if len(asked) == 1 and one.of == "conversation" else None
         raise InputError(
             f"{measure} is no measure of single conversations, so branches have none",
-            allowed="R, GF, GF(SET), GFR, SWAN, WAN(Criterion), breakdown",
+            allowed=listed(single()),
             advice=(f"take --score {inside} here; " if inside else "")
             + f"{measure} itself: harvest score RUN --measure '{measure}'",
         )
-    if material.gold is None and gold is None and asked[0].base.name in _OF_GOLD:
+    if material.gold is None and gold is None and "gold" in one.needs:
         raise InputError(
             f"{measure} has no value here: the run has no gold table",
-            allowed="SWAN, WAN(Criterion) and breakdown need none",
+            allowed=f"{listed(one for one in single() if 'gold' not in one.needs)}: these need none",
             advice="name one: --gold NAME or --gold FILE.csv",
         )
     table = score_material(material, {"replications": 100}, gold=gold, measures=[measure], only=True, judges=judges)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from rich import box
 from rich.console import RenderableType
@@ -11,23 +11,16 @@ from rich.table import Table
 from rich.text import Text
 
 from harvest.terminal import shown
+from scoring.library import declared, measures
+from scoring.measures.group_fairness import FAIRNESS
+from scoring.measures.usefulness import MEAN_USEFUL, USEFUL
+from scoring.notation import parse
 from scoring.table import ScoreRow, is_percentage
 from topics.counting import counted
 
 __all__ = ["figures", "interval_notes", "printed_rows", "shown_with_interval"]
 
 _NAME_WIDTH, _CELL_WIDTH, _VALUE_WIDTH = 22, 28, 22
-_MEANINGS = {
-    "R": "R: relevance",
-    "GF": "GF: group fairness",
-    "GF_rel": "GF_rel: where anything was relevant",
-    "SWAN": "SWAN: mean of criteria",
-    "WAN": "WAN: one criterion",
-    "CVaR": "CVaR: mean of the worst",
-    "Q": "Q: lower quantile",
-    "P": "P: how often",
-}
-_FIRST = ("%useful", "ave%useful", "%recovery", "R", "GF", "GF_rel", "GFR")
 
 
 def figures(
@@ -49,12 +42,15 @@ def figures(
     """
     every = every or bool(asked)
     overall = printed_rows(rows, every=every)
-    variants = {row.measure for row in printed_rows(rows, every=True)} - {row.measure for row in overall}
+    variants = dict.fromkeys(row.measure for row in printed_rows(rows, every=True))
+    for row in overall:
+        variants.pop(row.measure, None)
     if asked:
         place = {name: i for i, name in enumerate(asked)}
         overall.sort(key=lambda row: min(place.get(name, len(place)) for name in (row.measure, row.label)))
     else:
-        overall.sort(key=_rank)
+        order = [one.name for one in measures() if one.shown == "always"]
+        overall.sort(key=lambda row: _rank(row, order))
     scored = {row.system for row in overall}
     silent = [] if asked or last is None else sorted({row.turn for row in overall if row.turn and row.turn > last})
     overall = [row for row in overall if row.turn not in silent]
@@ -83,20 +79,30 @@ def figures(
                 yield Text(f"{row.label}, {shown(row.system, line=True)}: {said}", style="dim")
     if variants:
         hidden = counted(len(variants), "variant")
-        yield Text(f"not shown: {hidden} (by=NMD, GF_cum, GF_rel by set); score --all, or --json", style="dim")
+        yield Text(f"not shown: {hidden} ({_aside(variants)}); score --all, or --json", style="dim")
 
 
 def printed_rows(rows: Sequence[ScoreRow], *, every: bool) -> list[ScoreRow]:
     """The rows of no single topic, type, trial or entity. every: also the variants."""
     overall = [row for row in rows if row.topic is None and row.trial is None and row.topic_type is None]
-    marks = () if every else ("_cum", "by=", "GF_rel(")
-    return [row for row in overall if not any(mark in row.measure for mark in marks)]
+    return overall if every else [row for row in overall if not _stands_aside(row.measure)]
+
+
+def _stands_aside(measure: str) -> bool:
+    found = declared(measure)
+    return found is not None and found.stands_aside(parse(measure))
+
+
+def _aside(hidden: Iterable[str]) -> str:
+    """What the measures that are not shown are called, in the order of all measures."""
+    names = {name.partition("(")[0] for name in hidden}
+    return ", ".join(dict.fromkeys(one.aside_words or one.name for one in measures() if one.name in names))
 
 
 def _without_labels(rows: Sequence[ScoreRow]) -> Iterator[Text]:
     """Why turns that were asked have no share in any system: of an import, maybe nobody labelled them."""
-    turns = {row.turn for row in rows if row.measure == "%useful" and row.turn}
-    labelled = {row.turn for row in rows if row.measure == "%useful" and row.turn and row.n}
+    turns = {row.turn for row in rows if row.measure == USEFUL.name and row.turn}
+    labelled = {row.turn for row in rows if row.measure == USEFUL.name and row.turn and row.n}
     bare = sorted(turns - labelled)
     if bare:
         stretches = [[bare[0], bare[0]]]
@@ -110,32 +116,31 @@ def _without_labels(rows: Sequence[ScoreRow]) -> Iterator[Text]:
 
 
 def _legend(rows: Sequence[ScoreRow]) -> str:
-    """What the names mean, and where 1 is good: it is of a score, and not of a failure."""
-    names = {row.measure.split("(")[0] for row in rows}
-    said = [text for name, text in _MEANINGS.items() if name in names]
+    """What the names mean, and which end is good: 1 is of a score, and not of a failure."""
+    found = {name: one for name in dict.fromkeys(row.measure for row in rows) if (one := declared(name)) is not None}
+    there = [one for one in measures() if one in found.values()]
+    said = [f"{one.name}: {one.legend}" for one in there if one.legend and one.good != "neither"]
     if any(row.turn for row in rows):
         said.insert(0, "S1, S2: system turns")
-    failures = sorted({row.measure for row in rows if _of_failure(row.measure)})
-    others = [row for row in rows if row.measure not in failures and row.measure != "persistence"]
-    if others:
+    good = {name: one.better(parse(name)) for name, one in found.items()}
+    unbounded = [name for name, one in found.items() if good[name] == "high" and one.range != (0.0, 1.0)]
+    failures = sorted(name for name in found if good[name] == "low")
+    if any(good.get(row.measure, "high") == "high" and row.measure not in unbounded for row in rows):
         said.append("from 0 to 1, 1 is good" + (", but for failures" if failures else ""))
+    if unbounded:
+        said.append(f"from 0 up, more is good: {', '.join(unbounded)}")
     if failures:
         said.append(f"0 is good: {', '.join(failures)}")
-    if "persistence" in names:
-        said.append("persistence: from -1 to 1, above 0 where failures follow failures")
+    said += [f"{one.name}: {one.legend}" for one in there if one.legend and one.good == "neither"]
     return "; ".join(said)
 
 
-def _of_failure(measure: str) -> bool:
-    return measure.split("(")[0] in ("P", "breakdown") or (
-        measure.startswith("transition(") and not measure.endswith(", o)")
-    )
-
-
-def _rank(row: ScoreRow) -> tuple[int, bool]:
-    name = row.measure.split("(")[0]
-    first = name == "GFR" or "(" not in row.measure
-    return (_FIRST.index(name) if first and name in _FIRST else len(_FIRST), "_cum" in name)
+def _rank(row: ScoreRow, order: Sequence[str]) -> tuple[int, bool]:
+    """In the order of all measures, of one set or turn behind those of the whole, and what stands aside last."""
+    name, one = row.measure.partition("(")[0], declared(row.measure)
+    term = parse(row.measure)
+    first = name in order and not term.arguments
+    return (order.index(name) if first else len(order), one is not None and one.shown == "all")
 
 
 def _named(rows: Sequence[ScoreRow]) -> dict[tuple[str, int | None], str]:
@@ -213,10 +218,11 @@ def _short(row: ScoreRow) -> str:
 def _unknown(rows: Sequence[ScoreRow]) -> Iterator[Text]:
     """What entities of unknown group could change: they count as evenly spread over the groups, which can look fair."""
     for row in rows:
-        if row.unknown and row.measure == "GF":
+        if row.unknown and row.measure == FAIRNESS.name:
             yield Text(
-                f"{shown(row.system, line=True)}: group not known of {counted(row.unknown, 'relevant entity')}; GF "
-                f"would be {row.shown(row.worst)} with the worst groups for them, {row.shown(row.best)} with the best",
+                f"{shown(row.system, line=True)}: group not known of {counted(row.unknown, 'relevant entity')}; "
+                f"{FAIRNESS.name} would be {row.shown(row.worst)} with the worst groups for them, "
+                f"{row.shown(row.best)} with the best",
                 style="yellow",
             )
 
@@ -226,11 +232,11 @@ def _invalid(rows: Sequence[ScoreRow], bounded: Collection[str]) -> Iterator[Tex
     `bounded` systems count their invalid trials too, so that one figure has one pair of bounds.
     """
     for row in rows:
-        if row.invalid and row.measure == "ave%useful":
+        if row.invalid and row.measure == MEAN_USEFUL.name:
             bounds = (
                 "the bounds below count them as well"
                 if row.system in bounded
-                else f"ave%useful would be {row.shown(row.worst)} had all of them been useless, "
+                else f"{MEAN_USEFUL.name} would be {row.shown(row.worst)} had all of them been useless, "
                 f"{row.shown(row.best)} useful"
             )
             yield Text(

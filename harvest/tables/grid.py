@@ -20,7 +20,7 @@ from rich.text import Text
 from harvest.studies.scorecard import Material
 from harvest.terminal import shown
 from recordings.conversation import TrialKey
-from scoring.measures.usefulness import labels
+from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY, USEFUL, labels
 from scoring.table import ScoreRow
 from topics.topic import Topic
 
@@ -59,7 +59,7 @@ def grids(material: Material, rows: Sequence[ScoreRow], *, width: int) -> list[R
     if not columns:
         return []
     names = (shown(topic.id, line=True) for topic in topics)
-    name_width = min(_LONGEST_ID, max([len("ave%useful"), *map(len, names)]))
+    name_width = min(_LONGEST_ID, max([len(MEAN_USEFUL.name), *map(len, names)]))
     room = width - name_width - 2  # the edge of the table, and a blank after the names
     several = {system for system, trial in columns if trial > 1}
     fitting = max(1, (room - _BETWEEN) // _CELL)
@@ -165,7 +165,7 @@ def _table(
 ) -> Table:
     """Of these turns; what is of a whole trial stands under its last turn."""
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
-    table.add_column(Text(type_name), overflow="fold", min_width=len("ave%useful"), max_width=_LONGEST_ID)
+    table.add_column(Text(type_name), overflow="fold", min_width=len(MEAN_USEFUL.name), max_width=_LONGEST_ID)
     tallest = max(heading.count("\n") for heading in columns.values())
     for heading in columns.values():
         turn_names = "".join(f"{f'S{turn}':>{_CELL}}" for turn in turns)
@@ -185,10 +185,10 @@ def _table(
             found.append(Text("".join(f"{_percent(value):>{_CELL}}" for value in values)))
         return found
 
-    table.add_row(Text("%useful"), *percents("%useful", by_turn=True))
+    table.add_row(Text(USEFUL.name), *percents(USEFUL.name, by_turn=True))
     if last in turns:
-        table.add_row(Text("ave%useful"), *percents("ave%useful", by_turn=False))
-        table.add_row(Text("%recovery"), *percents("%recovery", by_turn=False))
+        for one in (MEAN_USEFUL, RECOVERY):
+            table.add_row(Text(one.name), *percents(one.name, by_turn=False))
     return table
 
 

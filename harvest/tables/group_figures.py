@@ -13,7 +13,9 @@ from rich.text import Text
 
 from harvest.studies.group_comparison import Comparison, Key
 from harvest.terminal import shown
+from scoring.library import single
 from scoring.matched import Difference
+from scoring.measures.relevance import RELEVANCE
 from scoring.statistics.exchange import least_p
 from scoring.table import is_percentage
 from topics.counting import counted
@@ -127,7 +129,8 @@ def _warnings(found: Comparison) -> Iterator[str]:
                 f"{round(1 / alpha)} measures; else the system changed meanwhile, and differences may too"
             )
     yield from _too_few(found)
-    positional = [name for name in ("R", "GFR") if any(key[0].split("(")[0] == name for key in found.measures)]
+    names = {key[0].partition("(")[0] for key in found.measures}
+    positional = [one.name for one in single() if one.words and one.name in names]
     longer = {
         group: words - found.words[found.base]
         for group, words in found.words.items()
@@ -138,7 +141,7 @@ def _warnings(found: Comparison) -> Iterator[str]:
         yield (
             f"openings differ from those of {found.base} in words ({shown(said, line=True)}), and positions in "
             f"{' and '.join(positional)} count them: a word more costs a fair system up to 1/{found.settings.patience} "
-            "of R"
+            f"of {RELEVANCE.name}"
         )
     for what, count in _left_out(found):
         if count:

@@ -19,7 +19,7 @@ from scoring.annotations.breakdown_files import AnnotatedTurn, BreakdownMaterial
 from scoring.annotations.held_out import mean_of_others
 from scoring.measures.breakdown import Figure, annotator_halves, figures, labels_of, rates, shares
 from scoring.statistics.bootstrap import Interval, Resampler, no_interval
-from scoring.table import ScoreRow, has_top
+from scoring.table import ScoreRow
 from topics.errors import InputError
 from topics.identity import generator
 
@@ -160,6 +160,7 @@ def _figures(predictor: _Predictor, where: npt.NDArray[np.bool_]) -> tuple[Figur
     return tuple(
         Figure(
             figure.measure,
+            figure.of,
             figure.above.reshape(deals, -1).mean(axis=0),
             figure.below.reshape(deals, -1).mean(axis=0),
             round(figure.n / deals),
@@ -197,7 +198,7 @@ def _rows(
         np.stack([np.bincount(rows, weights=side, minlength=len(units)) for side in sides], axis=1)
         for sides in ([figure.above for figure in found], [figure.below for figure in found])
     )
-    top = [1.0 if has_top(figure.measure) else math.inf for figure in found]
+    top = [1.0 if figure.of.has_top else math.inf for figure in found]
     intervals = resampler.ratios(units, above[:, None], below[:, None], top=top)
     for column, (figure, interval) in enumerate(zip(found, map(_told, intervals), strict=True)):
         yield ScoreRow(

@@ -14,7 +14,7 @@ from scoring.annotations.helpdesk_files import SIDES, AnnotatedDialogue, Estimat
 from scoring.measures.dialogue_quality import minus_log2, quality_divergences
 from scoring.measures.nugget_detection import NUGGET_DIVERGENCES, dialogue_score, side_mean
 from scoring.statistics.bootstrap import Resampler
-from scoring.table import ScoreRow, has_top
+from scoring.table import ScoreRow
 from topics.errors import InputError
 from topics.identity import generator
 
@@ -154,8 +154,10 @@ def _nugget_scores(
 def _rows(
     name: str, names: Sequence[str], values: Mapping[str, Floats], resampler: Resampler, level: float, note: str
 ) -> Iterator[ScoreRow]:
-    top = [1.0 if has_top(measure) else math.inf for measure in values]
-    intervals = resampler.means(names, np.stack(list(values.values()), axis=-1)[:, None, :], top=top)
+    # What divergences from gold reach lies far below 1, so they have no top.
+    intervals = resampler.means(
+        names, np.stack(list(values.values()), axis=-1)[:, None, :], top=[math.inf] * len(values)
+    )
     extras: list[ScoreRow] = []
     for (measure, column), interval in zip(values.items(), intervals, strict=True):
         present = column[~np.isnan(column)].tolist()

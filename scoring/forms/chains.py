@@ -2,58 +2,86 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
 
-from recordings.conversation import Conversation
-from scoring.catalogue import Measure
-from scoring.forms.part import form_row, parts
+from scoring.forms.part import parts
+from scoring.forms.pool import Pool, Reading
+from scoring.measure import Asking, Declaration, Good, Measure
 from scoring.measures.usefulness import Share, labels
+from scoring.notation import Term
 from scoring.statistics.bootstrap import no_interval
-from scoring.stochastic.chain import ABSENT, chain, codes
+from scoring.stochastic.chain import ABSENT, TRANSITIONS, chain, codes
 from scoring.stochastic.persistence import persistence
-from scoring.summaries import SystemScores
-from scoring.table import ScoreRow
+from scoring.understanding import plainly
+from topics.errors import InputError
 
-__all__ = ["chain_rows"]
+__all__ = ["PERSISTENCE", "TRANSITION"]
+
+_END = "end"
+"""How `-` is written within a measure: the conversation has ended."""
 
 
-def chain_rows(measure: Measure, scores: SystemScores, conversations: Sequence[Conversation]) -> Iterator[ScoreRow]:
-    """Transitions of the label chain, and whether failures follow failures."""
-    cells = _labels(scores, conversations)
+def _ends(term: Term) -> tuple[str, ...]:
+    """Where a transition leads from and to, `-` for the end."""
+    return tuple("-" if str(value) == _END else str(value) for value in term.arguments)
+
+
+def _read(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure, ...]:
+    found = plainly(declaration, term, asking)
+    if _ends(term) not in TRANSITIONS:
+        known = ", ".join(f"({source}, {_END if target == '-' else target})" for source, target in TRANSITIONS)
+        raise InputError(f"{term}: there is no such transition", allowed=known)
+    return found
+
+
+def _good(term: Term) -> Good:
+    return "high" if str(term.arguments[-1]) == "o" else "low"
+
+
+def _transitions(measure: Measure, pool: Pool) -> Iterator[Reading]:
+    scores = pool.scores
+    cells = _labels(pool)
     for part in parts(scores.topics, each=True):
         rows = list(part.rows)
         names, here, lost = [scores.topics[row].id for row in rows], cells[rows], scores.invalid[rows]
-        topics = None if part.topic is not None else len(rows)
-        if measure.form == "persistence":
-            found = persistence(here, names, level=scores.settings.level)
-            after_x, after_o = found.after_x, found.after_o
-            test = (
-                f"association within conversations, given topic and turn: p={found.test.middle:.3g}; conversations "
-                "that are worse throughout show it too"
-                if found.test.n
-                else "association within conversations: no topic has both kinds of trials to compare"
-            )
-            sides = f"{_shown(after_x)} after x (n={after_x.n}), {_shown(after_o)} after o (n={after_o.n})"
-            note = f"fails next: {sides}; {test}"
-            value, n = after_x.value - after_o.value, after_x.n + after_o.n
-            yield form_row(scores, part, measure.name, value, n, no_interval(), topics=topics, note=note)
-            continue
-        (edge,) = chain(here, names, invalid=lost, level=scores.settings.level, only=measure.transition)
+        (edge,) = chain(here, names, invalid=lost, level=scores.settings.level, only=_ends(measure.base))
         share = edge.share
-        yield form_row(
-            scores,
+        yield Reading(
             part,
-            measure.name,
             share.value,
             share.n,
             share.interval,
-            topics=topics,
+            None if part.topic is not None else len(rows),
             invalid=int(lost.sum()),
             worst=share.worst,
             best=share.best,
+        )
+
+
+def _persistence(measure: Measure, pool: Pool) -> Iterator[Reading]:
+    scores = pool.scores
+    cells = _labels(pool)
+    for part in parts(scores.topics, each=True):
+        rows = list(part.rows)
+        found = persistence(cells[rows], [scores.topics[row].id for row in rows], level=scores.settings.level)
+        after_x, after_o = found.after_x, found.after_o
+        test = (
+            f"association within conversations, given topic and turn: p={found.test.middle:.3g}; conversations "
+            "that are worse throughout show it too"
+            if found.test.n
+            else "association within conversations: no topic has both kinds of trials to compare"
+        )
+        sides = f"{_shown(after_x)} after x (n={after_x.n}), {_shown(after_o)} after o (n={after_o.n})"
+        yield Reading(
+            part,
+            after_x.value - after_o.value,
+            after_x.n + after_o.n,
+            no_interval(),
+            None if part.topic is not None else len(rows),
+            f"fails next: {sides}; {test}",
         )
 
 
@@ -61,13 +89,47 @@ def _shown(share: Share) -> str:
     return f"{share.value:.3f}" if share.n else "n/a"
 
 
-def _labels(scores: SystemScores, conversations: Sequence[Conversation]) -> npt.NDArray[np.int8]:
+def _labels(pool: Pool) -> npt.NDArray[np.int8]:
     """(topics, trials, turns) codes of the labels; a turn the protocol cannot take on a topic has none."""
+    scores = pool.scores
     most = max(scores.turns[topic.id] for topic in scores.topics)
     cells = np.full((len(scores.topics), len(scores.trials), max(most, 1)), ABSENT, dtype=np.int8)
     rows = {topic.id: row for row, topic in enumerate(scores.topics)}
     columns = {trial: column for column, trial in enumerate(scores.trials)}
-    for one in conversations:
+    for one in pool.conversations:
         turns = scores.turns[one.key.topic]
         cells[rows[one.key.topic], columns[one.key.trial], :turns] = codes([labels(one, turns)])[0]
     return cells
+
+
+TRANSITION = Declaration(
+    name="transition",
+    sentence="How often an answer of one kind follows one of another, or the conversation ends badly after it.",
+    of="trials",
+    formula="turns asked after the first that are the second; to the end: of the turns asked or missing after it",
+    source="our own; %useful S1 is transition(start, o)",
+    undefined="nothing followed the first",
+    example="transition(x, o)",
+    n="turns",
+    needs=("labels",),
+    good=_good,
+    written=("transition(x, o)", "transition(x, end)"),
+    arguments=(2, 2),
+    read=_read,
+    rows=_transitions,
+)
+PERSISTENCE = Declaration(
+    name="persistence",
+    sentence="How much more often a failure follows a failure than a useful answer.",
+    of="trials",
+    formula="share that fails next after x - share that fails next after o, of the turns that were asked",
+    source="our own; its note tests the association within conversations, given topic and turn",
+    undefined="no turn was asked after an x, or after an o",
+    example="persistence",
+    n="turns",
+    needs=("labels",),
+    range=(-1.0, 1.0),
+    good="neither",
+    legend="from -1 to 1, above 0 where failures follow failures",
+    rows=_persistence,
+)

@@ -4,76 +4,99 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
 from recordings.conversation import Conversation
-from scoring.asked import Asked, weighted
-from scoring.catalogue import Measure
 from scoring.divergences import DIVERGENCES
-from scoring.forms.part import form_row, parts
+from scoring.forms.part import parts
+from scoring.forms.pool import Pool, Reading
+from scoring.measure import Asking, Declaration, Measure
 from scoring.measures.fairness import TurnFairness, divergence_names, group_fairness
+from scoring.measures.group_fairness import FAIRNESS, attribute_of
+from scoring.measures.swan import SWAN
+from scoring.measures.wan import WAN, criterion_of, weighted
+from scoring.notation import Term
 from scoring.nuggets import find_nuggets
 from scoring.statistics.bootstrap import Interval, Resampler, no_interval
 from scoring.stochastic.expectation import fairness
-from scoring.summaries import SystemScores
 from scoring.swan.assessment import Assessment, of_system
+from scoring.swan.judged import Judgments
 from scoring.swan.schema import Schema
 from scoring.swan.wan import Swan, Wan
-from scoring.table import ScoreRow
+from scoring.understanding import refuse_parameters
 from scoring.words import passages
+from topics.errors import InputError
 from topics.topic import Topic
 
-__all__ = ["fairness_rows", "swan_rows"]
+__all__ = ["OF_POOLED", "POOLED"]
 
 Floats = npt.NDArray[np.float64]
 
 
-def fairness_rows(
-    measure: Measure, asked: Asked, scores: SystemScores, conversations: Sequence[Conversation], resampler: Resampler
-) -> Iterator[ScoreRow]:
+def _read(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure, ...]:
+    """One measure, or the three readings of GF: what is pooled may look fair while nobody was treated fairly."""
+    base = asking.inner(term)
+    refuse_parameters(term, ())
+    if base.declaration in (SWAN, WAN) and declaration is POOLED:
+        return (replace(base, term=Term(declaration.name, (base.term,)), form=declaration),)
+    if base.declaration is FAIRNESS and attribute_of(base.base):
+        readings = (replace(base, term=Term(form.name, (base.term,)), form=form) for form in (POOLED, OF_POOLED))
+        return (base, *readings)
+    of = f"{FAIRNESS.name}(SET)"
+    inside = [SWAN.name, *WAN.forms, of]
+    allowed = ", ".join([*(f"{POOLED.name}({one})" for one in inside), f"{OF_POOLED.name}({of})"])
+    raise InputError(f"{term} is no reading of a measure", allowed=allowed)
+
+
+def _rows(measure: Measure, pool: Pool) -> Iterator[Reading]:
+    yield from (_of_fairness if measure.declaration is FAIRNESS else _of_nuggets)(measure, pool)
+
+
+def _of_fairness(measure: Measure, pool: Pool) -> Iterator[Reading]:
     """The pooled reading of GF, or that of the pooled distribution."""
+    scores, resampler = pool.scores, pool.resampler
     by_topic: dict[str, list[Conversation]] = {}
-    for one in conversations:
+    for one in pool.conversations:
         by_topic.setdefault(one.key.topic, []).append(one)
     values, turns = np.full(len(scores.topics), math.nan), np.zeros(len(scores.topics), dtype=int)
     within: dict[int, Interval] = {}
-    has = [measure.attribute in topic.type.attributes for topic in scores.topics]
+    name = attribute_of(measure.base)
+    has = [name in topic.type.attributes for topic in scores.topics]
     for row, topic in enumerate(scores.topics):
-        if has[row] and asked.gold is not None and by_topic.get(topic.id):
-            values[row], turns[row], within[row] = _reading(measure, asked, topic, by_topic[topic.id], resampler)
+        if has[row] and pool.gold is not None and by_topic.get(topic.id):
+            values[row], turns[row], within[row] = _reading(measure, pool, topic, by_topic[topic.id])
     for part in parts(scores.topics, each=True):
         rows = [row for row in part.rows if has[row]]
         if not rows:
             continue
         here = values[rows]
         known = ~np.isnan(here)
-        if measure.form == "of_pooled":
+        if measure.form is OF_POOLED:
             interval = no_interval("what few trials achieve together differs from what all would")
         elif len(rows) == 1:
             interval = within.get(rows[0], no_interval("no value"))
         else:
             interval = resampler.means([scores.topics[row].id for row in rows], here[:, None, None])[0]
-        yield form_row(
-            scores,
+        yield Reading(
             part,
-            measure.name,
             float(here[known].mean()) if known.any() else math.nan,
             int(turns[rows].sum()),
             interval,
-            topics=None if part.topic is not None else int(known.sum()),
+            None if part.topic is not None else int(known.sum()),
         )
 
 
 def _reading(
-    measure: Measure, asked: Asked, topic: Topic, conversations: Sequence[Conversation], resampler: Resampler
+    measure: Measure, pool: Pool, topic: Topic, conversations: Sequence[Conversation]
 ) -> tuple[float, int, Interval]:
     """The value on one topic, over how many turns, and the interval of the pooled one over its trials."""
-    attribute = asked.attributes[measure.attribute]
+    attribute = pool.attributes[attribute_of(measure.base)]
     turns: list[tuple[int, TurnFairness]] = []
     for path, conversation in enumerate(conversations):
-        nuggets = find_nuggets(conversation, topic, asked.gold, asked.attributes, measure.settings)
+        nuggets = find_nuggets(conversation, topic, pool.gold, pool.attributes, measure.settings)
         first = {one.turn: one.first_position for one in passages(conversation) if one.speaker == "system"}
         found = group_fairness(nuggets, first, attribute, measure.settings)[0]
         turns += [(path, turn) for turn in found.turns]
@@ -86,39 +109,38 @@ def _reading(
         paths=len(conversations),
         turn_weights=[turn.weight for _, turn in turns],
     )
-    value = readings.pooled if measure.form == "pooled" else readings.of_pooled_distribution
+    value = readings.pooled if measure.form is POOLED else readings.of_pooled_distribution
     sums = np.zeros((2, len(conversations)))
     for path, turn in turns:
         sums[:, path] += turn.weight * turn.similarity, turn.weight
     trials = [str(one.key.trial) for one in conversations]
-    return value, readings.turns, resampler.ratio(trials, sums[0][:, None], sums[1][:, None], unit="trial")
+    return value, readings.turns, pool.resampler.ratio(trials, sums[0][:, None], sums[1][:, None], unit="trial")
 
 
-def swan_rows(measure: Measure, asked: Asked, scores: SystemScores, resampler: Resampler) -> Iterator[ScoreRow]:
+def _of_nuggets(measure: Measure, pool: Pool) -> Iterator[Reading]:
     """SWAN or WAN over all nuggets of all conversations together ([SWAN] Eq. 2 as printed)."""
-    schema = weighted(asked.judged().schema, measure.weighting)
-    own = [one for one in asked.assessments if one.key.system == scores.system]
+    scores, resampler, judgments = pool.scores, pool.resampler, pool.judged().judgments
+    schema = weighted(pool.judged().schema, measure.base)
+    own = [one for one in pool.assessments if one.key.system == scores.system]
     for part in parts(scores.topics, each=True):
         names = [scores.topics[row].id for row in part.rows]
         within = set(names)
         here = [one for one in own if one.key.topic in within]
-        found = of_system(scores.system, here, schema, asked.judged().judgments).pooled
-        if measure.base.name == "SWAN":
+        found = of_system(scores.system, here, schema, judgments).pooled
+        if measure.declaration is SWAN:
             value, n, interval = found.value, found.n, no_interval()
             note = f"over {', '.join(found.covered)}" if found.covered else "no criterion is scored"
             if found.covered:
-                interval = _of_swan(found, names, scores.trials, here, schema, asked, resampler)
+                interval = _of_swan(found, names, scores.trials, here, schema, judgments, resampler)
         else:
-            name = schema[measure.criterion].name
+            name = criterion_of(measure.base, schema)
             whole = found.wans[name]
             value, n, note = whole.value, whole.n, f"{whole.items - whole.n} of {whole.items} items are not scored"
             wans = {(one.key.topic, one.key.trial): one.wans(schema)[name] for one in here}
             units, above, below = _units(names, scores.trials, *_sums(names, scores.trials, wans))
             interval = resampler.ratio(units, above, below, unit="trial" if len(names) == 1 else "topic")
         note = "; ".join(filter(None, (note, interval.note)))
-        yield form_row(
-            scores, part, measure.name, value, n, interval, topics=None if part.topic else len(names), note=note
-        )
+        yield Reading(part, value, n, interval, None if part.topic else len(names), note)
 
 
 def _units(
@@ -136,7 +158,7 @@ def _of_swan(
     trials: Sequence[int],
     assessments: Sequence[Assessment],
     schema: Schema,
-    asked: Asked,
+    judgments: Judgments,
     resampler: Resampler,
 ) -> Interval:
     """The interval of SWAN over pooled nuggets, by the same draws as that of WAN: of its criteria together.
@@ -146,7 +168,7 @@ def _of_swan(
     wans = {(one.key.topic, one.key.trial): one.wans(schema) for one in assessments}
     above = np.full((len(names), len(trials), len(found.covered)), math.nan)
     below = above.copy()
-    sets = asked.judged().judgments.sets
+    sets = judgments.sets
     for row, name in enumerate(names):
         there = [column for column, trial in enumerate(trials) if (name, trial) in wans]
         for place, criterion in enumerate(found.covered):
@@ -172,3 +194,34 @@ def _sums(names: Sequence[str], trials: Sequence[int], wans: Mapping[tuple[str, 
     above = [[math.nan if one is None else one.numerator for one in row] for row in cells]
     below = [[math.nan if one is None else one.denominator for one in row] for row in cells]
     return np.array(above), np.array(below)
+
+
+POOLED = Declaration(
+    name="pooled",
+    sentence="A measure over the nuggets or turns of all conversations together: long conversations weigh more.",
+    of="measure",
+    formula="ratio of the sums over all conversations; GF(SET): in each topic, then the mean over topics",
+    source="[SWAN] Eq. 2 as printed",
+    undefined="as the measure within",
+    example="pooled(SWAN)",
+    n="scored nuggets, or turns",
+    written=("pooled(SWAN)", "pooled(WAN(Correctness))", "pooled(GF(SET))"),
+    arguments=(1, 1),
+    read=_read,
+    rows=_rows,
+)
+OF_POOLED = Declaration(
+    name="of_pooled",
+    sentence="GF of what all conversations of a topic achieve together; printed with the other two readings.",
+    of="measure",
+    formula="in each topic 1 - divergence(mean of achieved over all turns, gold), then the mean over topics",
+    source="our own; docs/stochastic.md",
+    undefined="as GF",
+    example="of_pooled(GF(RATINGS))",
+    n="turns",
+    needs=("gold",),
+    written=("of_pooled(GF(SET))",),
+    arguments=(1, 1),
+    read=_read,
+    rows=_rows,
+)

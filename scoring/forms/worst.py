@@ -3,71 +3,102 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
-from scoring.catalogue import Measure
-from scoring.forms.part import form_row, parts
-from scoring.statistics.bootstrap import no_interval
+from scoring.forms.part import parts
+from scoring.forms.pool import Pool, Reading
+from scoring.measure import Asking, Declaration, Measure, Parameter
+from scoring.notation import Term
+from scoring.statistics.bootstrap import Interval, no_interval
 from scoring.statistics.tails import Tail, pooled_tail, trials_needed, within_topics
-from scoring.stochastic.failures import BREAKDOWN, rate_below, rate_of
-from scoring.summaries import SystemScores
-from scoring.table import ScoreRow, has_top
+from scoring.stochastic.failures import rate_below, rate_of
+from scoring.understanding import refuse_parameters
 from topics.errors import InputError
 from topics.identity import generator
 
-__all__ = ["rate_rows", "tail_rows"]
+__all__ = ["CVAR", "MINIMUM", "QUANTILE", "RATE"]
 
 Floats = npt.NDArray[np.float64]
 
 
-def tail_rows(measure: Measure, scores: SystemScores, seed: int, planned: int) -> Iterator[ScoreRow]:
-    """planned: trials of each topic that the run is to have; as many as there are, where nobody said."""
-    cells, settings = scores.values(str(measure.base)), scores.settings
-    for part in parts(scores.topics):
-        names, values = [scores.topics[row].id for row in part.rows], cells[list(part.rows)]
-        if measure.within:
-            tail = _within(names, values, _beta(measure), planned)
-        else:
-            rng = generator(seed, "forms", measure.name, part.topic_type or "")
-            level, replications = settings.level, settings.replications
-            top = 1.0 if has_top(str(measure.base)) else math.inf
-            tail = pooled_tail(names, values, _beta(measure), rng, level=level, replications=replications, top=top)
-        value, interval = {
-            "Q": (tail.quantile, tail.quantile_interval),
-            "CVaR": (tail.cvar, tail.cvar_interval),
-            "min": (tail.minimum, no_interval("the least that was seen; another trial can be worse")),
-        }[measure.form]
-        note = interval.note
-        if tail.undefined:
-            note = "; ".join(filter(None, (note, f"{tail.undefined} trials without a value are left out")))
-        yield form_row(scores, part, measure.name, value, tail.n, interval, topics=tail.topics, note=note)
+def _read(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure, ...]:
+    """What a worst case is asked of, and its number. Raises InputError."""
+    base = asking.inner(term)
+    term = Term(term.name, (base.term,), term.parameters)
+    event = base.declaration.event
+    if event and declaration is RATE:
+        refuse_parameters(term, ())
+        return (replace(base, term=term, form=declaration, number=1.0),)
+    if event or base.declaration.of != "conversation":
+        raise InputError(f"{term}: {base.term} has no better and worse conversations", advice="take it as it is")
+    refuse_parameters(term, [one.name for one in declaration.parameters])
+    if not declaration.parameters:
+        return (replace(base, term=term, form=declaration),)
+    key = declaration.parameters[0]
+    number = term.get(key.name)
+    if number is None and isinstance(key.default, float):
+        number = key.default
+        term = Term(term.name, term.arguments, (*term.parameters, (key.name, number)))
+    if not isinstance(number, float):
+        raise InputError(
+            f"{term}: {key.name} is missing, or no number", allowed=f"{term.name}({base.term}, {key.name}=0.25)"
+        )
+    if key is _SHARE and not 0 < number <= 1:
+        raise InputError(f"{term}: {key.name} is the share of the worst conversations", allowed="above 0, at most 1")
+    within = term.get("within")
+    if within is not None and str(within) != "topics":
+        raise InputError(f"{term}: within={within}", allowed="within=topics")
+    return (replace(base, term=term, form=declaration, number=number, within=within is not None),)
 
 
-def rate_rows(measure: Measure, scores: SystemScores, level: float) -> Iterator[ScoreRow]:
+def _tails(take: Callable[[Tail], tuple[float, Interval]]) -> Callable[[Measure, Pool], Iterator[Reading]]:
+    """Readings of what `take` takes of the worst conversations."""
+
+    def readings(measure: Measure, pool: Pool) -> Iterator[Reading]:
+        cells, settings, topics = pool.scores.values(str(measure.base)), pool.scores.settings, pool.scores.topics
+        for part in parts(topics):
+            names, values = [topics[row].id for row in part.rows], cells[list(part.rows)]
+            if measure.within:
+                tail = _within(names, values, _beta(measure), pool.planned)
+            else:
+                rng = generator(pool.seed, "forms", measure.name, part.topic_type or "")
+                level, replications = settings.level, settings.replications
+                top = 1.0 if measure.declaration.has_top else math.inf
+                tail = pooled_tail(names, values, _beta(measure), rng, level=level, replications=replications, top=top)
+            value, interval = take(tail)
+            note = interval.note
+            if tail.undefined:
+                note = "; ".join(filter(None, (note, f"{tail.undefined} trials without a value are left out")))
+            yield Reading(part, value, tail.n, interval, tail.topics, note)
+
+    return readings
+
+
+def _rates(measure: Measure, pool: Pool) -> Iterator[Reading]:
+    scores, level = pool.scores, pool.scores.settings.level
     cells = scores.values(str(measure.base))
     for part in parts(scores.topics):
         rows = list(part.rows)
         names, values, lost = [scores.topics[row].id for row in rows], cells[rows], scores.invalid[rows]
-        if measure.base.name == BREAKDOWN:
+        if measure.declaration.event:
             rate = rate_of(names, values, level=level, invalid=lost)
         else:
             rate = rate_below(names, values, measure.number, level=level, invalid=lost)
         share = rate.share
-        yield form_row(
-            scores,
+        yield Reading(
             part,
-            measure.name,
             share.value,
             share.n,
             share.interval,
-            topics=min(share.topics, len(rows)),  # within one topic the units are its trials
-            note=rate.note,
-            invalid=int(lost.sum()),
-            worst=share.worst,
-            best=share.best,
+            min(share.topics, len(rows)),  # within one topic the units are its trials
+            rate.note,
+            int(lost.sum()),
+            share.worst,
+            share.best,
         )
 
 
@@ -86,5 +117,76 @@ def _within(names: list[str], values: Floats, beta: float, planned: int) -> Tail
 
 
 def _beta(measure: Measure) -> float:
-    """The share of the worst; of `min` none is asked, and any will do."""
+    """The share of the worst; of the minimum none is asked, and any will do."""
     return measure.number if measure.number == measure.number else 1.0
+
+
+_SHARE = Parameter("beta", "share of the worst conversations, above 0", default=0.25)
+_WITHIN = Parameter("within", "topics: the worst of each topic, and their mean")
+_OF = "no conversation has a value of M"
+_N = "conversations"
+
+CVAR = Declaration(
+    name="CVaR",
+    sentence="How good the worst conversations are on average.",
+    of="measure",
+    formula="mean of the worst share beta of all conversations",
+    source="R. T. Rockafellar and S. Uryasev, J. Banking & Finance 26 (2002)",
+    undefined=_OF,
+    example="CVaR(R, beta=0.25)",
+    n=_N,
+    parameters=(_SHARE, _WITHIN),
+    written=("CVaR(R, beta=0.25)",),
+    arguments=(1, 1),
+    legend="mean of the worst",
+    read=_read,
+    rows=_tails(lambda tail: (tail.cvar, tail.cvar_interval)),
+)
+QUANTILE = Declaration(
+    name="Q",
+    sentence="What a share beta of all conversations does not surpass.",
+    of="measure",
+    formula="least value that at least a share beta of all conversations score no more than",
+    source="lower quantile",
+    undefined=_OF,
+    example="Q(R, beta=0.1)",
+    n=_N,
+    parameters=(_SHARE, _WITHIN),
+    written=("Q(R, beta=0.25)",),
+    arguments=(1, 1),
+    legend="lower quantile",
+    read=_read,
+    rows=_tails(lambda tail: (tail.quantile, tail.quantile_interval)),
+)
+MINIMUM = Declaration(
+    name="min",
+    sentence="The worst conversation that was seen.",
+    of="measure",
+    formula="least value of all conversations",
+    source="minimum",
+    undefined=_OF,
+    example="min(R)",
+    n=_N,
+    written=("min(R)",),
+    arguments=(1, 1),
+    read=_read,
+    rows=_tails(lambda tail: (tail.minimum, no_interval("the least that was seen; another trial can be worse"))),
+)
+RATE = Declaration(
+    name="P",
+    sentence="How often a conversation scores less than a bound, or something happens in it.",
+    of="measure",
+    formula="share of the conversations that score less than the bound, or in which the event took place",
+    source="[GFRC] §5 counts breakdowns so; bounds of scores are our own",
+    undefined=_OF,
+    example="P(R, below=0.1)",
+    n=_N,
+    parameters=(Parameter("below", "the bound; must be given, but for an event"),),
+    good="low",
+    written=("P(R, below=0.1)", "P(breakdown)"),
+    arguments=(1, 1),
+    legend="how often",
+    event=True,
+    read=_read,
+    rows=_rates,
+)

@@ -31,8 +31,26 @@ import numpy as np
 import numpy.typing as npt
 
 from scoring.divergences import jsd
+from scoring.measure import Declaration, Good
 
-__all__ = ["GROUPINGS", "LABELS", "Figure", "annotator_halves", "figures", "grouped", "labels_of", "rates", "shares"]
+__all__ = [
+    "ACCURACY",
+    "DIVERGENCE",
+    "F1",
+    "GROUPINGS",
+    "LABELS",
+    "LEVEL",
+    "PRECISION",
+    "RECALL",
+    "SQUARED_ERROR",
+    "Figure",
+    "annotator_halves",
+    "figures",
+    "grouped",
+    "labels_of",
+    "rates",
+    "shares",
+]
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
@@ -50,9 +68,12 @@ _POSITIVE: Mapping[str, tuple[int, ...]] = MappingProxyType({"B": (2,), "PB+B": 
 
 @dataclass(frozen=True, eq=False)
 class Figure:
-    """One measure, still by turn. above, below: (turns,); n: how many turns, or labels, the value is taken over."""
+    """One measure, still by turn. measure: as written, of: what it declares. above, below: (turns,); n: how many turns,
+    or labels, the value is taken over.
+    """
 
     measure: str
+    of: Declaration
     above: Floats
     below: Floats
     n: int
@@ -104,19 +125,28 @@ def figures(
     if not p.shape == q.shape == (*said.shape, len(LABELS)) == (*true.shape, len(LABELS)):
         raise ValueError(f"shapes do not fit: {p.shape}, {q.shape}, {said.shape}, {true.shape}")
     one = np.ones(len(p))
-    found = [Figure("accuracy", (said == true).astype(np.float64), one, len(p))]
+    found = [Figure(ACCURACY.name, ACCURACY, (said == true).astype(np.float64), one, len(p))]
     for name, positive in _POSITIVE.items():
         ours, theirs = np.isin(said, positive), np.isin(true, positive)
         hit = (ours & theirs).astype(np.float64)
         found += [
-            Figure(f"P({name})", hit, ours.astype(np.float64), int(ours.sum())),
-            Figure(f"R({name})", hit, theirs.astype(np.float64), int(theirs.sum())),
-            Figure(f"F1({name})", hit, (ours.astype(np.float64) + theirs) / 2, int((ours | theirs).sum())),
+            Figure(f"{PRECISION.name}({name})", PRECISION, hit, ours.astype(np.float64), int(ours.sum())),
+            Figure(f"{RECALL.name}({name})", RECALL, hit, theirs.astype(np.float64), int(theirs.sum())),
+            Figure(f"{F1.name}({name})", F1, hit, (ours.astype(np.float64) + theirs) / 2, int((ours | theirs).sum())),
         ]
     bins = {name: (grouped(p, name), grouped(q, name)) for name in GROUPINGS}
-    found += [Figure(f"JSD({name})", jsd(a, b), one, len(p)) for name, (a, b) in bins.items()]
-    found += [Figure(f"MSE({name})", np.square(a - b).mean(axis=-1), one, len(p)) for name, (a, b) in bins.items()]
+    distances = ((DIVERGENCE, jsd), (SQUARED_ERROR, _squared))
+    found += [
+        Figure(f"{of.name}({name})", of, distance(a, b), one, len(p))
+        for of, distance in distances
+        for name, (a, b) in bins.items()
+    ]
     return tuple(found)
+
+
+def _squared(predicted: Floats, gold: Floats) -> Floats:
+    found: Floats = np.square(predicted - gold).mean(axis=-1)
+    return found
 
 
 def rates(predicted: npt.ArrayLike) -> tuple[Figure, ...]:
@@ -124,7 +154,8 @@ def rates(predicted: npt.ArrayLike) -> tuple[Figure, ...]:
     p = np.asarray(predicted, dtype=np.float64)
     one = np.ones(len(p))
     return tuple(
-        Figure(f"rate({name})", p[:, list(positive)].sum(axis=-1), one, len(p)) for name, positive in _POSITIVE.items()
+        Figure(f"{LEVEL.name}({name})", LEVEL, p[:, list(positive)].sum(axis=-1), one, len(p))
+        for name, positive in _POSITIVE.items()
     )
 
 
@@ -143,3 +174,57 @@ def annotator_halves(counts: npt.ArrayLike, rng: np.random.Generator) -> tuple[F
     t = rng.hypergeometric(rows[..., 1], rows[..., 2], sizes // 2 - o)
     first = np.stack([o, t, sizes // 2 - o - t], axis=-1)
     return shares(first), shares(rows - first)
+
+
+def _declared(
+    name: str,
+    sentence: str,
+    formula: str,
+    n: str = "turns",
+    good: Good = "high",
+    example: str = "",
+    undefined: str = "no turn",
+    top: bool = True,
+) -> Declaration:
+    return Declaration(
+        name=name,
+        sentence=sentence,
+        of="predictor",
+        formula=formula,
+        source="DBDC3 (Higashinaka et al., DSTC6 2017)",
+        undefined=undefined,
+        example=example or f"{name}(B)",
+        n=n,
+        needs=("annotations",),
+        good=good,
+        has_top=top,
+    )
+
+
+ACCURACY = _declared("accuracy", "How often the predicted label is the gold one.", "hits / turns", example="accuracy")
+PRECISION = _declared(
+    "P", "How many of the turns that it calls a breakdown are one.", "hits / labels given", "labels given"
+)
+RECALL = _declared("R", "How many of the breakdowns it finds.", "hits / gold labels", "gold labels", top=False)
+F1 = _declared(
+    "F1", "Precision and recall together.", "hits / mean of labels given and gold labels", "turns with either"
+)
+DIVERGENCE = _declared(
+    "JSD",
+    "How far the predicted distribution lies from that of the annotators.",
+    "mean over turns of the Jensen-Shannon divergence, in bits",
+    good="low",
+    example="JSD(O,T,X)",
+    top=False,
+)
+SQUARED_ERROR = _declared(
+    "MSE",
+    "How far it lies from it, as a squared error.",
+    "mean over turns of the mean over bins of (p - q)²",
+    good="low",
+    example="MSE(O,T,X)",
+    top=False,
+)
+LEVEL = _declared(
+    "rate", "How many breakdowns it expects: a level, and no quality.", "mean predicted probability", good="neither"
+)

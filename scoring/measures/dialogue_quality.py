@@ -23,15 +23,43 @@ import numpy as np
 import numpy.typing as npt
 
 from scoring.divergences import Divergence, jsd, nmd, rnss, rsnod, snod
+from scoring.measure import Declaration
 
-__all__ = ["QUALITY_DIVERGENCES", "minus_log2", "quality_divergences"]
+__all__ = ["QUALITY", "QUALITY_DIVERGENCES", "minus_log2", "quality_divergences"]
 
 Floats = npt.NDArray[np.float64]
 
-QUALITY_DIVERGENCES: Mapping[str, Divergence] = MappingProxyType(
-    {"NMD": nmd, "RSNOD": rsnod, "RNSS": rnss, "JSD": jsd, "SNOD": snod}
+
+def _declared(name: str, by: str, formula: str) -> Declaration:
+    return Declaration(
+        name=name,
+        sentence=f"How far the predicted ratings of a dialogue lie from the annotators', {by}.",
+        of="predictor",
+        formula=formula,
+        source="[STC3] Eq. 3-10",
+        undefined="nobody answered the question",
+        example=f"{name}(A)",
+        n="dialogues",
+        needs=("annotations",),
+        good="low",
+        has_top=False,
+    )
+
+
+_BY: Mapping[Declaration, Divergence] = MappingProxyType(
+    {
+        _declared("NMD", "by cumulated shares", "Σ abs(cumP - cumQ) / (L - 1)"): nmd,
+        _declared("RSNOD", "by the distance of levels, both ways", "√((OD(p,q) + OD(q,p)) / 2 / (L - 1))"): rsnod,
+        _declared("RNSS", "by squared differences", "√(Σ(p - q)² / 2)"): rnss,
+        _declared("JSD", "by information, in bits", "(KL(p‖m) + KL(q‖m)) / 2, m = (p + q) / 2"): jsd,
+        _declared("SNOD", "as RSNOD without the root", "(OD(p,q) + OD(q,p)) / 2 / (L - 1)"): snod,
+    }
 )
-"""By the names they print, the official ones first."""
+QUALITY = tuple(_BY)
+"""The official ones first."""
+
+QUALITY_DIVERGENCES: Mapping[str, Divergence] = MappingProxyType({one.name: by for one, by in _BY.items()})
+"""By the names they print."""
 
 
 def quality_divergences(predicted: npt.ArrayLike, gold: npt.ArrayLike) -> dict[str, Floats]:

@@ -10,7 +10,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["decay", "err", "stop_probability"]
+from scoring.measure import Declaration
+
+__all__ = ["ERR", "decay", "err", "stop_probability"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -54,3 +56,16 @@ def err(gains: npt.ArrayLike, highest: float) -> Floats:
     shares = decay(gains, highest)
     value: Floats = (shares / np.arange(1, shares.shape[-1] + 1)).sum(axis=-1)
     return value
+
+
+ERR = Declaration(
+    name="ERR",
+    sentence="How soon a list satisfies its reader, who stops at a document that does.",
+    of="list",
+    formula="Σ decay_k / k over the ranks k",
+    source="Chapelle et al., CIKM 2009; [GFRC] §2.1",
+    undefined="never; 0 for an empty list",
+    example="ERR",
+    n="documents of the list",
+    needs=("qrels",),
+)

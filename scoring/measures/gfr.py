@@ -19,9 +19,10 @@ import numpy as np
 import numpy.typing as npt
 
 from scoring.divergences import Divergence, distr_sim
+from scoring.measure import Declaration, Parameter
 from scoring.measures.err import decay
 
-__all__ = ["achieved", "gfr", "list_fairness"]
+__all__ = ["LIST_FAIRNESS", "LIST_SUMMARY", "achieved", "gfr", "list_fairness"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -63,3 +64,33 @@ def gfr(utility: float, fairness: Sequence[float]) -> float:
     if not fairness:
         return math.nan
     return math.fsum((utility, *fairness)) / (1 + len(fairness))
+
+
+LIST_FAIRNESS = Declaration(
+    name="GF",
+    sentence="How near the groups of a list come to the gold shares where its readers stop.",
+    of="list",
+    formula="Σ decay_k · (1 - X(achieved at k, gold)) over the ranks k",
+    source="Sakai, Kim and Kang, TOIS 2023; [GFRC] Eq. 1",
+    undefined="no row where the topic has no memberships; 0 for an empty list",
+    example="GF(RATINGS, by=RNOD)",
+    n="documents of the list",
+    needs=("qrels", "memberships"),
+    parameters=(Parameter("by", "X: RNOD, NMD or JSD"),),
+    written=("GF(SET, by=RNOD)",),
+    arguments=(1, 1),
+)
+LIST_SUMMARY = Declaration(
+    name="GFR",
+    sentence="A summary of a list's utility and its group fairness; read each beside it.",
+    of="list",
+    formula="mean of a utility (ERR or iRBU) and one GF for each attribute set",
+    source="Sakai, Kim and Kang, TOIS 2023; [GFRC] Eq. 1",
+    undefined="no row where a topic has no set, or one of unknown scale",
+    example="GFR(ERR, ordinal=RNOD)",
+    n="documents of the list",
+    needs=("qrels", "memberships"),
+    parameters=(Parameter("ordinal", "X of sets whose groups have an order: RNOD or NMD"),),
+    written=("GFR(ERR, ordinal=RNOD)",),
+    arguments=(1, 1),
+)

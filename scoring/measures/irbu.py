@@ -9,9 +9,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from scoring.measure import Declaration, Parameter
 from scoring.measures.err import decay
 
-__all__ = ["PERSISTENCE", "irbu"]
+__all__ = ["IRBU", "PERSISTENCE", "irbu"]
 
 PERSISTENCE = 0.99
 """p of the NTCIR tasks."""
@@ -29,3 +30,17 @@ def irbu(gains: npt.ArrayLike, highest: float, *, persistence: float = PERSISTEN
     shares = decay(gains, highest)
     value: npt.NDArray[np.float64] = (shares * persistence ** np.arange(1, shares.shape[-1] + 1)).sum(axis=-1)
     return value
+
+
+IRBU = Declaration(
+    name="iRBU",
+    sentence="Whether a list satisfies its reader at all, and a little how soon.",
+    of="list",
+    formula="Σ decay_k · p^k over the ranks k",
+    source="Sakai and Zeng, SIGIR 2019; Sakai, Kim and Kang, TOIS 2023",
+    undefined="never; 0 for an empty list",
+    example="iRBU(p=0.9)",
+    n="documents of the list",
+    needs=("qrels",),
+    parameters=(Parameter("p", "how little it costs to read on", default=PERSISTENCE),),
+)

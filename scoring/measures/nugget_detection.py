@@ -23,13 +23,35 @@ import numpy as np
 import numpy.typing as npt
 
 from scoring.divergences import Divergence, jsd, rnss
+from scoring.measure import Declaration
 
-__all__ = ["CUSTOMER_TYPES", "HELPDESK_TYPES", "NUGGET_DIVERGENCES", "dialogue_score", "side_mean"]
+__all__ = ["CUSTOMER_TYPES", "HELPDESK_TYPES", "NUGGETS", "NUGGET_DIVERGENCES", "dialogue_score", "side_mean"]
 
 CUSTOMER_TYPES = ("CNUG0", "CNUG", "CNUG*", "CNaN")
 HELPDESK_TYPES = ("HNUG", "HNUG*", "HNaN")
 
-NUGGET_DIVERGENCES: Mapping[str, Divergence] = MappingProxyType({"RNSS": rnss, "JSD": jsd})
+
+def _declared(name: str, by: str) -> Declaration:
+    return Declaration(
+        name=name,
+        sentence=f"How far the predicted nugget types of each block lie from the annotators', {by}.",
+        of="predictor",
+        formula="alpha·mean over customer blocks + (1 - alpha)·mean over helpdesk blocks",
+        source="[STC3] Eq. 11-13",
+        undefined="a dialogue without blocks",
+        example=f"{name}(nugget)",
+        n="dialogues",
+        needs=("annotations",),
+        good="low",
+        has_top=False,
+    )
+
+
+_BY: Mapping[Declaration, Divergence] = MappingProxyType(
+    {_declared("RNSS", "by squared differences"): rnss, _declared("JSD", "by information, in bits"): jsd}
+)
+NUGGETS = tuple(_BY)
+NUGGET_DIVERGENCES: Mapping[str, Divergence] = MappingProxyType({one.name: by for one, by in _BY.items()})
 """By the names they print."""
 
 

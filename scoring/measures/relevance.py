@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from scoring.measure import Declaration, Figure, Measure, Parameter, a_number
+from scoring.notation import Value
 from scoring.nuggets import Nugget
 
-__all__ = ["hard_normaliser", "position_weight", "relevance"]
+if TYPE_CHECKING:
+    from scoring.material import Material
+
+__all__ = [
+    "PATIENCE",
+    "POSITION_WEIGHT",
+    "RELEVANCE",
+    "hard_normaliser",
+    "position_weight",
+    "relevance",
+]
 
 
 def position_weight(position: npt.ArrayLike, patience: int) -> npt.NDArray[np.float64]:
@@ -41,3 +54,79 @@ def relevance(nuggets: Iterable[Nugget], patience: int) -> float:
     weights = position_weight([nugget.position for nugget in earning], patience)
     gains = np.array([nugget.gain for nugget in earning])
     return float((weights * gains).sum() / hard_normaliser(patience))
+
+
+def _whole(value: Value) -> float:
+    """A number of words; one with a fraction is left for the settings to refuse."""
+    number = a_number(value)
+    return int(number) if number.is_integer() else number
+
+
+PATIENCE = Parameter("L", "words a user reads at most", setting="patience", value=_whole)
+
+
+def _relevance(material: Material, measure: Measure) -> Figure:
+    repeated = sum(nugget.duplicate for nugget in material.nuggets)
+    return Figure(
+        measure.name,
+        material.once(RELEVANCE, lambda: relevance(material.nuggets, material.settings.patience)),
+        sum(nugget.relevant for nugget in material.nuggets),
+        unjudged=material.unjudged,
+        note=f"{repeated} repeated" if repeated else "",
+    )
+
+
+RELEVANCE = Declaration(
+    name="R",
+    sentence="How much that is relevant a conversation holds, discounted by the words it takes to get there.",
+    of="conversation",
+    formula="(1/N) Σ pw(n)·g(n) over the nuggets n, N = (L + 1)/2",
+    source="[GFRC] Eq. 3, 6, 7",
+    undefined="nothing is known of the topic's entities; 0 without a relevant nugget",
+    example="R(L=600)",
+    n="relevant nuggets",
+    needs=("gold",),
+    parameters=(PATIENCE,),
+    legend="relevance",
+    has_top=False,  # divided by a relevant nugget at every word, which nobody reaches
+    shown="always",
+    score=_relevance,
+)
+
+
+def _weights(material: Material) -> Iterator[Figure]:
+    nuggets = material.nuggets
+    if not nuggets:
+        return
+    weights = position_weight([nugget.position for nugget in nuggets], material.settings.patience)
+    for nugget, weight in zip(nuggets, weights, strict=True):
+        remarks = (
+            (nugget.duplicate, "repeated"),
+            (nugget.unjudged, "unjudged"),
+            (not nugget.in_text, "outside the text, placed at the last word of the turn"),
+        )
+        yield Figure(
+            POSITION_WEIGHT.name,
+            float(weight),
+            1,
+            turn=nugget.turn,
+            nugget=nugget,
+            unjudged=int(nugget.unjudged),
+            unknown=len(nugget.unknown),
+            note="; ".join(note for applies, note in remarks if applies),
+        )
+
+
+POSITION_WEIGHT = Declaration(
+    name="pw",
+    sentence="What one nugget is worth by the words that a user reads up to its end.",
+    of="nugget",
+    formula="max(0, 1 - (WC(n) - 1)/L)",
+    source="[GFRC] Eq. 6; Eq. 8 prints WC for WC - 1, Table 1 needs Eq. 6",
+    undefined="never",
+    example="pw",
+    n="1",
+    needs=("gold",),
+    shown="always",
+    family=_weights,
+)

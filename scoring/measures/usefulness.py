@@ -30,13 +30,20 @@ import numpy.typing as npt
 
 from recordings.conversation import Conversation
 from recordings.endings import ended_badly, missing_turns
+from scoring.measure import Asking, Declaration, Measure, Parameter
+from scoring.notation import Term
 from scoring.statistics.bootstrap import METHOD, Interval, Resampler, no_interval
 from scoring.statistics.proportions import FEW, clopper_pearson
 from scoring.statistics.unseen_topic import answer_ends, share_ends
+from scoring.understanding import plainly
+from topics.errors import InputError
 
 __all__ = [
+    "MEAN_USEFUL",
     "NOT_ASKED",
+    "RECOVERY",
     "UNLABELLED",
+    "USEFUL",
     "Share",
     "labels",
     "recovery_cells",
@@ -210,3 +217,53 @@ def _resampled(
         return resampler.ratio(topics, top + nothing, bottom + nothing)
     with np.errstate(invalid="ignore", divide="ignore"):
         return resampler.means(topics, np.where(bottom > 0, top / bottom, np.nan)[:, :, None])[0]
+
+
+def _read(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure, ...]:
+    found = plainly(declaration, term, asking)
+    if term.turn is None and term.get("turn") is not None:
+        raise InputError(f"{term}: turn is the number of a system turn", allowed="a whole number from 1")
+    return found
+
+
+USEFUL = Declaration(
+    name="%useful",
+    sentence="How often the answer of a turn is useful.",
+    of="trials",
+    formula="turns with o / topics asked, a turn that a bad end prevented among them",
+    source="[GFRC] §5",
+    undefined="no answer of the turn has a label",
+    example="%useful S1",
+    n="answers",
+    needs=("labels",),
+    parameters=(Parameter("turn", "one system turn, from 1, as S1; without it there is a row for each"),),
+    percentage=True,
+    shown="always",
+    read=_read,
+)
+MEAN_USEFUL = Declaration(
+    name="ave%useful",
+    sentence="How much of a conversation is useful answers.",
+    of="trials",
+    formula="mean over conversations of the share of their turns that are o",
+    source="[GFRC] §5",
+    undefined="no answer has a label",
+    example="ave%useful",
+    n="answers",
+    needs=("labels",),
+    percentage=True,
+    shown="always",
+)
+RECOVERY = Declaration(
+    name="%recovery",
+    sentence="How often the second answer is useful where the first was not.",
+    of="trials",
+    formula="conversations with x in turn 1 and o in turn 2 / those with x in turn 1 that have a turn 2",
+    source="[GFRC] §5",
+    undefined="no first turn failed, or conversations have one turn by design",
+    example="%recovery",
+    n="first turns that failed",
+    needs=("labels",),
+    percentage=True,
+    shown="always",
+)

@@ -10,9 +10,9 @@ from types import MappingProxyType
 import numpy as np
 
 from scoring.divergences import DIVERGENCES
-from scoring.measures.err import err
-from scoring.measures.gfr import gfr, list_fairness
-from scoring.measures.irbu import PERSISTENCE, irbu
+from scoring.measures.err import ERR, err
+from scoring.measures.gfr import LIST_FAIRNESS, LIST_SUMMARY, gfr, list_fairness
+from scoring.measures.irbu import IRBU, PERSISTENCE, irbu
 from scoring.notation import Term, Value
 from scoring.rankings.groups import DocumentGroups, Scale
 from scoring.rankings.qrels import Qrels
@@ -166,8 +166,8 @@ def _figures(
     if settings.persistence != PERSISTENCE:
         persistence = (("p", settings.persistence),)
     utilities = {
-        Term("ERR"): float(err(gains, highest)),
-        Term("iRBU", parameters=persistence): float(irbu(gains, highest, persistence=settings.persistence)),
+        Term(ERR.name): float(err(gains, highest)),
+        Term(IRBU.name, parameters=persistence): float(irbu(gains, highest, persistence=settings.persistence)),
     }
     for utility, value in utilities.items():
         yield _Figure(Term(utility.name, parameters=(*utility.parameters, *cut)), value)
@@ -183,7 +183,7 @@ def _figures(
             note = ALL_DOCUMENTS
             if one.scale is not None and (by == "JSD") != (one.scale == "nominal"):
                 note = _ORDERLESS if one.scale == "nominal" else _ORDER_BLIND
-            yield _Figure(Term("GF", (Term(one.name),), (("by", Term(by)), *cut)), value, unknown, note)
+            yield _Figure(Term(LIST_FAIRNESS.name, (Term(one.name),), (("by", Term(by)), *cut)), value, unknown, note)
     if not here or any(one.scale is None for one in here):
         return
     ordered = any(one.scale == "ordinal" for one in here)
@@ -191,7 +191,7 @@ def _figures(
         for ordinal in _ORDINAL if ordered else ("JSD",):
             parts = [found[one.name, ordinal if one.scale == "ordinal" else "JSD"] for one in here]
             by_order: tuple[tuple[str, Value], ...] = (("ordinal", Term(ordinal)),) if ordered else ()
-            term = Term("GFR", (utility,), (*by_order, *cut))
+            term = Term(LIST_SUMMARY.name, (utility,), (*by_order, *cut))
             yield _Figure(term, gfr(value, parts), without, ALL_DOCUMENTS)
 
 

@@ -20,10 +20,7 @@ from scoring.statistics.bootstrap import Interval
 from scoring.statistics.proportions import clopper_pearson, highest_rate_after_none
 from topics.counting import counted
 
-__all__ = ["BREAKDOWN", "Rate", "rate_below", "rate_of"]
-
-BREAKDOWN = "breakdown"
-"""The measure of a conversation that is 1 where the protocol gave it up, and its outcome then."""
+__all__ = ["Rate", "rate_below", "rate_of"]
 
 
 @dataclass(frozen=True, slots=True)

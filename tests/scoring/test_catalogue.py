@@ -17,7 +17,8 @@ import pytest
 
 from harvest.studies.scorecard import Material, gathered, score_material
 from recordings.run_folder import read
-from scoring.catalogue import FORMS, SHARES, understood
+from scoring.catalogue import understood
+from scoring.library import OF_CONVERSATIONS
 from scoring.notation import parse, parse_all
 from scoring.settings import Settings
 from scoring.statistics.tails import cvar, lower_quantile
@@ -353,13 +354,14 @@ def test_the_command_refuses_what_is_no_measure(run: Path, arguments: list[str],
 
 def test_the_page_names_every_measure_and_form() -> None:
     page = (DOCS / "measures.md").read_text(encoding="utf-8")
-    for name in (*FORMS, *SHARES, "R", "GF", "GF_cum", "GFR", "SWAN", "WAN", "breakdown", "pooled", "of_pooled"):
+    for name in (one.name for one in OF_CONVERSATIONS):
         assert f"`{name}" in page, name
+    forms = {one.name for one in OF_CONVERSATIONS if one.of == "measure"}
     written = [text for line in page.splitlines() if line.startswith("| `") for text in line.split("|")[1].split("`")]
     topics = load_topics("fairweb-45")
     known = 0
     for text in written:
-        if text.partition("(")[0] in (*FORMS, "SWAN", "WAN", "pooled", "of_pooled", "GFR"):
+        if text.partition("(")[0] in {*forms, "SWAN", "WAN", "GFR"}:
             shown = text.replace("SET", "RATINGS").replace("(M,", "(R,").replace("(M)", "(R)")
             known += len(understood(parse(shown), Settings(), topics, load_schema("sakai-2023")))
     assert known >= 12

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-import simulators.registry as registry
 from harvest.audits.audit import load_audit
 from recordings.continuation import differences
 from simulators.conformance import assert_conforms
@@ -50,7 +49,7 @@ def added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         EntryPoint("broken", "harvest_no_such_module:build", GROUP),
         EntryPoint("unbuilt", "harvest_coin_module:no_such_function", GROUP),
     ]
-    monkeypatch.setattr(registry, "entry_points", lambda group: [one for one in found if one.group == group])
+    monkeypatch.setattr("topics.plug_ins.entry_points", lambda group: [one for one in found if one.group == group])
     plug_ins.cache_clear()
     yield
     plug_ins.cache_clear()
@@ -81,7 +80,7 @@ def test_a_plug_in_that_cannot_be_loaded_is_named_with_where_it_comes_from(name:
 
 
 def test_a_plug_in_cannot_take_a_name_that_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "entry_points", lambda group: [EntryPoint("markov", "elsewhere:build", group)])
+    monkeypatch.setattr("topics.plug_ins.entry_points", lambda group: [EntryPoint("markov", "elsewhere:build", group)])
     plug_ins.cache_clear()
     with pytest.raises(InputError, match=r"two simulators are called 'markov'; one is of elsewhere:build"):
         simulator("random")

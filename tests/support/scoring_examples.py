@@ -10,6 +10,10 @@ from types import MappingProxyType
 from protocols.answer import Answer
 from protocols.route import Route
 from recordings.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
+from scoring.material import Judged, Material
+from scoring.settings import Settings
+from scoring.swan.judged import Judgments
+from scoring.swan.schema import load_schema
 from tests.support.checkout import DATA
 from topics.attributes import AttributeSet, uniform
 from topics.gold import GoldEntry, GoldTable
@@ -150,3 +154,12 @@ def paper_g1() -> Conversation:
         labels="xo",
         system="G1",
     )
+
+
+def seen(conversation: Conversation, topic: Topic, gold: GoldTable | None) -> Material:
+    """A conversation as measures see it, under the settings there are by default; nobody judged anything."""
+
+    def judged() -> Judged:
+        return Judged(load_schema("sakai-2023"), Judgments())
+
+    return Material(conversation, topic, gold, ATTRIBUTES, Settings(), judged, Settings())

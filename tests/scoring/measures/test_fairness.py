@@ -11,7 +11,8 @@ from rich.text import Text
 
 from harvest.tables.figures import figures as drawn
 from recordings.conversation import Conversation, TrialKey
-from scoring.conversations import Figure, figures
+from scoring.conversations import default_figures
+from scoring.measure import Figure
 from scoring.divergences import distr_sim, jsd, rnod
 from scoring.measures.fairness import GroupFairness, combined, divergence_names, group_fairness, summary
 from scoring.nuggets import find_nuggets
@@ -30,6 +31,7 @@ from tests.support.scoring_examples import (
     paper_b1,
     paper_g1,
     paper_gold,
+    seen,
     topic_set,
 )
 from topics.attributes import AttributeSet
@@ -176,7 +178,7 @@ def known_of(number: int) -> GoldTable:
 
 
 def figures_of(spoken: Conversation, gold: GoldTable) -> dict[str, Figure]:
-    found = figures(spoken, M002, gold, ATTRIBUTES, Settings())
+    found = default_figures(seen(spoken, M002, gold))
     return {figure.measure: figure for figure in found if figure.whole}
 
 

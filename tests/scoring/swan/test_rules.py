@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recordings.conversation import Conversation, Outcome
-from scoring.conversations import figures
-from scoring.settings import Settings
+from scoring.conversations import default_figures
 from scoring.swan.assessment import PageText, assess
 from scoring.swan.item import nugget_items, turn_items
 from scoring.swan.rules.brevity import Brevity
@@ -33,6 +32,7 @@ from tests.support.scoring_examples import (
     movie,
     paper_b1,
     paper_gold,
+    seen,
 )
 
 GROUND = PageText(M002, paper_gold(), ATTRIBUTES)
@@ -109,7 +109,7 @@ def test_fair_exposure_over_one_set_is_the_distrsim_that_gfrc_has_for_the_turn()
     found = {item.turn: value for item, value in FairExposure().scores(sight(talk, FairExposure(), ground))}
     printed = {
         figure.turn: figure.value
-        for figure in figures(talk, only, paper_gold(), ATTRIBUTES, Settings())
+        for figure in default_figures(seen(talk, only, paper_gold()))
         if figure.measure == "DistrSim(RATINGS)"
     }
     assert found == {turn: pytest.approx(value, abs=1e-12) for turn, value in printed.items()}

@@ -1,0 +1,47 @@
+"""`harvest measures`: every measure there is, or what one of them says, needs and takes."""
+
+from __future__ import annotations
+
+import json
+
+import click
+from rich.console import Console
+
+from harvest.tables.measure_tables import every_measure, explained, measure_list, measures_document
+from topics.errors import InputError
+from topics.suggestions import nearest
+
+__all__ = ["command"]
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
+def command(name: str | None, as_json: bool) -> None:
+    """List the measures there are, or explain one.
+
+    NAME is that of a measure, as tables print it: R, GF(RATINGS), CVaR. Where several measures have one name, as GF of
+    conversations and of ranked lists, each is explained.
+    """
+    known = every_measure()
+    wanted = known
+    if name is not None:
+        bare = name.partition("(")[0].split(" ")[0]
+        wanted = tuple(one for one in known if one.name == bare)
+        if not wanted:
+            names = list(dict.fromkeys(one.name for one in known))
+            meant = nearest(bare, names)
+            asked = f": did you mean {meant}?" if meant else ""
+            raise InputError(f"{name!r} is no measure{asked}", allowed=", ".join(names))
+    if as_json:
+        click.echo(json.dumps(measures_document(wanted), ensure_ascii=False))
+        return
+    console = Console(highlight=False)
+    if name is None:
+        for part in measure_list(known):
+            console.print(part)
+        console.print("harvest measures NAME explains one; harvest score RUN --measure NAME computes it", style="dim")
+        return
+    for one in wanted:
+        for part in explained(one):
+            console.print(part)

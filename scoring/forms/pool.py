@@ -1,0 +1,76 @@
+"""All conversations of a system together, and what a measure over many conversations makes of some topics."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from recordings.conversation import Conversation
+from scoring.forms.part import Part
+from scoring.material import Judged
+from scoring.settings import Settings
+from scoring.statistics.bootstrap import Interval, Resampler
+from scoring.swan.assessment import Assessment
+from topics.attributes import AttributeSet
+from topics.gold import GoldTable
+from topics.topic import Topic
+
+__all__ = ["Pool", "Reading", "Scores"]
+
+Floats = npt.NDArray[np.float64]
+
+
+class Scores(Protocol):
+    """What was measured of each conversation of a system, over topics and trials."""
+
+    system: str
+    topics: Sequence[Topic]
+    trials: Sequence[int]
+    turns: Mapping[str, int]
+    settings: Settings
+
+    def values(self, measure: str) -> Floats:
+        """(topics, trials) of a measure of conversations, NaN where a trial has none."""
+        ...
+
+    @property
+    def invalid(self) -> npt.NDArray[np.bool_]:
+        """(topics, trials) whether the infrastructure failed the trial in every attempt."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """conversations: the valid ones of the system. assessments: of several systems, where judgments were asked for.
+    planned: trials of each topic that the run is to have; 0: as many as there are. seed: of what is drawn here.
+    """
+
+    scores: Scores
+    conversations: Sequence[Conversation]
+    assessments: Sequence[Assessment]
+    gold: GoldTable | None
+    attributes: Mapping[str, AttributeSet]
+    judged: Callable[[], Judged]
+    resampler: Resampler
+    seed: int
+    planned: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a measure gives of some topics. value: NaN where undefined. n: what it is over. topics: None within one."""
+
+    part: Part
+    value: float
+    n: int
+    interval: Interval
+    topics: int | None
+    note: str = ""
+    invalid: int = 0
+    worst: float = math.nan
+    best: float = math.nan

@@ -1,0 +1,140 @@
+"""Every measure there is. A new one is one line here, or an entry point of another distribution:
+
+[project.entry-points."harvest.measures"]
+Echo = "echo_measures.echo:ECHO"        # a Declaration of single conversations, by its own name
+
+declared(name)      the declaration of a name as tables print it, or None
+measures()          all of conversations and trials, in the order of tables and lists
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+from types import MappingProxyType
+
+from scoring.forms.chains import PERSISTENCE, TRANSITION
+from scoring.forms.readings import OF_POOLED, POOLED
+from scoring.forms.worst import CVAR, MINIMUM, QUANTILE, RATE
+from scoring.measure import Declaration
+from scoring.measures.breakdown import ACCURACY, DIVERGENCE, F1, LEVEL, PRECISION, RECALL, SQUARED_ERROR
+from scoring.measures.conversation_breakdown import BREAKDOWN
+from scoring.measures.dialogue_quality import QUALITY
+from scoring.measures.err import ERR
+from scoring.measures.gfr import LIST_FAIRNESS, LIST_SUMMARY
+from scoring.measures.group_fairness import (
+    CUMULATIVE_FAIRNESS,
+    CUMULATIVE_SIMILARITY,
+    CUMULATIVE_SUMMARY,
+    FAIRNESS,
+    FAIRNESS_WHERE_RELEVANT,
+    SIMILARITY,
+    SUMMARY,
+)
+from scoring.measures.irbu import IRBU
+from scoring.measures.nugget_detection import NUGGETS
+from scoring.measures.relevance import POSITION_WEIGHT, RELEVANCE
+from scoring.measures.swan import SWAN
+from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY, USEFUL
+from scoring.measures.wan import WAN
+from topics.errors import InputError
+from topics.plug_ins import found_in, source
+
+__all__ = [
+    "GROUP",
+    "OF_CONVERSATIONS",
+    "OF_LISTS",
+    "OF_PREDICTORS",
+    "declared",
+    "listed",
+    "measures",
+    "plug_ins",
+    "single",
+]
+
+GROUP = "harvest.measures"
+"""The group of entry points by which other distributions add measures of conversations."""
+
+OF_CONVERSATIONS = (
+    USEFUL,
+    MEAN_USEFUL,
+    RECOVERY,
+    RELEVANCE,
+    FAIRNESS,
+    CUMULATIVE_FAIRNESS,
+    FAIRNESS_WHERE_RELEVANT,
+    SUMMARY,
+    CUMULATIVE_SUMMARY,
+    SWAN,
+    WAN,
+    BREAKDOWN,
+    TRANSITION,
+    PERSISTENCE,
+    CVAR,
+    QUANTILE,
+    MINIMUM,
+    RATE,
+    POOLED,
+    OF_POOLED,
+    SIMILARITY,
+    CUMULATIVE_SIMILARITY,
+    POSITION_WEIGHT,
+)
+"""Those of conversations, and of trials of them, that come with Harvest."""
+
+OF_LISTS = (ERR, IRBU, LIST_SUMMARY, LIST_FAIRNESS)
+"""Those of ranked lists, which `harvest gfr` computes, in the order of its tables."""
+
+OF_PREDICTORS = (ACCURACY, PRECISION, RECALL, F1, DIVERGENCE, SQUARED_ERROR, LEVEL, *QUALITY, *NUGGETS)
+"""Those of predictors, which `harvest breakdown eval` and `harvest helpdesk eval` compute."""
+
+_OWN: Mapping[str, Declaration] = MappingProxyType({one.name: one for one in OF_CONVERSATIONS})
+
+
+@cache
+def plug_ins() -> tuple[Declaration, ...]:
+    """The measures that other distributions add. Raises InputError for one that is none, or whose name is taken."""
+    found = []
+    for name, entry in found_in(GROUP, "measures", _OWN).items():
+        try:
+            one = entry.load()
+        except Exception as fault:
+            raise _refused(name, source(entry), f"cannot be loaded: {type(fault).__name__}: {fault}") from fault
+        if not isinstance(one, Declaration):
+            raise _refused(name, source(entry), f"is {type(one).__name__} and no Declaration")
+        if one.name != name or one.of != "conversation" or one.score is None:
+            raise _refused(name, source(entry), f"declares {one.name!r} of a {one.of}")
+        found.append(one)
+    return tuple(found)
+
+
+def _refused(name: str, where: str, how: str) -> InputError:
+    return InputError(
+        f"the measure {name!r} of {where} {how}",
+        allowed="a scoring.measure.Declaration of that name, of a conversation, with score",
+    )
+
+
+def measures() -> tuple[Declaration, ...]:
+    """All measures of conversations, those of other distributions behind Harvest's own."""
+    return (*OF_CONVERSATIONS, *plug_ins())
+
+
+def declared(name: str) -> Declaration | None:
+    """The measure of conversations that a name as tables print it begins with (`GF(RATINGS, by=NMD)`); None for a
+    name of something else.
+    """
+    own = _OWN.get(name.partition("(")[0])
+    if own is not None:
+        return own
+    return next((one for one in plug_ins() if one.name == name.partition("(")[0]), None)
+
+
+def single() -> tuple[Declaration, ...]:
+    """The measures of single conversations."""
+    return tuple(one for one in measures() if one.of == "conversation")
+
+
+def listed(declarations: Iterable[Declaration]) -> str:
+    """How they are written, for messages that say what is allowed."""
+    return ", ".join(form for one in declarations for form in one.forms)

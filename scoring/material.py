@@ -1,0 +1,113 @@
+"""One conversation as measures see it, with what is known of it; what several of them need is made once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+from recordings.conversation import Conversation
+from scoring.nuggets import Nugget, find_nuggets
+from scoring.settings import Settings
+from scoring.swan.assessment import Assessment, PageText, assess
+from scoring.swan.judged import Judgments
+from scoring.swan.schema import Schema
+from scoring.words import Passage, passages
+from topics.attributes import AttributeSet
+from topics.gold import GoldTable
+from topics.topic import Topic
+
+__all__ = ["Judged", "Material"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """By what SWAN is taken: its criteria, and what people, rules and models said."""
+
+    schema: Schema
+    judgments: Judgments
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Material:
+    """A conversation, its topic and what is known.
+
+    gold: None where nothing is judged. settings: those under which it is measured; `under` gives the others. judged:
+    called only by measures of judgments. made: what `once` made, by settings.
+    """
+
+    conversation: Conversation
+    topic: Topic
+    gold: GoldTable | None
+    attributes: Mapping[str, AttributeSet]
+    settings: Settings
+    judged: Callable[[], Judged]
+    base: Settings = field(default_factory=Settings)
+    made: list[tuple[Settings, dict[Hashable, Any]]] = field(default_factory=list)
+
+    def under(self, settings: Settings) -> Material:
+        """The same conversation under other settings. What was made of it stays: two measures share what is costly."""
+        return replace(self, settings=settings)
+
+    def once(self, what: Hashable, make: Callable[[], T]) -> T:
+        """What `make` gives, made at most once of this conversation under these settings."""
+        made = next((known for settings, known in self.made if settings == self.settings), None)
+        if made is None:
+            made = {}
+            self.made.append((self.settings, made))
+        if what not in made:
+            made[what] = make()
+        found: T = made[what]
+        return found
+
+    @property
+    def unscorable(self) -> str:
+        """Why nothing is known of what a good answer holds; "" where it is."""
+        if self.gold is None:
+            return "no gold table"
+        if self.topic.type.url is None:
+            return "the topic's type names no kind of URL"
+        if not self.gold.entries(self.topic.id):
+            return "the gold table has no entry for this topic"
+        return ""
+
+    @property
+    def nuggets(self) -> tuple[Nugget, ...]:
+        """Every link to an entity of the topic's kind, in the order of reading."""
+        return self.once(
+            "nuggets", lambda: find_nuggets(self.conversation, self.topic, self.gold, self.attributes, self.settings)
+        )
+
+    @property
+    def unjudged(self) -> int:
+        """Entities that the gold table says nothing of."""
+        return sum(nugget.unjudged for nugget in self.nuggets)
+
+    @property
+    def sets(self) -> tuple[AttributeSet, ...]:
+        """The attribute sets of the topic's type."""
+        return tuple(self.attributes[name] for name in self.topic.type.attributes)
+
+    @property
+    def passages(self) -> tuple[Passage, ...]:
+        """What was exchanged, in order, with the positions of its words."""
+        return self.once("passages", lambda: passages(self.conversation))
+
+    @property
+    def assessment(self) -> Assessment:
+        """Every criterion's items and scores, under the settings of the run: no measure has parameters that change
+        what was judged.
+        """
+        return self.under(self.base).once("assessment", self._assessed)
+
+    @property
+    def assessed(self) -> bool:
+        """Whether anything asked for the assessment."""
+        return any("assessment" in known for _, known in self.made)
+
+    def _assessed(self) -> Assessment:
+        judged = self.judged()
+        ground = PageText(self.topic, self.gold, self.attributes, self.base)
+        return assess(self.conversation, judged.schema, judged.judgments, ground)

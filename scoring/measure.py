@@ -1,0 +1,215 @@
+"""What a measure says of itself, and what is asked for where somebody writes one.
+
+    Declaration   one measure: its sentence, formula and source, what it needs, its parameters, its range, its function
+    Figure        its value of one conversation
+    Measure       a declaration as it was asked for: `CVaR(R(L=600), beta=0.1)` under the settings of a run
+
+A measure is one file with one declaration (`scoring.measures`, `scoring.forms`) and one line in `scoring.library`.
+Everything else reads the declaration: what can be asked for, tables and legends, thresholds, trees, `harvest measures`
+and the documentation. A measure of single conversations can come from another distribution, too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from scoring.notation import Term, Value
+from scoring.nuggets import Nugget
+from scoring.settings import Settings
+from topics.errors import InputError
+from topics.topic import Topic, TopicSet
+
+if TYPE_CHECKING:  # each of these stands on measures
+    from scoring.forms.pool import Pool, Reading
+    from scoring.material import Material
+    from scoring.swan.schema import Schema
+
+__all__ = ["Asking", "Declaration", "Figure", "Good", "Measure", "Need", "Of", "Parameter", "Shown", "a_number"]
+
+Of = Literal["conversation", "turn", "nugget", "trials", "measure", "list", "predictor"]
+"""What has a value: one conversation; one turn or nugget of it, which stands in rows alone; trials together; a measure
+of conversations, over all of them; a ranked list; whoever predicts what annotators say."""
+
+Need = Literal["gold", "judgments", "labels", "qrels", "memberships", "annotations"]
+"""What must be known besides what was said: a gold table; scores of nuggets by people, models or rules; labels of
+answers; grades of documents; groups of documents; what several people said of each dialogue."""
+
+Good = Literal["high", "low", "neither"]
+"""Which end of the range is the good one."""
+
+Shown = Literal["always", "all", "asked"]
+"""Where its rows are: wherever a run is scored; there too, but in tables only with --all; where it is asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One measure of one conversation. value: NaN where undefined. n, worst, best: see `scoring.table.ScoreRow`."""
+
+    measure: str
+    value: float
+    n: int
+    turn: int | None = None
+    nugget: Nugget | None = None
+    unjudged: int = 0
+    unknown: int = 0
+    note: str = ""
+    worst: float = math.nan
+    best: float = math.nan
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is of the whole conversation, and so can be averaged over conversations."""
+        return self.turn is None
+
+
+def a_number(value: Value) -> float:
+    """The value of a parameter that is a number."""
+    if not isinstance(value, float):
+        raise InputError(f"{value} is no number")
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """What may stand in the brackets as name=value.
+
+    default: None where it must be given, or where nothing is taken. setting: the scoring setting in
+    whose place it stands, and whose value is then its default. value: what is made of what is written; raises
+    InputError for what it cannot be.
+    """
+
+    name: str
+    meaning: str
+    default: float | None = None
+    setting: str = ""
+    value: Callable[[Value], object] = str
+
+
+Read: TypeAlias = "Callable[[Declaration, Term, Asking], tuple[Measure, ...]]"
+Score: TypeAlias = "Callable[[Material, Measure], Figure]"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Declaration:
+    """One measure.
+
+    name: as it is written. sentence: what it says of a system, one sentence. of: what has a value. formula: one line.
+    source: paper and equation. undefined: when it is NaN. example: one that can be asked for. n: what its n counts.
+    needs, parameters, range, good: see there; good may depend on what is asked for. written: the ways it is written,
+    where the name alone is not enough. arguments: how many things it is taken of, at least and at most.
+
+    legend: a few words in the legend of tables; "" where its name is enough. percentage: people read it in percent.
+    has_top: whether a topic's score can be anything up to the end of the range; where it cannot, intervals take another
+    top. event: 1 where something happened and 0 where not, so that it is a share over conversations. shown: where its
+    rows are. aside: which of its rows stand in tables only with --all, and (aside_words) what these are called.
+
+    score: its value of one conversation; called where what it needs is there. applies: whether a topic can have it.
+    family: all figures of the measures that share this function, for a run that is scored without asking for any.
+    read: what a written form of it asks for; None: its parameters and arguments, checked. rows: of a measure over many
+    conversations.
+    """
+
+    name: str
+    sentence: str
+    of: Of
+    formula: str
+    source: str
+    undefined: str
+    example: str
+    n: str
+    needs: tuple[Need, ...] = ()
+    parameters: tuple[Parameter, ...] = ()
+    range: tuple[float, float] = (0.0, 1.0)
+    good: Good | Callable[[Term], Good] = "high"
+    written: tuple[str, ...] = ()
+    arguments: tuple[int, int] = (0, 0)
+    legend: str = ""
+    percentage: bool = False
+    has_top: bool = True
+    event: bool = False
+    shown: Shown = "asked"
+    aside: Callable[[Term], bool] = field(default=lambda term: False)
+    aside_words: str = ""
+    score: Score | None = None
+    applies: Callable[[Measure, Topic], bool] = field(default=lambda measure, topic: True)
+    family: Callable[[Material], Iterable[Figure]] | None = None
+    read: Read | None = None
+    rows: Callable[[Measure, Pool], Iterator[Reading]] | None = None
+
+    def better(self, term: Term) -> Good:
+        """Which end is good of the measure as it is written."""
+        return self.good(term) if callable(self.good) else self.good
+
+    @property
+    def forms(self) -> tuple[str, ...]:
+        """The ways it is written."""
+        return self.written or (self.name,)
+
+    def parameter(self, name: str) -> Parameter | None:
+        """The parameter of that name; None for one it does not take."""
+        return next((one for one in self.parameters if one.name == name), None)
+
+    def stands_aside(self, term: Term) -> bool:
+        """Whether tables hold it only with --all."""
+        return self.shown == "all" or self.aside(term)
+
+    @property
+    def words(self) -> bool:
+        """Whether it counts the words up to what it values, so that a longer way there costs."""
+        return any(one.setting == "patience" for one in self.parameters)
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """Under what a written form is understood. inner: what a measure asks for that stands in another one."""
+
+    settings: Settings
+    topics: TopicSet
+    schema: Schema
+    inner: Callable[[Term], Measure]
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """What a term asks for. term: as it is printed. declaration: of the measure of one conversation (or of trials) that
+    it is taken of, and base: how that is written. form: what is taken of it over many conversations; None for the mean.
+    number: beta or the bound of a form; NaN where it takes none. within: by topic. settings: with its own parameters.
+    """
+
+    term: Term
+    base: Term
+    settings: Settings
+    declaration: Declaration
+    form: Declaration | None = None
+    number: float = math.nan
+    within: bool = False
+
+    @property
+    def name(self) -> str:
+        return str(self.term)
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """The least and the largest value there can be."""
+        if self.form is not None and self.form.event:
+            return self.form.range
+        return self.declaration.range
+
+    @property
+    def turn(self) -> int | None:
+        """The one system turn that is wanted, from 1; None for all of them, or where it is of none."""
+        return self.term.turn
+
+    def number_of(self, name: str) -> float:
+        """The number that is written for a parameter, or that of its setting, or its default."""
+        given = self.base.get(name)
+        if given is not None:
+            return a_number(given)
+        declared = self.declaration.parameter(name)
+        assert declared is not None, f"{self.declaration.name} declares no {name}"
+        default = getattr(self.settings, declared.setting) if declared.setting else declared.default
+        assert default is not None, f"{name} of {self.declaration.name} has no default"
+        return float(default)

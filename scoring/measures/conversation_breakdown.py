@@ -1,0 +1,35 @@
+"""breakdown: whether the protocol gave a conversation up."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scoring.measure import Declaration, Figure, Measure
+
+if TYPE_CHECKING:
+    from scoring.material import Material
+
+__all__ = ["BREAKDOWN"]
+
+_GIVEN_UP = "breakdown"
+"""The outcome of such a conversation."""
+
+
+def _score(material: Material, measure: Measure) -> Figure:
+    outcome = material.conversation.outcome
+    return Figure(measure.name, float(outcome is not None and outcome.kind == _GIVEN_UP), 1)
+
+
+BREAKDOWN = Declaration(
+    name="breakdown",
+    sentence="Whether the protocol gave the conversation up: 1 if it did, 0 if not.",
+    of="conversation",
+    formula="1 where the conversation ended as a breakdown, else 0",
+    source="[GFRC] §5",
+    undefined="never",
+    example="breakdown",
+    n="1",
+    good="low",
+    event=True,
+    score=_score,
+)

@@ -1,0 +1,311 @@
+"""The fairness measures of a conversation: GF of each attribute set and of all, by both methods, GFR(C), DistrSim.
+
+They are made together, because they share what is costly (`scoring.measures.fairness`). [GFRC] Eq. 4, 5, 9, 10.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from scoring.measure import Asking, Declaration, Figure, Measure, Parameter, a_number
+from scoring.measures.fairness import GroupFairness, combined, divergence_names, group_fairness, summary
+from scoring.measures.relevance import PATIENCE, RELEVANCE, relevance
+from scoring.notation import Term, Value, number_text
+from scoring.nuggets import Nugget
+from scoring.settings import Settings
+from scoring.understanding import refuse_arguments, refuse_parameters, under_parameters
+from topics.errors import InputError
+from topics.topic import Topic
+
+if TYPE_CHECKING:
+    from scoring.material import Material
+
+__all__ = [
+    "CUMULATIVE_FAIRNESS",
+    "CUMULATIVE_SIMILARITY",
+    "CUMULATIVE_SUMMARY",
+    "FAIRNESS",
+    "FAIRNESS_WHERE_RELEVANT",
+    "SIMILARITY",
+    "SUMMARY",
+    "attribute_of",
+]
+
+
+def attribute_of(term: Term) -> str:
+    """The attribute set that a GF is of; "" for that of all sets."""
+    return str(term.arguments[0]) if term.arguments else ""
+
+
+def _divergence(value: Value) -> str:
+    return "RNOD" if str(value) == "JSD" else str(value)  # nominal sets have no choice
+
+
+def _read(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure, ...]:
+    refuse_parameters(term, [one.name for one in declaration.parameters])
+    settings = under_parameters(declaration, term, asking.settings)
+    refuse_arguments(declaration, term)
+    name, by = attribute_of(term), term.get("by")
+    found = (Measure(term, term, settings, declaration),)
+    if not name:
+        if str(by) == "JSD":
+            raise InputError(f"{term}: by is the divergence of ordinal sets", allowed="RNOD, NMD")
+        return found
+    known = asking.topics.attributes
+    attribute = known.get(name)
+    if attribute is None:
+        raise InputError(f"{term}: there is no attribute set {name!r}", allowed=", ".join(known) or "none")
+    if attribute.scale == "nominal" and by is not None and str(by) != "JSD":
+        raise InputError(f"{term}: the groups of {name} have no order", allowed="by=JSD")
+    if attribute.scale == "ordinal" and str(by) == "JSD":
+        raise InputError(f"{term}: the groups of {name} have an order, which JSD does not see", allowed="RNOD, NMD")
+    return found
+
+
+def _applies(measure: Measure, topic: Topic) -> bool:
+    name = attribute_of(measure.base)
+    return not name or name in topic.type.attributes
+
+
+def _score(material: Material, measure: Measure) -> Figure:
+    """One of the figures that are made together."""
+    declaration = measure.declaration
+    key = str(Term(declaration.name, measure.base.arguments))
+    if declaration in (SUMMARY, CUMULATIVE_SUMMARY):
+        key = _summary_name(declaration, material.settings)
+    assert declaration.family is not None
+    return next(one for one in declaration.family(material) if one.measure == key and one.whole)
+
+
+def _independent(material: Material) -> Sequence[Figure]:
+    return material.once(FAIRNESS, lambda: tuple(_figures(material, FAIRNESS, SUMMARY, SIMILARITY)))
+
+
+def _cumulative(material: Material) -> Sequence[Figure]:
+    return material.once(
+        CUMULATIVE_FAIRNESS,
+        lambda: tuple(_figures(material, CUMULATIVE_FAIRNESS, CUMULATIVE_SUMMARY, CUMULATIVE_SIMILARITY)),
+    )
+
+
+def _figures(material: Material, of: Declaration, summed: Declaration, similar: Declaration) -> Iterator[Figure]:
+    """GF of each set, of all sets, and its summary with R; then DistrSim by turn."""
+    settings, unjudged, sets = material.settings, material.unjudged, material.sets
+    if material.unscorable:
+        yield from _undefined(material, of, summed)
+        return
+    turns = {one.turn: one.first_position for one in material.passages if one.speaker == "system"}
+    earning = [nugget for nugget in material.nuggets if nugget.relevant]
+    cumulative = of is CUMULATIVE_FAIRNESS
+    by_turn: list[Figure] = []
+    first: dict[str, GroupFairness] = {}
+    counted = 0
+    for attribute in sets:
+        unknown = sum(attribute.name in nugget.unknown for nugget in earning)
+        made = group_fairness(material.nuggets, turns, attribute, settings, cumulative=cumulative)
+        for place, fairness in enumerate(made):
+            label = _label(attribute.name, fairness.divergence, place)
+            counted = len(fairness.turns)
+            one = Figure(
+                f"{of.name}({label})",
+                fairness.value,
+                counted,
+                unjudged=unjudged,
+                unknown=unknown,
+                worst=fairness.worst,
+                best=fairness.best,
+            )
+            yield one
+            if place == 0:
+                first[attribute.name] = fairness
+                if not cumulative:
+                    yield _where_relevant(one, f"({label})", earning)
+            by_turn.extend(
+                Figure(f"{similar.name}({label})", turn.similarity, turn.nuggets, turn.turn) for turn in fairness.turns
+            )
+    value, worst, best = (
+        combined({name: getattr(one, side) for name, one in first.items()}, settings.weights)
+        for side in ("value", "worst", "best")
+    )
+    unknown = sum(bool(nugget.unknown) for nugget in earning)
+    note = "" if sets else "the topic's type has no attribute sets"
+    overall = Figure(of.name, value, counted, unjudged=unjudged, unknown=unknown, note=note, worst=worst, best=best)
+    yield overall
+    if not cumulative:
+        yield _where_relevant(overall, "", earning)
+    score = material.once(RELEVANCE, lambda: relevance(material.nuggets, settings.patience))
+    value, worst, best = (summary(score, one, settings.alpha) for one in (value, worst, best))
+    yield replace(overall, measure=_summary_name(summed, settings), value=value, worst=worst, best=best, note="")
+    yield from by_turn
+
+
+def _undefined(material: Material, of: Declaration, summed: Declaration) -> Iterator[Figure]:
+    sets, settings = material.sets, material.settings
+    names = [
+        f"{of.name}({_label(attribute.name, divergence, place)})"
+        for attribute in sets
+        for place, divergence in enumerate(divergence_names(attribute, settings))
+    ]
+    names += [of.name, _summary_name(summed, settings)]
+    if of is FAIRNESS:
+        where = FAIRNESS_WHERE_RELEVANT.name
+        names += [*(f"{where}({attribute.name})" for attribute in sets), where]
+    unjudged, reason = material.unjudged, material.unscorable
+    yield from (Figure(name, math.nan, 0, unjudged=unjudged, note=reason) for name in names)
+
+
+def _where_relevant(fairness: Figure, label: str, relevant: Sequence[Nugget]) -> Figure:
+    """The same where any nugget is relevant; undefined where nothing is, so that nothing was fair or unfair."""
+    found = replace(fairness, measure=f"{FAIRNESS_WHERE_RELEVANT.name}{label}")
+    return found if relevant else replace(found, value=math.nan, n=0, worst=math.nan, best=math.nan)
+
+
+def _label(attribute: str, divergence: str, place: int) -> str:
+    return attribute if place == 0 else f"{attribute}, by={divergence}"
+
+
+def _summary_name(declaration: Declaration, settings: Settings) -> str:
+    return f"{declaration.name}(alpha={number_text(settings.alpha)})"
+
+
+def _by_other(term: Term) -> bool:
+    return term.get("by") is not None
+
+
+def _of_one_set(term: Term) -> bool:
+    return bool(term.arguments)
+
+
+_PARAMETERS = (
+    Parameter("by", "divergence of ordinal sets: RNOD or NMD", setting="ordinal", value=_divergence),
+    Parameter("irrelevant", "turns without relevant entities: ignore or uniform", setting="irrelevant"),
+    Parameter("turn_weight", "weight of a turn: one or largest-pw", setting="turn_weight"),
+)
+_SUMMARY_PARAMETERS = (Parameter("alpha", "weight of R", setting="alpha", value=a_number), PATIENCE)
+_TURNS = "turns that hold a relevant nugget"
+_UNKNOWN = "nothing is known of the topic's entities"
+
+FAIRNESS = Declaration(
+    name="GF",
+    sentence="How near the groups of the relevant entities of each turn come to the gold shares.",
+    of="conversation",
+    formula="mean of DistrSim over the turns with a relevant nugget; GF: mean over the M sets",
+    source="[GFRC] Eq. 9 (whose 1/m is read as 1/M), 10",
+    undefined=f"{_UNKNOWN}, or its type has no sets; 0 without a relevant nugget",
+    example="GF(RATINGS, by=NMD)",
+    n=_TURNS,
+    needs=("gold",),
+    parameters=_PARAMETERS,
+    written=("GF", "GF(SET)"),
+    arguments=(0, 1),
+    legend="group fairness",
+    shown="always",
+    aside=_by_other,
+    aside_words="by=NMD",
+    score=_score,
+    applies=_applies,
+    family=_independent,
+    read=_read,
+)
+CUMULATIVE_FAIRNESS = Declaration(
+    name="GF_cum",
+    sentence="GF where each turn counts with all relevant entities so far.",
+    of="conversation",
+    formula="as GF, with the mean membership of all relevant nuggets up to the turn",
+    source="[GFRC] Eq. 10, cumulative",
+    undefined="as GF",
+    example="GF_cum(RATINGS)",
+    n=_TURNS,
+    needs=("gold",),
+    parameters=_PARAMETERS,
+    written=("GF_cum", "GF_cum(SET)"),
+    arguments=(0, 1),
+    shown="all",
+    aside_words="GF_cum",
+    score=_score,
+    applies=_applies,
+    family=_cumulative,
+    read=_read,
+)
+FAIRNESS_WHERE_RELEVANT = Declaration(
+    name="GF_rel",
+    sentence="GF over the conversations that hold a relevant entity: it tells unfair from empty-handed.",
+    of="conversation",
+    formula="GF where any nugget is relevant",
+    source="our own, from [GFRC] Eq. 10",
+    undefined=f"{_UNKNOWN}, or without a relevant nugget",
+    example="GF_rel(RATINGS)",
+    n=_TURNS,
+    needs=("gold",),
+    parameters=_PARAMETERS,
+    written=("GF_rel", "GF_rel(SET)"),
+    arguments=(0, 1),
+    legend="where anything was relevant",
+    shown="always",
+    aside=_of_one_set,
+    aside_words="GF_rel by set",
+    score=_score,
+    applies=_applies,
+    family=_independent,
+    read=_read,
+)
+SUMMARY = Declaration(
+    name="GFR",
+    sentence="A summary of relevance and group fairness; read R and each GF beside it.",
+    of="conversation",
+    formula="α·R + (1 - α)·GF",
+    source="[GFRC] Eq. 5",
+    undefined="as GF",
+    example="GFR(alpha=0.5, L=1250)",
+    n=_TURNS,
+    needs=("gold",),
+    parameters=_SUMMARY_PARAMETERS,
+    shown="always",
+    score=_score,
+    family=_independent,
+)
+CUMULATIVE_SUMMARY = Declaration(
+    name="GFR_cum",
+    sentence="GFR with GF_cum in the place of GF.",
+    of="conversation",
+    formula="α·R + (1 - α)·GF_cum",
+    source="[GFRC] Eq. 5",
+    undefined="as GF",
+    example="GFR_cum(alpha=0.5)",
+    n=_TURNS,
+    needs=("gold",),
+    parameters=_SUMMARY_PARAMETERS,
+    shown="all",
+    aside_words="GF_cum",
+    score=_score,
+    family=_cumulative,
+)
+SIMILARITY = Declaration(
+    name="DistrSim",
+    sentence="How near the groups of the relevant entities of one turn come to the gold shares.",
+    of="turn",
+    formula="1 - divergence(achieved, gold)",
+    source="[GFRC] Eq. 10",
+    undefined="no row without a relevant nugget",
+    example="DistrSim(RATINGS)",
+    n="relevant nuggets",
+    needs=("gold",),
+    shown="always",
+    family=_independent,
+)
+CUMULATIVE_SIMILARITY = Declaration(
+    name="DistrSim_cum",
+    sentence="DistrSim of all relevant entities so far.",
+    of="turn",
+    formula="1 - divergence(achieved so far, gold)",
+    source="[GFRC] Eq. 10, cumulative",
+    undefined="no row without a relevant nugget",
+    example="DistrSim_cum(RATINGS)",
+    n="relevant nuggets so far",
+    needs=("gold",),
+    shown="all",
+    family=_cumulative,
+)

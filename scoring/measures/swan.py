@@ -1,0 +1,52 @@
+"""SWAN of a conversation: the weighted mean of its WANs over the criteria of a schema."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scoring.measure import Asking, Declaration, Figure, Measure
+from scoring.measures.wan import WEIGHTS, weighted, with_weights, without_scorers
+from scoring.notation import Term
+from scoring.swan.wan import Swan
+from scoring.understanding import refuse_arguments, refuse_parameters
+
+if TYPE_CHECKING:
+    from scoring.material import Material
+
+__all__ = ["SWAN", "swan_of"]
+
+
+def swan_of(material: Material, measure: Measure) -> Swan:
+    """SWAN of the conversation by the weighting that is asked for, with the criteria it covers."""
+    schema = weighted(material.judged().schema, measure.base)
+    return material.once((SWAN, measure.base), lambda: material.assessment.swan(schema))
+
+
+def _read(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure, ...]:
+    refuse_parameters(term, [one.name for one in declaration.parameters])
+    term = without_scorers(term, 0)
+    refuse_arguments(declaration, term)
+    return with_weights(declaration, term, asking)
+
+
+def _score(material: Material, measure: Measure) -> Figure:
+    found, sources = swan_of(material, measure), material.assessment.sources
+    said = "; ".join(f"{criterion} by {', '.join(map(str, sources[criterion]))}" for criterion in found.covered)
+    return Figure(measure.name, found.value, found.n, note=said or "no criterion is scored")
+
+
+SWAN = Declaration(
+    name="SWAN",
+    sentence="How good the nuggets of a conversation are by all criteria together.",
+    of="conversation",
+    formula="Σ CW(c)·WAN(c) / Σ CW(c) over the criteria c that are defined",
+    source="[SWAN] Eq. 1",
+    undefined="no criterion is scored",
+    example="SWAN(weights=linear(L=1250))",
+    n="scored nuggets and turns",
+    needs=("judgments",),
+    parameters=(WEIGHTS,),
+    legend="mean of criteria",
+    score=_score,
+    read=_read,
+)

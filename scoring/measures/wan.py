@@ -1,0 +1,108 @@
+"""WAN(Criterion): the weighted average of the scores that the nuggets of a conversation have by one criterion."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from scoring.measure import Asking, Declaration, Figure, Measure, Parameter
+from scoring.notation import Term, number_text, parse
+from scoring.swan.schema import Schema
+from scoring.swan.scorers import SCORERS
+from scoring.swan.weighting import Weighting, parse_weighting
+from scoring.understanding import refuse_arguments, refuse_parameters
+from topics.errors import InputError
+
+if TYPE_CHECKING:
+    from scoring.material import Material
+
+__all__ = ["WAN", "WEIGHTS", "criterion_of", "weighted", "with_weights", "without_scorers"]
+
+
+def criterion_of(term: Term, schema: Schema) -> str:
+    """The criterion of a WAN, as the schema names it."""
+    return schema[str(term.arguments[0])].name
+
+
+def weighted(schema: Schema, term: Term) -> Schema:
+    """The schema with the weighting that a SWAN or a WAN is written with, if any, for all its criteria but those of
+    sets, which have no position.
+    """
+    weights = term.get("weights")
+    if weights is None:
+        return schema
+    weighting = _weighting(term)
+    criteria = (one if one.level == "set" else replace(one, weighting=weighting) for one in schema)
+    return replace(schema, criteria=tuple(criteria))
+
+
+def with_weights(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure, ...]:
+    """The measure with its weighting written in the one way it is written. Raises InputError for what is none."""
+    if term.get("weights") is not None:
+        term = Term(term.name, term.arguments, (("weights", parse(str(_weighting(term)))),))
+    return (Measure(term, term, asking.settings, declaration),)
+
+
+def without_scorers(term: Term, own: int) -> Term:
+    """The term as it is asked for: tables print who scored it, which is found out. own: what it is taken of."""
+    if all(str(value) in SCORERS.values() for value in term.arguments[own:]):
+        return Term(term.name, term.arguments[:own], term.parameters)
+    return term
+
+
+def _weighting(term: Term) -> Weighting:
+    weights = term.get("weights")
+    try:
+        return parse_weighting(str(weights) if isinstance(weights, Term) else repr(weights))
+    except ValueError as fault:
+        raise InputError(f"{term}: {fault}") from None
+
+
+def _read(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure, ...]:
+    refuse_parameters(term, [one.name for one in declaration.parameters])
+    term, schema = without_scorers(term, 1), asking.schema
+    refuse_arguments(declaration, term)
+    inside = term.arguments[0]
+    name = number_text(inside) if isinstance(inside, float) else str(inside)
+    try:
+        criterion = schema[name]
+    except InputError as fault:
+        known = ", ".join(one.name.replace(" ", "_") for one in schema)
+        raise InputError(f"{term}: {fault.what}", allowed=known) from None
+    if criterion.level == "set":
+        raise InputError(
+            f"{term}: {criterion.name} is scored once for all conversations of a topic, not in each",
+            allowed=", ".join(one.name.replace(" ", "_") for one in schema if one.level != "set"),
+            advice="it enters pooled(SWAN)",
+        )
+    term = Term(term.name, (Term(criterion.name.replace(" ", "_")),), term.parameters)
+    return with_weights(declaration, term, asking)
+
+
+def _score(material: Material, measure: Measure) -> Figure:
+    assessment, schema = material.assessment, weighted(material.judged().schema, measure.base)
+    criterion = criterion_of(measure.base, schema)
+    one = assessment.wans(schema)[criterion]
+    by = ", ".join(map(str, assessment.sources[criterion]))
+    return Figure(measure.name, one.value, one.n, note=f"scored by {by}" if by else "nobody scored it")
+
+
+WEIGHTS = Parameter("weights", "what a nugget counts by its place: uniform, linear(L=1250), last_turn, anchored")
+
+WAN = Declaration(
+    name="WAN",
+    sentence="The average score of the nuggets of a conversation by one criterion, each by its weight.",
+    of="conversation",
+    formula="Σ NW(n)·S(n) / Σ NW(n) over the nuggets that the criterion scores",
+    source="[SWAN] Eq. 2, its denominator over the nuggets of the criterion",
+    undefined="nothing is scored by the criterion",
+    example="WAN(Correctness, weights=uniform)",
+    n="scored nuggets or turns",
+    needs=("judgments",),
+    parameters=(WEIGHTS,),
+    written=("WAN(Correctness)",),
+    arguments=(1, 1),
+    legend="one criterion",
+    score=_score,
+    read=_read,
+)

@@ -1,0 +1,125 @@
+"""What measures declare: it holds for every one, `harvest measures` tells it, and the documentation is made of it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner, Result
+
+from harvest.cli.measures import command
+from harvest.tables.measure_tables import every_measure, markdown
+from scoring.catalogue import understood
+from scoring.library import OF_CONVERSATIONS
+from scoring.measure import Declaration
+from scoring.notation import parse
+from scoring.settings import Settings
+from scoring.swan.schema import load_schema
+from topics.errors import InputError
+from tests.support.checkout import DOCS
+from topics.library import load_topics
+
+PAGE = (DOCS / "measures.md").read_text(encoding="utf-8")
+ASKABLE = [one for one in OF_CONVERSATIONS if one.of in ("conversation", "trials", "measure")]
+
+
+def asked(*arguments: str) -> Result:
+    return CliRunner().invoke(command, arguments, env={"COLUMNS": "80"})
+
+
+def by_name(one: Declaration) -> str:
+    return one.name
+
+
+@pytest.mark.parametrize("one", ASKABLE, ids=by_name)
+def test_the_example_of_every_measure_can_be_asked_for_as_it_stands(one: Declaration) -> None:
+    made = understood(parse(one.example), Settings(), load_topics("fairweb-45"), load_schema("sakai-2023"))
+    assert one in (made[-1].form, made[-1].declaration)
+    assert made[-1].term == parse(one.example)
+
+
+@pytest.mark.parametrize("one", every_measure(), ids=by_name)
+def test_every_measure_says_what_it_is_in_one_sentence_and_where_it_is_from(one: Declaration) -> None:
+    assert one.sentence.endswith(".")
+    assert "\n" not in one.sentence + one.formula
+    assert len(one.sentence) <= 120
+    assert all((one.formula, one.source, one.undefined, one.example, one.n))
+    assert one.range[0] < one.range[1]
+    assert "|" not in one.sentence + one.formula + one.source + one.undefined
+
+
+@pytest.mark.parametrize("one", [one for one in ASKABLE if one.parameters], ids=by_name)
+def test_a_parameter_that_a_measure_does_not_declare_is_refused_with_those_it_does(one: Declaration) -> None:
+    inside = parse(one.example)
+    text = f"{inside.name}({', '.join([*map(str, inside.arguments), 'colour=1'])})"
+    with pytest.raises(InputError, match=f"{inside.name} takes no colour") as caught:
+        understood(parse(text), Settings(), load_topics("fairweb-45"), load_schema("sakai-2023"))
+    assert caught.value.allowed == ", ".join(parameter.name for parameter in one.parameters)
+
+
+def test_a_measure_of_gold_takes_the_place_of_settings_that_there_are() -> None:
+    settings = Settings()
+    for one in every_measure():
+        for parameter in one.parameters:
+            assert not parameter.setting or hasattr(settings, parameter.setting), (one.name, parameter.name)
+
+
+def test_names_are_told_apart_within_what_they_are_of() -> None:
+    names = [one.name for one in OF_CONVERSATIONS]
+    assert len(names) == len(set(names))
+
+
+def test_the_list_names_every_measure_and_fits_80_columns() -> None:
+    done = asked()
+    assert done.exit_code == 0
+    assert max(map(len, done.output.splitlines())) <= 80
+    assert {line.split(" ")[0] for line in done.output.splitlines()} >= {one.name for one in every_measure()}
+
+
+def test_a_measure_is_explained_with_its_formula_source_needs_parameters_and_an_example() -> None:
+    done = asked("R(L=600)")
+    assert max(map(len, done.output.splitlines())) <= 80
+    words = " ".join(done.output.split())
+    assert "R: How much that is relevant a conversation holds" in words
+    for part in (
+        "formula (1/N) Σ pw(n)·g(n)",
+        "source [GFRC] Eq. 3, 6, 7",
+        "needs a gold table",
+        "L= words a user reads at most [1250, or the setting patience]",
+        "range from 0 to 1; more is good",
+        "undefined nothing is known of the topic's entities",
+        "example harvest score RUN --measure 'R(L=600)'",
+    ):
+        assert part in words, part
+
+
+def test_measures_of_one_name_are_each_explained() -> None:
+    words = " ".join(asked("GF").output.split())
+    assert "value of one conversation" in words
+    assert "value of ranked lists: harvest gfr" in words
+
+
+def test_json_holds_every_measure_with_what_it_declares() -> None:
+    document = json.loads(asked("--json").output)
+    assert document["format"] == "harvest-measures/1"
+    assert [one["name"] for one in document["measures"]] == [one.name for one in every_measure()]
+    (cvar,) = json.loads(asked("CVaR", "--json").output)["measures"]
+    assert cvar["parameters"][0] == {
+        "name": "beta",
+        "meaning": "share of the worst conversations, above 0",
+        "default": "0.25",
+        "setting": None,
+    }
+    assert (cvar["of"], cvar["range"], cvar["good"]) == ("measure", [0.0, 1.0], "high")
+
+
+@pytest.mark.parametrize(("given", "meant"), [("Swan", "SWAN"), ("cvar", "CVaR"), ("persistance", "persistence")])
+def test_a_wrong_name_says_what_is_meant_and_what_there_is(given: str, meant: str) -> None:
+    done = asked(given)
+    assert isinstance(done.exception, InputError)
+    assert f"{given!r} is no measure: did you mean {meant}?" in str(done.exception)
+    assert "ave%useful" in (done.exception.allowed or "")
+
+
+def test_the_table_of_the_page_is_what_the_program_prints() -> None:
+    assert markdown(OF_CONVERSATIONS) in PAGE, "python -m harvest.tables.measure_tables prints it"
