@@ -21,6 +21,7 @@ from scoring.measures.breakdown import ACCURACY, DIVERGENCE, F1, LEVEL, PRECISIO
 from scoring.measures.conversation_breakdown import BREAKDOWN
 from scoring.measures.dialogue_quality import QUALITY
 from scoring.measures.err import ERR
+from scoring.measures.f_measure import F_FLAT
 from scoring.measures.gfr import LIST_FAIRNESS, LIST_SUMMARY
 from scoring.measures.group_fairness import (
     CUMULATIVE_FAIRNESS,
@@ -33,8 +34,13 @@ from scoring.measures.group_fairness import (
 )
 from scoring.measures.irbu import IRBU
 from scoring.measures.nugget_detection import NUGGETS
+from scoring.measures.nugget_recall import RECALL as RECALL_OF_NUGGETS
+from scoring.measures.nugget_recall import WEIGHTED_RECALL
 from scoring.measures.relevance import POSITION_WEIGHT, RELEVANCE
+from scoring.measures.s_measure import S_FLAT, S_MEASURE
 from scoring.measures.swan import SWAN
+from scoring.measures.t_measure import T_FLAT, T_MEASURE
+from scoring.measures.u_measure import U_MEASURE
 from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY, USEFUL
 from scoring.measures.wan import WAN
 from topics.errors import InputError
@@ -67,6 +73,14 @@ OF_CONVERSATIONS = (
     CUMULATIVE_SUMMARY,
     SWAN,
     WAN,
+    U_MEASURE,
+    S_MEASURE,
+    S_FLAT,
+    T_MEASURE,
+    T_FLAT,
+    F_FLAT,
+    RECALL_OF_NUGGETS,
+    WEIGHTED_RECALL,
     BREAKDOWN,
     TRANSITION,
     PERSISTENCE,

@@ -6,8 +6,22 @@ Source: Sakai and Kato, AIRS 2012. NTCIREVAL prints F-flat with beta = 1; S♯ o
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
-__all__ = ["f_flat"]
+from scoring.measure import Declaration, Figure, Measure, Parameter, a_number
+from scoring.measures.nugget_recall import known_nuggets
+from scoring.measures.relevance import PATIENCE
+from scoring.measures.s_measure import of_conversation as s_of
+from scoring.measures.s_measure import s_flat as flat_s
+from scoring.measures.t_measure import of_conversation as t_of
+from scoring.measures.t_measure import t_flat as flat_t
+from scoring.notation import Value
+from topics.errors import InputError
+
+if TYPE_CHECKING:
+    from scoring.material import Material
+
+__all__ = ["F_FLAT", "f_flat"]
 
 
 def f_flat(s_flat: float, t_flat: float, beta: float = 1.0) -> float:
@@ -26,3 +40,31 @@ def f_flat(s_flat: float, t_flat: float, beta: float = 1.0) -> float:
         return 0.0
     square = beta * beta
     return (1 + square) / (1 / t_flat + square / s_flat)
+
+
+def _beta(value: Value) -> float:
+    beta = a_number(value)
+    if beta <= 0:
+        raise InputError(f"{beta:g} is not allowed", allowed="a number above 0")
+    return beta
+
+
+def _score(material: Material, measure: Measure) -> Figure:
+    value = f_flat(flat_s(s_of(material)), flat_t(t_of(material)), measure.number_of("beta"))
+    return Figure(measure.name, value, known_nuggets(material).found, unjudged=material.unjudged)
+
+
+F_FLAT = Declaration(
+    name="F-flat",
+    sentence="S-flat and T-flat in one figure, with S-flat taken beta times as seriously; S♯ is beta=10.",
+    of="conversation",
+    formula="(1 + beta²)·S·T / (S + beta²·T) of S-flat and T-flat",
+    source="Sakai and Kato, AIRS 2012",
+    undefined="where S-flat or T-flat is",
+    example="F-flat(beta=10)",
+    n="relevant entities named",
+    needs=("gold",),
+    parameters=(Parameter("beta", "how much more S-flat weighs", default=1.0, value=_beta), PATIENCE),
+    has_top=False,
+    score=_score,
+)

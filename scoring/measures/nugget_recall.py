@@ -1,17 +1,27 @@
 """Recall and W-recall of a text: how many of the known nuggets it holds, plainly and by weight.
 
+Of a conversation, the known nuggets are the entities that the gold table calls relevant to its topic, by their gains.
+An entity is its address, which is one word: that is its vital string, and offsets are counted in words.
+
 Source: the 1CLICK tasks of NTCIR (Sakai, Kato and Song, CIKM 2011), as NTCIREVAL prints them. Position plays no part.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["first_offsets", "recall", "weighted_recall"]
+from scoring.measure import Declaration, Figure, Measure
+
+if TYPE_CHECKING:
+    from scoring.material import Material
+
+__all__ = ["RECALL", "WEIGHTED_RECALL", "KnownNuggets", "first_offsets", "known_nuggets", "recall", "weighted_recall"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -53,3 +63,68 @@ def weighted_recall(weights: npt.ArrayLike, offsets: npt.ArrayLike) -> float:
         raise ValueError("weights of nuggets are numbers from 0")
     whole = shares.sum()
     return float(shares[~np.isnan(places)].sum() / whole) if whole > 0 else math.nan
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KnownNuggets:
+    """The relevant entities of a topic. weights: (N,) gains. lengths: (N,) words of their vital strings, 1 each.
+    offsets: (N,) words read up to the end of the first link to each; NaN for one that is not in the conversation.
+    """
+
+    weights: Floats
+    lengths: Floats
+    offsets: Floats
+
+    @property
+    def found(self) -> int:
+        return int((~np.isnan(self.offsets)).sum())
+
+
+def known_nuggets(material: Material) -> KnownNuggets:
+    """The known nuggets of a conversation, made once of it."""
+    return material.once(KnownNuggets, lambda: _known(material))
+
+
+def _known(material: Material) -> KnownNuggets:
+    assert material.gold is not None
+    gains = {one.entity: material.settings.gain(one.grade) for one in material.gold.entries(material.topic.id)}
+    names = [entity for entity, gain in gains.items() if gain > 0]
+    matches = [(nugget.entity, float(nugget.position)) for nugget in material.nuggets if nugget.relevant]
+    weights = np.array([gains[name] for name in names], dtype=np.float64)
+    return KnownNuggets(weights, np.ones(len(names)), first_offsets(names, matches))
+
+
+def _of(share: Callable[[KnownNuggets], float]) -> Callable[[Material, Measure], Figure]:
+    def score(material: Material, measure: Measure) -> Figure:
+        known = known_nuggets(material)
+        return Figure(measure.name, share(known), len(known.weights), unjudged=material.unjudged)
+
+    return score
+
+
+_UNDEFINED = "nothing is known of the topic's entities, or none is relevant"
+
+RECALL = Declaration(
+    name="Recall",
+    sentence="How many of the entities that are known to be relevant a conversation names.",
+    of="conversation",
+    formula="relevant entities named / relevant entities of the gold table",
+    source="NTCIR 1CLICK (Sakai, Kato and Song, CIKM 2011)",
+    undefined=_UNDEFINED,
+    example="Recall",
+    n="relevant entities of the gold table",
+    needs=("gold",),
+    score=_of(lambda known: recall(known.offsets)),
+)
+WEIGHTED_RECALL = Declaration(
+    name="W-recall",
+    sentence="How much of the gain of all relevant entities a conversation names.",
+    of="conversation",
+    formula="gains of the relevant entities named / gains of those of the gold table",
+    source="NTCIR 1CLICK (Sakai, Kato and Song, CIKM 2011)",
+    undefined=_UNDEFINED,
+    example="W-recall",
+    n="relevant entities of the gold table",
+    needs=("gold",),
+    score=_of(lambda known: weighted_recall(known.weights, known.offsets)),
+)

@@ -11,11 +11,20 @@ Source: Sakai, Kato and Song, CIKM 2011; [GFRC] Eq. 2. NTCIREVAL's `1click` give
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["pseudo_minimal_offsets", "s_flat", "s_measure"]
+from scoring.measure import Declaration, Figure, Measure
+from scoring.measures.nugget_recall import known_nuggets
+from scoring.measures.relevance import PATIENCE
+
+if TYPE_CHECKING:
+    from scoring.material import Material
+
+__all__ = ["S_FLAT", "S_MEASURE", "of_conversation", "pseudo_minimal_offsets", "s_flat", "s_measure"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -70,3 +79,49 @@ def _nuggets(weights: npt.ArrayLike, lengths: npt.ArrayLike) -> tuple[Floats, Fl
     if not (np.all(np.isfinite(heavy) & (heavy >= 0)) and np.all(np.isfinite(long) & (long >= 0))):
         raise ValueError("weights and vital string lengths are numbers from 0")
     return heavy, long
+
+
+def of_conversation(material: Material) -> float:
+    """S-measure of a conversation over the relevant entities of its topic, in words."""
+    known = known_nuggets(material)
+    return s_measure(known.weights, known.lengths, known.offsets, material.settings.patience)
+
+
+def _of(form: Callable[[float], float]) -> Callable[[Material, Measure], Figure]:
+    def score(material: Material, measure: Measure) -> Figure:
+        found = known_nuggets(material).found
+        return Figure(measure.name, form(of_conversation(material)), found, unjudged=material.unjudged)
+
+    return score
+
+
+_UNDEFINED = "nothing is known of the topic's entities, or none is relevant and within reach"
+
+S_MEASURE = Declaration(
+    name="S-measure",
+    sentence="Relevance as R, divided by that of the best list: all relevant entities at once, the best first.",
+    of="conversation",
+    formula="Σ g·max(0, L - WC) over the relevant entities named / the same of the pseudo-minimal output",
+    source="Sakai, Kato and Song, CIKM 2011; [GFRC] Eq. 2",
+    undefined=_UNDEFINED,
+    example="S-measure(L=600)",
+    n="relevant entities named",
+    needs=("gold",),
+    parameters=(PATIENCE,),
+    range=(0.0, math.inf),
+    has_top=False,
+    score=_of(lambda value: value),
+)
+S_FLAT = Declaration(
+    name="S-flat",
+    sentence="S-measure, cut at 1, which a conversation passes where several addresses stand in one word.",
+    of="conversation",
+    formula="min(1, S-measure)",
+    source="Sakai, Kato and Song, CIKM 2011",
+    undefined=_UNDEFINED,
+    example="S-flat(L=600)",
+    n="relevant entities named",
+    needs=("gold",),
+    parameters=(PATIENCE,),
+    score=_of(s_flat),
+)

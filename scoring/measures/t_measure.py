@@ -6,11 +6,19 @@ Source: Sakai and Kato, "One Click One Revisited", AIRS 2012; NTCIREVAL's `1clic
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["t_flat", "t_measure"]
+from scoring.measure import Declaration, Figure, Measure
+from scoring.measures.nugget_recall import known_nuggets
+
+if TYPE_CHECKING:
+    from scoring.material import Material
+
+__all__ = ["T_FLAT", "T_MEASURE", "of_conversation", "t_flat", "t_measure"]
 
 
 def t_measure(lengths: npt.ArrayLike, offsets: npt.ArrayLike, text_length: float) -> float:
@@ -32,3 +40,48 @@ def t_measure(lengths: npt.ArrayLike, offsets: npt.ArrayLike, text_length: float
 def t_flat(value: float) -> float:
     """T-flat = min(1, T-measure); NaN stays NaN."""
     return value if math.isnan(value) else min(1.0, value)
+
+
+def of_conversation(material: Material) -> float:
+    """T-measure of a conversation over the relevant entities of its topic, in words, the user's own included."""
+    known = known_nuggets(material)
+    return t_measure(known.lengths, known.offsets, sum(passage.words for passage in material.passages))
+
+
+def _of(form: Callable[[float], float]) -> Callable[[Material, Measure], Figure]:
+    def score(material: Material, measure: Measure) -> Figure:
+        found = known_nuggets(material).found
+        return Figure(measure.name, form(of_conversation(material)), found, unjudged=material.unjudged)
+
+    return score
+
+
+_UNDEFINED = "nothing is known of the topic's entities, or no word was exchanged"
+
+T_MEASURE = Declaration(
+    name="T-measure",
+    sentence="How much of what is exchanged is needed: one word for each relevant entity named.",
+    of="conversation",
+    formula="relevant entities named / words of the conversation",
+    source="Sakai and Kato, AIRS 2012",
+    undefined=_UNDEFINED,
+    example="T-measure",
+    n="relevant entities named",
+    needs=("gold",),
+    range=(0.0, math.inf),
+    has_top=False,
+    score=_of(lambda value: value),
+)
+T_FLAT = Declaration(
+    name="T-flat",
+    sentence="T-measure, cut at 1.",
+    of="conversation",
+    formula="min(1, T-measure)",
+    source="Sakai and Kato, AIRS 2012",
+    undefined=_UNDEFINED,
+    example="T-flat",
+    n="relevant entities named",
+    needs=("gold",),
+    has_top=False,
+    score=_of(t_flat),
+)

@@ -14,11 +14,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Piece", "expected_utility", "linear_discount", "read", "u_measure"]
+from scoring.measure import Declaration, Figure, Measure
+from scoring.measures.relevance import PATIENCE
+
+if TYPE_CHECKING:
+    from scoring.material import Material
+
+__all__ = ["U_MEASURE", "Piece", "expected_utility", "linear_discount", "read", "u_measure"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -94,3 +101,27 @@ def expected_utility(probabilities: npt.ArrayLike, utilities: npt.ArrayLike) -> 
         raise ValueError(f"probabilities are from 0 and sum to 1, not to {shares.sum():.9g}")
     possible = shares > 0
     return float((shares[possible] * values[possible]).sum())
+
+
+def _score(material: Material, measure: Measure) -> Figure:
+    earning = [nugget for nugget in material.nuggets if nugget.relevant]
+    read_before = [nugget.position - 1 for nugget in earning]
+    value = u_measure([nugget.gain for nugget in earning], read_before, material.settings.patience)
+    return Figure(measure.name, value, len(earning), unjudged=material.unjudged)
+
+
+U_MEASURE = Declaration(
+    name="U-measure",
+    sentence="R without its divisor: the gains of a conversation, each by how much was read before it.",
+    of="conversation",
+    formula="Σ g·max(0, 1 - (WC - 1)/L); its mean over the trials of a topic is an M-measure",
+    source="Sakai and Dou, SIGIR 2013; [GFRC] Eq. 2",
+    undefined="nothing is known of the topic's entities; 0 without a relevant nugget",
+    example="U-measure(L=600)",
+    n="relevant nuggets",
+    needs=("gold",),
+    parameters=(PATIENCE,),
+    range=(0.0, math.inf),
+    has_top=False,
+    score=_score,
+)

@@ -217,7 +217,7 @@ def test_transitions_are_usefulness_and_recovery_seen_turn_by_turn(material: Mat
         ("transition(x)", "taken of 2 things"),
         ("transition(end, o)", "no such transition"),
         ("CVaR(persistence)", "single conversations"),
-        ("Recall", "'Recall' is no measure"),
+        ("Coverage", "'Coverage' is no measure"),
         ("swan", "did you mean SWAN?"),
         ("pw", "pw is of a single nugget, and has no value over conversations"),
         ("DistrSim(RATINGS)", "its rows are among those of `harvest score RUN --json`"),

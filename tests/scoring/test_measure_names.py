@@ -1,7 +1,7 @@
 """A measure is known by its declaration: no other file holds its name as a string.
 
-Where one is truly needed, code imports the declaration and takes its name. So a measure can be added, renamed or removed
-in one file, and nothing forgets it. Prose that mentions a measure within a sentence is no such string.
+Where one is truly needed, code imports the declaration and takes its name. So a measure can be added, renamed or
+removed in one file, and nothing forgets it. Prose that mentions a measure within a sentence is no such string.
 """
 
 from __future__ import annotations

@@ -1,0 +1,96 @@
+"""The measures of texts, taken of conversations: the relevant entities of the gold table are the nuggets."""
+
+from __future__ import annotations
+
+import math
+from types import MappingProxyType
+
+import pytest
+from scoring_examples import M002, MOVIE, conversation, movie, paper_b1, paper_g1, paper_gold, seen, topic_set
+
+from recordings.conversation import Conversation
+from scoring.catalogue import understood
+from scoring.conversations import figure
+from scoring.measure import Figure
+from scoring.measures.m_measure import m_measure
+from scoring.measures.relevance import hard_normaliser
+from scoring.notation import parse
+from scoring.settings import Settings
+from scoring.swan.schema import load_schema
+from topics.gold import GoldEntry, GoldTable
+from topics.topic import Topic
+
+# Two words of the user's, then best is word 4, good is word 6, and best again word 8, the last; `other` is missing.
+BEST, GOOD, OTHER, WRONG = (movie(number) for number in (1, 2, 3, 4))
+TALK = conversation(("films, please", f"see {BEST} and {GOOD} or {BEST}"), topic="M002")
+NOTHING = MappingProxyType({})
+GOLD = GoldTable(
+    GoldEntry("M002", url, grade, "", NOTHING) for url, grade in ((BEST, 2), (GOOD, 1), (OTHER, 2), (WRONG, 0))
+)
+
+
+def of(text: str, talk: Conversation = TALK, gold: GoldTable | None = GOLD, topic: Topic = M002) -> Figure:
+    (measure,) = understood(parse(text), Settings(), topic_set(M002), load_schema("sakai-2023"))
+    material = seen(talk, topic, gold).under(measure.settings)
+    found = figure(material, measure)
+    assert found is not None
+    assert found.measure == text
+    return found
+
+
+def test_u_is_the_sum_of_what_was_gained_by_how_much_was_read_before() -> None:
+    assert of("U-measure(L=10)").value == pytest.approx(1 * (1 - 3 / 10) + 0.5 * (1 - 5 / 10))
+    assert of("U-measure(L=10)").n == 2
+
+
+@pytest.mark.parametrize("talk", [paper_b1(), paper_g1()], ids=["B1", "G1"])
+def test_r_is_u_divided_by_what_a_relevant_nugget_at_every_word_would_give(talk: Conversation) -> None:
+    u, r = (of(name, talk, paper_gold()) for name in ("U-measure", "R"))
+    assert r.value == pytest.approx(u.value / hard_normaliser(1250), rel=1e-12)
+    assert u.value > 0
+
+
+def test_s_divides_by_the_best_list_of_the_topics_relevant_entities() -> None:
+    best = 1 * (10 - 1) + 1 * (10 - 2) + 0.5 * (10 - 3)
+    assert of("S-measure(L=10)").value == pytest.approx((1 * (10 - 4) + 0.5 * (10 - 6)) / best)
+    assert of("S-flat(L=10)").value == of("S-measure(L=10)").value
+
+
+def test_a_conversation_that_is_nothing_but_the_best_list_has_s_and_t_of_1() -> None:
+    ideal = conversation(("", f"{BEST} {OTHER} {GOOD}"))
+    for name in ("S-measure", "S-flat", "T-measure", "T-flat", "F-flat", "Recall", "W-recall"):
+        assert of(name, ideal).value == pytest.approx(1), name
+
+
+def test_t_is_how_much_of_what_was_exchanged_is_needed() -> None:
+    assert of("T-measure").value == pytest.approx(2 / 8)
+    assert of("T-flat").value == pytest.approx(2 / 8)
+
+
+def test_f_weighs_s_by_beta_and_takes_its_parameter_from_the_name() -> None:
+    s, t = of("S-flat(L=10)").value, 2 / 8
+    assert of("F-flat(L=10)").value == pytest.approx(2 * s * t / (s + t))
+    assert of("F-flat(L=10, beta=10)").value == pytest.approx(101 * s * t / (s + 100 * t))
+
+
+def test_recall_is_of_the_entities_the_gold_table_calls_relevant() -> None:
+    assert (of("Recall").value, of("Recall").n) == (pytest.approx(2 / 3), 3)
+    assert of("W-recall").value == pytest.approx(1.5 / 2.5)
+
+
+def test_undefined_is_nan_with_its_reason_and_nothing_found_is_0() -> None:
+    empty = conversation(("films, please", "I know none"))
+    for name in ("U-measure", "S-measure", "S-flat", "T-measure", "F-flat", "Recall", "W-recall"):
+        assert of(name, empty).value == 0, name
+        unknown = of(name, TALK, None)
+        assert (math.isnan(unknown.value), unknown.n, unknown.note) == (True, 0, "no gold table")
+        absent = of(name, TALK, GOLD, Topic("M009", MOVIE, "ask"))
+        assert (math.isnan(absent.value), absent.n) == (True, 0)
+        assert absent.note == "the gold table has no entry for this topic"
+    none_relevant = GoldTable([GoldEntry("M002", WRONG, 0, "", NOTHING)])
+    assert math.isnan(of("Recall", TALK, none_relevant).value)
+
+
+def test_the_mean_of_u_over_trials_is_the_m_measure_of_their_trailtexts() -> None:
+    values = [of("U-measure", talk, paper_gold()).value for talk in (paper_b1(), paper_g1())]
+    assert m_measure([0.5, 0.5], values) == pytest.approx(sum(values) / 2)

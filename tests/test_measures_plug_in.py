@@ -1,0 +1,181 @@
+"""A measure that somebody else wrote, packed and installed: one file and one entry point, and everything knows it.
+
+A real distribution in a folder of its own; nothing of the library is replaced.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SAMPLE = ROOT / "recordings" / "samples" / "run-1"
+PROJECT = """\
+[build-system]
+requires = ["hatchling"]
+build-backend = "hatchling.build"
+
+[project]
+name = "echo-measures"
+version = "0.3"
+
+[project.entry-points."harvest.measures"]
+Brevity = "echo_measures.brevity:BREVITY"
+
+[tool.hatch.build.targets.wheel]
+packages = ["echo_measures"]
+"""
+BREVITY = '''\
+"""How short the answers are. Written against the seam alone."""
+
+from scoring.measure import Declaration, Figure, Parameter, a_number
+
+
+def _score(material, measure):
+    words = [passage.words for passage in material.passages if passage.speaker == "system"]
+    fine = [count <= measure.number_of("words") for count in words]
+    return Figure(measure.name, sum(fine) / len(fine) if fine else float("nan"), len(fine))
+
+
+BREVITY = Declaration(
+    name="Brevity",
+    sentence="How many of the answers have few words.",
+    of="conversation",
+    formula="answers of at most so many words / answers",
+    source="nobody",
+    undefined="no answer",
+    example="Brevity(words=5)",
+    n="answers",
+    parameters=(Parameter("words", "words of a short answer", default=12.0, value=a_number),),
+    legend="short answers",
+    shown="all",
+    score=_score,
+)
+'''
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that the distribution was installed into, as from an index."""
+    project, site = tmp_path_factory.mktemp("project"), tmp_path_factory.mktemp("site")
+    (project / "pyproject.toml").write_text(PROJECT)
+    (project / "echo_measures").mkdir()
+    (project / "echo_measures" / "__init__.py").touch()
+    (project / "echo_measures" / "brevity.py").write_text(BREVITY)
+    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(project / "dist")]
+    subprocess.run([*build, str(project)], check=True, capture_output=True, timeout=300)
+    (wheel,) = (project / "dist").glob("*.whl")
+    install = [sys.executable, "-m", "uv", "pip", "install", "-q", "--offline", "--no-deps", "--target", str(site)]
+    subprocess.run([*install, str(wheel)], check=True, capture_output=True, timeout=300)
+    return site
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small run of the shipped assistants, with thresholds on the measure that Harvest does not know."""
+    folder = tmp_path_factory.mktemp("brief")
+    (folder / "audit.yaml").write_text(AUDIT)
+    return folder
+
+
+AUDIT = """\
+format: harvest-audit/1
+name: brief
+topics: fairweb-45
+only: [M001, M002, M003, M004]
+protocol: fairweb-two-round
+trials: 2
+systems: [{name: A, driver: parrot, options: {profile: steady}}]
+thresholds: [{measure: "CVaR(Brevity(words=1), beta=0.5)", at_least: 0.5}]
+"""
+
+
+def harvest(site: Path, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    path = os.pathsep.join([str(site), str(ROOT)])
+    environment = {**os.environ, "PYTHONPATH": path, "COLUMNS": "80"}
+    command = [sys.executable, "-m", "harvest", *arguments]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
+
+
+def rows(done: subprocess.CompletedProcess[str], measure: str) -> list[dict[str, Any]]:
+    return [row for row in json.loads(done.stdout)["rows"] if row["measure"] == measure]
+
+
+def test_a_run_is_scored_by_it_and_held_to_a_threshold_of_it(installed: Path, run: Path) -> None:
+    done = harvest(installed, run, "run", "audit.yaml", "--out", "run", "--json")
+    assert done.returncode == 1, done.stderr  # no answer of a parrot has one word
+    assert "threshold missed: CVaR(Brevity(words=1), beta=0.5), A: 0.0000" in " ".join(done.stderr.split())
+    each = [row for row in rows(done, "Brevity") if row["trial"] is not None and row["topic"] is not None]
+    assert len(each) == 8
+    assert {row["n"] for row in each} <= {1, 2}
+    (mean,) = (row for row in rows(done, "Brevity") if (row["topic"], row["topic_type"], row["trial"]) == (None,) * 3)
+    assert 0 <= mean["low"] <= mean["value"] <= mean["high"] <= 1
+
+    asked = harvest(
+        installed, run, "score", "run", "--json", "-m", "Brevity(words=1), Brevity(words=1000), min(Brevity)"
+    )
+    assert {row["value"] for row in rows(asked, "Brevity(words=1)")} == {0.0}
+    assert {row["value"] for row in rows(asked, "Brevity(words=1000)")} == {1.0}
+    lowest = min(row["value"] for row in each)
+    assert {row["value"] for row in rows(asked, "min(Brevity)") if row["topic_type"] is None} == {lowest}
+
+    plain, every = harvest(installed, run, "score", "run"), harvest(installed, run, "score", "run", "--all")
+    assert "Brevity: short answers" in " ".join(every.stdout.split())
+    assert any(line.strip().startswith("Brevity ") for line in every.stdout.splitlines())
+    assert not any(line.strip().startswith("Brevity ") for line in plain.stdout.splitlines())
+    assert "Brevity)" in " ".join(plain.stdout.split()).partition("not shown: ")[2]
+
+    tree = harvest(installed, run, "tree", "run", "--score", "Brevity(words=1000)")
+    assert "Brevity(words=1000): mean 1.0000" in " ".join(tree.stdout.split()), tree.stderr
+
+
+def test_it_is_listed_and_explained_and_its_parameters_are_checked(installed: Path, tmp_path: Path) -> None:
+    assert "Brevity      How many of the answers have few words." in harvest(installed, tmp_path, "measures").stdout
+    told = " ".join(harvest(installed, tmp_path, "measures", "Brevity").stdout.split())
+    assert "words= words of a short answer [12]" in told
+    for written, what in (
+        ("Brevity(word=1)", "Brevity takes no word"),
+        ("Brevity(words=few)", "words: few is no number"),
+        ("Brevity(A)", "Brevity is taken of nothing"),
+    ):
+        refused = harvest(installed, tmp_path, "score", str(SAMPLE), "-m", written)
+        assert refused.returncode == 2
+        assert what in " ".join(refused.stderr.split())
+
+
+def test_without_the_distribution_its_name_is_no_measure(tmp_path: Path) -> None:
+    refused = harvest(tmp_path, tmp_path, "score", str(SAMPLE), "-m", "Brevity")
+    assert refused.returncode == 2
+    assert "'Brevity' is no measure" in refused.stderr
+
+
+BROKEN = {
+    "score raises": ("    words = [", '    raise KeyError("gone")\n    words = [', "raises KeyError: 'gone', on trial"),
+    "it is none": ("BREVITY = Declaration(", "BREVITY = dict(", "is dict and no Declaration"),
+    "another name": ('name="Brevity"', 'name="Short"', "declares 'Short' of a conversation"),
+    "it cannot be imported": (
+        "from scoring.measure",
+        "from scoring.no_measure",
+        "cannot be loaded: ModuleNotFoundError",
+    ),
+}
+
+
+@pytest.mark.parametrize("how", BROKEN)
+def test_a_broken_one_is_refused_in_one_message_and_no_traceback(how: str, installed: Path, tmp_path: Path) -> None:
+    whole, broken, told = BROKEN[how]
+    assert whole in BREVITY
+    site = tmp_path / "site"
+    shutil.copytree(installed, site)
+    (site / "echo_measures" / "brevity.py").write_text(BREVITY.replace(whole, broken))
+    refused = harvest(site, tmp_path, "score", str(SAMPLE), "-m", "Brevity")
+    assert refused.returncode == 2
+    assert told in " ".join(refused.stderr.split())
+    assert "Traceback" not in refused.stderr
