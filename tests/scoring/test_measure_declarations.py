@@ -15,8 +15,8 @@ from scoring.measure import Declaration
 from scoring.notation import parse
 from scoring.settings import Settings
 from scoring.swan.schema import load_schema
-from topics.errors import InputError
 from tests.support.checkout import DOCS
+from topics.errors import InputError
 from topics.library import load_topics
 
 PAGE = (DOCS / "measures.md").read_text(encoding="utf-8")

@@ -12,8 +12,8 @@ from rich.text import Text
 from harvest.tables.figures import figures as drawn
 from recordings.conversation import Conversation, TrialKey
 from scoring.conversations import default_figures
-from scoring.measure import Figure
 from scoring.divergences import distr_sim, jsd, rnod
+from scoring.measure import Figure
 from scoring.measures.fairness import GroupFairness, combined, divergence_names, group_fairness, summary
 from scoring.nuggets import find_nuggets
 from scoring.scores import score

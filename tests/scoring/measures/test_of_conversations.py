@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from types import MappingProxyType
 
 import pytest
-from scoring_examples import M002, MOVIE, conversation, movie, paper_b1, paper_g1, paper_gold, seen, topic_set
 
 from recordings.conversation import Conversation
 from scoring.catalogue import understood
@@ -17,13 +17,24 @@ from scoring.measures.relevance import hard_normaliser
 from scoring.notation import parse
 from scoring.settings import Settings
 from scoring.swan.schema import load_schema
+from tests.support.scoring_examples import (
+    M002,
+    MOVIE,
+    conversation,
+    movie,
+    paper_b1,
+    paper_g1,
+    paper_gold,
+    seen,
+    topic_set,
+)
 from topics.gold import GoldEntry, GoldTable
 from topics.topic import Topic
 
 # Two words of the user's, then best is word 4, good is word 6, and best again word 8, the last; `other` is missing.
 BEST, GOOD, OTHER, WRONG = (movie(number) for number in (1, 2, 3, 4))
 TALK = conversation(("films, please", f"see {BEST} and {GOOD} or {BEST}"), topic="M002")
-NOTHING = MappingProxyType({})
+NOTHING: Mapping[str, tuple[float, ...]] = MappingProxyType({})
 GOLD = GoldTable(
     GoldEntry("M002", url, grade, "", NOTHING) for url, grade in ((BEST, 2), (GOOD, 1), (OTHER, 2), (WRONG, 0))
 )
@@ -74,7 +85,8 @@ def test_f_weighs_s_by_beta_and_takes_its_parameter_from_the_name() -> None:
 
 
 def test_recall_is_of_the_entities_the_gold_table_calls_relevant() -> None:
-    assert (of("Recall").value, of("Recall").n) == (pytest.approx(2 / 3), 3)
+    assert of("Recall").value == pytest.approx(2 / 3)
+    assert of("Recall").n == 3
     assert of("W-recall").value == pytest.approx(1.5 / 2.5)
 
 

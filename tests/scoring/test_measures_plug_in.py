@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+from tests.support.checkout import ROOT
+
 SAMPLE = ROOT / "recordings" / "samples" / "run-1"
 PROJECT = """\
 [build-system]
