@@ -116,7 +116,7 @@ S_FLAT = Declaration(
     name="S-flat",
     sentence="S-measure, cut at 1, which a conversation passes where several addresses stand in one word.",
     of="conversation",
-    formula="min(1, S-measure)",
+    formula="S-measure, at most 1",
     source="Sakai, Kato and Song, CIKM 2011",
     undefined=_UNDEFINED,
     example="S-flat(L=600)",
