@@ -1,3 +1,5 @@
-"""Harvest: drivers, the runner, limits, and the command line."""
+"""Harvest: audits of chat systems, played, recorded and scored."""
 
-__all__: list[str] = []
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

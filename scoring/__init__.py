@@ -1,3 +1,5 @@
 """Scoring: nuggets, measures and their intervals, offline on recordings."""
 
-__all__: list[str] = []
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
