@@ -9,7 +9,7 @@ Of JSON and URLs only what says a character of ASCII is undone. Each step takes 
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
@@ -60,14 +60,14 @@ class _Step:
     def led_back(self, spans: Sequence[Span]) -> list[Span]:
         stood = [match.span() for match in self.escapes.finditer(self.before)]
         lengths = [len(self.meanings[self.before[start:end]]) for start, end in stood]
-        saved = [0, *accumulate(end - start - length for (start, end), length in zip(stood, lengths))]
+        saved = [0, *accumulate([end - start - length for (start, end), length in zip(stood, lengths)])]
         meant = [start - less for (start, _), less in zip(stood, saved)]
         found = []
         for start, end, kind in spans:
-            first = bisect_left(meant, start)
-            while first < len(meant) and meant[first] == start and not lengths[first]:
-                first += 1  # what says nothing, before the secret, is no part of it
-            found.append((start + saved[first], end + saved[bisect_right(meant, end - 1)], kind))
+            first = bisect_right(meant, start)  # what says nothing, before the secret, is no part of it
+            if first and meant[first - 1] == start and lengths[first - 1]:
+                first -= 1
+            found.append((start + saved[first], end + saved[bisect_right(meant, end - 1, first)], kind))
         return found
 
 

@@ -15,7 +15,9 @@ from __future__ import annotations
 
 import codecs
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter, le
 from typing import Any
 
 from recordings.escapes import ESCAPING, Span, unescaped
@@ -136,9 +138,9 @@ class Redactor:
             first, last = max(0, begin - _CONTEXT), begin + _STRETCH
             until = last - _CONTEXT if last < len(text) else len(text)
             stretch = text[first:last]
-            for start, end, kind in self._seen(stretch) if near in stretch else ():
-                if begin <= start + first < until:
-                    found.append((start + first, end + first, kind))
+            seen = self._seen(stretch) if near in stretch else []
+            low, high = begin - first, until - first
+            found += [(start + first, end + first, kind) for start, end, kind in seen if low <= start < high]
             begin = until
         return _apart(found)
 
@@ -159,8 +161,7 @@ class Redactor:
         for pattern in PATTERNS:
             for start, end in pattern.spans(searched):
                 yield start, end, pattern.kind
-        for start, end in cookies(searched):
-            yield start, end, "cookie"
+        yield from [(start, end, "cookie") for start, end in cookies(searched)]
 
     def value(self, value: Any) -> Any:
         """A JSON value with every text in it redacted, keys too."""
@@ -215,8 +216,13 @@ def _occurrences(text: str, form: str) -> Iterator[Span]:
 
 def _apart(spans: list[Span]) -> list[Span]:
     """The spans in order; those that overlap are one. What we were told of names it, else what was found first."""
+    spans = list(dict.fromkeys(spans))  # most are seen twice, where there are escapes
+    spans.sort(key=itemgetter(1), reverse=True)
+    spans.sort(key=itemgetter(0))
+    if all(map(le, map(itemgetter(1), spans), map(itemgetter(0), spans[1:]))):
+        return spans
     found: list[Span] = []
-    for start, end, kind in sorted(spans, key=lambda span: (span[0], -span[1])):
+    for start, end, kind in spans:
         if not found or start >= found[-1][1]:
             found.append((start, end, kind))
         else:
@@ -226,21 +232,21 @@ def _apart(spans: list[Span]) -> list[Span]:
 
 
 def _marked(pieces: Sequence[str], spans: Sequence[Span]) -> list[str]:
-    """The pieces with a mark for each span of the text they make."""
+    """The pieces with a mark for each span of the text they make; the spans are in order and apart from each other."""
+    starts, ends = [start for start, _, _ in spans], [end for _, end, _ in spans]
+    marks = [f"[redacted:{kind}]" for _, _, kind in spans]
     found: list[str] = []
-    begin, i = 0, 0
+    begin, first, on = 0, 0, 0
     for piece in pieces:
-        kept, at, end = [], 0, begin + len(piece)
-        while i < len(spans) and spans[i][0] < end:
-            start, stop, kind = spans[i]
-            if start >= begin:
-                kept += [piece[at : start - begin], f"[redacted:{kind}]"]
-            at = min(stop, end) - begin
-            if stop > end:
-                break  # the rest of it stands in the pieces that follow
-            i += 1
-        found.append("".join([*kept, piece[at:]]))
-        begin = end
+        end = begin + len(piece)
+        last = bisect_left(starts, end, first)
+        on = max(begin, on)  # what the last secret leaves of a piece goes on from here
+        kept = zip([on, *ends[first:last]], [*starts[first:last], end])
+        parts = [""] * (2 * (last - first) + 1)
+        parts[::2] = [piece[start - begin : stop - begin] for start, stop in kept]
+        parts[1::2] = marks[first:last]
+        found.append("".join(parts))
+        begin, on, first = end, ends[last - 1] if last else 0, last
     return found
 
 

@@ -177,15 +177,41 @@ _NEXT = re.compile(rf"[\"',;]\s{{0,8}}{_VALUE}")
 _ATTRIBUTE = re.compile(r"\W{0,120}(?:expires|max-age|domain|path|samesite|priority|version|comment)=")
 
 
-def cookies(searched: SearchedText) -> Iterator[tuple[int, int]]:
-    """Where the values of cookies stand in headers `Cookie` and `Set-Cookie`."""
+_BOUNDARY = re.compile(rf"cookie(?<!\\cookie)(?={_NAMED})")
+"""No value goes on over this, nor does any look at what a header holds; over a backslash before it one could."""
+
+_BEFORE = len("-set-")
+"""Characters before `cookie` that say whether it names a header."""
+
+
+def cookies(searched: SearchedText) -> list[tuple[int, int]]:
+    """Where the values of cookies stand in headers `Cookie` and `Set-Cookie`.
+
+    A reply may be a million headers, most often the same few again and again. What stands from one to the next is
+    looked at once, however often it is said.
+    """
     if not (searched.holds("=") and searched.holds_in_any_case("cookie")):
-        return
-    text, lowered = searched.text, searched.lower
-    for header in _COOKIES.finditer(lowered):
+        return []
+    text, lower = searched.text, searched.lower
+    begins = [0, *(header.start() for header in _BOUNDARY.finditer(lower))]
+    known: dict[str, list[tuple[int, int]]] = {}
+    found: list[tuple[int, int]] = []
+    for begin, end in zip(begins, [*begins[1:], len(text)]):
+        first = begin - _BEFORE if begin > _BEFORE else 0
+        part = text[first:end]
+        spans = known.get(part)
+        if spans is None:
+            spans = known[part] = list(_values(part, lower[first:end])) if "=" in part else []
+        for start, stop in spans:
+            found.append((first + start, first + stop))
+    return found
+
+
+def _values(text: str, lower: str) -> Iterator[tuple[int, int]]:
+    for header in _COOKIES.finditer(lower):
         at, end = header.span("value")
         cookie = _FIRST.match(text, at, end)
         while cookie is not None:
-            if not _ATTRIBUTE.match(lowered, cookie.start()):
+            if not _ATTRIBUTE.match(lower, cookie.start()):
                 yield cookie.span("secret")
             cookie = _NEXT.search(text, cookie.end(), end)
