@@ -17,6 +17,7 @@ import codecs
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from operator import itemgetter, le
 from typing import Any
 
@@ -140,7 +141,7 @@ class Redactor:
             stretch = text[first:last]
             seen = self._seen(stretch) if near in stretch else []
             low, high = begin - first, until - first
-            found += [(start + first, end + first, kind) for start, end, kind in seen if low <= start < high]
+            found += _apart([(start + first, end + first, kind) for start, end, kind in seen if low <= start < high])
             begin = until
         return _apart(found)
 
@@ -161,7 +162,7 @@ class Redactor:
         for pattern in PATTERNS:
             for start, end in pattern.spans(searched):
                 yield start, end, pattern.kind
-        yield from [(start, end, "cookie") for start, end in cookies(searched)]
+        yield from cookies(searched)
 
     def value(self, value: Any) -> Any:
         """A JSON value with every text in it redacted, keys too."""
@@ -216,11 +217,11 @@ def _occurrences(text: str, form: str) -> Iterator[Span]:
 
 def _apart(spans: list[Span]) -> list[Span]:
     """The spans in order; those that overlap are one. What we were told of names it, else what was found first."""
-    spans = list(dict.fromkeys(spans))  # most are seen twice, where there are escapes
+    if _are_apart(spans):
+        return spans
+    spans = list(dict.fromkeys(spans))  # where there are escapes, most are seen twice
     spans.sort(key=itemgetter(1), reverse=True)
     spans.sort(key=itemgetter(0))
-    if all(map(le, map(itemgetter(1), spans), map(itemgetter(0), spans[1:]))):
-        return spans
     found: list[Span] = []
     for start, end, kind in spans:
         if not found or start >= found[-1][1]:
@@ -231,10 +232,16 @@ def _apart(spans: list[Span]) -> list[Span]:
     return found
 
 
+def _are_apart(spans: list[Span]) -> bool:
+    """Whether the spans are in order, and none overlaps the next."""
+    return all(map(le, map(itemgetter(1), spans), map(itemgetter(0), islice(spans, 1, None))))
+
+
 def _marked(pieces: Sequence[str], spans: Sequence[Span]) -> list[str]:
     """The pieces with a mark for each span of the text they make; the spans are in order and apart from each other."""
     starts, ends = [start for start, _, _ in spans], [end for _, end, _ in spans]
-    marks = [f"[redacted:{kind}]" for _, _, kind in spans]
+    mark = {kind: f"[redacted:{kind}]" for kind in {kind for _, _, kind in spans}}
+    marks = [mark[kind] for _, _, kind in spans]
     found: list[str] = []
     begin, first, on = 0, 0, 0
     for piece in pieces:

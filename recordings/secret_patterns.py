@@ -18,6 +18,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from recordings.escapes import Span
 from recordings.searched_text import SearchedText
 
 __all__ = ["KINDS", "PATTERNS", "POSSIBLE", "Pattern", "cookies"]
@@ -184,7 +185,7 @@ _BEFORE = len("-set-")
 """Characters before `cookie` that say whether it names a header."""
 
 
-def cookies(searched: SearchedText) -> list[tuple[int, int]]:
+def cookies(searched: SearchedText) -> list[Span]:
     """Where the values of cookies stand in headers `Cookie` and `Set-Cookie`.
 
     A reply may be a million headers, most often the same few again and again. What stands from one to the next is
@@ -195,7 +196,7 @@ def cookies(searched: SearchedText) -> list[tuple[int, int]]:
     text, lower = searched.text, searched.lower
     begins = [0, *(header.start() for header in _BOUNDARY.finditer(lower))]
     known: dict[str, list[tuple[int, int]]] = {}
-    found: list[tuple[int, int]] = []
+    found: list[Span] = []
     for begin, end in zip(begins, [*begins[1:], len(text)]):
         first = begin - _BEFORE if begin > _BEFORE else 0
         part = text[first:end]
@@ -203,7 +204,7 @@ def cookies(searched: SearchedText) -> list[tuple[int, int]]:
         if spans is None:
             spans = known[part] = list(_values(part, lower[first:end])) if "=" in part else []
         for start, stop in spans:
-            found.append((first + start, first + stop))
+            found.append((first + start, first + stop, "cookie"))
     return found
 
 

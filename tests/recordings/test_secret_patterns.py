@@ -1,0 +1,56 @@
+"""Cookies: each header is looked at on its own, and the same one once; they are found as in one look at all of them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from recordings.redaction import Redactor
+from recordings.searched_text import SearchedText
+from recordings.secret_patterns import _values, cookies
+from topics.lower_case import lowered
+
+PARTS = (
+    "cookie: a=b",
+    "Set-Cookie: sid=Hunter2; Path=/; ",
+    *("cookie", "set-cookie", "COO\u212aIE", "coo", "-", "_", "x", ":", ", ", "; ", "a=b", "a=", "=", "!=", "expires="),
+    *('cookie:"', "cookie:[", '"', "'", "\\", "[", "]", "\n", " ", "\u0130", "申"),
+)
+
+
+@given(st.lists(st.sampled_from(PARTS), max_size=30).map("".join))
+@example('cookie:"a=b\\cookie:c=d')
+@example("cookie: a=b" + "_set-cookie: c=d" + "set-cookie: c=d" + "-set-cookie: c=d")
+@settings(max_examples=500)
+def test_cookies_are_found_as_in_one_look_at_all_headers(text: str) -> None:
+    assert [(start, end) for start, end, _ in cookies(SearchedText(text))] == list(_values(text, lowered(text)))
+
+
+@pytest.mark.parametrize("header", ["set-cookie: a=b; ", "Cookie: a=b; c=d\n", 'set-cookie: ["a=b", "c=d; Path=/"] '])
+def test_a_header_is_looked_at_once_however_often_a_reply_says_it(header: str) -> None:
+    redactor = Redactor()
+    redactor.text(header * 2_000)  # what a long text needs is imported now
+    few, many = (looks(lambda text=header * times: redactor.text(text)) for times in (100, 2_000))  # type: ignore[misc]
+    assert 0 < many == few
+
+
+def looks(work: Callable[[], object]) -> int:
+    """How many times an expression is asked for something at one place."""
+    asked = []
+
+    def called(frame: FrameType, event: str, function: Any) -> None:
+        if event == "c_call" and function.__name__ in {"match", "search"}:
+            asked.append(function)
+
+    sys.setprofile(called)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return len(asked)
