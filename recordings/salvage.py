@@ -174,7 +174,7 @@ class _Trusted(Attempts):
             raise fault
         place = fault.place or Place(str(self.path))
         self._faults.append(f"{place}: {fault.what}")
-        name = (row.get("id"), row.get("attempt")) if row is not None else None
+        name = _named(row)
         if name in self._cuts:
             return
         # What cannot be read may have been of any attempt that was under way, and two lines run into one of several.
@@ -197,6 +197,12 @@ class _Trusted(Attempts):
                 f"({counted(len(lines), 'line')}, the last at {lines[-1]})"
             )
         return told
+
+
+def _named(row: dict[str, Json] | None) -> AttemptId | None:
+    """The attempt that a line names, where it names one as lines do."""
+    name, number = (row.get("id"), row.get("attempt")) if row is not None else (None, None)
+    return (name, number) if isinstance(name, str) and isinstance(number, int) else None
 
 
 def _whose(attempt: Attempt) -> str:

@@ -164,6 +164,19 @@ def test_the_report_names_each_attempt_and_the_damaged_file_is_kept(tmp_path: Pa
     }
 
 
+@pytest.mark.parametrize("odd", [{"attempt": {}}, {"attempt": [1]}, {"id": []}])
+def test_a_line_that_names_its_attempt_with_no_name_is_a_damaged_line(tmp_path: Path, odd: dict[str, object]) -> None:
+    record(tmp_path / "run", [1] * 8)
+    file = tmp_path / "run" / "trials-000001.jsonl"
+    row = json.loads(file.read_bytes().split(b"\n")[3])
+    spoil(file, 4, json.dumps({**row, **odd}).encode())
+    done = merge([tmp_path / "run"], tmp_path / "saved", salvage=True)
+    assert f"{file}:4: B, M001, trial 1, attempt 1 is cut here and counts as interrupted, 5 later lines left out" in (
+        done.damage
+    )
+    assert read(tmp_path / "saved").damage == ()
+
+
 def test_a_run_without_damage_is_salvaged_as_it_is_merged(tmp_path: Path) -> None:
     record(tmp_path / "run", [])
     assert merge([tmp_path / "run"], tmp_path / "saved", salvage=True).damage == ()
