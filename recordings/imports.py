@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 
+from recordings.attempts import AttemptId
 from recordings.conversation import Conversation
 from recordings.errors import RunError
 from recordings.events import events_of
@@ -71,38 +72,56 @@ def record(
 ) -> Imported:
     """Write conversations into a new run folder, or add them to one that was made of imports.
 
-    What stands there already, word for word, is left as it is. Raises RunError where another conversation stands
-    under the same trial and attempt, or where the header differs (see `RunWriter.resume`). Not for use inside a
-    running event loop.
+    What stands there already, word for word, is left as it is, and what is given twice is written once. Raises RunError
+    where another conversation stands, or is given, under the same trial and attempt, or where the header differs (see
+    `RunWriter.resume`); nothing is written then. Not for use inside a running event loop.
     """
-    return asyncio.run(_record(Path(run), tuple(conversations), header, tuple(secrets), clock))
+    several = tuple(conversations)
+    given: dict[AttemptId, Conversation] = {}
+    for one in several:
+        if given.setdefault(_name(one), one) != one:
+            raise RunError(
+                f"two conversations are given as {_words(one)}",
+                advice="give each its own trial or system: in its file, or with --trial or --system, file by file",
+            )
+    written = asyncio.run(_record(Path(run), given, header, tuple(secrets), clock))
+    return Imported(written, len(several) - written)
 
 
 async def _record(
-    run: Path, conversations: Sequence[Conversation], header: Header, secrets: Sequence[str], clock: Clock
-) -> Imported:
-    recorded = {}
-    if is_run(run):
-        recorded = {(one.trial_id, one.attempt): one for one in read(run).conversations}
+    run: Path, given: Mapping[AttemptId, Conversation], header: Header, secrets: Sequence[str], clock: Clock
+) -> int:
+    recorded = {_name(one): one for one in read(run).conversations} if is_run(run) else {}
     async with RunWriter.open(run, header, secrets=secrets, clock=clock) as writer:
-        written = 0
-        for given in conversations:
-            conversation: Conversation = writer.redacted(given)
-            known = recorded.get((conversation.trial_id, conversation.attempt))
-            if known is not None:
-                worker = conversation.worker or known.worker
-                if _as_known(known) != _as_known(conversation, known) or known.worker != worker:
-                    key = conversation.key
-                    raise RunError(
-                        f"another conversation is recorded as {key.system}, {key.topic}, trial {key.trial}, "
-                        f"attempt {conversation.attempt}",
-                        place=Place(str(run)),
-                        advice="import it under another system or trial, or into another folder",
-                    )
-                continue
+        fresh: list[Conversation] = []
+        for name, one in given.items():
+            conversation: Conversation = writer.redacted(one)
+            known = recorded.get(name)
+            if known is None:
+                fresh.append(conversation)
+            elif not _same(conversation, known):
+                raise RunError(
+                    f"another conversation is recorded as {_words(conversation)}",
+                    place=Place(str(run)),
+                    advice="import it under another system or trial, or into another folder",
+                )
+        for conversation in fresh:
             await writer.append(*events_of(conversation), sync=False)
-            written += 1
-    return Imported(written, len(conversations) - written)
+    return len(fresh)
+
+
+def _name(conversation: Conversation) -> AttemptId:
+    return conversation.trial_id, conversation.attempt
+
+
+def _words(conversation: Conversation) -> str:
+    key = conversation.key
+    return f"{key.system}, {key.topic}, trial {key.trial}, attempt {conversation.attempt}"
+
+
+def _same(conversation: Conversation, known: Conversation) -> bool:
+    worker = conversation.worker or known.worker
+    return known.worker == worker and _as_known(known) == _as_known(conversation, known)
 
 
 def _as_known(conversation: Conversation, known: Conversation | None = None) -> Conversation:

@@ -73,6 +73,27 @@ def test_another_conversation_under_the_same_name_is_refused(tmp_path: Path) -> 
         put(tmp_path / "run", renamed)
 
 
+def test_what_is_given_twice_is_written_once_and_two_under_one_name_not_at_all(tmp_path: Path) -> None:
+    one, other = (figure_5(system).conversations[0] for system in "BG")
+    header = import_header([one], TOPICS, clock=clock)
+    assert record(tmp_path / "run", [one, one], header, clock=clock) == Imported(1, 1)
+    assert len(read(tmp_path / "run").conversations) == 1
+    renamed = replace(other, key=one.key, trial_id=one.trial_id)
+    with pytest.raises(RunError, match="two conversations are given as B, M002, trial 1, attempt 1"):
+        record(tmp_path / "new", [one, renamed], header, clock=clock)
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_refused_import_writes_none_of_its_conversations(tmp_path: Path) -> None:
+    put(tmp_path / "run", figure_5("B"))
+    one, other = (figure_5(system).conversations[0] for system in "BG")
+    renamed = replace(other, key=one.key, trial_id=one.trial_id)
+    header = import_header([one, other], TOPICS, source={"file": "x"}, clock=clock)
+    with pytest.raises(RunError, match="another conversation is recorded"):
+        record(tmp_path / "run", [other, renamed], header, clock=clock)
+    assert len(read(tmp_path / "run").conversations) == 1
+
+
 def test_an_exported_run_is_imported_as_it_was(tmp_path: Path) -> None:
     put(tmp_path / "run", figure_5("G"))
     first = read(tmp_path / "run").finished
