@@ -144,7 +144,7 @@ class _Line:
         counted[system, topic] += 1
         key = TrialKey(system, topic, self._count("trial", counted[system, topic]))
         said = self._sides()
-        labels, states = self._list("labels"), self._list("states")
+        labels, states = self._labels(), self._list("states")
         users, acts, links = self._list("users"), self._list("acts"), self._links()
         outcome = self._outcome(said, labels)
         turns = []
@@ -175,6 +175,14 @@ class _Line:
             started_at=self._text("started_at"),
             ended_at=self._text("ended_at"),
         )
+
+    def _labels(self) -> list[str]:
+        labels = self._list("labels")
+        for label in labels:
+            if label not in ("o", "x", "-", ""):
+                allowed = "o (useful), x (not useful), - (no such turn), null (not labelled)"
+                raise self.error(f"label {label!r} in metadata.labels", allowed=allowed)
+        return labels
 
     def _links(self) -> list[tuple[Link, ...] | None]:
         """Of each answer; None where they are those of its text."""

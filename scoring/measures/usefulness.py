@@ -77,12 +77,15 @@ class Share:
 
 
 def labels(conversation: Conversation, turns: int) -> tuple[str, ...]:
-    """(turns,) `o`, `x`, `-` for a turn that a bad end prevented, `·` for one not asked, `?` for no label.
+    """(turns,) `o`, `x`, `-` for a turn that a bad end prevented, `·` for one not asked, `?` for no label or another.
 
     What a user said last and nobody answered is `-` where the conversation ended badly, and not asked where it did not.
     """
     unanswered = "-" if ended_badly(conversation.outcome) else NOT_ASKED
-    row = [unanswered if turn.reply is None else turn.label or UNLABELLED for turn in conversation.turns]
+    row = [
+        unanswered if turn.reply is None else turn.label if turn.label in ("o", "x") else UNLABELLED
+        for turn in conversation.turns
+    ]
     row += ["-"] * missing_turns(conversation)
     return (*row[:turns], *(NOT_ASKED for _ in range(turns - len(row))))
 

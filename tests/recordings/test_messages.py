@@ -99,6 +99,7 @@ def test_a_question_without_an_answer_is_invalid(tmp_path: Path) -> None:
         ('{"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}', "has a part that is not text"),
         ('{"messages": [], "metadata": {"trial": 0}}', "metadata.trial is not a number from 1"),
         ('{"messages": [], "metadata": {"labels": "ox"}}', "metadata.labels is not a list of texts"),
+        ('{"messages": [], "metadata": {"labels": ["useful"]}}', "label 'useful' in metadata.labels"),
         ('{"messages": [], "metadata": {"system": 7}}', "metadata.system is not text"),
     ],
 )

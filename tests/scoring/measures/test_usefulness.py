@@ -114,6 +114,9 @@ def test_labels_of_a_conversation() -> None:
     spoken = conversation(("a", "b"), ("c", "d"), labels="x?", outcome=Outcome("breakdown"))
     assert labels(spoken, 3) == ("x", "?", "-")
     assert labels(spoken, 1) == ("x",)
+    assert spoken.turns[0].route is not None
+    good = replace(spoken.turns[0], route=replace(spoken.turns[0].route, label="good"))
+    assert labels(replace(spoken, turns=(good, *spoken.turns[1:])), 3) == ("?", "?", "-")
     unanswered = replace(spoken, turns=(*spoken.turns[:1], replace(spoken.turns[1], reply=None, route=None)))
     assert labels(unanswered, 2) == ("x", "-")
     assert labels(replace(unanswered, outcome=Outcome("completed", "import")), 2) == ("x", "·")
