@@ -94,7 +94,7 @@ class Settings:
             raise InputError(
                 f"relevance grade {grade} of the gold table has no gain",
                 allowed="grades " + ", ".join(str(known) for known in sorted(self.gains)),
-                advice="give it a gain in the scoring settings, or mend the gold table",
+                advice="give it a gain in the scoring settings, or correct the gold table",
             ) from None
 
     def as_json(self) -> dict[str, object]:

@@ -76,7 +76,7 @@ def json_turn(raw: bytes, watch: Stopwatch) -> SystemTurn:
     except (ValueError, RecursionError) as error:
         raise Unanswered("bad-json", f"a line is not JSON ({error}): {excerpt(line)!r}") from None
     if not isinstance(value, Mapping):
-        raise Unanswered("bad-json", f"a line is no JSON object: {excerpt(line)!r}")
+        raise Unanswered("bad-json", f"a line is not a JSON object: {excerpt(line)!r}")
     if value.get("error"):
         raise Unanswered("system-error", f"the program reports: {excerpt(str(value['error']))}")
     text = value.get("text")

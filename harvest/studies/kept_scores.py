@@ -40,10 +40,10 @@ class _Score:
             } if not isinstance(score, bool) and math.isfinite(score):
                 return cls(f"{system}/{topic}/{trial}", measure, float(score))
         raise InputError(
-            f"{where} is no score",
+            f"{where} is not a score",
             place=Place(str(path)),
             allowed='{"system": "B1", "topic": "M002", "trial": 1, "measure": "R", "value": 0.5, …}',
-            advice=f"the file was changed; {_KEEP} anew",
+            advice=f"the file was changed; {_KEEP} again",
         )
 
 

@@ -248,7 +248,7 @@ def build(options: Options, inner: User | None = None) -> WordedUser:
     if options.mode == "policy" and inner is None:
         raise InputError(
             "the llm user has no policy to word",
-            advice="name the user within, or let the model decide by `mode: free`",
+            advice="name the wrapped user, or let the model decide by `mode: free`",
         )
     if options.mode == "free" and inner is not None:
         raise InputError("a free model takes no user within", advice="take it out, or leave out `mode: free`")

@@ -48,22 +48,22 @@ def page(found: Sequence[Cell], replications: int) -> str:
     at_least = math.sqrt(LEAST * (1 - LEAST) / replications)
     worlds = "\n".join(f"| {world.name} | {world.said} |" for world in WORLDS)
     cell = f"{least.kind}, {least.world}, {least.size[0]}×{least.size[1]}"
-    return f"""# How often the intervals hold the truth
+    return f"""# How often the intervals cover the true value
 
-An interval of 95% is to hold the truth 95 times in 100. Whether it does can be counted where the truth is known: in
-simulated worlds. This page counts it for the kinds of intervals that tables of conversations and trees print, and is
-written by
+A 95% interval should cover the true value 95 times in 100. Whether it does can be counted where the true value is
+known: in simulated worlds. This page reports the coverage of the kinds of intervals that tables of conversations and
+trees print, and is written by
 
 ```
 make calibration
 ```
 
-({replications} replications a cell, so a coverage of .95 is known to within a standard error of {error:.3f}, one of
+({replications} replications per cell, so a coverage of .95 is known to within a standard error of {error:.3f}, one of
 {LEAST:.2f} to within {at_least:.3f}; two processes). The intervals are the program's own, of a nominal 95%;
 [measures.md](measures.md#intervals) describes them.
 
-**Worlds.** They differ in how topics differ. Each topic has a quality, how often its first answer is useful, and a
-level, what its R is on average; trials of a topic are independent given these. A conversation takes two turns, breaks
+**Worlds.** They differ in how topics differ. Each topic has a quality (how often its first answer is useful) and a
+level (its mean R); trials of a topic are independent given these. A conversation takes two turns, breaks
 down after one useless answer in five, and recovers with probability .1 + .6·quality.
 
 | world | topics |
@@ -72,9 +72,9 @@ down after one useless answer in five, and recovers with probability .1 + .6·qu
 
 **Sizes.** Topics × trials. {_counted(found)}
 
-**Cells.** The share of intervals that hold the truth. In brackets, where it is not all: in how many of the replications
-there was an interval. `none`: there is none at this size, and the note of the figure says why. What is counted are
-intervals that were printed; how many were not is part of the result.
+**Cells.** The coverage: the share of intervals that cover the true value. In brackets, if it is not all: in how many of
+the replications there was an interval. `none`: there is no interval at this size, and the note of the figure says why.
+Only intervals that were printed are counted; how many were not is part of the result.
 
 ## Result
 
@@ -83,7 +83,7 @@ Of {len(printed)} cells with intervals, all cover at least {least.coverage:.3f} 
 
 {_lines(_summary(found))}
 
-Cells in which less than all replications print an interval are of figures that need not exist (no first turn failed, or
+Cells in which not all replications print an interval are of figures that need not exist (no first turn failed, or
 no trial took the branch), and of quantiles and CVaR where nearly all draws agree ({_agreed(found)}).
 
 ## All cells

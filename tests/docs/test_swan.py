@@ -62,4 +62,4 @@ def test_every_column_of_a_sheet_is_named(name: str) -> None:
 
 def test_the_sheet_sizes_on_the_page_are_those_of_the_program() -> None:
     assert f"up to {LARGEST // 2**20} MiB" in TEXT
-    assert f"after {LONGEST_CELL:,} characters" in TEXT
+    assert f"after {LONGEST_CELL:,} characters" in " ".join(TEXT.split())

@@ -40,7 +40,7 @@ def broken(message: str) -> DriverError:
     """A call that failed while the page lives."""
     bad = _BAD_SELECTOR.search(message)
     if bad:
-        return Denied("bad-selector", f"{bad['name']}: {bad['css'].strip()!r} is no CSS selector")
+        return Denied("bad-selector", f"{bad['name']}: {bad['css'].strip()!r} is not a CSS selector")
     if any(words in message for words in _FRAME_GONE):
         return Unanswered("frame-gone", "the frame has left the page")
     if any(words in message for words in _MOVED):

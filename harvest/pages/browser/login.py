@@ -94,7 +94,7 @@ def secrets_of(path: Path) -> set[str]:
         return {value for value in _values(state) if len(value) >= _SHORTEST}
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise InputError(
-            "this is no log-in that harvest login keeps", place=Place(str(path)), advice="make it anew: harvest login"
+            "this is not a login saved by harvest login", place=Place(str(path)), advice="make a new one: harvest login"
         ) from None
 
 

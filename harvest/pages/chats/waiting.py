@@ -132,7 +132,7 @@ class Waiting:
             self._shift = self._since_sending()
             self._began, self._container, self._looked_at = None, 0, (-1, 0)
             self._bubbles, self._since = frozenset(), None
-        raise Unanswered("page-reloaded", "the page was loaded anew again and again while its answer was awaited")
+        raise Unanswered("page-reloaded", "the page reloaded again and again while its answer was awaited")
 
     async def _look(self) -> tuple[str, Page, ReadTurn]:
         source = await self._place.frame.source(self._selectors)

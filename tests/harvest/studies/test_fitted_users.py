@@ -398,7 +398,7 @@ def test_a_file_of_scores_that_somebody_edited_is_refused_with_its_row(
     (run / "scores.json").write_text(json.dumps({"rows": [SCORE, row]}), encoding="utf-8")
     code, _, people = harvest(capsys, "simulate", "check", run, run, "--measure", "R")
     assert code == 2
-    assert "scores.json: row 2 is no score" in " ".join(people.split())
+    assert "scores.json: row 2 is not a score" in " ".join(people.split())
     assert "harvest score RUN --keep" in " ".join(people.split())
 
 

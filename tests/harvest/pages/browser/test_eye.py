@@ -247,7 +247,7 @@ async def test_selectors_of_a_site_are_matched_in_every_root_and_a_wrong_one_is_
         page = await look(window, {"reply": "p", "box": "input, textarea", "none": ""})
         assert [node.get("id") for node in page.marked("reply")] == ["deep", "deep"]
         assert [node.tag for node in page.marked("box")] == ["input", "input"]
-        with pytest.raises(Denied, match=r"bad-selector: reply: 'p\[\[' is no CSS selector"):
+        with pytest.raises(Denied, match=r"bad-selector: reply: 'p\[\[' is not a CSS selector"):
             await look(window, {"reply": "p[["})
         with pytest.raises(Denied, match="bad-selector: busy"):
             await window.frames()[0].arm(0, 0, {"busy": ")("})
