@@ -35,7 +35,7 @@ def command(
     seed: int,
     as_json: bool,
 ) -> None:
-    """Set groups of users beside each other.
+    """Compare groups of users.
 
     RUN was played by an audit with `groups`. Differences are taken pair by pair, over the same topics and trials, and
     set beside that of a null pair, two groups that say the same.

@@ -41,7 +41,7 @@ class Change:
 @click.option("--fail-on-change", is_flag=True, help="Exit with 1 if any path differs.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 def command(run: Path, protocol: str | None, fail_on_change: bool, as_json: bool) -> int:
-    """Would today's rules have taken the recorded paths? Replays the finished conversations of RUN; contacts no system."""
+    """Would today's rules have taken the recorded paths? Replays finished conversations of RUN; contacts no system."""
     recorded = read(run)
     topics = recorded.header.topic_set()
     chosen = load_protocol(protocol) if protocol else recorded.header.played_protocol()

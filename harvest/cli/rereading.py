@@ -63,9 +63,9 @@ class _Revised:
 def command(run: Path, system: str | None, out: Path | None, as_json: bool) -> None:
     """Read kept pages again with today's code, and say what changed.
 
-    Asks nobody, and changes nothing in RUN. Every answer whose page (or own HTML) was kept is read from it; its label
-    is decided again by the protocol of the run. A conversation whose user turns would have been others is marked as
-    invalid in RUN2: `harvest run` with the same audit and `--out RUN2` plays it again.
+    Contacts no system, and changes nothing in RUN. Every answer whose page (or own HTML) was kept is read from it; its
+    label is decided again by the protocol of the run. A conversation whose user turns would have been different is
+    marked as invalid in RUN2: `harvest run` with the same audit and `--out RUN2` plays it again.
     """
     recorded = read(run, keep_rows=True)
     if system is not None and system not in recorded.header.systems:
