@@ -63,7 +63,7 @@ def _failed(declaration: Declaration, material: Material, fault: Exception) -> I
     return InputError(
         f"the measure {declaration.name!r} of another distribution raises {type(fault).__name__}: {fault}, on trial "
         f"{key.trial} of topic {key.topic!r} with system {key.system!r}",
-        advice="mend it there, or uninstall that distribution",
+        advice="correct it there, or uninstall that distribution",
     )
 
 
