@@ -205,7 +205,7 @@ ACCURACY = _declared("accuracy", "How often the predicted label is the gold one.
 PRECISION = _declared(
     "P", "How many of the turns that it calls a breakdown are one.", "hits / labels given", "labels given"
 )
-RECALL = _declared("R", "How many of the breakdowns it finds.", "hits / gold labels", "gold labels", top=False)
+RECALL = _declared("R", "How many of the breakdowns it finds.", "hits / gold labels", "gold labels")
 F1 = _declared(
     "F1", "Precision and recall together.", "hits / mean of labels given and gold labels", "turns with either"
 )

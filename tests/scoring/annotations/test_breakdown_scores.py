@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,17 @@ def gold_as_predictions(path: Path) -> str:
         probabilities = [count / sum(turn.counts) for count in turn.counts]
         lines.append(json.dumps({"dialogue": turn.dialogue, "turn": turn.turn, "probabilities": probabilities}))
     return "\n".join(lines) + "\n"
+
+
+def test_the_interval_of_a_share_of_breakdowns_ends_at_1() -> None:
+    material = read_breakdown_files([YI])
+    few = sorted({turn.dialogue for turn in material.gold})[:6]
+    small = replace(material, gold=tuple(turn for turn in material.gold if turn.dialogue in few))
+    shares = [row for row in breakdown_rows(small, replications=100) if row.measure[:2] in ("P(", "R(", "F1")]
+    recall = [row for row in shares if (row.measure, row.system) == ("R(B)", "baseline: always X")]
+    assert {row.value for row in recall} == {1.0}
+    assert [row.high for row in recall] == [1.0] * len(recall)
+    assert all(0 <= row.low <= row.high <= 1 for row in shares if not math.isnan(row.low))
 
 
 def test_a_submission_stands_beside_every_baseline_and_the_gold_itself_is_perfect(tmp_path: Path) -> None:
