@@ -21,7 +21,7 @@ CARRYING = frozenset({"fetch", "xhr", "eventsource", "document"})
 _LOADED = frozenset({"document", "script", "stylesheet", "fetch", "xhr"})
 STREAMS = frozenset({"text/event-stream", "application/x-ndjson", "application/jsonl", "application/stream+json"})
 _HUNG_UP = "net::ERR_ABORTED"
-_PROMPT = 1.0  # seconds after the mark within which the turn itself goes out
+_PROMPT = 1.0  # seconds after the pressing of what sends it within which the turn itself goes out
 _CHAINED = 0.3  # seconds from the end of a request to the beginning of the one that follows from it
 _MOST_FAULTS = 100
 _SLOWEST = 10.0  # seconds: what answers later than that waits for something, as a long poll does
@@ -89,6 +89,7 @@ class Traffic:
     _background: set[tuple[str, str]] = field(default_factory=set)
     _faults: deque[Fault] = field(default_factory=lambda: deque(maxlen=_MOST_FAULTS))
     _last_ended: float | None = None
+    _pressed: float | None = None
     _begun: int = 0
     _asked: Counter[tuple[str, str]] = field(default_factory=Counter)
     _polls: set[tuple[str, str]] = field(default_factory=set)
@@ -104,9 +105,13 @@ class Traffic:
             request.background = True
         self._asked.clear()
         self._faults.clear()
-        self._last_ended, self._begun = None, 0
+        self._last_ended, self._pressed, self._begun = None, None, 0
         self.frames, self.last_frame, self.framed, self.received = 0, None, 0, 0
         self.streamed = False
+
+    def pressed(self) -> None:
+        """The page has been given the turn: on a busy machine long after the mark."""
+        self._pressed = self.clock()
 
     def began(self, key: Hashable, method: str, url: str, kind: str) -> None:
         """kind: as Chromium names it: fetch, xhr, eventsource, document, image, script, ping, …"""
@@ -209,7 +214,7 @@ class Traffic:
         if route in self._polls:
             return False
         if not self._begun:
-            return self.clock() - self.marked <= _PROMPT
+            return self._pressed is None or self.clock() - self._pressed <= _PROMPT
         chained = self._last_ended is not None and self.clock() - self._last_ended <= _CHAINED
         return method != "GET" and (chained or any(one.direct for one in self._open.values()))
 

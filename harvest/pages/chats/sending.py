@@ -53,6 +53,7 @@ async def send(window: Window, place: Place, text: str, typed: Typed) -> Sent:
                 await place.frame.sent()
                 window.mark()
                 pressed = await _press(place, way)
+                window.traffic.pressed()
                 presses += pressed
                 if await _departed(window, place, typed, way if pressed else ""):
                     place.worked(way)

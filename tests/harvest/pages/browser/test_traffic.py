@@ -97,6 +97,22 @@ def test_a_turn_that_goes_out_in_an_address_and_one_that_is_handed_on_tell_the_e
     assert wire.traffic.ended("document")
 
 
+def test_what_goes_out_soon_after_the_press_is_the_turn_however_long_the_press_took() -> None:
+    wire = Wire()
+    for pressing, after, is_turn in ((0.1, 0.9, True), (5.0, 0.9, True), (5.0, 1.1, False)):
+        wire.traffic.mark()
+        wire.clock.now += pressing
+        wire.traffic.pressed()
+        wire.clock.now += after
+        wire.traffic.began("say", "POST", SAY, "fetch")
+        assert wire.traffic.ended("say") is is_turn
+    wire.traffic.mark()
+    wire.clock.now += 5
+    wire.traffic.began("say", "POST", SAY, "fetch")
+    wire.traffic.pressed()  # the word of the press may come after that of the request
+    assert wire.traffic.ended("say")
+
+
 def test_pictures_scripts_and_beacons_carry_no_answer() -> None:
     wire = Wire()
     wire.traffic.mark()

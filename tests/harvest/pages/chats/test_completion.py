@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harvest.pages.browser.frame import Frame
+from harvest.pages.browser.part import Part
 from harvest.pages.browser.settings import BrowserSettings
 from harvest.pages.browser.window import Browser
 from harvest.pages.chats.chat import Chat, Manners, Said
@@ -405,6 +406,22 @@ async def test_requests_and_text_are_on_one_clock_however_late_the_word_of_the_s
         await asyncio.sleep(1.5)  # a busy machine: the page has long counted the turn as sent
 
     monkeypatch.setattr(Frame, "sent", late)
+    answer = {"/": ANSWERED.replace("WORK", FETCHED), "/answer": "It ends here."}
+    async with browsing() as browser, pages(answer) as server:
+        said = await said_on(browser, server.url, Manners(), Experience())
+    assert (said.answer.text, said.finish) == ("It ends here.", "signs")
+
+
+async def test_the_end_of_a_request_is_a_sign_though_the_press_that_sent_it_took_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    click = Part.click
+
+    async def slow(part: Part) -> None:
+        await asyncio.sleep(1.5)  # a busy machine: to find out where to press takes many calls
+        await click(part)
+
+    monkeypatch.setattr(Part, "click", slow)
     answer = {"/": ANSWERED.replace("WORK", FETCHED), "/answer": "It ends here."}
     async with browsing() as browser, pages(answer) as server:
         said = await said_on(browser, server.url, Manners(), Experience())
