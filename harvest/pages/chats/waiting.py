@@ -195,9 +195,20 @@ class Waiting:
         return now > before or not before
 
     def _swept(self, page: Page, turn: ReadTurn) -> bool:
-        """Whether the conversation has gone from the page, with the box to type in: what is new is something else."""
-        gone = self._echoed and turn.echo is None and self._place.composer not in page.by_id
-        return gone and not any("h-edit" in node.attributes for node in page.walk())
+        """Whether the conversation has gone from the page, with the box to type in: what is new is something else. It
+        may have gone before the user's words were seen there: then with all that stood on the page before them."""
+        gone = turn.echo is None and self._place.composer not in page.by_id
+        if not gone or any("h-edit" in node.attributes for node in page.walk()):
+            return False
+        return self._echoed or self._nothing_left(page)
+
+    def _nothing_left(self, page: Page) -> bool:
+        """Whether there were words beside the box to type in, and no element that held any of them is still there."""
+        before = self._place.page
+        composer = before.by_id.get(self._place.composer)
+        around = {composer, *(composer.ancestors() if composer is not None else ())}
+        held = [node.id for node in before.walk() if node.id and node.visible and node.text and node not in around]
+        return bool(held) and page.by_id.keys().isdisjoint(held)
 
     def _sample(self, seen: TurnSigns) -> Sample:
         at = seen.asked or 0.0
