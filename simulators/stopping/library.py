@@ -6,7 +6,7 @@ stop: {model: combined, parts: [{model: frustration, after: 2}, {model: geometri
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import BeforeValidator, Field, RootModel
 
@@ -21,17 +21,6 @@ from topics.document import Document, StrictModel, refused
 from topics.suggestions import did_you_mean
 
 __all__ = ["NAMES", "Combined", "StopOption", "as_options", "stop_model"]
-
-NAMES = (
-    "combined",
-    "frustration",
-    "geometric",
-    "hazard",
-    "patience",
-    "rate-of-gain",
-    "satiation",
-    "two-alpha",
-)
 
 
 class Combined(StrictModel):
@@ -75,6 +64,11 @@ StopOption = Annotated[
     BeforeValidator(_named),
 ]
 Combined.model_rebuild()
+
+NAMES: tuple[str, ...] = tuple(
+    sorted(model.model_fields["model"].default for model in get_args(get_args(StopOption)[0]))
+)
+"""What each of them is called in a file."""
 
 
 class _Option(RootModel[StopOption]):
