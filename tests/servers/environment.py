@@ -50,7 +50,9 @@ def python_environment(name: str) -> Path:
         uv = str(beside) if beside.exists() else shutil.which("uv")
         if uv:
             run(uv, "venv", "-q", "--python", sys.executable, str(place))
-            run(uv, "pip", "install", "-q", "--python", str(place / "bin" / "python"), *hashes, "-r", str(pins))
+            # Compiled once here: the first start of a server would else take minutes on a busy machine.
+            install = (uv, "pip", "install", "-q", "--compile-bytecode", "--python", str(place / "bin" / "python"))
+            run(*install, *hashes, "-r", str(pins))
         else:
             run(sys.executable, "-m", "venv", str(place))
             run(str(place / "bin" / "python"), "-m", "pip", "install", "-q", *hashes, "-r", str(pins))

@@ -16,7 +16,7 @@ from harvest.systems.driver import Unanswered
 
 __all__ = ["Document", "Frame"]
 
-_CALL = 20.0  # seconds
+_CALL = 60.0  # seconds: a page that sets a long reply answers nothing meanwhile, on a busy machine for half a minute
 _FRAME = 10.0  # the same for a frame in the page: advertisements are slow, and nobody waits for them
 
 

@@ -13,7 +13,7 @@ from harvest.systems.driver import NotSent
 
 __all__ = ["Handle", "Keyboard", "Part", "Placed"]
 
-_CALL = 20.0  # seconds, as the other
+_CALL = 60.0  # seconds, as the other
 _ACT = 8.0
 
 

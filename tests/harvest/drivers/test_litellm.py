@@ -55,7 +55,18 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The proxy with mock responses; it asks nobody, so it needs no network."""
     folder = tmp_path_factory.mktemp("litellm")
     (folder / "config.yaml").write_text(CONFIG, encoding="utf-8")
-    port = _free_port()
+    # A port that was free may be taken while the proxy starts, which takes seconds.
+    for _ in range(3):
+        with _proxy(folder, _free_port()) as url:
+            if url:
+                yield url
+                return
+    raise AssertionError(f"the proxy did not come up: {(folder / 'log').read_text()[-2000:]}")
+
+
+@contextlib.contextmanager
+def _proxy(folder: Path, port: int) -> Iterator[str]:
+    """Its address; "" where it did not come up because another program had taken the port."""
     environment = {
         "PATH": os.environ["PATH"],
         "HOME": str(folder),
@@ -77,8 +88,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         )
     try:
         url = f"http://127.0.0.1:{port}"
-        _wait_for(f"{url}/health/liveliness", process, folder / "log")
-        yield url
+        yield url if _is_up(f"{url}/health/liveliness", process, folder / "log") else ""
     finally:
         process.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -87,14 +97,17 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         process.wait()
 
 
-def _wait_for(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
+def _is_up(url: str, process: subprocess.Popen[bytes], log: Path) -> bool:
+    """False where its port was taken. Raises AssertionError where it did not come up for another reason."""
     deadline = time.monotonic() + 120
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     while time.monotonic() < deadline and process.poll() is None:
         with contextlib.suppress(OSError), opener.open(url, timeout=2):
-            return
+            return True
         time.sleep(0.2)
-    raise AssertionError(f"the proxy did not come up: {log.read_text()[-2000:]}")
+    text = log.read_text()
+    assert "address already in use" in text, f"the proxy did not come up: {text[-2000:]}"
+    return False
 
 
 @pytest.fixture(params=[False, True], ids=["plain", "streamed"])

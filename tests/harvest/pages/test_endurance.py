@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import tempfile
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -31,6 +32,17 @@ class Course:
         return ", ".join(f"{own:.0f}+{other:.0f} MB/{count}" for own, other, count in cells)
 
 
+async def settled(servers: Collection[int]) -> list[int]:
+    """The processes below this one but the servers, once no more of them end: those of closed pages take a moment."""
+    family = [one.id for one in below(os.getpid()) if one.id not in servers]
+    while True:
+        await asyncio.sleep(1)
+        now = [one.id for one in below(os.getpid()) if one.id not in servers]
+        if len(now) >= len(family):
+            return now
+        family = now
+
+
 async def _converse(url: str, conversations: int, every: int, contexts: int = 3) -> Course:
     course = Course()
     servers = {one.id for one in below(os.getpid())}
@@ -50,7 +62,7 @@ async def _converse(url: str, conversations: int, every: int, contexts: int = 3)
                 async with asyncio.TaskGroup() as group:
                     for number in range(start, min(start + contexts, first + every)):
                         group.create_task(hold(number))
-            family = [one.id for one in below(os.getpid()) if one.id not in servers]
+            family = await settled(servers)
             own, other = memory(os.getpid())
             course.own.append(own)
             course.below.append(other)
