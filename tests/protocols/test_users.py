@@ -24,10 +24,11 @@ from protocols.protocol import Protocol
 from protocols.route import Ask, Say, Stop
 from recordings.run_folder import read
 from simulators.conformance import assert_conforms
+from simulators.memory import decode_memory, encode_memory
 from simulators.reasons import LEFT, RECORDED_END
 from simulators.registry import build_users
 from simulators.scenario import Observation, Scenario
-from simulators.scripted import ScriptedUser
+from simulators.scripted import ScriptedMemory, ScriptedUser
 from simulators.streams import Streams
 from topics.errors import InputError
 from topics.library import load_topics
@@ -129,7 +130,7 @@ def test_the_simulated_user_speaks_in_its_states_and_is_named_in_what_it_says(us
     action, state = user.respond(state, None, rng.at(1))
     assert isinstance(action, Say)
     assert (action.user, action.act, action.state) == ("", "", "ask")
-    action, state = user.respond(json.loads(json.dumps(state)), VAGUE, rng.at(2))
+    action, state = user.respond(decode_memory(json.loads(json.dumps(encode_memory(state)))), VAGUE, rng.at(2))
     assert isinstance(action, Say)
     assert (action.user, action.state, action.turn) == ("visitor", "wander", 2)
     assert action.act in ("more", "insist")
@@ -180,9 +181,8 @@ def test_it_opens_first_and_then_sees_each_answer_with_the_label_of_its_route(pr
     for turn, seen in enumerate((VAGUE, LISTED, VAGUE, VAGUE), 2):
         action, state = user.respond(state, seen, rng.at(turn))
     assert isinstance(action, Stop)
-    users = state["users"]
-    assert isinstance(users, Mapping)
-    assert users["visitor"]["memory"]["seen"] == [
+    assert isinstance(state, ScriptedMemory)
+    assert state.users["visitor"].memory["seen"] == [
         None,
         [LISTED.answer.text, "o"],
         [VAGUE.answer.text, "x"],
