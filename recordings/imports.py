@@ -74,7 +74,7 @@ def record(
 
     What stands there already, word for word, is left as it is, and what is given twice is written once. Raises RunError
     where another conversation stands, or is given, under the same trial and attempt, or where the header differs (see
-    `RunWriter.resume`); nothing is written then. Not for use inside a running event loop.
+    `RunWriter.resume`); no conversation is written then. Not for use inside a running event loop.
     """
     several = tuple(conversations)
     given: dict[AttemptId, Conversation] = {}

@@ -10,7 +10,7 @@ measures()          all of conversations and trials, in the order of tables and 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cache
+from functools import cache, partial
 from types import MappingProxyType
 
 from scoring.forms.chains import PERSISTENCE, TRANSITION
@@ -43,8 +43,7 @@ from scoring.measures.t_measure import T_FLAT, T_MEASURE
 from scoring.measures.u_measure import U_MEASURE
 from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY, USEFUL
 from scoring.measures.wan import WAN
-from topics.errors import InputError
-from topics.plug_ins import found_in, source
+from topics.plug_ins import found_in, loaded
 
 __all__ = [
     "GROUP",
@@ -108,25 +107,17 @@ _OWN: Mapping[str, Declaration] = MappingProxyType({one.name: one for one in OF_
 @cache
 def plug_ins() -> tuple[Declaration, ...]:
     """The measures that other distributions add. Raises InputError for one that is none, or whose name is taken."""
-    found = []
-    for name, entry in found_in(GROUP, "measures", _OWN).items():
-        try:
-            one = entry.load()
-        except Exception as fault:
-            raise _refused(name, source(entry), f"cannot be loaded: {type(fault).__name__}: {fault}") from fault
-        if not isinstance(one, Declaration):
-            raise _refused(name, source(entry), f"is {type(one).__name__} and no Declaration")
-        if one.name != name or one.of != "conversation" or one.score is None:
-            raise _refused(name, source(entry), f"declares {one.name!r} of a {one.of}")
-        found.append(one)
-    return tuple(found)
+    allowed = "a scoring.Declaration of that name, of a conversation, with score"
+    others = found_in(GROUP, "measures", _OWN)
+    return tuple(loaded(entry, "the measure", allowed, partial(_checked, name)) for name, entry in others.items())
 
 
-def _refused(name: str, where: str, how: str) -> InputError:
-    return InputError(
-        f"the measure {name!r} of {where} {how}",
-        allowed="a scoring.measure.Declaration of that name, of a conversation, with score",
-    )
+def _checked(name: str, one: Declaration) -> Declaration:
+    if not isinstance(one, Declaration):
+        raise TypeError(f"it is {type(one).__name__} and no Declaration")
+    if one.name != name or one.of != "conversation" or one.score is None:
+        raise TypeError(f"it declares {one.name!r} of a {one.of}")
+    return one
 
 
 def measures() -> tuple[Declaration, ...]:

@@ -32,7 +32,7 @@ from simulators.user import User
 from topics.document import Document, StrictModel
 from topics.errors import InputError
 from topics.identity import content_hash
-from topics.plug_ins import found_in, source
+from topics.plug_ins import found_in, loaded, source
 from topics.regular_file import read_inside, read_regular
 from topics.suggestions import did_you_mean
 from topics.topic import Topic
@@ -103,15 +103,11 @@ def simulator(name: str) -> Simulator:
         module = import_module(module_name)
         return _simulator(name, module, getattr(module, function))
     if name in others:
-        try:
-            build = others[name].load()
-            module = import_module(others[name].module)
-            return _simulator(name, module, build)
-        except (ImportError, AttributeError, TypeError) as fault:
-            raise InputError(
-                f"the simulator {name!r} of {source(others[name])} cannot be loaded: {fault}",
-                allowed="a module with Options, a StrictModel, and build(options) or build(options, inner)",
-            ) from fault
+        module_name = others[name].module
+        allowed = "a module with Options, a StrictModel, and build(options) or build(options, inner)"
+        return loaded(
+            others[name], "the simulator", allowed, lambda build: _simulator(name, import_module(module_name), build)
+        )
     known = sorted({*SIMULATORS, *others})
     raise InputError(f"there is no simulator {name!r}{did_you_mean(name, known)}", allowed=", ".join(known))
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from importlib.metadata import EntryPoint, entry_points
 from types import MappingProxyType
+from typing import Any, TypeVar
 
 from topics.errors import InputError
 
-__all__ = ["found_in", "source"]
+__all__ = ["found_in", "loaded", "source"]
+
+T = TypeVar("T")
 
 
 def found_in(group: str, what: str, taken: Collection[str]) -> Mapping[str, EntryPoint]:
@@ -25,6 +28,24 @@ def found_in(group: str, what: str, taken: Collection[str]) -> Mapping[str, Entr
             )
         found[entry.name] = entry
     return MappingProxyType(found)
+
+
+def loaded(entry: EntryPoint, what: str, allowed: str, made: Callable[[Any], T]) -> T:
+    """What `made` makes of what an entry point stands for; it raises TypeError for what is none. what: `the driver`.
+
+    Raises InputError for whatever goes wrong: the code is somebody else's, and anything may be in it.
+    """
+    try:
+        return made(entry.load())
+    except InputError:
+        raise
+    except Exception as fault:
+        kind = "" if isinstance(fault, TypeError) else f"{type(fault).__name__}: "
+        raise InputError(
+            f"{what} {entry.name!r} of {source(entry)} cannot be loaded: {kind}{fault}",
+            allowed=allowed,
+            advice="correct it there, or uninstall that distribution",
+        ) from fault
 
 
 def source(entry: EntryPoint) -> str:

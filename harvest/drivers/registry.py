@@ -18,7 +18,7 @@ from typing import Any
 from harvest.systems.driver import Driver, Surroundings
 from topics.document import Document, Loc, StrictModel
 from topics.errors import InputError
-from topics.plug_ins import found_in, source
+from topics.plug_ins import found_in, loaded
 from topics.suggestions import did_you_mean
 
 __all__ = ["DRIVERS", "GROUP", "build_driver", "driver_files", "driver_module", "options_model"]
@@ -47,15 +47,13 @@ def driver_module(name: str) -> ModuleType:
     known = (*DRIVERS, *others)
     if name not in others:
         raise InputError(f"there is no driver {name!r}{did_you_mean(name, known)}", allowed=", ".join(known))
-    try:
-        module: ModuleType = others[name].load()
-        if not (issubclass(module.Options, StrictModel) and callable(module.build)):
-            raise TypeError("Options is no StrictModel, or build is no function")
-    except (ImportError, AttributeError, TypeError) as fault:
-        raise InputError(
-            f"the driver {name!r} of {source(others[name])} cannot be loaded: {fault}",
-            allowed="a module with Options, a StrictModel, and build(options, surroundings)",
-        ) from fault
+    allowed = "a module with Options, a StrictModel, and build(options, surroundings)"
+    return loaded(others[name], "the driver", allowed, _checked)
+
+
+def _checked(module: ModuleType) -> ModuleType:
+    if not (issubclass(module.Options, StrictModel) and callable(module.build)):
+        raise TypeError("Options is no StrictModel, or build is no function")
     return module
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.metadata import EntryPoint
-from typing import cast
 
 from protocols.rules.composed import All, Any, Not, Reference
 from protocols.rules.contains import Contains
@@ -26,8 +25,7 @@ from protocols.rules.rule import Rule
 from protocols.rules.urls import Urls
 from protocols.rules.words import Words
 from topics.document import Document, Loc, StrictModel
-from topics.errors import InputError
-from topics.plug_ins import found_in, source
+from topics.plug_ins import found_in, loaded
 from topics.suggestions import did_you_mean
 
 __all__ = ["GROUP", "KINDS_OF_RULES", "encode_rule", "read_rule"]
@@ -91,17 +89,13 @@ def _model(kind: str) -> type[StrictModel]:
     """The class of a kind that looks at an answer itself. Raises InputError for a plug-in that is none."""
     if kind in KINDS_OF_RULES:
         return KINDS_OF_RULES[kind]
-    entry = _others()[kind]
-    try:
-        model = entry.load()
-        if not (issubclass(model, StrictModel) and all(hasattr(model, name) for name in _PARTS)):
-            raise TypeError(f"it has not all of {', '.join(_PARTS)}, or is no StrictModel")
-    except (ImportError, AttributeError, TypeError) as fault:
-        raise InputError(
-            f"the rule {kind!r} of {source(entry)} cannot be loaded: {fault}",
-            allowed=f"a StrictModel with {', '.join(_PARTS)}",
-        ) from fault
-    return cast(type[StrictModel], model)
+    return loaded(_others()[kind], "the rule", f"a StrictModel with {', '.join(_PARTS)}", _checked)
+
+
+def _checked(model: type[StrictModel]) -> type[StrictModel]:
+    if not (issubclass(model, StrictModel) and all(hasattr(model, name) for name in _PARTS)):
+        raise TypeError(f"it has not all of {', '.join(_PARTS)}, or is no StrictModel")
+    return model
 
 
 def _composed(document: Document, loc: Loc, kind: str, value: object, named: Named) -> Rule:

@@ -16,7 +16,7 @@ from scoring.measures.relevance import PATIENCE, RELEVANCE, relevance
 from scoring.notation import Term, Value, number_text
 from scoring.nuggets import Nugget
 from scoring.settings import Settings
-from scoring.understanding import refuse_arguments, refuse_parameters, under_parameters
+from scoring.understanding import plainly
 from topics.errors import InputError
 from topics.topic import Topic
 
@@ -45,11 +45,8 @@ def _divergence(value: Value) -> str:
 
 
 def _read(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure, ...]:
-    refuse_parameters(term, [one.name for one in declaration.parameters])
-    settings = under_parameters(declaration, term, asking.settings)
-    refuse_arguments(declaration, term)
+    found = plainly(declaration, term, asking)
     name, by = attribute_of(term), term.get("by")
-    found = (Measure(term, term, settings, declaration),)
     if not name:
         if str(by) == "JSD":
             raise InputError(f"{term}: by is the divergence of ordinal sets", allowed="RNOD, NMD")

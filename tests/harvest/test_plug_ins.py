@@ -209,13 +209,16 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("file", BROKEN)
-def test_a_broken_one_is_refused_in_one_message_and_no_traceback(file: str, site: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("raises", [False, True], ids=["a part is missing", "its import raises"])
+def test_a_broken_one_is_refused_in_one_message_and_no_traceback(
+    file: str, raises: bool, site: Path, tmp_path: Path
+) -> None:
     whole, broken, message = BROKEN[file]
     other = tmp_path / "site"
     shutil.copytree(site, other)
     text = (other / "loud_parts" / file).read_text()
     assert whole in text
-    (other / "loud_parts" / file).write_text(text.replace(whole, broken))
+    (other / "loud_parts" / file).write_text("1 / 0\n" if raises else text.replace(whole, broken))
     write_audit(tmp_path)
     refused = python(other, tmp_path, "-m", "harvest", "check", "audit.yaml")
     assert refused.returncode == 2

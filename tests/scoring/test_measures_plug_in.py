@@ -15,24 +15,10 @@ from typing import Any
 
 import pytest
 
+from tests.support import distributions
 from tests.support.checkout import ROOT
 
 SAMPLE = ROOT / "recordings" / "samples" / "run-1"
-PROJECT = """\
-[build-system]
-requires = ["hatchling"]
-build-backend = "hatchling.build"
-
-[project]
-name = "echo-measures"
-version = "0.3"
-
-[project.entry-points."harvest.measures"]
-Brevity = "echo_measures.brevity:BREVITY"
-
-[tool.hatch.build.targets.wheel]
-packages = ["echo_measures"]
-"""
 BREVITY = '''\
 """How short the answers are. Written against the seam alone."""
 
@@ -65,17 +51,8 @@ BREVITY = Declaration(
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder that the distribution was installed into, as from an index."""
-    project, site = tmp_path_factory.mktemp("project"), tmp_path_factory.mktemp("site")
-    (project / "pyproject.toml").write_text(PROJECT)
-    (project / "echo_measures").mkdir()
-    (project / "echo_measures" / "__init__.py").touch()
-    (project / "echo_measures" / "brevity.py").write_text(BREVITY)
-    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(project / "dist")]
-    subprocess.run([*build, str(project)], check=True, capture_output=True, timeout=300)
-    (wheel,) = (project / "dist").glob("*.whl")
-    install = [sys.executable, "-m", "uv", "pip", "install", "-q", "--offline", "--no-deps", "--target", str(site)]
-    subprocess.run([*install, str(wheel)], check=True, capture_output=True, timeout=300)
-    return site
+    names = {"harvest.measures": {"Brevity": "echo_measures.brevity:BREVITY"}}
+    return distributions.installed(tmp_path_factory.mktemp("echo"), "echo-measures", {"brevity.py": BREVITY}, names)
 
 
 @pytest.fixture(scope="module")

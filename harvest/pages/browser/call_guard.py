@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from harvest.pages.browser.faults import broken
 from harvest.systems.driver import Unanswered
 
-__all__ = ["CallGuard", "is_end"]
+__all__ = ["PATIENCE", "CallGuard", "is_end"]
 
 T = TypeVar("T")
 
@@ -19,6 +19,9 @@ GONE = {
     "page-hung": "the page does not answer any more",
     "browser-gone": "the browser has ended",
 }
+PATIENCE = 60.0
+"""Seconds for a call to a page. One that sets a long reply answers nothing meanwhile, on a busy machine for half a
+minute; to give it up sooner would lose attempts because of what a system said."""
 _NEWS = 1.0  # seconds the news of an end may come after the error that it causes
 
 

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, Protocol, cast
 
-from harvest.pages.browser.call_guard import CallGuard
+from harvest.pages.browser.call_guard import PATIENCE, CallGuard
 from harvest.pages.browser.faults import broken
 from harvest.pages.browser.injected import ASK_EYE, EDGES, NO_EYE, eye_source
 from harvest.pages.browser.part import Keyboard, Part
@@ -16,7 +16,6 @@ from harvest.systems.driver import Unanswered
 
 __all__ = ["Document", "Frame"]
 
-_CALL = 60.0  # seconds: a page that sets a long reply answers nothing meanwhile, on a busy machine for half a minute
 _FRAME = 10.0  # the same for a frame in the page: advertisements are slow, and nobody waits for them
 
 
@@ -59,8 +58,8 @@ class Frame:
             return Box(0, 0, *self._viewport)
         around = await Frame(self._life, self._frame.parent_frame, self._keyboard, self._viewport).box()
         try:
-            holder = await self._life.bounded(self._frame.frame_element(), _CALL)
-            edges = await self._life.bounded(holder.evaluate(EDGES), _CALL)
+            holder = await self._life.bounded(self._frame.frame_element(), PATIENCE)
+            edges = await self._life.bounded(holder.evaluate(EDGES), PATIENCE)
         except self._life.complaint:
             return None
         if around is None or edges is None or edges[2] < 2 or edges[3] < 2:
@@ -128,7 +127,7 @@ class Frame:
 
     async def _waited(self, work: Coroutine[Any, Any, Any]) -> Any:
         if self.main:
-            return await self._life.bounded(work, _CALL)
+            return await self._life.bounded(work, PATIENCE)
         try:
             return await self._life.bounded(work, _FRAME, apart=True)
         except Unanswered as fault:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import Any, Protocol, cast
 
-from harvest.pages.browser.call_guard import CallGuard
+from harvest.pages.browser.call_guard import PATIENCE, CallGuard
 from harvest.pages.browser.faults import out_of_time, undone
 from harvest.pages.browser.injected import BOX, BREAK_LINE, COPIED, COVERED, MAKE, OFF, PASTE, typed_source
 from harvest.pages.reading.page import Box
@@ -13,7 +13,6 @@ from harvest.systems.driver import NotSent
 
 __all__ = ["Handle", "Keyboard", "Part", "Placed"]
 
-_CALL = 60.0  # seconds, as the other
 _ACT = 8.0
 
 
@@ -77,32 +76,32 @@ class Part:
 
     async def type(self, text: str) -> None:
         """Type at the end of what is there, key by key."""
-        await self._life.call(self._keyboard.type(text), _CALL + len(text) / 50)
+        await self._life.call(self._keyboard.type(text), PATIENCE + len(text) / 50)
 
     async def insert(self, text: str) -> None:
         """Put in text at once where the cursor stands, as an input method does."""
-        await self._life.call(self._keyboard.insert_text(text), _CALL)
+        await self._life.call(self._keyboard.insert_text(text), PATIENCE)
 
     async def break_line(self) -> None:
         """Begin a new line where the cursor stands, without a key."""
-        await self._life.call(self._handle.evaluate(BREAK_LINE), _CALL)
+        await self._life.call(self._handle.evaluate(BREAK_LINE), PATIENCE)
 
     async def paste(self, text: str) -> None:
         """Hand text to its editor as if it came from the clipboard, which is left alone."""
-        await self._life.call(self._handle.evaluate(PASTE, text), _CALL)
+        await self._life.call(self._handle.evaluate(PASTE, text), PATIENCE)
 
     async def copied(self) -> str:
         """All that its editor holds, also where it draws only what is in view; "" where it has no such editor."""
         await self.focus()
         await self.press("ControlOrMeta+A")
-        text = await self._life.call(self._handle.evaluate(COPIED), _CALL)
+        text = await self._life.call(self._handle.evaluate(COPIED), PATIENCE)
         await self.press("ControlOrMeta+End")
         return cast(str, text)
 
     async def make(self) -> str:
         """Of a box to type in: `form` (a box of a form), `plain` (a bare editable element), or `editor` (one with
         paragraphs of its own)."""
-        return cast(str, await self._life.call(self._handle.evaluate(MAKE), _CALL))
+        return cast(str, await self._life.call(self._handle.evaluate(MAKE), PATIENCE))
 
     async def press(self, key: str) -> None:
         """key: as Playwright names it: `Enter`, `Control+Enter`."""
@@ -110,20 +109,20 @@ class Part:
 
     async def value(self) -> str:
         """What is typed in it, line by line."""
-        return cast(str, await self._life.call(self._handle.evaluate(typed_source()), _CALL))
+        return cast(str, await self._life.call(self._handle.evaluate(typed_source()), PATIENCE))
 
     async def box(self) -> Box | None:
         """Where it is, in the window's coordinates; None: nowhere."""
-        frame, box = await self._frame.box(), await self._life.call(self._handle.evaluate(BOX), _CALL)
+        frame, box = await self._frame.box(), await self._life.call(self._handle.evaluate(BOX), PATIENCE)
         return Box(frame.x + box[0], frame.y + box[1], box[2], box[3]) if frame and box else None
 
     async def covered(self) -> bool:
         """Whether something else lies over its middle, or it is nowhere in view."""
-        return bool(await self._life.call(self._handle.evaluate(COVERED), _CALL))
+        return bool(await self._life.call(self._handle.evaluate(COVERED), PATIENCE))
 
     async def off(self) -> bool:
         """Whether it is disabled."""
-        return bool(await self._life.call(self._handle.evaluate(OFF), _CALL))
+        return bool(await self._life.call(self._handle.evaluate(OFF), PATIENCE))
 
     async def scroll(self) -> None:
         """Bring it into view."""

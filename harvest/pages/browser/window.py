@@ -26,7 +26,7 @@ from typing import Any, cast
 from playwright import async_api as playwright
 from playwright.sync_api import sync_playwright
 
-from harvest.pages.browser.call_guard import CallGuard, is_end
+from harvest.pages.browser.call_guard import PATIENCE, CallGuard, is_end
 from harvest.pages.browser.faults import sentence, unstarted
 from harvest.pages.browser.frame import Frame
 from harvest.pages.browser.injected import eye_source
@@ -205,7 +205,7 @@ class Window:
         # Not through Playwright's own call: that one waits for the page's fonts, which may never come.
         session = await self._life.call(self._context.new_cdp_session(self._page), _ACT)
         try:
-            taken = await self._life.call(session.send("Page.captureScreenshot", {"format": "png"}), _CALL)
+            taken = await self._life.call(session.send("Page.captureScreenshot", {"format": "png"}), PATIENCE)
         finally:
             await _quietly(session.detach())
         return b64decode(taken["data"])
@@ -214,11 +214,13 @@ class Window:
         """A screenshot with labelled boxes drawn on it, as PNG; the page itself is left alone."""
         picture = await self.screenshot()
         width, height = self.viewport
-        context = await self._life.call(self._browser.new_context(viewport={"width": width, "height": height}), _CALL)
+        context = await self._life.call(
+            self._browser.new_context(viewport={"width": width, "height": height}), PATIENCE
+        )
         try:
-            page = await self._life.call(context.new_page(), _CALL)
-            await self._life.call(page.set_content(overlay(picture, boxes, width, height), wait_until="load"), _CALL)
-            return await self._life.call(page.screenshot(timeout=_ACT * 1000), _CALL)
+            page = await self._life.call(context.new_page(), PATIENCE)
+            await self._life.call(page.set_content(overlay(picture, boxes, width, height), wait_until="load"), PATIENCE)
+            return await self._life.call(page.screenshot(timeout=_ACT * 1000), PATIENCE)
         finally:
             await _quietly(context.close())
 
@@ -228,8 +230,8 @@ class Window:
         if self.gone == "page-closed" and not self._closing:
             # Its context lives on, and what the page left is there.
             life = CallGuard(self._browser.is_connected, playwright.Error)
-            return cast(dict[str, Any], await life.call(work, _CALL))
-        return cast(dict[str, Any], await self._life.call(work, _CALL))
+            return cast(dict[str, Any], await life.call(work, PATIENCE))
+        return cast(dict[str, Any], await self._life.call(work, PATIENCE))
 
     async def trace(self) -> bytes | None:
         """The trace so far, as a zip, without cookies, authorization and storage; None if none was asked for. Once."""

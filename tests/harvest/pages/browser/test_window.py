@@ -203,7 +203,7 @@ async def test_where_playwright_itself_is_killed_every_call_ends_and_so_does_clo
 
 
 async def test_a_page_that_hangs_is_given_up_and_closed(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(frame_module, "_CALL", 1.0)
+    monkeypatch.setattr(frame_module, "PATIENCE", 1.0)
     async with showing(browser, "<button id=b onclick='setTimeout(() => { for (;;); }, 50)'>b</button>") as window:
         await (await part(window, "b")).click()
         await asyncio.sleep(0.2)
