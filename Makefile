@@ -40,7 +40,7 @@ bench: $(DEV_READY) ## speed, as ratios made in one run
 	@for name in $$(ls tests/benchmarks | sed -n "s/^\([a-z][a-z_]*\)\.py$$/\1/p"); do echo "== $$name"; $(BIN)/python -m tests.benchmarks.$$name || exit 1; done
 
 calibration: $(DEV_READY) ## how often the intervals hold the truth, written into docs/calibration.md (about half an hour)
-	$(BIN)/python -m tests.benchmarks.calibration_page --replications 500 --write
+	$(BIN)/python -m tests.support.calibration_page --replications 500 --write
 
 soak: $(DEV_READY) ## the long tests: 300 kills of a run; on each of 3 chat pages 10 kills of the browser, 500 conversations, 45 topics twice; calibration of all intervals
 	$(BIN)/python -m pytest -m soak -n 2 --timeout 7200

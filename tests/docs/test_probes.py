@@ -20,9 +20,9 @@ from simulators.streams import Streams
 from simulators.wrappers import paraphrasing, persona, reformulating, reformulations
 from simulators.wrappers.changes import CHANGES
 from simulators.wrappers.english import SYNONYMS
-from tests.benchmarks.clustered_coverage import ROWS
-from tests.benchmarks.clustered_coverage import row as coverage
 from tests.support.checkout import DOCS
+from tests.support.clustered_coverage import ROWS
+from tests.support.clustered_coverage import row as coverage
 from tests.support.talking import TOPIC
 from topics.document import StrictModel, parse_document
 

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from tests.benchmarks.calibration_page import LEAST, PAGE
 from tests.support.calibration import Cell, shares, table
+from tests.support.calibration_page import LEAST, PAGE
 from tests.support.calibration_worlds import WORLDS
 
 

@@ -1,6 +1,6 @@
 """How often the intervals of d' and c over topics hold the truth: the table of docs/simulators/probe.md.
 
-python -m tests.benchmarks.clustered_coverage        all rows, about a minute
+python -m tests.support.clustered_coverage        all rows, about a minute
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """docs/calibration.md, written by simulation.
 
-python -m tests.benchmarks.calibration_page                              100 replications a cell, printed
-python -m tests.benchmarks.calibration_page --replications 500 --write   writes the page (`make calibration`)
+python -m tests.support.calibration_page                              100 replications a cell, printed
+python -m tests.support.calibration_page --replications 500 --write   writes the page (`make calibration`)
 """
 
 from __future__ import annotations
