@@ -17,6 +17,31 @@ _QUIET = (
     "--no-first-run",
 )
 
+_UNWANTED = (
+    # What Playwright turns off itself. A browser hears only the last list that it is given, so ours repeats it.
+    "AimEnabled",
+    "AvoidCorsURLLoaderRestartOnRedirect",
+    "AvoidUnnecessaryBeforeUnloadCheckSync",
+    "DestroyProfileOnBrowserClose",
+    "HttpsFirstBalancedModeAutoEnable",
+    "HttpsUpgrades",
+    "LensOverlay",
+    "MediaRouter",
+    "NetworkTimeServiceQuerying",
+    "OptimizationHints",
+    "PaintHolding",
+    "PreconnectToSearch",
+    "TcpPortRandomizationWin",
+    "ThirdPartyStoragePartitioning",
+    "msEdgeUpdateLaunchServicesPreferredVersion",
+    "msForceBrowserSignIn",
+    # The list that drops down from the address bar is a page of its own, with a process of its own for every window:
+    # nobody sees it, and it took a third of all that a browser took.
+    "WebUIOmniboxAimPopup",
+    "WebUIOmniboxPopup",
+)
+"""Features of Chromium that are turned off."""
+
 
 @dataclass(frozen=True, slots=True)
 class BrowserSettings:
@@ -52,7 +77,7 @@ class BrowserSettings:
         return {
             "executable_path": self.executable,
             "headless": self.headless,
-            "args": [*_QUIET, *self.arguments],
+            "args": [*_QUIET, f"--disable-features={','.join(_UNWANTED)}", *self.arguments],
             "proxy": _proxy(self.proxy) if self.proxy else None,
             # The program that uses us decides when to end; an interrupted turn is still to be written down.
             "handle_sigint": False,

@@ -7,6 +7,7 @@ import contextlib
 import os
 import shutil
 import signal
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -96,3 +97,31 @@ async def test_a_folder_for_temporary_files_with_too_long_a_path_is_named(
     monkeypatch.setenv("TMPDIR", str(folder))
     with pytest.raises(Denied, match="set TMPDIR to one of at most 60 characters"):
         await Browser.launch(_settings())
+
+
+async def test_what_playwright_turns_off_stays_off_and_no_process_is_paid_for_an_address_bar() -> None:
+    """A browser hears only the last of several lists of features that are to be off."""
+    browser = await Browser.launch(_settings())
+    try:
+        windows = [await browser.sitting(_settings()) for _ in range(3)]
+        words = [await asyncio.to_thread(_command_line, one.id) for one in below(os.getpid())]
+        told = [found for line in words if len(found := _turned_off(line)) > 1]
+        assert told
+        assert [set(first) - set(last) for first, *_, last in told] == [set()] * len(told)
+        assert [line for line in words if "--top-chrome-webui" in line] == []
+        for window in windows:
+            await window.close()
+    finally:
+        await browser.close()
+
+
+def _command_line(id_: int) -> list[str]:
+    """[] of a process that has gone."""
+    shown = subprocess.run(["ps", "-p", str(id_), "-ww", "-o", "args="], capture_output=True, text=True, check=False)
+    return shown.stdout.split()
+
+
+def _turned_off(command: list[str]) -> list[list[str]]:
+    """Every list of features that a browser started by this command is told to do without."""
+    name = "--disable-features="
+    return [word.removeprefix(name).split(",") for word in command if word.startswith(name)]
