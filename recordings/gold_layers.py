@@ -10,7 +10,7 @@ from typing import Any
 from recordings.errors import RunError
 from recordings.json_text import Json
 from recordings.judgments import Judgment, Layer, read_layers, write_layer
-from recordings.provenance import Clock, stamp, utc_now
+from recordings.provenance import Now, stamp, utc_now
 from topics.errors import Place
 from topics.gold import GoldEntry, GoldTable
 from topics.topic import TopicSet
@@ -98,7 +98,7 @@ def keep_gold(
     author: str = "gold table",
     version: str = "",
     notes: Mapping[tuple[str, str], str] | None = None,
-    clock: Clock = utc_now,
+    clock: Now = utc_now,
 ) -> None:
     """Keep `table` as a layer of the run, unless the newest layer from that author and source says the same."""
     judgments = gold_judgments(table, notes)

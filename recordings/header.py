@@ -18,7 +18,7 @@ from recordings.errors import RunError
 from recordings.event_lines import check_format
 from recordings.header_faults import PART, header_faults, place_in_file, placed_part
 from recordings.json_text import Json
-from recordings.provenance import Clock, git_commit, software, stamp, utc_now
+from recordings.provenance import Now, git_commit, software, stamp, utc_now
 from topics.errors import InputError, Place
 from topics.identity import content_hash
 from topics.topic import Topic, TopicSet
@@ -160,7 +160,7 @@ def make_header(
     seed: int = 0,
     folder: str | PathLike[str] | None = None,
     source: Json = None,
-    clock: Clock = utc_now,
+    clock: Now = utc_now,
 ) -> Header:
     """The header of a new run. systems: definition by name, without secrets. folder: where the audit file stands."""
     encoded = None

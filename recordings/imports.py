@@ -15,7 +15,7 @@ from recordings.events import events_of
 from recordings.header import Header, make_header
 from recordings.json_text import Json
 from recordings.lengths import MOST_TURNS
-from recordings.provenance import Clock, utc_now
+from recordings.provenance import Now, utc_now
 from recordings.run_folder import is_run, read
 from recordings.store import RunWriter
 from topics.errors import Place
@@ -38,7 +38,7 @@ def import_header(
     *,
     source: Json = None,
     most_turns: Mapping[tuple[str, str], int] | None = None,
-    clock: Clock = utc_now,
+    clock: Now = utc_now,
 ) -> Header:
     """The header of a run of imported conversations: no protocol, and systems of which only the name is known.
 
@@ -68,7 +68,7 @@ def record(
     header: Header,
     *,
     secrets: Iterable[str] = (),
-    clock: Clock = utc_now,
+    clock: Now = utc_now,
 ) -> Imported:
     """Write conversations into a new run folder, or add them to one that was made of imports.
 
@@ -89,7 +89,7 @@ def record(
 
 
 async def _record(
-    run: Path, given: Mapping[AttemptId, Conversation], header: Header, secrets: Sequence[str], clock: Clock
+    run: Path, given: Mapping[AttemptId, Conversation], header: Header, secrets: Sequence[str], clock: Now
 ) -> int:
     recorded = {_name(one): one for one in read(run).conversations} if is_run(run) else {}
     async with RunWriter.open(run, header, secrets=secrets, clock=clock) as writer:

@@ -12,9 +12,9 @@ from importlib import metadata
 from os import PathLike
 from pathlib import Path
 
-__all__ = ["Clock", "git_commit", "software", "stamp", "utc_now"]
+__all__ = ["Now", "git_commit", "software", "stamp", "utc_now"]
 
-Clock = Callable[[], datetime]
+Now = Callable[[], datetime]
 """Gives the time, with its time zone."""
 
 _DISTRIBUTION = "conversation-harvest"

@@ -22,7 +22,7 @@ from recordings.event_lines import FORMAT, encode
 from recordings.events import Answered, Routed, TrialEnded
 from recordings.folder_copy import carry, whole_folder, write_run
 from recordings.json_text import Json, line
-from recordings.provenance import Clock, software, stamp, utc_now
+from recordings.provenance import Now, software, stamp, utc_now
 from recordings.redaction import Redactor, marks_in
 from recordings.run_folder import Run
 from topics.errors import Place
@@ -50,7 +50,7 @@ def write_revision(
     revisions: Mapping[AttemptId, Revision],
     *,
     told: Mapping[str, Json],
-    clock: Clock = utc_now,
+    clock: Now = utc_now,
 ) -> list[str]:
     """Write `run` with its revisions into the new folder `out`, which appears whole or not at all.
 

@@ -30,7 +30,7 @@ from recordings.journal import Journal
 from recordings.json_text import document, line, parsed
 from recordings.lock import Lock
 from recordings.long_work import aside
-from recordings.provenance import Clock, software, stamp, utc_now
+from recordings.provenance import Now, software, stamp, utc_now
 from recordings.redaction import Redactor, marks_in
 from topics.errors import Place
 from topics.links import Link
@@ -82,7 +82,7 @@ class RunWriter:
         *,
         secrets: Iterable[str] = (),
         worker: str = "",
-        clock: Clock = utc_now,
+        clock: Now = utc_now,
     ) -> RunWriter:
         """Start a new run in the folder `path`, which must be absent or empty.
 
@@ -112,7 +112,7 @@ class RunWriter:
         *,
         secrets: Iterable[str] = (),
         worker: str = "",
-        clock: Clock = utc_now,
+        clock: Now = utc_now,
     ) -> RunWriter:
         """Go on with the run in `path`. header: of the audit as it is now; None keeps what is recorded.
 
@@ -148,14 +148,14 @@ class RunWriter:
         *,
         secrets: Iterable[str] = (),
         worker: str = "",
-        clock: Clock = utc_now,
+        clock: Now = utc_now,
     ) -> RunWriter:
         """`resume` where there is a run in `path`, else `create`."""
         make = cls.resume if (Path(path) / "run.json").exists() else cls.create
         return make(path, header, secrets=secrets, worker=worker, clock=clock)
 
     @classmethod
-    def _opened(cls, run: Path, header: Header, lock: Lock, name: str, redactor: Redactor, clock: Clock) -> RunWriter:
+    def _opened(cls, run: Path, header: Header, lock: Lock, name: str, redactor: Redactor, clock: Now) -> RunWriter:
         numbers = [int(found[1]) for entry in run.iterdir() if (found := _SEQUENCE.fullmatch(entry.name))]
         for number in count(max(numbers, default=0) + 1):
             worker = f"{name}-{number:06d}" if name else f"{number:06d}"

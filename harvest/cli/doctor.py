@@ -7,7 +7,6 @@ import os
 import platform
 import sys
 import tempfile
-import time
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -16,6 +15,7 @@ import click
 
 from harvest.cli.installation import DISTRIBUTION, foreign_owners, owners_by_package
 from harvest.cli.interruption import run_until_stopped
+from harvest.systems.timing import REAL_CLOCK
 from topics.counting import counted
 
 __all__ = ["command"]
@@ -30,7 +30,6 @@ LIBRARIES = (
     "pydantic",
     "pyyaml",
     "rich",
-    "stamina",
     "yarl",
 )
 _START = 20.0  # seconds a browser gets to start: on a cold disk it takes several
@@ -113,12 +112,12 @@ def _disk() -> Finding:
     """How long one turn waits to be safe: the cost of an fsync where runs would be written."""
     try:
         with tempfile.NamedTemporaryFile(dir=Path.cwd(), prefix=".harvest-doctor-") as file:
-            started = time.perf_counter()
+            started = REAL_CLOCK.monotonic()
             for _ in range(20):
                 file.write(b"{}\n")
                 file.flush()
                 os.fsync(file.fileno())
-            spent = (time.perf_counter() - started) / 20
+            spent = (REAL_CLOCK.monotonic() - started) / 20
     except OSError as fault:
         return Finding("disk", "fault", f"cannot write here ({fault.strerror}); choose another folder with --out")
     state = "ok" if spent < 0.05 else "note"

@@ -188,7 +188,7 @@ class BrowserDriver:
             answer_seconds=options.timeout,
         )
         self._experience = Experience()
-        self._relay = BrowserRotation(self._settings)
+        self._relay = BrowserRotation(self._settings, clock=surroundings.clock)
 
     @property
     def capabilities(self) -> Capabilities:

@@ -27,7 +27,7 @@ from harvest.systems.driver import (
     Surroundings,
     Unanswered,
 )
-from harvest.systems.timing import Stopwatch
+from harvest.systems.timing import Clock, Stopwatch
 from protocols.answer import Exchange
 from recordings.long_work import aside
 from topics.document import StrictModel, refused
@@ -83,7 +83,7 @@ class CommandDriver:
     """Starts programs."""
 
     def __init__(self, options: Options, surroundings: Surroundings) -> None:
-        self._options, self._folder = options, surroundings.folder
+        self._options, self._folder, self.clock = options, surroundings.folder, surroundings.clock
         given = {name: resolved(value, surroundings) for name, value in options.env.items()}
         passed = {name: surroundings.environment[name] for name in _PASSED_ON if name in surroundings.environment}
         # Without a locale, many programs fall back to ASCII.
@@ -103,7 +103,7 @@ class CommandDriver:
         if self._options.mode == "once":
             session = _Once(self._options, self, argv, opening.history)
         else:
-            session = talk = _Talk(self._options, await self.start(argv), self._running.discard)
+            session = talk = _Talk(self._options, await self.start(argv), self._running.discard, self.clock)
             self._running.add(talk)
             try:
                 await talk.greet()
@@ -132,8 +132,8 @@ class CommandDriver:
 class _Talk:
     """One process for the whole conversation."""
 
-    def __init__(self, options: Options, program: Program, forget: Callable[[_Talk], None]) -> None:
-        self._options, self._program, self._forget = options, program, forget
+    def __init__(self, options: Options, program: Program, forget: Callable[[_Talk], None], clock: Clock) -> None:
+        self._options, self._program, self._forget, self._clock = options, program, forget, clock
         self._mark = Mark(options.end, options.prompt)
         self._marked = options.end is not None or options.prompt is not None
         self._greeting = b""
@@ -144,7 +144,7 @@ class _Talk:
         """Wait until the program is ready for the first turn. Raises Unanswered where it never is."""
         if self._options.prompt is None and not self._options.greeting:
             return
-        self._greeting, whole = await self._next(self._options.start_timeout, "greeting", Stopwatch())
+        self._greeting, whole = await self._next(self._options.start_timeout, "greeting", Stopwatch(self._clock))
         if not whole:
             await self._exit()
             raise self._ended_badly(self._greeting)
@@ -162,7 +162,7 @@ class _Talk:
             advice = "say how its replies end, with `end` or `prompt`" if lines else "each reply must be one line"
             raise self._fault("unexpected-output", f"{detail}; {advice}", stray)
         sent = self._line(text)
-        watch = Stopwatch()
+        watch = Stopwatch(self._clock)
         self._program.write(sent)
         raw, whole = await self._next(self._options.timeout, "reply", watch)
         if not whole:
@@ -257,7 +257,7 @@ class _Once:
 
     async def say(self, text: str) -> Reply:
         program = await self._driver.start(self._argv)
-        sent, watch = self._payload(text), Stopwatch()
+        sent, watch = self._payload(text), Stopwatch(self._driver.clock)
         try:
             async with asyncio.timeout(self._options.timeout):
                 program.write(sent, last=True)

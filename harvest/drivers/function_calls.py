@@ -16,6 +16,8 @@ import threading
 from collections.abc import Callable
 from typing import Any, TextIO, cast
 
+from harvest.systems.timing import REAL_CLOCK, Clock
+
 __all__ = ["Calls", "Function", "Result", "keep_output_aside"]
 
 Function = Callable[..., Any]
@@ -28,7 +30,8 @@ Result = tuple[Any, BaseException | None]
 class Calls:
     """The calls of one system's functions."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Clock = REAL_CLOCK) -> None:
+        self._clock = clock
         self._loops: list[_LoopThread] = []
 
     async def result(self, function: Function, arguments: tuple[Any, ...], seconds: float) -> Result:
@@ -47,7 +50,7 @@ class Calls:
 
     async def _on_loop(self, start: Callable[[], Any]) -> Result:
         if self._loops and not self._loops[-1].responsive:
-            await asyncio.sleep(_SIGN_OF_LIFE)
+            await self._clock.sleep(_SIGN_OF_LIFE)
         if not self._loops or not self._loops[-1].responsive:
             # The one before is not stopped: it may be slow, not stuck, and have other calls to finish.
             self._loops.append(_LoopThread())

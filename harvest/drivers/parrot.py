@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Self
@@ -19,6 +16,7 @@ from harvest.parrot.catalogue import Catalogue, load_catalogue
 from harvest.parrot.parrot import Parrot, ParrotSession
 from harvest.parrot.profiles import PROFILES, Behaviour, Profile
 from harvest.systems.driver import Capabilities, Opening, Reply, Surroundings
+from harvest.systems.timing import REAL_CLOCK, Clock, Stopwatch
 from recordings.conversation import SystemTurn
 from topics.document import StrictModel
 from topics.errors import InputError
@@ -26,7 +24,6 @@ from topics.identity import generator
 
 __all__ = ["Options", "ParrotDriver", "build"]
 
-Sleep = Callable[[float], Awaitable[None]]
 Row = dict[Behaviour, Annotated[float, Field(ge=0, le=1)]]
 
 
@@ -70,25 +67,19 @@ class Options(StrictModel):
 
 
 class ParrotDriver:
-    """Opens sessions with a parrot. sleep: waits for the profile's delay; now: the clock that stamps turns."""
+    """Opens sessions with a parrot. clock: waits for the profile's delay and stamps turns."""
 
     capabilities = Capabilities(stateful=True, editable_history=True)
 
-    def __init__(
-        self,
-        parrot: Parrot,
-        *,
-        sleep: Sleep = asyncio.sleep,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
-    ) -> None:
-        self._parrot, self._sleep, self._now = parrot, sleep, now
+    def __init__(self, parrot: Parrot, clock: Clock = REAL_CLOCK) -> None:
+        self._parrot, self._clock = parrot, clock
 
     async def open(self, opening: Opening) -> _Session:
         """A session that draws from the opening's seed, and never looks at its topic or trial."""
         session = self._parrot.session(opening.seed, opening.history)
         # A stream of its own: another delay is not another conversation.
         waits = generator(opening.seed, "parrot", "delay")
-        return _Session(session, self._parrot.profile.delay, waits, self._sleep, self._now)
+        return _Session(session, self._parrot.profile.delay, waits, self._clock)
 
     async def close(self) -> None:
         """Nothing is held."""
@@ -100,20 +91,18 @@ class _Session:
         session: ParrotSession,
         delay: tuple[float, float],
         waits: numpy.random.Generator,
-        sleep: Sleep,
-        now: Callable[[], datetime],
+        clock: Clock,
     ) -> None:
-        self._session, self._delay, self._waits, self._sleep, self._now = session, delay, waits, sleep, now
+        self._session, self._delay, self._waits, self._clock = session, delay, waits, clock
 
     async def say(self, text: str) -> Reply:
-        asked_at = self._now().isoformat(timespec="microseconds")
-        start = time.perf_counter()
+        watch = Stopwatch(self._clock)
         low, high = self._delay
         if high > 0:
-            await self._sleep(low + (high - low) * self._waits.random())
+            await self._clock.sleep(low + (high - low) * self._waits.random())
         answer = self._session.answer(text)
-        seconds = time.perf_counter() - start
-        return Reply(SystemTurn(answer, asked_at=asked_at, first_seconds=seconds, seconds=seconds, finish="stop"))
+        watch.mark()
+        return Reply(SystemTurn(answer, watch.asked_at, watch.first_seconds, watch.seconds, finish="stop"))
 
     async def close(self) -> None:
         """Nothing is held."""
@@ -128,7 +117,7 @@ def build(options: Options, surroundings: Surroundings) -> ParrotDriver:
             f"system {surroundings.system!r}: the parrot's catalogue knows none of the audit's topics",
             advice="use the topics `fairweb-45`, or give the option `catalogue` a gold table with titles for yours",
         )
-    return ParrotDriver(Parrot(catalogue, options.resolved()))
+    return ParrotDriver(Parrot(catalogue, options.resolved()), surroundings.clock)
 
 
 def _catalogue(options: Options, surroundings: Surroundings) -> Catalogue:

@@ -24,7 +24,7 @@ from harvest.drivers.function_calls import Calls, Function, keep_output_aside
 from harvest.drivers.options import Seconds
 from harvest.drivers.received import sound_text
 from harvest.systems.driver import Capabilities, Exhibit, Opening, Reply, Surroundings, Unanswered
-from harvest.systems.timing import Stopwatch
+from harvest.systems.timing import REAL_CLOCK, Clock, Stopwatch
 from protocols.answer import Answer
 from recordings.conversation import SystemTurn
 from recordings.long_work import aside
@@ -65,8 +65,8 @@ class Options(StrictModel):
 class PythonDriver:
     """Opens sessions with one function."""
 
-    def __init__(self, options: Options, function: Function) -> None:
-        self._options, self._function, self._calls = options, function, Calls()
+    def __init__(self, options: Options, function: Function, clock: Clock = REAL_CLOCK) -> None:
+        self._options, self._function, self._clock, self._calls = options, function, clock, Calls(clock)
 
     @property
     def capabilities(self) -> Capabilities:
@@ -84,15 +84,18 @@ class PythonDriver:
         history = [
             message for exchange in opening.history for message in _messages(exchange.said, exchange.answer.text)
         ]
-        return _Session(self._options, self._calls, function, history)
+        return _Session(self._options, self._calls, function, history, self._clock)
 
     async def close(self) -> None:
         self._calls.close()
 
 
 class _Session:
-    def __init__(self, options: Options, calls: Calls, function: Function, history: list[dict[str, str]]) -> None:
+    def __init__(
+        self, options: Options, calls: Calls, function: Function, history: list[dict[str, str]], clock: Clock
+    ) -> None:
         self._options, self._calls, self._function, self._history = options, calls, function, history
+        self._clock = clock
         self._late = False
 
     async def say(self, text: str) -> Reply:
@@ -101,7 +104,7 @@ class _Session:
             raise Unanswered("timeout", "the turn before this one is still being answered")
         # A copy: what the function does to its arguments must not change what was said.
         arguments = (text, [dict(message) for message in self._history]) if options.takes == "history" else (text,)
-        watch = Stopwatch()
+        watch = Stopwatch(self._clock)
         try:
             answered = await _called(self._calls, self._function, arguments, options.timeout)
         except Unanswered as fault:
@@ -183,7 +186,7 @@ def build(options: Options, surroundings: Surroundings) -> PythonDriver:
     if not callable(found):
         raise _unusable(options, f"{options.function} is {type(found).__name__}, not a function")
     _check_parameters(options, found)
-    return PythonDriver(options, found)
+    return PythonDriver(options, found, surroundings.clock)
 
 
 def _imported(options: Options, place: str, folder: Path) -> ModuleType:

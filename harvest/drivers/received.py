@@ -146,7 +146,7 @@ class Received:
             detail = f"the reply is not JSON ({error}); it begins: {excerpt(text)!r}"
             raise self.fault(Unanswered, "bad-json", detail) from None
 
-    def refusal(self, *, answered: bool, now: datetime | None = None) -> DriverError | None:
+    def refusal(self, *, answered: bool) -> DriverError | None:
         """The error that the status stands for, or None for a reply. answered: the system has replied before."""
         if 200 <= self.status < 300:
             return None
@@ -157,7 +157,7 @@ class Received:
         reason = code.replace("_", "-") if code in _NO_QUOTA | _NO_MODEL else f"http-{self.status}"
         fault = self.fault(kind, reason, self._said())
         if kind is not Denied:
-            fault.retry_after = self._retry_after(now or datetime.now(UTC))
+            fault.retry_after = self._retry_after(self.watch.clock.now())
         return fault
 
     def _kind(self, answered: bool) -> type[DriverError]:

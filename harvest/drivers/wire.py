@@ -87,10 +87,10 @@ class Jar:
 class _Transfer:
     """How far one request has got."""
 
+    watch: Stopwatch
     sent: bool = False
     response: httpx.Response | None = None
     body: bytearray = field(default_factory=bytearray)
-    watch: Stopwatch = field(default_factory=Stopwatch)
 
     def received(self, *, whole: bool) -> Received | None:
         if self.response is None:
@@ -103,7 +103,7 @@ class Wire:
     """Connections to one system. Raises InputError where the options make no sense (a file that is not there)."""
 
     def __init__(self, options: WireOptions, surroundings: Surroundings) -> None:
-        self._options = options
+        self._options, self._clock = options, surroundings.clock
         self._headers = {
             # Compressed replies would be held back and unpacked without a bound, and are no raw evidence.
             "Accept-Encoding": "identity",
@@ -142,7 +142,7 @@ class Wire:
 
         events: reads the body as it comes, if it is a stream of events with a status of success.
         """
-        transfer = _Transfer()
+        transfer = _Transfer(Stopwatch(self._clock))
         try:
             async with asyncio.timeout(self._options.timeout):
                 await self._transfer(request, jar, events, transfer)

@@ -16,12 +16,13 @@ from harvest.playing.plan import Work
 from harvest.systems.delivery import deliver, unforeseen
 from harvest.systems.driver import Denied, Driver, DriverError, Exhibit, Opening, Reply, Session, Settling, Unanswered
 from harvest.systems.limits import Gate, Openings
+from harvest.systems.timing import REAL_CLOCK, Clock
 from harvest.voices.endpoints import wording_exhibits
 from protocols.answer import Exchange
 from protocols.route import Say, Stop
 from recordings.conversation import INVALID, Outcome, SystemTurn, Turn
 from recordings.events import Answered, Asked, Failed, Routed, TrialEnded, TrialStarted
-from recordings.provenance import Clock, stamp, utc_now
+from recordings.provenance import stamp
 from recordings.store import RunWriter
 from simulators.outside import NoWords, WordingSource, responded
 from simulators.promises import check_opening, check_turn, started
@@ -29,6 +30,7 @@ from simulators.reasons import ENDPOINT_FAILED, MEANING, NO_WORDS
 from simulators.scenario import Observation, Scenario, State
 from simulators.streams import Streams
 from simulators.user import User
+from topics.identity import derived_seed
 
 __all__ = ["Lease", "Played", "Player"]
 
@@ -90,15 +92,15 @@ class Played:
 
 @dataclass(frozen=True, slots=True)
 class Player:
-    """Plays attempts into a store. seed: the audit's; now: the clock that stamps events. words: who words the turns of
-    a user that cannot do so itself.
+    """Plays attempts into a store. seed: the audit's; clock: by which turns are paced and sent again, and which
+    stamps events. words: who words the turns of a user that cannot do so itself.
     """
 
     writer: RunWriter
     user: User
     seed: int
     keep_evidence: bool = True
-    now: Clock = utc_now
+    clock: Clock = REAL_CLOCK
     words: WordingSource | None = None
 
     async def play(self, work: Work, system: System, lease: Lease, gate: Gate, asked: Callable[[], None]) -> Played:
@@ -176,7 +178,14 @@ class Player:
             played.turn = action.turn
             if session is not None:
                 asked()
-                reply = await deliver(session, action.text, stateful=lease.stateful, limits=system.limits, gate=gate)
+                reply = await deliver(
+                    session,
+                    action.text,
+                    stateful=lease.stateful,
+                    limits=system.limits,
+                    gate=gate,
+                    seed=derived_seed(self.seed, work.trial_id, work.attempt, action.turn, "sending"),
+                )
                 known = replace(reply.turn, evidence=await self._evidence(reply, wording))
             assert known is not None
             answered = Answered(work.trial_id, work.attempt, action.turn, known)
@@ -230,7 +239,7 @@ class Player:
         }
 
     def _time(self) -> str:
-        return stamp(self.now())
+        return stamp(self.clock.now())
 
 
 def _answered(carried: dict[int, Turn], action: Say) -> SystemTurn | None:

@@ -10,9 +10,8 @@ sessions at a time, and the count after which it is left alone.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -22,7 +21,7 @@ from harvest.audits.audit import System
 from harvest.playing.attempt import Lease, Played, Player
 from harvest.playing.plan import Plan, Sitting, Work, queued
 from harvest.systems.driver import Driver, Opening
-from harvest.systems.limits import Gate, Openings, Sleep
+from harvest.systems.limits import Gate, Openings
 from protocols.answer import Exchange
 from recordings.conversation import Outcome, TrialKey
 from topics.identity import derived_seed
@@ -73,8 +72,6 @@ class Runner:
     systems: tuple[System, ...]
     drivers: Mapping[str, Driver]
     watcher: Watcher
-    sleep: Sleep = asyncio.sleep
-    clock: Callable[[], float] = time.monotonic
 
     async def play(self, plan: Plan) -> None:
         """Play every sitting of the plan. Raises StoreError if a turn cannot be made safe."""
@@ -84,8 +81,8 @@ class Runner:
                 driver, limits = self.drivers[asked], systems[0].limits
                 stack.push_async_callback(_closed, driver)
                 queue = deque(queued(plan, systems, self.player.seed))
-                gate = Gate(limits.spacing, sleep=self.sleep, clock=self.clock)
-                openings = Openings(limits.retry_wait, limits.retries, sleep=self.sleep, clock=self.clock)
+                gate = Gate(limits.spacing, self.player.clock)
+                openings = Openings(limits.retry_wait, limits.retries, self.player.clock)
                 desk = _Desk(systems[0], driver, gate, openings, queue)
                 for _ in range(min(limits.concurrency, len(desk.queue))):
                     group.create_task(self._work_through(desk))

@@ -7,50 +7,47 @@ no state, so that asking again changes nothing. What the system said is never lo
 from __future__ import annotations
 
 import asyncio
-import logging
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-import stamina
-
 from harvest.systems.driver import Denied, DriverError, Exhibit, NotSent, Reply, Session, Unanswered
 from harvest.systems.limits import LONGEST_WAIT, Gate, Limits
+from topics.identity import generator
 
 __all__ = ["deliver", "unforeseen"]
 
-# Every failed sending is in the recording; stamina's own warnings would write over the progress display.
-logging.getLogger("stamina").addHandler(logging.NullHandler())
 
+async def deliver(session: Session, text: str, *, stateful: bool, limits: Limits, gate: Gate, seed: int) -> Reply:
+    """The reply to `text`, with the number of sendings on it. Raises the last DriverError.
 
-async def deliver(session: Session, text: str, *, stateful: bool, limits: Limits, gate: Gate) -> Reply:
-    """The reply to `text`, with the number of sendings on it. Raises the last DriverError."""
-
-    def wait_before_next(fault: Exception) -> bool | float:
-        if isinstance(fault, Denied) or not isinstance(fault, DriverError):
-            return False
-        if not isinstance(fault, NotSent) and stateful:
-            return False
-        if fault.retry_after is not None:
-            return fault.retry_after if fault.retry_after <= LONGEST_WAIT else False
-        return True
-
+    The wait before the turn is sent again doubles, and is up to half a `retry_wait` longer by chance: sessions that
+    failed together then do not ask again together. seed: of the random stream that this chance is drawn from.
+    """
+    chances = None
     sends = 0
-    async for attempt in stamina.retry_context(
-        on=wait_before_next,
-        attempts=limits.retries + 1,
-        timeout=None,
-        wait_initial=limits.retry_wait,
-        wait_max=LONGEST_WAIT,
-        wait_jitter=limits.retry_wait / 2,
-    ):
-        with attempt:
-            await gate.passed()
-            sends += 1
+    while True:
+        await gate.passed()
+        sends += 1
+        try:
             reply = await _within(limits.turn_timeout, session, text)
             return replace(reply, turn=replace(reply.turn, sends=sends))
-    raise AssertionError("stamina raises the last error")
+        except DriverError as fault:
+            if sends > limits.retries or not _again(fault, stateful):
+                raise
+            wait = fault.retry_after
+        if wait is None:
+            chances = chances or generator(seed, "wait")
+            wait = limits.retry_wait * (2 ** min(sends - 1, 20) + chances.random() / 2)
+        await gate.clock.sleep(min(LONGEST_WAIT, wait))
+
+
+def _again(fault: DriverError, stateful: bool) -> bool:
+    """Whether the turn may be sent again after `fault`, and soon enough."""
+    if isinstance(fault, Denied) or (stateful and not isinstance(fault, NotSent)):
+        return False
+    return fault.retry_after is None or fault.retry_after <= LONGEST_WAIT
 
 
 async def _within(seconds: float, session: Session, text: str) -> Reply:

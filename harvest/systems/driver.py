@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
+from harvest.systems.timing import REAL_CLOCK, Clock
 from protocols.answer import Exchange
 from recordings.conversation import SystemTurn
 from topics.errors import HarvestError, InputError
@@ -162,6 +163,7 @@ class Surroundings:
     topics: the audit's topics (an embedded system may know them).
     environment: where secrets come from, and the only place. secrets: every secret that was read, for the
     writer to redact. recorded_as: the names its conversations have in the recording, where it meets groups of users.
+    clock: by which the driver waits.
     """
 
     system: str
@@ -170,6 +172,7 @@ class Surroundings:
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
     secrets: set[str] = field(default_factory=set)
     recorded_as: tuple[str, ...] = ()
+    clock: Clock = REAL_CLOCK
 
     def secret(self, variable: str) -> str:
         """The value of an environment variable, registered for redaction.

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from harvest.systems.driver import Denied
+from harvest.systems.timing import REAL_CLOCK, Clock
 
-__all__ = ["LONGEST_WAIT", "Gate", "Limits", "Openings", "Sleep"]
+__all__ = ["LONGEST_WAIT", "Gate", "Limits", "Openings"]
 
-Sleep = Callable[[float], Awaitable[None]]
 LONGEST_WAIT = 120.0
 """Seconds: no wait before another try is longer. A Retry-After beyond it is not waited for; the attempt is invalid
 and can be resumed later."""
@@ -40,12 +39,13 @@ class Limits:
 
 
 class Gate:
-    """Lets a system's user turns pass one by one, at least `spacing` seconds apart, in the order in which they come."""
+    """Lets a system's user turns pass one by one, at least `spacing` seconds apart, in the order in which they come.
 
-    def __init__(
-        self, spacing: float, *, sleep: Sleep = asyncio.sleep, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._spacing, self._sleep, self._clock = spacing, sleep, clock
+    clock: by which it and all waits before a turn is sent again go.
+    """
+
+    def __init__(self, spacing: float, clock: Clock = REAL_CLOCK) -> None:
+        self._spacing, self.clock = spacing, clock
         self._turnstile = asyncio.Lock()
         self._free_at = 0.0
 
@@ -54,10 +54,10 @@ class Gate:
         if not self._spacing:
             return
         async with self._turnstile:
-            while (wait := self._free_at - self._clock()) > 0:
-                await self._sleep(wait)
+            while (wait := self._free_at - self.clock.monotonic()) > 0:
+                await self.clock.sleep(wait)
             # Counted from the passing itself: a late wake-up must not let two turns out together.
-            self._free_at = self._clock() + self._spacing
+            self._free_at = self.clock.monotonic() + self._spacing
 
 
 class Openings:
@@ -68,10 +68,8 @@ class Openings:
     way at the same time count as one.
     """
 
-    def __init__(
-        self, wait: float, retries: int, *, sleep: Sleep = asyncio.sleep, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._wait, self._most, self._sleep, self._clock = wait, retries, sleep, clock
+    def __init__(self, wait: float, retries: int, clock: Clock = REAL_CLOCK) -> None:
+        self._wait, self._most, self._clock = wait, retries, clock
         self._turnstile = asyncio.Lock()
         self._failures, self._failed_at = 0, float("-inf")
 
@@ -85,14 +83,14 @@ class Openings:
         async with self._turnstile:
             if self._failures:
                 pause = min(LONGEST_WAIT, self._wait * 2 ** min(self._failures - 1, self._most))
-                while (left := self._failed_at + pause - self._clock()) > 0:
-                    await self._sleep(left)
+                while (left := self._failed_at + pause - self._clock.monotonic()) > 0:
+                    await self._clock.sleep(left)
             async with self._counted():
                 yield
 
     @asynccontextmanager
     async def _counted(self) -> AsyncIterator[None]:
-        begun = self._clock()
+        begun = self._clock.monotonic()
         try:
             yield
         except Denied:
@@ -100,6 +98,6 @@ class Openings:
         except Exception:
             if begun > self._failed_at:
                 self._failures += 1
-            self._failed_at = self._clock()
+            self._failed_at = self._clock.monotonic()
             raise
         self._failures = 0

@@ -1,29 +1,43 @@
-"""When a reply came: the stamps that go with a system turn."""
+"""Time: the clock by which everything waits, and the stamps that go with a system turn.
+
+Whatever waits is given a `Clock`, and nothing else here reads the time or sleeps. A bound that asyncio keeps itself
+(`asyncio.timeout`) goes by the event loop's time; a test that steps a clock steps the loop with it.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Callable
-from datetime import UTC, datetime
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 
-__all__ = ["MOST_PIECES", "Clock", "Now", "Stopwatch", "utc_now"]
+from recordings.provenance import Now, utc_now
+
+__all__ = ["MOST_PIECES", "REAL_CLOCK", "Clock", "Stopwatch"]
 
 MOST_PIECES = 256
 """A stream of any length keeps at most this many time stamps; see `Stopwatch.pieces`."""
 
-Clock = Callable[[], float]
-Now = Callable[[], datetime]
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """monotonic: seconds from any beginning, which never go back. sleep: returns after so many seconds. now: the time
+    of day, with its time zone.
+    """
+
+    monotonic: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    now: Now = utc_now
 
 
-def utc_now() -> datetime:
-    return datetime.now(UTC)
+REAL_CLOCK = Clock()
 
 
 class Stopwatch:
-    """Times one system turn, from the moment the user turn goes out. Seconds are rounded to microseconds."""
+    """Times one system turn by `clock`, from the moment the user turn goes out. Seconds are rounded to microseconds."""
 
-    def __init__(self, clock: Clock = time.monotonic, now: Now = utc_now) -> None:
-        self._clock, self._now = clock, now
+    def __init__(self, clock: Clock = REAL_CLOCK) -> None:
+        self.clock = clock
         self._kept: list[tuple[float, int]] = []
         self._last: tuple[float, int] | None = None
         self._seen, self._stride = 0, 1
@@ -33,12 +47,12 @@ class Stopwatch:
 
     def start(self) -> None:
         """The user turn goes out now. Called again where only now it really does (a connection took its time)."""
-        self.asked_at = self._now().isoformat(timespec="microseconds")
-        self._begin = self._clock()
+        self.asked_at = self.clock.now().isoformat(timespec="microseconds")
+        self._begin = self.clock.monotonic()
 
     def mark(self) -> None:
         """Something of the reply has come: the first call sets `first_seconds`, each one `seconds`."""
-        self.seconds = round(self._clock() - self._begin, 6)
+        self.seconds = round(self.clock.monotonic() - self._begin, 6)
         if self.first_seconds is None:
             self.first_seconds = self.seconds
 

@@ -89,7 +89,7 @@ class Endpoint:
             raise InputError(what, place=fault.place, allowed=fault.allowed, advice=fault.advice) from None
         self._secrets, self._redactor = surroundings.secrets, Redactor()
         self._limits = Limits(turn_timeout=options.timeout + 1, retries=options.retries, retry_wait=options.retry_wait)
-        self._gate, self._places = Gate(0), asyncio.Semaphore(options.concurrency)
+        self._gate, self._places = Gate(0, surroundings.clock), asyncio.Semaphore(options.concurrency)
 
     @property
     def concurrency(self) -> int:
@@ -111,6 +111,7 @@ class Endpoint:
                     stateful=False,
                     limits=self._limits,
                     gate=self._gate,
+                    seed=prompt.seed,
                 )
         except DriverError as fault:
             raise self._failed(fault) from fault

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, Protocol, cast
 
@@ -13,6 +12,7 @@ from harvest.pages.browser.part import Keyboard, Part
 from harvest.pages.browser.turn_signs import TurnSigns, turn_signs
 from harvest.pages.reading.page import Box, Page, parse_page
 from harvest.systems.driver import Unanswered
+from harvest.systems.timing import Clock
 
 __all__ = ["Document", "Frame"]
 
@@ -34,8 +34,11 @@ class Document(Protocol):
 class Frame:
     """One document of a window, and the eye in it."""
 
-    def __init__(self, life: CallGuard, frame: Document, keyboard: Keyboard, viewport: tuple[int, int]) -> None:
+    def __init__(
+        self, life: CallGuard, frame: Document, keyboard: Keyboard, viewport: tuple[int, int], clock: Clock
+    ) -> None:
         self._life, self._frame, self._keyboard, self._viewport = life, frame, keyboard, viewport
+        self._clock = clock
         self._silent_at: str | None = None
 
     @property
@@ -56,7 +59,7 @@ class Frame:
         """Where its document is shown, in the window's coordinates; None: nowhere."""
         if self.main:
             return Box(0, 0, *self._viewport)
-        around = await Frame(self._life, self._frame.parent_frame, self._keyboard, self._viewport).box()
+        around = await self._around().box()
         try:
             holder = await self._life.bounded(self._frame.frame_element(), PATIENCE)
             edges = await self._life.bounded(holder.evaluate(EDGES), PATIENCE)
@@ -100,6 +103,9 @@ class Frame:
         handle = (await self._evaluated("node", (number,), handle=True)).as_element()
         return Part(self._life, handle, self._keyboard, self) if handle is not None else None
 
+    def _around(self) -> Frame:
+        return Frame(self._life, self._frame.parent_frame, self._keyboard, self._viewport, self._clock)
+
     async def _eye(self, name: str, *arguments: Any, again: bool = False) -> Any:
         for attempt in range(3):
             try:
@@ -108,7 +114,7 @@ class Frame:
                 # A new document came in the middle of it.
                 if not again or fault.reason != "page-moved" or attempt == 2:
                     raise
-                await asyncio.sleep(0.1)
+                await self._clock.sleep(0.1)
         raise AssertionError
 
     async def _evaluated(self, name: str, arguments: Sequence[Any], handle: bool = False) -> Any:

@@ -17,6 +17,7 @@ from typing import Any, Protocol
 from urllib.parse import unquote
 
 from harvest.systems.driver import Unanswered
+from harvest.systems.timing import REAL_CLOCK, Clock
 from topics.errors import InputError, Place
 from topics.regular_file import read_regular
 
@@ -37,15 +38,17 @@ class Desk(Protocol):
     async def state(self) -> dict[str, Any]: ...
 
 
-async def log_in(window: Desk, done: Callable[[], Coroutine[Any, Any, None]]) -> dict[str, Any]:
+async def log_in(
+    window: Desk, done: Callable[[], Coroutine[Any, Any, None]], clock: Clock = REAL_CLOCK
+) -> dict[str, Any]:
     """Wait until the person is done, or has closed the window; returns what the browser then holds: a secret.
 
     Raises Unanswered where the browser has ended, and took it along.
     """
     waiting = asyncio.ensure_future(done())
     try:
-        while not waiting.done() and window.gone is None:  # noqa: ASYNC110 - what is waited for tells nobody
-            await asyncio.sleep(_STEP)
+        while not waiting.done() and window.gone is None:
+            await clock.sleep(_STEP)
     finally:
         waiting.cancel()
     if window.gone not in (None, "page-closed"):

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from harvest.pages.browser.settings import BrowserSettings
 from harvest.pages.browser.window import Browser, Window
 from harvest.systems.driver import Unanswered
+from harvest.systems.timing import REAL_CLOCK, Clock
 
 __all__ = ["MOST", "BrowserRotation"]
 
@@ -30,10 +31,18 @@ class _Runner:
 
 
 class BrowserRotation:
-    """settings: of every browser and window. most: windows for each browser. first: one that runs already."""
+    """settings: of every browser and window. most: windows for each browser. first: one that runs already.
+    clock: by which one waits in the windows."""
 
-    def __init__(self, settings: BrowserSettings, *, most: int = MOST, first: Browser | None = None) -> None:
-        self._settings, self._most = settings, most
+    def __init__(
+        self,
+        settings: BrowserSettings,
+        *,
+        most: int = MOST,
+        first: Browser | None = None,
+        clock: Clock = REAL_CLOCK,
+    ) -> None:
+        self._settings, self._most, self._clock = settings, most, clock
         self._changing = asyncio.Lock()
         self._now = _Runner(first) if first is not None else None
         self._all = [self._now] if self._now is not None else []
@@ -77,7 +86,7 @@ class BrowserRotation:
             if not before.open or not before.browser.alive:
                 await self._end(before)
         if self._now is None:
-            self._now = _Runner(await Browser.launch(self._settings))
+            self._now = _Runner(await Browser.launch(self._settings, self._clock))
             self._all.append(self._now)
         return self._now
 

@@ -8,11 +8,12 @@ says nothing, while the end of the one by which the turn went out, or of a strea
 
 from __future__ import annotations
 
-import time
 from collections import Counter, deque
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
+
+from harvest.systems.timing import REAL_CLOCK, Clock
 
 __all__ = ["Asked", "Fault", "Traffic"]
 
@@ -76,7 +77,7 @@ class Traffic:
     them was a stream of events. lag: seconds that the slowest response so far took to begin, 10 at most.
     """
 
-    clock: Callable[[], float] = time.monotonic
+    clock: Clock = REAL_CLOCK
     marked: float = field(init=False)
     frames: int = 0
     last_frame: float | None = None
@@ -95,11 +96,11 @@ class Traffic:
     _polls: set[tuple[str, str]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self.marked = self.clock()
+        self.marked = self.clock.monotonic()
 
     def mark(self) -> None:
         """The turn is sent now."""
-        self.marked = self.clock()
+        self.marked = self.clock.monotonic()
         self._background = {_route(request.method, request.url) for request in self._open.values()}
         for request in self._open.values():
             request.background = True
@@ -111,7 +112,7 @@ class Traffic:
 
     def pressed(self) -> None:
         """The page has been given the turn: on a busy machine long after the mark."""
-        self._pressed = self.clock()
+        self._pressed = self.clock.monotonic()
 
     def began(self, key: Hashable, method: str, url: str, kind: str) -> None:
         """kind: as Chromium names it: fetch, xhr, eventsource, document, image, script, ping, …"""
@@ -122,7 +123,7 @@ class Traffic:
             if method == "GET" and self._asked[route] > 1:
                 self._polls.add(route)
         direct = kind in CARRYING and not background and self._direct(method, route, kind)
-        self._open[key] = _Open(method, url, kind, self.clock(), background, direct)
+        self._open[key] = _Open(method, url, kind, self.clock.monotonic(), background, direct)
         if kind in CARRYING and not background:
             self._begun += 1
 
@@ -132,7 +133,7 @@ class Traffic:
             return
         request.status = status
         if request.kind in CARRYING:
-            self.lag = max(self.lag, min(_SLOWEST, self.clock() - request.began))
+            self.lag = max(self.lag, min(_SLOWEST, self.clock.monotonic() - request.began))
         request.streams = media_type.partition(";")[0].strip().lower() in STREAMS
         if status >= 400:
             self._fault(request, status, "")
@@ -148,7 +149,7 @@ class Traffic:
         carried = request.kind in CARRYING and not request.background and (request.direct or request.streams)
         if carried:
             self.streamed = self.streamed or request.streams
-            self._last_ended = self.clock()
+            self._last_ended = self.clock.monotonic()
         return carried
 
     def weighed(self, size: int, marked: float) -> None:
@@ -158,7 +159,7 @@ class Traffic:
 
     def opened_socket(self, key: Hashable) -> None:
         """A web socket is being opened."""
-        self._opening[key] = self.clock()
+        self._opening[key] = self.clock.monotonic()
 
     def used_socket(self, key: Hashable) -> None:
         """A frame went over it, in either direction, or it has gone."""
@@ -168,13 +169,13 @@ class Traffic:
     def connecting(self) -> bool:
         """Whether a web socket may still be on its way to be open: nothing says so before it is used."""
         opens = 1.5 * self.lag + _HANDSHAKE
-        return any(self.clock() - since < opens for since in self._opening.values())
+        return any(self.clock.monotonic() - since < opens for since in self._opening.values())
 
     def received_frame(self, size: int) -> None:
         """A frame of so many bytes came over a web socket."""
         self.frames += 1
         self.framed += size
-        self.last_frame = self.clock() - self.marked
+        self.last_frame = self.clock.monotonic() - self.marked
 
     @property
     def pending(self) -> tuple[Asked, ...]:
@@ -214,13 +215,13 @@ class Traffic:
         if route in self._polls:
             return False
         if not self._begun:
-            return self._pressed is None or self.clock() - self._pressed <= _PROMPT
-        chained = self._last_ended is not None and self.clock() - self._last_ended <= _CHAINED
+            return self._pressed is None or self.clock.monotonic() - self._pressed <= _PROMPT
+        chained = self._last_ended is not None and self.clock.monotonic() - self._last_ended <= _CHAINED
         return method != "GET" and (chained or any(one.direct for one in self._open.values()))
 
     def _fault(self, request: _Open, status: int | None, what: str) -> None:
         if not request.background:
-            at = self.clock() - self.marked
+            at = self.clock.monotonic() - self.marked
             self._faults.append(Fault(request.method, request.url, request.kind, status, what, at))
 
 

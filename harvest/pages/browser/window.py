@@ -38,6 +38,7 @@ from harvest.pages.browser.trace import cleaned
 from harvest.pages.browser.traffic import Traffic
 from harvest.pages.reading.page import Box
 from harvest.systems.driver import Denied, NotSent, Unanswered
+from harvest.systems.timing import REAL_CLOCK, Clock
 
 __all__ = ["Browser", "Frame", "Part", "Window", "own_browser"]
 
@@ -68,19 +69,19 @@ def own_browser() -> Path | None:
 
 
 class Browser:
-    """One browser process. Windows in it share nothing but the program."""
+    """One browser process. Windows in it share nothing but the program, and the clock by which they wait."""
 
-    def __init__(self, started: playwright.Playwright, browser: playwright.Browser) -> None:
-        self._playwright, self._browser = started, browser
+    def __init__(self, started: playwright.Playwright, browser: playwright.Browser, clock: Clock) -> None:
+        self._playwright, self._browser, self._clock = started, browser, clock
         self._closed = self._lost = False
 
     @classmethod
-    async def launch(cls, settings: BrowserSettings) -> Browser:
+    async def launch(cls, settings: BrowserSettings, clock: Clock = REAL_CLOCK) -> Browser:
         """Raises Denied (`browser-start`) where it cannot be started, NotSent where it was too slow, or killed."""
         started = await _remote_control()
         try:
             async with asyncio.timeout(_LAUNCH + 5):
-                return cls(started, await _launched(started, settings))
+                return cls(started, await _launched(started, settings), clock)
         except BaseException as fault:
             with contextlib.suppress(Exception):
                 await asyncio.wait_for(started.stop(), _CLOSE)
@@ -112,7 +113,7 @@ class Browser:
                     await context.add_init_script(eye_source())
                     if settings.trace:
                         await context.tracing.start(screenshots=True, snapshots=True)
-                    return Window(self._browser, context, await context.new_page(), settings)
+                    return Window(self._browser, context, await context.new_page(), settings, self._clock)
                 except BaseException:
                     await _quietly(context.close())
                     raise
@@ -135,7 +136,7 @@ class Window:
     """One context with one page; whatever else it opens is closed and noted in `events`.
 
     traffic: what comes over the wire. outbox: what leaves by it. events: dialogs, downloads, pop-ups, in a person's
-    words. gone: why nothing can be done in it any more; None while it lives.
+    words. gone: why nothing can be done in it any more; None while it lives. clock: by which one waits in it.
     """
 
     def __init__(
@@ -144,6 +145,7 @@ class Window:
         context: playwright.BrowserContext,
         page: playwright.Page,
         settings: BrowserSettings,
+        clock: Clock,
     ) -> None:
         self._browser, self._context, self._page = browser, context, page
         self._settings, self._tracing = settings, settings.trace
@@ -151,7 +153,7 @@ class Window:
         self._frames: dict[playwright.Frame, Frame] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._life = CallGuard(browser.is_connected, playwright.Error)
-        self.traffic, self.outbox = Traffic(), Outbox()
+        self.clock, self.traffic, self.outbox = clock, Traffic(clock), Outbox()
         self.events: list[str] = []
         self._listen()
 
@@ -196,8 +198,11 @@ class Window:
     def frames(self) -> list[Frame]:
         """The page's frames now, the outermost first, without those that are silent: a frame in which no document has
         come yet would let every question wait. A frame is the same object for as long as it lives."""
-        now, keyboard, size = self._page.frames, self._page.keyboard, self.viewport
-        self._frames = {frame: self._frames.get(frame) or Frame(self._life, frame, keyboard, size) for frame in now}
+        keyboard, size = self._page.keyboard, self.viewport
+        self._frames = {
+            frame: self._frames.get(frame) or Frame(self._life, frame, keyboard, size, self.clock)
+            for frame in self._page.frames
+        }
         return [frame for frame in self._frames.values() if not frame.silent]
 
     async def screenshot(self) -> bytes:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 
 from harvest.pages.browser.window import Window
@@ -78,6 +75,7 @@ class Chat:
 
     def __init__(self, window: Window, site: Site, manners: Manners, experience: Experience) -> None:
         self._window, self._site, self._manners, self._experience = window, site, manners, experience
+        self._clock = window.clock
         self._completion = Completion(manners.patience, experience)
         self._habits = Habits()
         self._place: Place | None = None
@@ -113,7 +111,7 @@ class Chat:
         typed = await type_text(place, text)
         if not place.send:
             await self._find_button(place)
-        asked_at = datetime.now(UTC).isoformat(timespec="microseconds")
+        asked_at = self._clock.now().isoformat(timespec="microseconds")
         sent = await send(self._window, place, text, typed)
         waiting = Waiting(
             self._window,
@@ -159,7 +157,7 @@ class Chat:
         and goes on if it is given as long once more (`went-on`), or its last turn has come to stand there twice
         (`sent-twice`)."""
         if self._taken is not None:
-            await asyncio.sleep(self._taken.quiet)
+            await self._clock.sleep(self._taken.quiet)
         try:
             await self._check_again()
             if self._last is not None:
@@ -206,14 +204,14 @@ class Chat:
     async def _ready(self) -> Place:
         """Where to type the next turn, with nothing over it. Raises NotSent where the page takes none."""
         assert self._place is not None, "open first"
-        begun = time.monotonic()
+        begun = self._clock.monotonic()
         self._opening.clear()
         while True:
             looks = await self._opening.looks()
             found = place_on(looks, self._site)
             covered = found is not None and await self._opening.covered(found)
             dismissed = (found is None or covered) and await self._opening.dismissed(looks)
-            waited = time.monotonic() - begun
+            waited = self._clock.monotonic() - begun
             known = covered and covered_by(looks, self._site)
             if found is not None and not dismissed and (not covered or (waited > _UNNAMED and not known)):
                 if found.frame is self._place.frame:
@@ -225,7 +223,7 @@ class Chat:
             if waited >= _RECOVERY:
                 self._opening.raise_walls(looks)
                 raise known or NotSent("composer-gone", "the box to type in has gone, or takes nothing any more")
-            await asyncio.sleep(_STEP)
+            await self._clock.sleep(_STEP)
 
     def _check_last(self, page: Page) -> None:
         """Raises Unanswered where the page has come to show the last turn twice."""

@@ -6,8 +6,6 @@ what it has opened. What stays although it was answered, or is back at once, is 
 
 from __future__ import annotations
 
-import asyncio
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -22,7 +20,6 @@ from harvest.pages.finding.selectors import selector_for
 from harvest.pages.reading.page import Node, Page, letters
 from harvest.pages.sites.site import Site
 from harvest.systems.driver import NotSent
-from harvest.systems.limits import Sleep
 
 __all__ = ["Clearing", "Press"]
 
@@ -49,8 +46,6 @@ class Clearing:
     window: Window
     site: Site
     noted: Callable[[Press], None]
-    sleep: Sleep = asyncio.sleep
-    clock: Callable[[], float] = time.monotonic
     _presses: int = 0
     _done: set[tuple[object, ...]] = field(default_factory=set)
     _last: float = float("-inf")  # when something was pressed
@@ -62,8 +57,8 @@ class Clearing:
             for blocker in find_blockers(page, site=self.site)[:1]:
                 if blocker.dismiss is None:
                     continue
-                if (frame, blocker.dismiss.id) in self._done and self.clock() - self._last < _FADING:
-                    await self.sleep(_STEP)
+                if (frame, blocker.dismiss.id) in self._done and self.window.clock.monotonic() - self._last < _FADING:
+                    await self.window.clock.sleep(_STEP)
                     return True
                 return await self._answer(frame, page, blocker)
         return False
@@ -83,7 +78,7 @@ class Clearing:
 
     def settled(self) -> bool:
         """Whether what a launcher has opened had time to come."""
-        now = self.clock()
+        now = self.window.clock.monotonic()
         if self.window.traffic.loading and now - self._last < _LOADING:
             self._loaded = now
         return now - self._loaded >= _SETTLING
@@ -113,8 +108,8 @@ class Clearing:
         except NotSent:
             return False
         self._done.add((frame, node.id))
-        self._last = self.clock()
+        self._last = self.window.clock.monotonic()
         self._presses += 1
         self.noted(Press(kind, (node.text or node.get("aria-label") or node.tag)[:60], selector_for(page, node)))
-        await self.sleep(_STEP)
+        await self.window.clock.sleep(_STEP)
         return True

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -52,7 +50,7 @@ class Opening:
     """
 
     def __init__(self, window: Window, site: Site, login: Path | None = None) -> None:
-        self._window, self._site, self._login = window, site, login
+        self._window, self._site, self._login, self._clock = window, site, login, window.clock
         self.did: list[str] = []
         self.found: list[tuple[str, str | None]] = []
         self._clearing = Clearing(window, site, self._note)
@@ -63,12 +61,12 @@ class Opening:
         Raises Denied (`login`, `captcha`), NotSent (`maintenance`, `rate-limit`, `error`, `not-openable`,
         `composer-covered`, `no-composer`).
         """
-        begun = time.monotonic()
+        begun = self._clock.monotonic()
         self.clear()
         await self._press_in_order(begun + seconds)
         sought = f"; the site's composer {self._site.composer!r} matches nothing there" if self._site.composer else ""
         why = NotSent("no-composer", f"no box to type in was found within {seconds:g} s at {self._window.url}{sought}")
-        while (waited := time.monotonic() - begun) < seconds:
+        while (waited := self._clock.monotonic() - begun) < seconds:
             looks = await self.looks()
             found = place_on(looks, self._site)
             if await self.dismissed(looks):
@@ -81,7 +79,7 @@ class Opening:
             elif waited > _GRACE and self._clearing.settled():
                 self.raise_walls(looks, status)
                 await self._clearing.launch(looks)
-            await asyncio.sleep(_STEP)
+            await self._clock.sleep(_STEP)
         raise why
 
     def raise_walls(self, looks: Sequence[tuple[Frame, Page]], status: int | None = None) -> None:
@@ -142,9 +140,9 @@ class Opening:
                 if marked and await self._pressed(*marked[0], "open"):
                     break
                 await self.dismissed(looks)
-                if time.monotonic() > until:
+                if self._clock.monotonic() > until:
                     raise NotSent("not-openable", f"nothing to press was found for {selector!r} (open)")
-                await asyncio.sleep(_STEP)
+                await self._clock.sleep(_STEP)
 
     async def _pressed(self, frame: Frame, node: Node, kind: str) -> bool:
         """Whether what the site names could be clicked."""
@@ -156,7 +154,7 @@ class Opening:
         except NotSent:
             return False
         self.did.append(f"{kind}: pressed {(node.text or node.get('aria-label') or node.tag)[:60]!r}")
-        await asyncio.sleep(_STEP)
+        await self._clock.sleep(_STEP)
         return True
 
     async def covered(self, place: Place) -> bool:
@@ -178,16 +176,16 @@ class Opening:
         """A page that has just come may still put its listeners in place; what is typed then is lost."""
         await place.frame.arm(place.composer)
         await place.frame.sent()
-        traffic, begun, before = self._window.traffic, time.monotonic(), -1
+        traffic, begun, before = self._window.traffic, self._clock.monotonic(), -1
         since = begun
         # What is typed before its web socket stands is lost as well.
-        while traffic.connecting or time.monotonic() - begun < _CALM_AT_MOST:
+        while traffic.connecting or self._clock.monotonic() - begun < _CALM_AT_MOST:
             seen = await place.frame.sample()
             if seen.asked is None or seen.mutations != before:
-                before, since = seen.mutations, time.monotonic()
-            elif time.monotonic() - since >= _CALM and not traffic.pending and not traffic.connecting:
+                before, since = seen.mutations, self._clock.monotonic()
+            elif self._clock.monotonic() - since >= _CALM and not traffic.pending and not traffic.connecting:
                 return
-            await asyncio.sleep(_STEP / 4)
+            await self._clock.sleep(_STEP / 4)
 
 
 def covered_by(looks: Sequence[tuple[Frame, Page]], site: Site) -> NotSent | None:

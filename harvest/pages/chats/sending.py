@@ -7,8 +7,6 @@ carried the turn.
 
 from __future__ import annotations
 
-import asyncio
-import time
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -73,12 +71,12 @@ async def send(window: Window, place: Place, text: str, typed: Typed) -> Sent:
 async def _ready(window: Window, place: Place) -> None:
     """Wait for a button that is off with the turn in the box: a page whose server is far away may not be connected yet,
     and a key does nothing then. A page that is near gets no time, and none where a key has worked."""
-    until = time.monotonic() + _CONNECTS * window.traffic.lag
-    while place.send and place.ways[0] == "button" and time.monotonic() < until:
+    until = window.clock.monotonic() + _CONNECTS * window.traffic.lag
+    while place.send and place.ways[0] == "button" and window.clock.monotonic() < until:
         button = await place.frame.node(place.send)
         if button is None or not await button.off():
             return
-        await asyncio.sleep(_STEP)
+        await window.clock.sleep(_STEP)
 
 
 async def _out_of_menus(window: Window, place: Place, way: str, text: str, typed: Typed) -> bool:
@@ -122,7 +120,7 @@ async def _departed(window: Window, place: Place, typed: Typed, way: str) -> boo
 
     Something that left the page may only keep a draft: it counts once the page has had its time.
     """
-    until = time.monotonic() + (_DEPARTURE + window.traffic.lag if way else 0.0)
+    until = window.clock.monotonic() + (_DEPARTURE + window.traffic.lag if way else 0.0)
     while True:
         try:
             part = await place.frame.node(place.composer)
@@ -136,11 +134,11 @@ async def _departed(window: Window, place: Place, typed: Typed, way: str) -> boo
             raise
         if way and (seen.changes or seen.asked is None):
             return True
-        if time.monotonic() >= until:
+        if window.clock.monotonic() >= until:
             # A key that made a new line has changed the draft.
             new_line = way != "button" and value.count("\n") > typed.held.count("\n")
             return bool(way) and (_at_work(seen) or window.outbox.left(beyond_typing=new_line))
-        await asyncio.sleep(_STEP)
+        await window.clock.sleep(_STEP)
 
 
 def _at_work(seen: TurnSigns) -> bool:

@@ -6,9 +6,7 @@ the turn is found on the page only its surroundings are watched; a clock elsewhe
 
 from __future__ import annotations
 
-import asyncio
 import math
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
@@ -62,7 +60,7 @@ class Waiting:
         selectors: Mapping[str, str],
         trouble: Callable[[Page, ReadTurn], Blocker | None],
     ) -> None:
-        self._window, self._place, self._said = window, place, said
+        self._window, self._place, self._said, self._clock = window, place, said, window.clock
         self._habits, self._completion, self._selectors = habits, completion, selectors
         self._find_trouble, self._asked_after = trouble, 0.0
         self._trouble: Blocker | None = None
@@ -79,7 +77,7 @@ class Waiting:
 
     async def answer(self, seconds: float) -> Awaited:
         """Wait for the whole answer, for at most `seconds`. Raises DriverError where page or browser are lost."""
-        until = time.monotonic() + seconds
+        until = self._clock.monotonic() + seconds
         while True:
             seen = await self._glance()
             stands = (seen.mutations, len(self._window.traffic.faults))
@@ -91,7 +89,7 @@ class Waiting:
             verdict = self._completion.judge(sample)
             failed = self._lost or self._trouble is not None
             silent = self._began is None and self._completion.silent(sample, failed=failed)
-            late = time.monotonic() >= until
+            late = self._clock.monotonic() >= until
             since = self._since
             if verdict or silent or late:
                 source, page, turn = await self._look()
@@ -116,11 +114,11 @@ class Waiting:
                 found = self._find_trouble(page, turn)
                 if found is not None:
                     return Awaited(source, page, turn, None, "fault", sample, found)
-            await asyncio.sleep(_STEP)
+            await self._clock.sleep(_STEP)
 
     async def _glance(self) -> TurnSigns:
         for _ in range(_MOST_DOCUMENTS):
-            asked_at = time.monotonic()
+            asked_at = self._clock.monotonic()
             seen = await self._place.frame.sample()
             if seen.asked is not None:
                 if not self._shift:
@@ -178,7 +176,7 @@ class Waiting:
         return replace(sample, quiet=sample.at - min(turn.ended, sample.at))
 
     def _since_sending(self) -> float:
-        return time.monotonic() - self._zero
+        return self._clock.monotonic() - self._zero
 
     @property
     def _zero(self) -> float:

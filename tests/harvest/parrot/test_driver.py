@@ -18,7 +18,8 @@ from harvest.parrot.catalogue import load_catalogue
 from harvest.parrot.parrot import Parrot
 from harvest.parrot.profiles import PROFILES
 from harvest.parrot.rehearsal import rehearse
-from harvest.systems.driver import Opening, Surroundings
+from harvest.systems.driver import Opening, Reply, Surroundings
+from harvest.systems.timing import Clock
 from protocols.answer import Answer
 from protocols.library import load_protocol
 from protocols.route import Say
@@ -27,6 +28,7 @@ from recordings.run_folder import read
 from simulators.scenario import Observation, Scenario
 from simulators.scripted import ScriptedUser
 from simulators.streams import Streams
+from tests.support.stepping import Stepped
 from topics.errors import InputError
 from topics.identity import derived_seed
 from topics.library import load_topics
@@ -79,11 +81,12 @@ async def test_a_slow_parrot_waits_as_its_options_say_and_says_the_same() -> Non
     async def sleep(seconds: float) -> None:
         waited.append(seconds)
 
+    clock = Clock(sleep=sleep)
     catalogue = load_catalogue()
     topic = TOPICS.topics[0]
     opening = Opening("P", topic.id, 1, 11)
-    quick = ParrotDriver(Parrot(catalogue, Options(profile="slow", delay=(0.0, 0.0)).resolved()), sleep=sleep)
-    slow = ParrotDriver(Parrot(catalogue, Options(profile="slow", delay=(1.0, 3.0)).resolved()), sleep=sleep)
+    quick = ParrotDriver(Parrot(catalogue, Options(profile="slow", delay=(0.0, 0.0)).resolved()), clock)
+    slow = ParrotDriver(Parrot(catalogue, Options(profile="slow", delay=(1.0, 3.0)).resolved()), clock)
     texts = [[(await session.say(topic.request)).turn.answer.text, (await session.say("more?")).turn.answer.text]
              for session in [await quick.open(opening), await slow.open(opening)]]  # fmt: skip
     assert texts[0] == texts[1]
@@ -92,17 +95,21 @@ async def test_a_slow_parrot_waits_as_its_options_say_and_says_the_same() -> Non
     assert waited[0] != waited[1]
 
 
-async def test_a_real_delay_is_really_waited_for() -> None:
-    parrot = build(Options(profile="slow", delay=(0.02, 0.03)), Surroundings("P", Path(), topics=TOPICS))
-    session = await parrot.open(Opening("P", "", 1, 1))
-    reply = await session.say(TOPICS.topics[0].request)
-    assert reply.turn.seconds is not None
-    assert reply.turn.seconds >= 0.02
+def test_a_delay_is_waited_for_by_the_clock_of_the_surroundings_and_counts_as_the_time_of_the_answer() -> None:
+    stepped = Stepped()
+    around = Surroundings("P", Path(), topics=TOPICS, clock=stepped.clock)
+    parrot = build(Options(profile="slow", delay=(20.0, 20.0)), around)
+
+    async def said() -> Reply:
+        return await (await parrot.open(Opening("P", "", 1, 1))).say(TOPICS.topics[0].request)
+
+    reply = stepped.run(said())
+    assert (reply.turn.first_seconds, reply.turn.seconds, stepped.seconds) == (20, 20, 20)
 
 
 async def test_a_turn_carries_its_time_and_the_capabilities_are_declared() -> None:
     at = datetime(2031, 5, 4, 3, 2, 1, 7, tzinfo=UTC)
-    parrot = ParrotDriver(Parrot(load_catalogue(), PROFILES["perfect"]), now=lambda: at)
+    parrot = ParrotDriver(Parrot(load_catalogue(), PROFILES["perfect"]), Clock(now=lambda: at))
     session = await parrot.open(Opening("P", "", 1, 1))
     reply = await session.say(TOPICS.topics[0].request)
     assert reply.turn.asked_at == "2031-05-04T03:02:01.000007+00:00"

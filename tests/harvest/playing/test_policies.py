@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from harvest.playing.plan import Plan, Sitting, Work
 from harvest.playing.runner import Runner
 from harvest.systems.driver import Capabilities, Denied, NotSent, Opening, Reply, Unanswered
 from harvest.systems.limits import Gate, Limits
+from harvest.systems.timing import Clock
 from protocols.answer import Answer
 from protocols.library import load_protocol
 from recordings.conversation import Outcome, SystemTurn, TrialKey
@@ -24,6 +24,7 @@ from recordings.header import make_header, trial_identity
 from recordings.run_folder import Run, read
 from recordings.store import RunWriter
 from simulators.scripted import ScriptedUser
+from tests.support.stepping import Stepped
 from topics.library import load_topics
 from topics.topic import TopicSet
 
@@ -92,20 +93,6 @@ class Quiet:
         self.left.append((system, reason, unplayed))
 
 
-@dataclass
-class Stepped:
-    """A clock that only sleeping moves on."""
-
-    now: float = 0.0
-
-    def clock(self) -> float:
-        return self.now
-
-    async def sleep(self, seconds: float) -> None:
-        self.now += seconds
-        await asyncio.sleep(0)
-
-
 PROTOCOL = load_protocol("fairweb-two-round")
 ALL = load_topics("fairweb-45")
 TOPICS = TopicSet("three", ALL.topics[:3], ALL.attributes)
@@ -135,17 +122,15 @@ def play(
         sittings = tuple(Sitting((work,)) for row in works for work in row)
     else:
         sittings = tuple(Sitting(tuple(row)) for row in works)
-    watcher = Quiet()
+    watcher, time = Quiet(), stepped or Stepped()
 
     async def run() -> None:
         async with RunWriter.open(folder, header) as writer:
-            player = Player(writer, ScriptedUser(PROTOCOL), seed=1)
+            player = Player(writer, ScriptedUser(PROTOCOL), seed=1, clock=time.clock)
             runner = Runner(player, (system,), {"S": driver}, watcher)
-            if stepped is not None:
-                runner = replace(runner, sleep=stepped.sleep, clock=stepped.clock)
             await runner.play(Plan({"S": sittings}, 0, 0, 0, 0))
 
-    asyncio.run(run())
+    time.run(run())
     return read(folder), watcher
 
 
@@ -318,11 +303,14 @@ def test_no_more_sessions_than_allowed_are_open_at_once(tmp_path: Path, concurre
 
 
 def test_the_spacing_holds_over_all_sessions(tmp_path: Path) -> None:
-    start = time.monotonic()
-    driver = Scripted(lambda opening, n, text: USEFUL)
-    play(tmp_path / "run", driver, concurrency=3, spacing=0.05)
-    assert len(driver.said) == 6
-    assert time.monotonic() - start >= 5 * 0.05
+    stepped, said = Stepped(), list[float]()
+
+    def behave(opening: Opening, n: int, text: str) -> str:
+        said.append(stepped.seconds)
+        return USEFUL
+
+    play(tmp_path / "run", Scripted(behave), stepped=stepped, concurrency=3, spacing=7.5)
+    assert said == [0, 7.5, 15, 22.5, 30, 37.5]
 
 
 async def test_a_gate_lets_nobody_out_too_early_however_late_it_wakes() -> None:
@@ -335,7 +323,7 @@ async def test_a_gate_lets_nobody_out_too_early_however_late_it_wakes() -> None:
         await asyncio.sleep(0)
         now += seconds + next(lateness)
 
-    gate = Gate(0.5, sleep=sleep, clock=lambda: now)
+    gate = Gate(0.5, Clock(lambda: now, sleep))
 
     async def passer() -> None:
         for _ in range(10):
@@ -356,7 +344,7 @@ def test_a_system_that_cannot_be_opened_is_tried_again_later_and_later(
     stepped, tried = Stepped(), list[float]()
 
     def at_door(number: int) -> None:
-        tried.append(stepped.now)
+        tried.append(stepped.seconds)
         if number <= 5:
             raise NotSent("page-unreachable", "nobody there")
 
@@ -372,7 +360,7 @@ def test_sessions_that_fail_to_open_at_the_same_time_are_one_failure_and_then_on
     stepped, tried = Stepped(), list[float]()
 
     def at_door(number: int) -> None:
-        tried.append(stepped.now)
+        tried.append(stepped.seconds)
         if number <= 4:
             raise Unanswered("page-crashed", "it crashed")
 
@@ -390,7 +378,7 @@ def test_a_system_that_refuses_to_be_opened_keeps_no_other_session_waiting(tmp_p
     stepped = Stepped()
     driver = Scripted(lambda opening, n, text: USEFUL, at_door=at_door)
     _, watcher = play(tmp_path / "run", driver, stepped=stepped, retry_wait=8.0, concurrency=2)
-    assert stepped.now == 0
+    assert stepped.seconds == 0
     assert [reason for _, reason, _ in watcher.left] == ["it refuses every request (login: log in first)"]
 
 

@@ -8,35 +8,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harvest.pages.browser.traffic import CARRYING, Traffic
+from tests.support.stepping import Stepped
 
 SAY = "https://chat.example/say"
 
 
 @dataclass
-class Clock:
-    now: float = 100.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-@dataclass
 class Wire:
-    clock: Clock = field(default_factory=Clock)
+    clock: Stepped = field(default_factory=lambda: Stepped(100.0))
 
     def __post_init__(self) -> None:
-        self.traffic = Traffic(self.clock)
+        self.traffic = Traffic(self.clock.clock)
 
 
 def test_a_request_is_pending_until_it_ends_and_then_its_end_is_known() -> None:
     wire = Wire()
     wire.traffic.mark()
-    wire.clock.now += 0.5
+    wire.clock.seconds += 0.5
     wire.traffic.began("a", "POST", SAY, "fetch")
     (asked,) = wire.traffic.pending
     assert (asked.method, asked.url, asked.kind, asked.at) == ("POST", SAY, "fetch", 0.5)
     assert (wire.traffic.begun, wire.traffic.last_ended) == (1, None)
-    wire.clock.now += 2
+    wire.clock.seconds += 2
     wire.traffic.responded("a", 200)
     assert wire.traffic.ended("a")
     assert list(wire.traffic.pending) == []
@@ -64,7 +57,7 @@ def test_what_is_asked_again_and_again_does_not_tell_the_end_by_its_own() -> Non
     wire.traffic.began("say", "POST", SAY, "fetch")
     assert wire.traffic.ended("say")
     for number in range(3):
-        wire.clock.now += 1
+        wire.clock.seconds += 1
         wire.traffic.began(number, "GET", "https://chat.example/new", "fetch")
         assert [one.method for one in wire.traffic.pending] == ["GET"], "while it is open there may be more"
         assert not wire.traffic.ended(number)
@@ -84,15 +77,15 @@ def test_a_turn_that_goes_out_in_an_address_and_one_that_is_handed_on_tell_the_e
     wire.traffic.mark()
     wire.traffic.began("token", "POST", "https://chat.example/token", "fetch")
     wire.traffic.ended("token")
-    wire.clock.now += 0.1
+    wire.clock.seconds += 0.1
     wire.traffic.began("say", "POST", SAY, "fetch")
-    wire.clock.now += 3
+    wire.clock.seconds += 3
     assert wire.traffic.ended("say")
-    wire.clock.now += 2
+    wire.clock.seconds += 2
     wire.traffic.began("events", "GET", "https://chat.example/events", "fetch")
     wire.traffic.responded("events", 200, "text/event-stream")
     assert wire.traffic.ended("events"), "a stream ends with the answer, whenever it began"
-    wire.clock.now += 2
+    wire.clock.seconds += 2
     wire.traffic.began("document", "GET", "https://chat.example/", "document")
     assert wire.traffic.ended("document")
 
@@ -101,13 +94,13 @@ def test_what_goes_out_soon_after_the_press_is_the_turn_however_long_the_press_t
     wire = Wire()
     for pressing, after, is_turn in ((0.1, 0.9, True), (5.0, 0.9, True), (5.0, 1.1, False)):
         wire.traffic.mark()
-        wire.clock.now += pressing
+        wire.clock.seconds += pressing
         wire.traffic.pressed()
-        wire.clock.now += after
+        wire.clock.seconds += after
         wire.traffic.began("say", "POST", SAY, "fetch")
         assert wire.traffic.ended("say") is is_turn
     wire.traffic.mark()
-    wire.clock.now += 5
+    wire.clock.seconds += 5
     wire.traffic.began("say", "POST", SAY, "fetch")
     wire.traffic.pressed()  # the word of the press may come after that of the request
     assert wire.traffic.ended("say")
@@ -167,7 +160,7 @@ def test_frames_and_sizes_are_counted_from_the_mark() -> None:
     wire.traffic.received_frame(1000)
     wire.traffic.mark()
     assert (wire.traffic.frames, wire.traffic.last_frame, wire.traffic.framed) == (0, None, 0)
-    wire.clock.now += 1
+    wire.clock.seconds += 1
     wire.traffic.received_frame(20)
     wire.traffic.weighed(300, wire.traffic.marked)
     # The size of one that ended before the mark is known only after it.
@@ -199,13 +192,13 @@ def test_pending_is_what_began_after_the_mark_and_has_not_ended(events: list[tup
     under_way: set[int] = set()
     background: set[int] = set()
     for what, number in events:
-        wire.clock.now += 0.1
+        wire.clock.seconds += 0.1
         if what == "mark":
             wire.traffic.mark()
             background = set(under_way)
             pending = set()
         elif what == "begin" and number not in under_way:
-            wire.traffic.began(number, "GET", f"https://chat.example/{number}?x={wire.clock.now}", kind)
+            wire.traffic.began(number, "GET", f"https://chat.example/{number}?x={wire.clock.seconds}", kind)
             under_way.add(number)
             if number not in background:
                 pending.add(number)

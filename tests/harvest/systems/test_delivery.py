@@ -1,0 +1,118 @@
+"""When a user turn goes out, and when it goes out again: by a clock that is stepped."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import pytest
+
+from harvest.systems.delivery import deliver
+from harvest.systems.driver import Denied, DriverError, NotSent, Reply, Unanswered
+from harvest.systems.limits import LONGEST_WAIT, Gate, Limits
+from protocols.answer import Answer
+from recordings.conversation import SystemTurn
+from tests.support.stepping import Stepped
+
+
+@dataclass
+class Failing:
+    """A session that fails with each of `faults` in turn, and then answers after `seconds`. said: when it was asked."""
+
+    time: Stepped
+    faults: list[DriverError]
+    seconds: float = 0.0
+    said: list[float] = field(default_factory=list)
+
+    async def say(self, text: str) -> Reply:
+        self.said.append(self.time.seconds)
+        if self.faults:
+            raise self.faults.pop(0)
+        await asyncio.sleep(self.seconds)
+        return Reply(SystemTurn(Answer(text)))
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+def delivered(session: Failing, limits: Limits, *, stateful: bool = True, seed: int = 1) -> Reply:
+    gate = Gate(limits.spacing, session.time.clock)
+    return session.time.run(deliver(session, "Hello?", stateful=stateful, limits=limits, gate=gate, seed=seed))
+
+
+def waits(session: Failing) -> list[float]:
+    return [later - earlier for earlier, later in pairwise(session.said)]
+
+
+def test_the_wait_before_a_turn_is_sent_again_doubles_and_is_up_to_half_the_first_longer() -> None:
+    for seed in range(20):
+        session = Failing(Stepped(), [NotSent("http-429") for _ in range(4)])
+        reply = delivered(session, Limits(retries=4, retry_wait=2.0), seed=seed)
+        assert reply.turn.sends == 5
+        assert all(base <= wait < base + 1 for base, wait in zip((2, 4, 8, 16), waits(session), strict=True))
+
+
+def test_the_chance_in_a_wait_is_drawn_from_its_seed() -> None:
+    def waited(seed: int) -> list[float]:
+        session = Failing(Stepped(), [NotSent("http-429") for _ in range(3)])
+        delivered(session, Limits(retries=3), seed=seed)
+        return waits(session)
+
+    assert waited(7) == waited(7)
+    assert len({tuple(waited(seed)) for seed in range(20)}) == 20
+
+
+def test_no_wait_is_longer_than_the_longest() -> None:
+    session = Failing(Stepped(), [NotSent("http-429") for _ in range(30)])
+    delivered(session, Limits(retries=30, retry_wait=1.0))
+    assert waits(session)[7:] == pytest.approx([LONGEST_WAIT] * 23)
+    assert max(waits(session)[:7]) < LONGEST_WAIT
+
+
+@pytest.mark.parametrize("asked_for", [0.0, 3.25, LONGEST_WAIT])
+def test_a_system_that_says_when_to_come_again_is_asked_then(asked_for: float) -> None:
+    session = Failing(Stepped(), [NotSent("http-429", retry_after=asked_for)])
+    delivered(session, Limits())
+    assert session.said == [0, asked_for]
+
+
+def test_a_system_that_says_to_come_again_much_later_is_not_waited_for() -> None:
+    session = Failing(Stepped(), [NotSent("http-429", retry_after=LONGEST_WAIT + 1)])
+    with pytest.raises(NotSent, match="http-429"):
+        delivered(session, Limits())
+    assert session.said == [0]
+    assert session.time.seconds == 0
+
+
+@pytest.mark.parametrize(
+    ("fault", "stateful", "sent"),
+    [
+        (NotSent("http-429"), True, 3),
+        (NotSent("http-429"), False, 3),
+        (Unanswered("http-500"), True, 1),
+        (Unanswered("http-500"), False, 3),
+        (Denied("http-401"), True, 1),
+        (Denied("http-401"), False, 1),
+    ],
+)
+def test_a_turn_is_sent_again_only_where_that_is_safe(fault: DriverError, stateful: bool, sent: int) -> None:
+    session = Failing(Stepped(), [fault] * 9)
+    with pytest.raises(type(fault)):
+        delivered(session, Limits(retries=2), stateful=stateful)
+    assert len(session.said) == sent
+
+
+def test_a_reply_is_waited_for_as_long_as_its_bound_and_no_longer() -> None:
+    assert delivered(Failing(Stepped(), [], 299.0), Limits(turn_timeout=300.0)).turn.sends == 1
+    late = Failing(Stepped(), [], 301.0)
+    with pytest.raises(Unanswered, match="timeout: no whole reply within 300 s"):
+        delivered(late, Limits(turn_timeout=300.0))
+    assert late.time.seconds == 300
+
+
+def test_each_sending_of_a_system_without_memory_has_the_whole_bound_and_keeps_the_pace() -> None:
+    session = Failing(Stepped(), [Unanswered("reset")], 9.0)
+    delivered(session, Limits(turn_timeout=10.0, retry_wait=1.0, spacing=30.0), stateful=False)
+    assert session.said == [0, 30]
+    assert session.time.seconds == 39
