@@ -33,6 +33,7 @@ _MODEL = TypeVar("_MODEL", bound=BaseModel)
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 _FLOAT = re.compile(r"[-+]?(0|[1-9][0-9]*)(\.[0-9]+([eE][-+]?[0-9]+)?|[eE][-+]?[0-9]+)")
 _LOOSE = re.compile(r"[-+]?(\.[0-9]+|[0-9]+\.|[0-9]+\.?[0-9]*)([eE][-+]?[0-9]+)?")
+_QUOTED = re.compile("'([^']*)'")
 _NO_NUMBER = re.compile(r"[-+]?\.?(nan|inf|infinity)", re.IGNORECASE)
 _WORDS: Mapping[str, object] = {"true": True, "false": False, "null": None, "~": None, "": None}
 _SURROGATE = re.compile("[\ud800-\udfff]")  # JSON has them in pairs; YAML and UTF-8 have none
@@ -183,12 +184,15 @@ class Document:
             shown = ""
         if len(shown) > 80:
             shown = f"{shown[:79]}…"
+        meant = ""
         if needed:
             words = f"must be {needed}"
         elif kind == "string_pattern_mismatch":
             words = "has characters that are not allowed here"
         elif kind == "literal_error":
             words = "is none of the words allowed here"
+            near = nearest(given, _QUOTED.findall(str(context["expected"]))) if isinstance(given, str) else None
+            meant = f": did you mean {near!r}?" if near else ""
         elif kind in _BOUNDS:
             words = _BOUNDS[kind].format(**{name: _plain(bound) for name, bound in context.items()})
         elif kind in _LENGTHS:
@@ -204,7 +208,7 @@ class Document:
             advice = f'put it in quotation marks, as it should read: "{str(given).lower()}"'
         allowed = str(context.get("expected") or context.get("pattern") or "") or None
         return self.error(
-            self._known(loc), f"{what} (here: {shown})" if shown else what, allowed=allowed, advice=advice
+            self._known(loc), f"{what} (here: {shown}){meant}" if shown else what, allowed=allowed, advice=advice
         )
 
     def _known(self, loc: Loc) -> Loc:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, create_model
 
 from harvest.audits.threshold import Threshold
+from scoring.setting import ByGrade, ByName, Choice, Kind, Number
+from scoring.settings import SETTINGS
 from topics.document import StrictModel
 
 __all__ = ["AuditFile", "Scoring", "SystemEntry"]
@@ -41,20 +43,28 @@ class SystemEntry(StrictModel):
     give_up_after: Positive = 10
 
 
-class Scoring(StrictModel):
-    """How the figures of an audit are made: the settings that it gives; docs/measures.md says what each means."""
+def _as_type(kind: Kind) -> Any:
+    """The type of a setting as an audit file gives it."""
+    match kind:
+        case Choice():
+            return Literal[(*kind.words, *kind.earlier)]
+        case Number():
+            return Annotated[int if kind.whole else float, Field(ge=kind.least, le=kind.most)]
+        case ByName():
+            return dict[str, _as_type(kind.number)]  # type: ignore[misc]
+        case ByGrade():
+            return dict[Annotated[str, Field(pattern=r"^L?[0-9]$")], _as_type(kind.number)]  # type: ignore[misc]
 
-    patience: Positive | None = None
-    gains: dict[Annotated[str, Field(pattern=r"^L?[0-9]$")], Share] | None = None
-    alpha: Share | None = None
-    weights: dict[str, Annotated[float, Field(ge=0)]] | None = None
-    ordinal: Literal["RNOD", "NMD"] | None = None
-    irrelevant: Literal["ignore", "uniform"] | None = None
-    turn_weight: Literal["one", "largest-pw"] | None = None
-    level: Annotated[float, Field(gt=0, lt=1)] | None = None
-    replications: Annotated[int, Field(ge=100, le=1_000_000)] | None = None
-    resample: Literal["topics", "topics+trials", "bootstrap-t"] | None = None
-    shares: Literal["unseen-topic", "bootstrap", "wilson"] | None = None
+
+if TYPE_CHECKING:
+    Scoring = StrictModel
+else:
+    Scoring = create_model(
+        "Scoring",
+        __base__=StrictModel,
+        __doc__="How the figures of an audit are made: the settings that it gives; docs/measures.md explains each.",
+        **{name: (_as_type(declared.kind) | None, None) for name, declared in SETTINGS.items()},
+    )
 
 
 class AuditFile(StrictModel):

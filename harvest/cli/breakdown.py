@@ -10,7 +10,7 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
-from harvest.cli.resampling import resampling_options
+from harvest.cli.setting_options import resampling_options
 from harvest.tables.figures import interval_notes
 from harvest.tables.predictor_figures import predictor_table
 from scoring.annotations.breakdown_files import Counts, read_breakdown_files

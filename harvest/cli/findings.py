@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from harvest.cli.resampling import LEVEL
+from harvest.cli.setting_options import setting_option
 from harvest.studies.probe_findings import Noted, Probed, notes_of, probed
 from harvest.studies.probe_rows import CRITERION, D_PRIME, probe_rows
 from harvest.tables.probe_figures import case_json, cases_shown, tables
@@ -32,7 +32,7 @@ _MADE_OF = {D_PRIME: ("kept(right)", "kept(wrong)"), CRITERION: ("kept(right)", 
 @click.option("--system", metavar="NAME", help="Only this system.")
 @click.option("--topic", metavar="ID", help="Of --turns: only this topic.")
 @click.option("--trial", type=click.IntRange(1), help="Of --turns: only this trial.")
-@click.option("--level", type=LEVEL, default=0.95, show_default=True, help="Of the intervals.")
+@setting_option("level")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 def command(
     runs: tuple[Path, ...],

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harvest.cli.number import NumberRange
-from harvest.cli.resampling import resampling_options
+from harvest.cli.setting_options import resampling_options
 from harvest.tables.figures import interval_notes, shown_with_interval
 from harvest.terminal import shown
 from scoring.library import OF_LISTS

@@ -9,7 +9,7 @@ from typing import Any
 import click
 from rich.console import Console
 
-from harvest.cli.resampling import LEVEL
+from harvest.cli.setting_options import setting_options
 from harvest.studies.group_comparison import compare_groups, grouped_systems
 from harvest.tables.group_figures import FORMAT, group_rows, group_tables, legend
 from recordings.run_folder import read
@@ -22,18 +22,16 @@ __all__ = ["command"]
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path(path_type=Path))
 @click.option("--measure", "-m", "wanted", multiple=True, metavar="MEASURE", help="These [%useful S1, ave%useful, …].")
 @click.option("--base", metavar="GROUP", help="The group the others are set beside [the audit's first].")
-@click.option("--level", type=LEVEL, help="Of the intervals; a p of at most 1 - level counts [0.95].")
-@click.option("--replications", type=click.IntRange(100, 1_000_000), help="Bootstrap replications [2000].")
+@setting_options("level", "replications", level="Confidence of the intervals; a p of at most 1 - level counts")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of resampling.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 def command(
     runs: tuple[Path, ...],
     wanted: tuple[str, ...],
     base: str | None,
-    level: float | None,
-    replications: int | None,
     seed: int,
     as_json: bool,
+    **changes: Any,
 ) -> None:
     """Compare groups of users.
 
@@ -41,7 +39,6 @@ def command(
     set beside that of a null pair, two groups that say the same.
     """
     measures = tuple(dict.fromkeys(term for text in wanted for term in parse_all(text)))
-    changes: dict[str, Any] = {"level": level, "replications": replications}
     systems = grouped_systems([read(run) for run in runs])
     found = compare_groups(systems, measures=measures, base=base, changes=changes, seed=seed)
     people = Console(stderr=as_json, highlight=False)

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from harvest.cli.number import NumberRange
-from harvest.cli.resampling import resampling_options
+from harvest.cli.setting_options import resampling_options
 from harvest.tables.figures import interval_notes
 from harvest.tables.predictor_figures import predictor_table
 from scoring.annotations.helpdesk_files import read_helpdesk_files

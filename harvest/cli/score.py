@@ -12,7 +12,7 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
-from harvest.cli.number import NumberRange
+from harvest.cli.setting_options import setting_options
 from harvest.studies.bounds import bounded, missed
 from harvest.studies.scorecard import (
     asked_names,
@@ -35,25 +35,6 @@ from topics.library import load_gold
 __all__ = ["command"]
 
 
-def _pairs(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, float]:
-    """`L1=0.5` and `RATINGS=2` as a mapping."""
-    found: dict[str, float] = {}
-    for value in values:
-        name, _, number = value.partition("=")
-        try:
-            found[name.strip()] = float(number)
-        except ValueError:
-            raise click.BadParameter(f"{value!r} is not NAME=NUMBER") from None
-    return found
-
-
-class _Shares(click.Choice[str]):
-    """With the word that scripts from before have: the intervals were Wilson's once."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        return str(super().convert("unseen-topic" if value == "wilson" else value, param, ctx))
-
-
 @click.command()
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--gold", metavar="NAME|FILE.csv", help="Judge by this gold table instead of the run's own.")
@@ -70,23 +51,7 @@ class _Shares(click.Choice[str]):
     "--judges", metavar="KINDS", help="Whose judgments count for SWAN, the first before the next [human,rule]."
 )
 @click.option("--nuggets", metavar="NAME", help="Whose nuggets SWAN scores, by the name of a layer [the rules'].")
-@click.option("--patience", type=click.IntRange(1), metavar="L", help="L: words a user reads at most [1250].")
-@click.option("--gain", multiple=True, callback=_pairs, metavar="L1=0.5", help="Gain of a grade; may be repeated.")
-@click.option("--alpha", type=NumberRange(0, 1), help="Weight of R in GFR(C) [0.5].")
-@click.option("--weight", multiple=True, callback=_pairs, metavar="SET=1", help="Weight of an attribute set in GF.")
-@click.option("--ordinal", type=click.Choice(["RNOD", "NMD"]), help="Divergence of ordinal attribute sets [RNOD].")
-@click.option(
-    "--irrelevant", type=click.Choice(["ignore", "uniform"]), help="Turns without relevant entities [ignore]."
-)
-@click.option(
-    "--turn-weight", type=click.Choice(["one", "largest-pw"]), help="PW(S), the weight of a turn in GF [one]."
-)
-@click.option("--level", type=NumberRange(0, 1, min_open=True, max_open=True), help="Of the intervals [0.95].")
-@click.option(
-    "--resample", type=click.Choice(["topics", "topics+trials", "bootstrap-t"]), help="Intervals over topics [topics]."
-)
-@click.option("--shares", type=_Shares(["unseen-topic", "bootstrap"]), help="Intervals of %-measures [unseen-topic].")
-@click.option("--replications", type=click.IntRange(100), help="Bootstrap replications [2000].")
+@setting_options()
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the bootstrap.")
 @click.option("--keep/--no-keep", default=False, help="Write scores.json into the (single) run.")
 @click.option("--all", "every", is_flag=True, help="Print every variant too (by=NMD, GF_cum, GF_rel by set).")
@@ -98,13 +63,11 @@ def command(
     schema: str | None,
     judges: str | None,
     nuggets: str | None,
-    gain: dict[str, float],
-    weight: dict[str, float],
     seed: int,
     keep: bool,
     every: bool,
     as_json: bool,
-    **options: Any,
+    **settings: Any,
 ) -> int:
     """Score recorded runs, offline, again and again.
 
@@ -120,7 +83,6 @@ def command(
         raise InputError("--nuggets is for SWAN", advice="ask for it: --measure SWAN")
     if keep and len(runs) > 1:
         raise InputError("--keep writes into one run, and several were given", advice="score them one by one")
-    settings = {**options, "gains": gain or None, "weights": weight or None}
     recorded = [read(run) for run in runs]
     refuse_twice(recorded)
     beside = set_apart(recorded, settings, judged=gold is not None)

@@ -14,7 +14,7 @@ from rich.console import Console
 from harvest.cli.findings import command as findings_command
 from harvest.cli.groups import command as groups_command
 from harvest.cli.number import NumberRange
-from harvest.cli.resampling import LEVEL
+from harvest.cli.setting_options import setting_option
 from harvest.studies.fitted_users import LEAVING, Answers, fit_notes, fit_user, foresight
 from harvest.studies.kept_scores import with_kept_scores
 from harvest.tables.simulation_figures import (
@@ -81,7 +81,7 @@ command.add_command(groups_command)
     help="What makes the user leave: rows by turn and last act, rows over all turns, or a stop model.",
 )
 @click.option("--folds", type=click.IntRange(2, 1000), default=10, show_default=True, help="Of cross-validation.")
-@click.option("--level", type=LEVEL, default=0.95, show_default=True, help="Of the intervals.")
+@setting_option("level")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of folds and resampling.")
 @click.option("--intents", type=click.Choice(["top", "sub"]), default="top", show_default=True, help="Of IARD.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
@@ -168,10 +168,8 @@ def fit_command(
 )
 @click.option("--splits", type=click.IntRange(20, 10**5), default=200, show_default=True, help="Random halves.")
 @click.option("--folds", type=click.IntRange(2, 1000), default=10, show_default=True, help="Of cross-validation.")
-@click.option("--level", type=LEVEL, default=0.95, show_default=True, help="Of the intervals.")
-@click.option(
-    "--replications", type=click.IntRange(100, 10**6), default=2000, show_default=True, help="Of the bootstrap."
-)
+@setting_option("level")
+@setting_option("replications")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of halves, folds and resampling.")
 @click.option("--intents", type=click.Choice(["top", "sub"]), default="top", show_default=True, help="Of IARD.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")

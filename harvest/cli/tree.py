@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.text import Text
 
 from harvest.cli.number import NumberRange
-from harvest.cli.resampling import LEVEL
+from harvest.cli.setting_options import setting_option
 from harvest.studies.merge_keys import merging_named
 from harvest.studies.scorecard import gathered
 from harvest.studies.tree_scores import TrialScores, tree_scores, trial_scores
@@ -52,7 +52,7 @@ _FORMATS = ("terminal", "text", "json", "graphml", "dot", "mermaid", "svg")
 @click.option(
     "--interval", type=click.Choice(["wilson", "jeffreys"]), default="wilson", show_default=True, help="Kind."
 )
-@click.option("--level", type=LEVEL, default=0.95, show_default=True, help="Of the intervals.")
+@setting_option("level")
 @click.option("--score", "measure", metavar="MEASURE", help="Lay a score over it: R, GF(SET), SWAN, …")
 @click.option(
     "--gold", metavar="NAME|FILE.csv", help="With --score: judge by this gold table instead of the run's own."

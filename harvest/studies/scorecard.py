@@ -14,7 +14,7 @@ from typing import Any
 from harvest.audits.threshold import Threshold
 from harvest.pages.finding.notices import opens_as_failure
 from harvest.studies.recorded_audit import recorded_audit, recorded_scoring, recorded_thresholds
-from harvest.studies.side_by_side import SideBySide, run_names, settings_from
+from harvest.studies.side_by_side import SideBySide, run_names
 from recordings.conversation import Conversation, TrialKey
 from recordings.evidence import write_safely
 from recordings.gold_layers import read_gold_layers
@@ -235,7 +235,7 @@ def scoring_settings(
     Raises InputError for a setting out of range, a weight of an attribute set that `topics` has not, and a grade in
     `gold` that has no gain.
     """
-    settings = settings_from(scoring, changes)
+    settings = Settings.of(scoring, changes or {})
     check_weights(settings, topics)
     for grade in sorted({entry.grade for entry in gold or ()}):
         settings.gain(grade)

@@ -18,15 +18,14 @@ from recordings.header import plain, topic_value
 from recordings.json_text import Json
 from recordings.judgments import read_layers
 from recordings.run_folder import Run
-from scoring.settings import Settings
+from scoring.settings import SETTINGS, Settings
 from topics.counting import counted
 from topics.errors import InputError, Place
 from topics.topic import TopicSet
 
-__all__ = ["Contrast", "SideBySide", "run_names", "set_apart", "settings_from"]
+__all__ = ["Contrast", "SideBySide", "run_names", "set_apart"]
 
 _MOST_NAMES = 5
-_OPTIONS = {"gains": "--gain GRADE=GAIN", "weights": "--weight SET=WEIGHT"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,24 +89,12 @@ def set_apart(runs: Sequence[Run], changes: Mapping[str, Any] | None = None, *, 
     return SideBySide(left_out, contrasts)
 
 
-def settings_from(scoring: Mapping[str, Any], changes: Mapping[str, Any] | None = None) -> Settings:
-    """The settings of an audit's section `scoring`, with `changes` over them; gains that are not named keep their
-    default. Raises InputError for a setting out of range."""
-    values = {**scoring, **{key: value for key, value in (changes or {}).items() if value is not None}}
-    if "gains" in values:
-        named = {int(str(grade).removeprefix("L")): gain for grade, gain in values["gains"].items()}
-        values["gains"] = {**Settings().gains, **named}
-    return Settings(**values)
-
-
 def _refuse_settings(named: Mapping[str, Run], changes: Mapping[str, Any]) -> None:
-    each: dict[str, Json] = {
-        name: settings_from(recorded_scoring(run), changes).as_json() for name, run in named.items()
-    }
+    each: dict[str, Json] = {name: Settings.of(recorded_scoring(run), changes).as_json() for name, run in named.items()}
     found = [(path, by_run) for path, by_run in changes_between(each)]
     if found:
-        options = dict.fromkeys(path.partition(".")[0] for path, _ in found)
-        wanted = " ".join(_OPTIONS.get(key, f"--{key.replace('_', '-')} VALUE") for key in options)
+        differing = [SETTINGS[name] for name in dict.fromkeys(path.partition(".")[0] for path, _ in found)]
+        wanted = " ".join(f"{one.option} {one.metavar or 'VALUE'}" for one in differing)
         raise InputError(
             f"the audits of these runs score in different ways: {in_words(found)}",
             advice=f"say what holds for all of them ({wanted}), or score the runs one by one",

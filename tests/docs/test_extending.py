@@ -11,6 +11,7 @@ FILE = re.compile(r"`((?:\w[\w-]*/)+[\w.-]+\.(?:py|yaml|csv))`")
 HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
 REGISTRIES = {
     "scoring/library.py": "OF_CONVERSATIONS",
+    "scoring/settings.py": "class Settings",
     "harvest/drivers/registry.py": "DRIVERS",
     "protocols/rules/registry.py": "KINDS_OF_RULES",
     "simulators/registry.py": "SIMULATORS",

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from scoring.scores import check_weights
-from scoring.settings import Settings
+from scoring.settings import SETTINGS, Settings
 from topics.errors import InputError
 from topics.library import load_topics
 
@@ -98,3 +98,28 @@ def test_weights_that_leave_nothing_to_be_fair_about_are_refused() -> None:
 def test_the_earlier_word_for_the_intervals_of_shares_means_the_same() -> None:
     assert Settings(shares="wilson") == Settings(shares="unseen-topic") == Settings()  # type: ignore[arg-type]
     assert Settings(shares="wilson").as_json()["shares"] == "unseen-topic"  # type: ignore[arg-type]
+
+
+def test_a_choice_that_is_misspelt_names_the_nearest_word() -> None:
+    with pytest.raises(InputError, match=r"'bootstrap_t' is not allowed: did you mean 'bootstrap-t'\?"):
+        Settings(resample="bootstrap_t")  # type: ignore[arg-type]
+
+
+def test_what_a_later_mapping_gives_holds_and_gains_that_are_not_named_keep_their_default() -> None:
+    found = Settings.of({"alpha": 0.3, "gains": {"L1": 0.25}}, {"alpha": 0.4, "level": None})
+    assert (found.alpha, found.level) == (0.4, 0.95)
+    assert found.gains == {0: 0.0, 1: 0.25, 2: 1.0}
+
+
+def test_a_name_that_is_no_setting_is_refused_with_the_nearest_one() -> None:
+    with pytest.raises(InputError, match=r"no scoring setting 'turn_wieght': did you mean 'turn_weight'\?") as fault:
+        Settings.of({"turn_wieght": "one"})
+    assert fault.value.allowed == ", ".join(SETTINGS)
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_each_setting_is_declared_with_all_that_an_option_and_an_audit_need(name: str) -> None:
+    declared = SETTINGS[name]
+    assert declared.kind.accept(name, declared.default) == declared.default == getattr(Settings(), name)
+    assert declared.help
+    assert declared.option.startswith("--")

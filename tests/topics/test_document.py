@@ -249,7 +249,7 @@ def test_a_number_that_is_not_read_as_one_comes_with_how_to_write_it(written: st
 def test_a_wrong_word_lists_the_right_ones() -> None:
     found = tree_fault("name: a\nleaves:\n  - {id: x, kind: cardinal}\n")
     assert str(found).splitlines() == [
-        "x.yaml:3:19: kind: is none of the words allowed here (here: 'cardinal')",
+        "x.yaml:3:19: kind: is none of the words allowed here (here: 'cardinal'): did you mean 'ordinal'?",
         "  allowed: 'ordinal' or 'nominal'",
     ]
 

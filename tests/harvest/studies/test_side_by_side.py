@@ -230,7 +230,7 @@ def test_audits_that_score_differently_are_refused_unless_an_option_says_what_ho
         flat = " ".join(told.split())
         assert code == 2
         assert "patience is 1250 in jan, 600 in feb" in flat or "patience is 600 in feb, 1250 in jan" in flat
-        assert "--patience VALUE --gain GRADE=GAIN" in flat
+        assert "--patience L --gain GRADE=GAIN" in flat
     options = ("--patience", "600", "--gain", "L1=0.2", "-m", "R")
     value = document(capsys, *runs, *options)
     assert value["settings"]["patience"] == 600

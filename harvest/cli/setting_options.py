@@ -1,0 +1,102 @@
+"""Options for scoring settings, made from their declarations: the same names, ranges and defaults in every command."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from harvest.cli.number import NumberRange
+from scoring.setting import ByGrade, ByName, Choice, Number, Setting
+from scoring.settings import SETTINGS
+from topics.suggestions import did_you_mean
+
+__all__ = ["resampling_options", "setting_option", "setting_options"]
+
+_Command = TypeVar("_Command", bound=Callable[..., object])
+
+
+class _Choice(click.Choice[str]):
+    """Takes earlier words too, without showing them, and suggests the nearest word for one it does not know."""
+
+    def __init__(self, kind: Choice) -> None:
+        super().__init__(kind.words)
+        self._kind = kind
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        try:
+            return str(super().convert(self._kind.earlier.get(value, value), param, ctx))
+        except click.BadParameter as fault:
+            words = fault.message.removesuffix(".")
+            self.fail(f"{words}{did_you_mean(str(value), self._kind.words)}", param, ctx)
+
+
+def _pairs(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, float] | None:
+    """`L1=0.5` and `RATINGS=2` as a mapping; None where none is given."""
+    found: dict[str, float] = {}
+    for value in values:
+        name, _, number = value.partition("=")
+        try:
+            found[name.strip()] = float(number)
+        except ValueError:
+            raise click.BadParameter(f"{value!r} is not NAME=NUMBER") from None
+    return found or None
+
+
+def _type(kind: Choice | Number) -> click.ParamType[Any]:
+    if isinstance(kind, Choice):
+        return _Choice(kind)
+    if kind.whole:
+        return click.IntRange(int(kind.least), int(kind.most))
+    return NumberRange(kind.least, kind.most)
+
+
+def _option(declared: Setting, words: str, *, audited: bool) -> Callable[[_Command], _Command]:
+    if isinstance(declared.kind, (ByName, ByGrade)):
+        return click.option(
+            declared.option,
+            declared.name,
+            multiple=True,
+            callback=_pairs,
+            metavar=declared.metavar or None,
+            help=f"{words}.",
+        )
+    return click.option(
+        declared.option,
+        declared.name,
+        type=_type(declared.kind),
+        default=None if audited else declared.default,
+        show_default=not audited,
+        metavar=declared.metavar or None,
+        help=f"{words} [{declared.default}]." if audited else f"{words}.",
+    )
+
+
+def setting_options(*names: str, **words: str) -> Callable[[_Command], _Command]:
+    """An option for each of these settings, or for all. What is not given is None: the audit's setting holds, and where
+    it has none the default. words: help of its own, by name.
+    """
+
+    def with_options(command: _Command) -> _Command:
+        for name in reversed(names or tuple(SETTINGS)):
+            declared = SETTINGS[name]
+            command = _option(declared, words.get(name, declared.help), audited=True)(command)
+        return command
+
+    return with_options
+
+
+def setting_option(name: str) -> Callable[[_Command], _Command]:
+    """The option of a command that has no audit: where it is not given, its value is the default."""
+    return _option(SETTINGS[name], SETTINGS[name].help, audited=False)
+
+
+def resampling_options(*, seed: str = "Of the bootstrap.") -> Callable[[_Command], _Command]:
+    """--level, --replications and --seed, of a command that has no audit. seed: what else it draws."""
+
+    def with_options(command: _Command) -> _Command:
+        command = click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help=seed)(command)
+        return setting_option("level")(setting_option("replications")(command))
+
+    return with_options
