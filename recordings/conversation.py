@@ -12,15 +12,21 @@ from types import MappingProxyType
 from protocols.answer import Answer, Exchange
 from protocols.route import Route
 
-__all__ = ["INVALID", "Conversation", "Outcome", "SystemTurn", "TrialKey", "Turn"]
+__all__ = ["INVALID", "LARGEST_NUMBER", "Conversation", "Outcome", "SystemTurn", "TrialKey", "Turn"]
 
 INVALID = "invalid"
 """The outcome of an attempt that the infrastructure failed: not counted, tried again as a new attempt."""
 
+LARGEST_NUMBER = 10**9 - 1
+"""Of a trial, an attempt, a place in a session or a count of turns, in every file and option that names one."""
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class TrialKey:
-    """What is played: the `trial`-th playing (from 1) of the run's protocol on `topic` with `system`."""
+    """What is played: the `trial`-th playing of the run's protocol on `topic` with `system`.
+
+    trial: from 1 to LARGEST_NUMBER.
+    """
 
     system: str
     topic: str

@@ -24,7 +24,7 @@ from topics.plug_ins import found_in, loaded
 from topics.suggestions import did_you_mean
 from topics.topic import Topic, TopicSet, TopicType
 
-__all__ = ["GROUP", "IMPORTERS", "Found", "Importer", "Request", "formats", "importer"]
+__all__ = ["GROUP", "IMPORTERS", "UNUSED", "Found", "Importer", "Request", "formats", "importer"]
 
 GROUP = "harvest.importers"
 """The group of entry points by which other distributions add formats."""
@@ -126,6 +126,21 @@ def read_cast2022(request: Request) -> Found:
 IMPORTERS: Mapping[str, Importer] = MappingProxyType(
     {"gfrc": read_gfrc, "messages": read_messages_files, "cast2022": read_cast2022}
 )
+
+UNUSED: Mapping[str, Mapping[str, str]] = MappingProxyType(
+    {
+        "gfrc": {"topic": "each conversation names its topic (##### M002): leave out --topic"},
+        "messages": {
+            "trial": 'leave out --trial, and write {"metadata": {"trial": 2}} on the line of a conversation; '
+            "lines without one are numbered in their order"
+        },
+        "cast2022": {
+            "trial": "every path is a trial of its own: leave out --trial",
+            "topic": "each tree names its topic: leave out --topic",
+        },
+    }
+)
+"""By format, the options of `harvest import` that could have no effect, and what to do instead."""
 
 
 def made_of(conversations: Iterable[Conversation]) -> TopicSet:

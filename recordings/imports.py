@@ -16,8 +16,9 @@ from recordings.header import Header, make_header
 from recordings.json_text import Json
 from recordings.lengths import MOST_TURNS
 from recordings.provenance import Now, utc_now
-from recordings.run_folder import is_run, read
-from recordings.store import RunWriter
+from recordings.redaction import Redactor
+from recordings.run_folder import read
+from recordings.store import RunWriter, redacted_value
 from topics.errors import Place
 from topics.topic import TopicSet, check_topic_id
 
@@ -91,21 +92,24 @@ def record(
 async def _record(
     run: Path, given: Mapping[AttemptId, Conversation], header: Header, secrets: Sequence[str], clock: Now
 ) -> int:
-    recorded = {_name(one): one for one in read(run).conversations} if is_run(run) else {}
-    async with RunWriter.open(run, header, secrets=secrets, clock=clock) as writer:
-        fresh: list[Conversation] = []
+    fresh = dict(given)
+
+    def check(redactor: Redactor) -> None:
+        recorded = {_name(one): one for one in read(run).conversations}
         for name, one in given.items():
-            conversation: Conversation = writer.redacted(one)
             known = recorded.get(name)
             if known is None:
-                fresh.append(conversation)
-            elif not _same(conversation, known):
+                continue
+            if not _same(redacted_value(one, redactor), known):
                 raise RunError(
-                    f"another conversation is recorded as {_words(conversation)}",
+                    f"another conversation is recorded as {_words(known)}",
                     place=Place(str(run)),
                     advice="import it under another system or trial, or into another folder",
                 )
-        for conversation in fresh:
+            del fresh[name]
+
+    async with RunWriter.open(run, header, secrets=secrets, clock=clock, check=check) as writer:
+        for conversation in fresh.values():
             await writer.append(*events_of(conversation), sync=False)
     return len(fresh)
 

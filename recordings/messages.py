@@ -19,7 +19,7 @@ from os import PathLike
 from typing import Any
 
 from protocols.answer import Answer
-from recordings.conversation import INVALID, Conversation, Outcome, SystemTurn, TrialKey, Turn
+from recordings.conversation import INVALID, LARGEST_NUMBER, Conversation, Outcome, SystemTurn, TrialKey, Turn
 from recordings.exports import write_export
 from recordings.header import trial_identity
 from recordings.json_text import Json, line, parsed
@@ -112,8 +112,8 @@ class _Line:
 
     def _count(self, key: str, default: int, *, least: int = 1) -> int:
         value = self.metadata.get(key, default)
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise self.error(f"metadata.{key} is not a number from {least}")
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= LARGEST_NUMBER:
+            raise self.error(f"metadata.{key} is not a number from {least} to {LARGEST_NUMBER}")
         return value
 
     def _list(self, key: str) -> list[str]:

@@ -13,7 +13,7 @@ import operator
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial
 from itertools import count
 from pathlib import Path
@@ -36,7 +36,7 @@ from topics.errors import Place
 from topics.links import Link
 from topics.regular_file import read_inside
 
-__all__ = ["RunWriter", "read_header"]
+__all__ = ["RunWriter", "read_header", "redacted_value"]
 
 _Value = TypeVar("_Value")
 _Event = TypeVar("_Event", bound=Event)
@@ -113,10 +113,12 @@ class RunWriter:
         secrets: Iterable[str] = (),
         worker: str = "",
         clock: Now = utc_now,
+        check: Callable[[Redactor], None] = lambda _: None,
     ) -> RunWriter:
         """Go on with the run in `path`. header: of the audit as it is now; None keeps what is recorded.
 
-        Topics and systems it adds are merged into run.json. Raises RunError, with a diff, where seed, protocol, or
+        Topics and systems it adds are merged into run.json. check: looks at what is recorded while no other process
+        can write; what it raises leaves the run as it was. Raises RunError, with a diff, where seed, protocol, or
         a topic or system that both have is not what was recorded.
         """
         run = Path(path)
@@ -131,6 +133,8 @@ class RunWriter:
             if header is not None:
                 header = _redacted(header, redactor)
                 refuse_differences(recorded, header, run)
+            check(redactor)
+            if header is not None:
                 now = extended(recorded, header, stamp(clock()))
                 if now is not recorded:
                     _save(run, now)
@@ -149,10 +153,12 @@ class RunWriter:
         secrets: Iterable[str] = (),
         worker: str = "",
         clock: Now = utc_now,
+        check: Callable[[Redactor], None] = lambda _: None,
     ) -> RunWriter:
-        """`resume` where there is a run in `path`, else `create`."""
-        make = cls.resume if (Path(path) / "run.json").exists() else cls.create
-        return make(path, header, secrets=secrets, worker=worker, clock=clock)
+        """`resume` where there is a run in `path`, else `create`. check: as in `resume`; not called for a new run."""
+        if (Path(path) / "run.json").exists():
+            return cls.resume(path, header, secrets=secrets, worker=worker, clock=clock, check=check)
+        return cls.create(path, header, secrets=secrets, worker=worker, clock=clock)
 
     @classmethod
     def _opened(cls, run: Path, header: Header, lock: Lock, name: str, redactor: Redactor, clock: Now) -> RunWriter:
@@ -187,7 +193,7 @@ class RunWriter:
 
         Routing on what will be stored keeps the spans of a route true to the recording.
         """
-        clean: _Value = _through(value, self.redactor)
+        clean: _Value = redacted_value(value, self.redactor)
         return clean
 
     async def append(self, *events: _Event, sync: bool = False) -> tuple[_Event, ...]:
@@ -240,7 +246,7 @@ class RunWriter:
 
     def _stored(self, events: tuple[_Event, ...]) -> tuple[tuple[_Event, ...], list[bytes]]:
         """The events as they are stored, and their lines."""
-        stored = tuple(_through(self._whole(event), self.redactor) for event in events)
+        stored = tuple(redacted_value(self._whole(event), self.redactor) for event in events)
         return stored, [self._line(event) for event in stored]
 
     def _whole(self, event: Event) -> Event:
@@ -329,16 +335,17 @@ def _redacted(header: Header, redactor: Redactor) -> Header:
     return Header.from_json(value, Place("run.json"))
 
 
-def _through(value: Any, redactor: Redactor) -> Any:
+def redacted_value(value: Any, redactor: Redactor) -> Any:
+    """A frozen dataclass or JSON value as a run with this redactor stores it."""
     if isinstance(value, str):
         return redactor.text(value)
     if isinstance(value, tuple) and len(value) > 1 and all(type(item) is Link for item in value):
         return _links(value, redactor)
     if isinstance(value, tuple):
-        items = [_through(item, redactor) for item in value]
+        items = [redacted_value(item, redactor) for item in value]
         return value if all(map(operator.is_, items, value)) else tuple(items)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        clean = {name: _through(getattr(value, name), redactor) for name in _fields(type(value))}
+        clean = {name: redacted_value(getattr(value, name), redactor) for name in _fields(type(value))}
         changed = {name: item for name, item in clean.items() if item is not getattr(value, name)}
         return dataclasses.replace(value, **changed) if changed else value
     return redactor.value(value)

@@ -48,6 +48,8 @@ _OWN = re.compile(r"###### ?(.*)")
 _TOPIC = re.compile(r"#####(?!#)\s*(.*)")
 _TURN = re.compile(r"###(?!#)\s*([US])\s*(\d{1,6})(?:\s+(\S+))?")
 _GRADE = re.compile(r"#L(\d)(?=[\s#]|$)\s*(.*)")
+_LIKE_GRADE = re.compile(r"#[Ll](?:(?:[a-zOX]|\s?[+-]?\d[\d.,]*)(?=[\s#]|$).*|\s*(?:#.*)?)")
+_LIKE_ANNOTATION = re.compile(r"#|wc\s*=", re.IGNORECASE)
 _VECTOR = re.compile(r"#([A-Za-z][\w-]*)\s*:\s*\(([^()]*)\)\s*(?:#\s*(.*))?")
 _COUNT = re.compile(r"wc\s*=\s*(\d{1,9})", re.IGNORECASE)
 _URL = re.compile(r"#URL:\s*(\S+)")
@@ -151,7 +153,10 @@ class _Reader:
             self._topic(found[1])
         elif found := _TURN.fullmatch(marked):
             self._turn(found[1], int(found[2]), found[3] or "")
-        elif not (self.draft and self.draft.open and self.draft.open.speaker == "S" and self._annotation(marked)):
+        elif not (self.draft and self.draft.open and self.draft.open.speaker == "S"):
+            self._text(line)
+        elif not self._annotation(marked):
+            self._refuse_misspelt(marked)
             self._text(line)
 
     def error(self, what: str, *, column: int = 1, allowed: str | None = None, advice: str | None = None) -> InputError:
@@ -299,6 +304,17 @@ class _Reader:
         else:
             return False
         return True
+
+    def _refuse_misspelt(self, line: str) -> None:
+        """A grade that is none would be text: its words would be counted, and its URL would have no grade."""
+        if _LIKE_GRADE.fullmatch(line):
+            way_out = "put a backslash before it" if self.exact else "take out its #"
+            allowed, advice = "#L0 to #L9; a note may follow", f"if this is text of a reply, {way_out}"
+            raise self.error(f"{line[:40]!r} is no grade", column=2, allowed=allowed, advice=advice)
+        if self.exact and _LIKE_ANNOTATION.match(line):
+            allowed = "#L2, wc= 35, #RATINGS: (0,0,0,1), #URL: https://…"
+            advice = "if this is text of a reply, put a backslash before it"
+            raise self.error(f"{line[:40]!r} is no annotation", allowed=allowed, advice=advice)
 
     def _about(self) -> _Judged:
         """What the annotation at hand is about: the last URL before it."""

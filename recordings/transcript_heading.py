@@ -18,14 +18,14 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from protocols.answer import Answer
-from recordings.conversation import Conversation, Turn
+from recordings.conversation import LARGEST_NUMBER, Conversation, Turn
 from topics.gold import GoldEntry, written_vector
 from topics.links import Link, links_in
 
 __all__ = ["NOTHING", "Heading", "encoded", "heading_line", "judged_line", "own_links", "parse_heading"]
 
 _SAFE = "/:+,;@!$&'()*#-._~<>[]{}|^?"  # everything a person would like to read; not %, = or white space
-_NUMBER = re.compile(r"[0-9]{1,9}")
+_NUMBER = re.compile(r"[0-9]{1,20}")
 _NUMBERS = {"trial": 1, "attempt": 1, "place": 1, "missing": 0, "most_turns": 0}
 """Names whose values are numbers, and the least of them."""
 
@@ -63,8 +63,8 @@ def parse_heading(pairs: Iterable[str]) -> Heading:
             raise ValueError(f"{pair!r} is not name=value, such as system=B1")
         own[name] = unquote(value, errors="surrogatepass")
     for name, least in _NUMBERS.items():
-        if name in own and not (_NUMBER.fullmatch(own[name]) and int(own[name]) >= least):
-            raise ValueError(f"{name}={own[name]} is not a number from {least}")
+        if name in own and not (_NUMBER.fullmatch(own[name]) and least <= int(own[name]) <= LARGEST_NUMBER):
+            raise ValueError(f"{name}={own[name]} is not a number from {least} to {LARGEST_NUMBER}")
     return Heading(own, _links(own), _speakers(own), _judged(own) if "judged" in own else None)
 
 

@@ -24,6 +24,7 @@ __all__ = ["PRODUCT", "Term", "Value", "number_text", "parse", "parse_all"]
 PRODUCT = "*"
 
 _TURN = re.compile(r"S([1-9]\d{0,8})")
+_LIKE_TURN = re.compile(r"[Ss]\d+")
 
 _DEEPEST = 20
 _LONGEST = 2000
@@ -170,8 +171,11 @@ class _Reader:
 
     def _turn(self) -> tuple[tuple[str, Value], ...]:
         """`S1` behind a term, as the parameter it stands for."""
-        found = None if self.done else _TURN.fullmatch(self._tokens[self._at][1])
+        written = "" if self.done else self._tokens[self._at][1]
+        found = _TURN.fullmatch(written)
         if found is None:
+            if _LIKE_TURN.fullmatch(written):
+                raise self.fault(f"{written} names no system turn", allowed="S1, S2, …, S999999999")
             return ()
         self._at += 1
         return (("turn", float(found[1])),)
@@ -180,9 +184,10 @@ class _Reader:
         following = self._tokens[self._at : self._at + 2]
         return [token[0] for token in following] == ["name", "mark"] and following[1][1] == "="
 
-    def fault(self, what: str) -> InputError:
+    def fault(self, what: str, *, allowed: str | None = None) -> InputError:
         column = self._tokens[self._at][2] if not self.done else len(self._text)
-        return InputError(f"{what} in {self._text!r}", place=Place("measure", 1, column + 1), advice=_ADVICE)
+        place = Place("measure", 1, column + 1)
+        return InputError(f"{what} in {self._text!r}", place=place, allowed=allowed, advice=_ADVICE)
 
 
 def _tokens(text: str) -> Iterator[tuple[str, str, int]]:

@@ -13,6 +13,7 @@ from harvest.studies.probe_findings import Noted, Probed, notes_of, probed
 from harvest.studies.probe_rows import CRITERION, D_PRIME, probe_rows
 from harvest.tables.probe_figures import case_json, cases_shown, tables
 from harvest.terminal import shown
+from recordings.conversation import LARGEST_NUMBER
 from recordings.run_folder import read
 from scoring.notation import parse_all
 from scoring.table import FORMAT, ScoreRow
@@ -31,7 +32,7 @@ _MADE_OF = {D_PRIME: ("kept(right)", "kept(wrong)"), CRITERION: ("kept(right)", 
 @click.option("--turns", is_flag=True, help="List every answer that counts, with the words that decided.")
 @click.option("--system", metavar="NAME", help="Only this system.")
 @click.option("--topic", metavar="ID", help="Of --turns: only this topic.")
-@click.option("--trial", type=click.IntRange(1), help="Of --turns: only this trial.")
+@click.option("--trial", type=click.IntRange(1, LARGEST_NUMBER), help="Of --turns: only this trial.")
 @setting_option("level")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 def command(

@@ -6,13 +6,15 @@ from pathlib import Path
 
 import click
 
+from recordings.conversation import LARGEST_NUMBER
 from recordings.gold_layers import keep_gold, read_gold_layers
-from recordings.importers import Request, formats, importer
+from recordings.importers import UNUSED, Request, formats, importer
 from recordings.imports import import_header, record
 from recordings.lengths import told_most_turns
 from recordings.run_folder import is_run
 from recordings.store import read_header
 from topics.counting import counted
+from topics.errors import InputError
 from topics.library import load_gold, load_topics
 
 __all__ = ["command"]
@@ -23,7 +25,7 @@ __all__ = ["command"]
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path), required=True, metavar="RUN", help="The run folder to write.")
 @click.option("--system", help="System of conversations that do not name theirs [the file's name without ending].")
-@click.option("--trial", type=click.IntRange(1), default=1, show_default=True, help="Trial of transcripts without one.")
+@click.option("--trial", type=click.IntRange(1, LARGEST_NUMBER), help="Trial of transcripts without one [1].")
 @click.option("--topics", metavar="NAME|FILE", help="Their topics [gfrc: fairweb-45; else: made from the files].")
 @click.option("--topic", metavar="ID", help="Topic of messages that do not name theirs.")
 @click.option("--gold", metavar="NAME|FILE.csv", help="Keep this gold table in the run too.")
@@ -32,7 +34,7 @@ def command(
     files: tuple[Path, ...],
     out: Path,
     system: str | None,
-    trial: int,
+    trial: int | None,
     topics: str | None,
     topic: str | None,
     gold: str | None,
@@ -43,18 +45,26 @@ def command(
     files hold a JSON object with "messages" on each line; `cast2022` files hold the topic trees of TREC CAsT 2022, of
     which every path from the root to a leaf becomes a trial.
     """
-    found = importer(form)(Request(files, system or "", trial, load_topics(topics) if topics else None, topic or ""))
+    for option, advice in UNUSED.get(form, {}).items():
+        if {"trial": trial, "topic": topic}[option] is not None:
+            raise InputError(f"--{option} has no effect on files of the format {form}", advice=advice)
+    read = importer(form)
+    found = read(Request(files, system or "", trial or 1, load_topics(topics) if topics else None, topic or ""))
+    table = None if gold is None else load_gold(gold, found.topics)  # now, so that a run is written whole or not at all
     for warning in found.warnings:
         click.echo(f"warning: {warning}", err=True)
-    most_turns = {**(told_most_turns(read_header(out)) if is_run(out) else {}), **found.most_turns}
+    most_turns = dict(found.most_turns)
+    if is_run(out):
+        most_turns = {**told_most_turns(read_header(out)), **most_turns}
+        read_gold_layers([out], found.topics)  # a layer that cannot be read stops the import before it writes
     source = {"format": form, "files": [file.name for file in files]}
     header = import_header(found.conversations, found.topics, source=source, most_turns=most_turns)
     imported = record(out, found.conversations, header)
     if len(found.gold):
         files_named = ", ".join(file.name for file in files)
         keep_gold(out, found.gold, source=files_named, author="annotator", notes=found.notes)
-    if gold is not None:
-        keep_gold(out, load_gold(gold, found.topics), source=gold)
+    if gold is not None and table is not None:
+        keep_gold(out, table, source=gold)
     known = f", {imported.known} stood there already" if imported.known else ""
     written = counted(imported.written, "conversation")
     entities = counted(len(read_gold_layers([out], found.topics)), "judged entity")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import shlex
+import unicodedata
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -33,7 +34,8 @@ def command(folder: str, driver: str) -> None:
     texts = starter_files(driver)
     begin(_checked(folder), texts)
     click.echo(f"wrote {', '.join(texts)} in {folder}", err=True)
-    audit = shlex.quote(str(Path(folder) / "audit.yaml"))
+    written = str(Path(folder) / "audit.yaml")
+    audit = shlex.quote(f"./{written}" if written.startswith("-") else written)  # with a dash it would be an option
     click.echo(f"edit them, then: harvest check {audit}", err=True)
 
 
@@ -42,6 +44,9 @@ def _checked(name: str) -> Path:
     folder = Path(name)
     if not name.strip():
         raise InputError(f"{name!r} names no folder", allowed="the path of a folder, or . for this one")
+    if any(unicodedata.category(sign) in ("Cc", "Cs") for sign in name):
+        what = f"the name {name!r} holds a control character or a byte that is not UTF-8"
+        raise InputError(what, allowed="any other characters", advice="name another folder; nothing was written")
     if folder.exists() and not folder.is_dir():
         raise InputError("this is a file, not a folder", place=Place(name), advice="name another folder")
     run = run_around(folder)

@@ -15,7 +15,7 @@ from rich.markup import escape
 from rich.text import Text
 
 from harvest.terminal import shown
-from recordings.conversation import Conversation, Turn
+from recordings.conversation import LARGEST_NUMBER, Conversation, Turn
 from recordings.run_folder import Run, read
 from topics.errors import InputError, Place
 
@@ -26,8 +26,10 @@ __all__ = ["command"]
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option("--system", metavar="NAME", help="Only this system.")
 @click.option("--topic", metavar="ID", help="Only this topic.")
-@click.option("--trial", type=click.IntRange(1), help="Only this trial.")
-@click.option("--attempt", type=click.IntRange(1), help="Only this attempt, also an invalid or interrupted one.")
+@click.option("--trial", type=click.IntRange(1, LARGEST_NUMBER), help="Only this trial.")
+@click.option(
+    "--attempt", type=click.IntRange(1, LARGEST_NUMBER), help="Only this attempt, also an invalid or interrupted one."
+)
 @click.option("--all", "every", is_flag=True, help="Every attempt, also invalid and interrupted ones.")
 @click.option("--text", "as_text", is_flag=True, help="Print the conversations even where there are several.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")

@@ -98,6 +98,8 @@ def test_a_question_without_an_answer_is_invalid(tmp_path: Path) -> None:
         ('{"messages": [{"role": "user"}]}', "message 1 has no content"),
         ('{"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}', "has a part that is not text"),
         ('{"messages": [], "metadata": {"trial": 0}}', "metadata.trial is not a number from 1"),
+        (f'{{"messages": [], "metadata": {{"trial": {10**30}}}}}', "is not a number from 1 to 999999999"),
+        ('{"messages": [], "metadata": {"attempt": 1000000000}}', "is not a number from 1 to 999999999"),
         ('{"messages": [], "metadata": {"labels": "ox"}}', "metadata.labels is not a list of texts"),
         ('{"messages": [], "metadata": {"labels": ["useful"]}}', "label 'useful' in metadata.labels"),
         ('{"messages": [], "metadata": {"system": 7}}', "metadata.system is not text"),

@@ -202,6 +202,12 @@ def test_a_turn_that_never_came_is_a_breakdown(ending: str) -> None:
         (("### S2 x", "### S2 y"), "9:1", "label 'y'"),
         (("### U2", "### U2 o"), "7:1", "a user turn has no label"),
         (("No.", "#L1"), "10:1", "an annotation with no URL before it in this turn"),
+        (("#L2", "#Lx"), "6:2", "'#Lx' is no grade\n  allowed: #L0 to #L9"),
+        (("#L2", "#L"), "6:2", "'#L' is no grade"),
+        (("#L2", "#l2 good"), "6:2", "'#l2 good' is no grade"),
+        (("#L2", "#L10"), "6:2", "'#L10' is no grade"),
+        (("#L2", "#L -1 #note"), "6:2", "'#L -1 #note' is no grade"),
+        (("#L2", "#Lo\n#RATINGS: (0,0,1,0)"), "6:2", "'#Lo' is no grade"),
         (("#L2", "#L2\n#L1"), "7:1", "has grade L2 already (see x.txt:6)"),
         (("#L2", "#L2\n#RATINGS: (0,0,1)"), "7:12", "RATINGS has 4 groups, and 3 shares stand here"),
         (("#L2", "#L2\n#RATINGS: (0,0,1,1)"), "7:12", "the shares of RATINGS sum to 2, not to 1"),
@@ -372,8 +378,21 @@ def test_several_judged_urls_on_one_line_are_told_apart() -> None:
     assert read.warnings == ()
 
 
+@pytest.mark.parametrize(
+    "line", ["#Lx", "#L10", "#RATINGS (0,0,1,0)", "#RATINGS: (0,0,1,0", "wc= 3x", "#URL http://a.example"]
+)
+def test_what_is_no_annotation_in_a_file_of_ours_is_refused_and_with_a_backslash_it_is_text(line: str) -> None:
+    written = transcript_text([replace(PLAIN, turns=(Turn(1, "ask", "x", SystemTurn(Answer(f"a\n{line}"))),))])
+    assert f"\n\\{line}\n" in written
+    (conversation,) = parse_transcript(written, "x.txt").conversations
+    assert conversation.turns[0].reply is not None
+    assert conversation.turns[0].reply.answer.text == f"a\n{line}"
+    with pytest.raises(InputError, match=r"x\.txt:7:\d: .* is no (grade|annotation)\n  allowed: .*\n.*put a backslash"):
+        parse_transcript(written.replace(f"\\{line}", line), "x.txt")
+
+
 def test_markdown_headings_of_a_foreign_reply_are_text() -> None:
-    reply = "# Films\n## Time travel\n#1 Looper\n### Notes\n#hashtag\n#L2-cache is not a grade"
+    reply = "# Films\n## Time travel\n#1 Looper\n### Notes\n#hashtag\n#L2-cache is not a grade\n#Love\n#LA\n#L’amour"
     text = f"##### M002\n### U1\nx\n### S1 x\n{reply}\n"
     (conversation,) = parse_transcript(text, "x.txt", system="B", topics=TOPICS).conversations
     assert conversation.turns[0].reply is not None
@@ -383,6 +402,7 @@ def test_markdown_headings_of_a_foreign_reply_are_text() -> None:
 @pytest.mark.parametrize(
     ("pair", "message"),
     [
+        ("trial=1000000000", "trial=1000000000 is not a number from 1 to 999999999"),
         ("missing=-1", "missing=-1 is not a number from 0"),
         ("most_turns=x", "most_turns=x is not a number from 0"),
         ("links={}", "links= is not a list in JSON"),

@@ -41,7 +41,9 @@ def test_a_turn_is_written_behind_its_measure_as_tables_print_it() -> None:
     assert parse_all("R, %useful S2, ave%useful") == (Term("R"), of_a_turn, Term("ave%useful"))
     assert parse("GF(RATINGS, by=NMD) S1").turn == 1
     assert str(parse("%useful(turn=1.5)")) == "%useful(turn=1.5)"
-    for wrong in ("%useful S0", "%useful S1 S2", "%useful T1"):
+    with pytest.raises(InputError, match=r"measure:1:9: S0 names no system turn in '%useful S0'\n  allowed: S1, S2"):
+        parse("%useful S0")
+    for wrong in ("%useful S0", "%useful S12345678901", "%useful S1 S2", "%useful T1"):
         with pytest.raises(InputError):
             parse(wrong)
 

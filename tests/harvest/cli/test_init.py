@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -56,6 +58,27 @@ def test_a_name_of_nothing_is_refused(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.chdir(tmp_path)
     assert "names no folder" in harvest("init", name, code=2).stderr
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["a\x07b", "a\nb", "a\x1b[31mb", os.fsdecode(b"a\xff")])
+def test_a_name_that_a_terminal_would_not_show_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = harvest("init", name, code=2).stderr
+    assert "holds a control character" in said
+    assert said.replace("\n", "").isprintable()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_command_that_is_told_works_with_a_name_that_begins_with_a_dash(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = harvest("init", "--", "-x").stderr
+    told = shlex.split(said.splitlines()[-1].partition("then: ")[2])
+    assert told[0] == "harvest"
+    harvest(*told[1:])
 
 
 @pytest.mark.parametrize("inner", [".", "evidence", "evidence/new", "judgments/.."])

@@ -1,0 +1,58 @@
+"""`harvest import`: what has no effect is refused, and what is refused writes nothing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from harvest.cli import main
+from recordings.importers import IMPORTERS, UNUSED
+
+
+def harvest(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str]:
+    with pytest.raises(SystemExit) as ended:
+        main([str(argument) for argument in arguments])
+    return int(ended.value.code or 0), capsys.readouterr().err
+
+
+def written(folder: Path) -> dict[str, bytes]:
+    return {str(file): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+
+def line(said: str, **metadata: object) -> str:
+    messages = [{"role": "user", "content": said}, {"role": "assistant", "content": "Yes."}]
+    return json.dumps({"messages": messages, "metadata": {"system": "B", "topic": "T1", **metadata}}) + "\n"
+
+
+@pytest.mark.parametrize(("form", "option"), [(form, option) for form in UNUSED for option in UNUSED[form]])
+def test_an_option_that_would_have_no_effect_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], form: str, option: str
+) -> None:
+    (tmp_path / "a.jsonl").write_text(line("Hello"))
+    out = tmp_path / "run"
+    code, said = harvest(capsys, "import", "--format", form, tmp_path / "a.jsonl", f"--{option}", "1", "--out", out)
+    assert code == 2
+    assert f"--{option} has no effect on files of the format {form}" in said
+    assert f"leave out --{option}" in said
+    assert not out.exists()
+
+
+def test_only_formats_that_there_are_leave_options_unused() -> None:
+    assert set(UNUSED) <= set(IMPORTERS)
+
+
+@pytest.mark.parametrize("more", [("--gold", "nowhere.csv"), ("--gold", "fairweb-45"), ()])
+def test_an_import_that_is_refused_leaves_the_run_as_it_was(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], more: tuple[str, ...]
+) -> None:
+    out = tmp_path / "run"
+    file = tmp_path / "a.jsonl"
+    file.write_text(line("Hello"))
+    assert harvest(capsys, "import", "--format", "messages", file, "--out", out)[0] == 0
+    before = written(out)
+    file.write_text(line("Something new", trial=2) + (line("Another", trial=1) if not more else ""))
+    code, said = harvest(capsys, "import", "--format", "messages", file, "--out", out, *more)
+    assert code == 2, said
+    assert written(out) == before
