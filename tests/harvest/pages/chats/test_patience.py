@@ -1,0 +1,457 @@
+"""How long one waits for a page, each rule by itself: pages without a browser, by a clock that is stepped."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from harvest.pages.chats.chat import Chat, Manners
+from harvest.pages.chats.completion import Completion, Patience
+from harvest.pages.chats.experience import Experience
+from harvest.pages.chats.opening import Opening
+from harvest.pages.chats.sending import Sent, send
+from harvest.pages.chats.waiting import Awaited, Waiting
+from harvest.pages.finding.blockers import Blocker, find_refusal
+from harvest.pages.reading.page import Page
+from harvest.pages.reading.turn import Habits, ReadTurn
+from harvest.pages.sites.description import site_of
+from harvest.systems.driver import Denied, NotSent, Unanswered
+from tests.support.scripted_page import SAID, Request, ScriptedPage, Showing
+
+ANSWER = [(1.0, "It is"), (1.2, " a film"), (1.4, " of 1979.")]
+TEXT = "It is a film of 1979."
+
+
+def awaited(page: ScriptedPage, seconds: float = 240.0, patience: Patience | None = None) -> Awaited:
+    """What waiting for the answer comes to, once the page has taken the turn."""
+
+    def trouble(now: Page, turn: ReadTurn) -> Blocker | None:
+        return find_refusal(now, turn, site=site_of({}), faults=page.traffic.faults, begun=page.traffic.begun)
+
+    async def answer() -> Awaited:
+        place = page.place
+        await page.frame.sent()
+        page.mark()
+        page.take()
+        return await Waiting(
+            page.window,
+            place,
+            SAID,
+            habits=Habits(),
+            completion=Completion(patience or Patience()),
+            selectors={},
+            trouble=trouble,
+        ).answer(seconds)
+
+    return page.time.run(answer())
+
+
+def about(seconds: float) -> object:
+    """With the two looks that it may take to see it."""
+    return pytest.approx(seconds + 0.1, abs=0.11)
+
+
+# The answer is complete.
+
+
+@pytest.mark.parametrize("sign", ["stop", "busy", "site"])
+def test_an_answer_whose_sign_went_with_its_last_word_is_whole_half_a_second_later(sign: str) -> None:
+    page = ScriptedPage(writes=ANSWER, signs=[(sign, 0.0, 1.4)])
+    found = awaited(page)
+    assert (found.turn.text, found.verdict and found.verdict.how) == (TEXT, "signs")
+    assert page.time.seconds == about(1.4 + 0.5)
+
+
+def test_an_answer_whose_request_ended_with_its_last_word_is_whole_half_a_second_later() -> None:
+    page = ScriptedPage(writes=ANSWER, sends=[Request(0.0, end=1.4)])
+    found = awaited(page)
+    assert (found.turn.text, found.verdict and found.verdict.how) == (TEXT, "signs")
+    assert page.time.seconds == about(1.4 + 0.5)
+
+
+def test_an_answer_with_a_loose_sign_alone_is_given_a_second() -> None:
+    page = ScriptedPage(writes=ANSWER, signs=[("animation", 0.0, 1.45)])
+    assert awaited(page).turn.text == TEXT
+    assert page.time.seconds == about(1.4 + 1.0)
+
+
+def test_an_answer_without_any_sign_is_given_four_seconds() -> None:
+    page = ScriptedPage(writes=ANSWER)
+    found = awaited(page)
+    assert (found.turn.text, found.verdict and found.verdict.how) == (TEXT, "quiet")
+    assert page.time.seconds == about(1.4 + 4.0)
+
+
+def test_an_answer_that_pauses_for_long_is_given_half_as_long_again() -> None:
+    page = ScriptedPage(writes=[*ANSWER[:2], (5.0, " of 1979."), (10.0, " So long.")])  # pauses of 3.8 and 5 s
+    assert awaited(page, patience=Patience(alone=6.0)).turn.text == f"{TEXT} So long."
+    assert page.time.seconds == about(10 + 7.5)
+
+
+def test_text_that_comes_within_the_quiet_begins_it_anew() -> None:
+    page = ScriptedPage(writes=[*ANSWER, (5.3, " And good.")])
+    assert awaited(page).turn.text == f"{TEXT} And good."
+    assert page.time.seconds > 5.3 + 4
+
+
+@pytest.mark.parametrize("sign", ["animation", "progress", "composer"])
+def test_a_sign_that_stays_for_ever_is_believed_for_half_a_minute_and_told(sign: str) -> None:
+    page = ScriptedPage(writes=ANSWER, signs=[(sign, 0.0, 1e9)])
+    found = awaited(page)
+    assert (found.turn.text, found.verdict and found.verdict.how) == (TEXT, "stuck")
+    assert page.time.seconds == about(1.4 + 30)
+
+
+def test_a_stop_button_that_stays_is_believed_until_the_time_for_the_turn_is_over() -> None:
+    page = ScriptedPage(writes=ANSWER, signs=[("stop", 0.0, 1e9)])
+    found = awaited(page, 240)
+    assert (found.turn.text, found.verdict, found.why) == (TEXT, None, "timeout")
+    assert page.time.seconds == about(240)
+
+
+def test_what_is_there_when_the_time_is_over_is_kept() -> None:
+    found = awaited(ScriptedPage(writes=[(float(at), f"word {at} ") for at in range(1, 400)]), 20)
+    assert (found.verdict, found.why) == (None, "timeout")
+    assert found.turn.text.endswith("word 20")
+
+
+# Nothing comes.
+
+
+def test_a_page_that_stays_silent_is_given_up_after_half_a_minute() -> None:
+    page = ScriptedPage()
+    found = awaited(page)
+    assert (found.turn.text, found.why) == ("", "no-reply")
+    assert page.time.seconds == about(30)
+
+
+def test_a_page_that_shows_a_firm_sign_is_not_silent() -> None:
+    page = ScriptedPage(writes=[(100.0, TEXT)], signs=[("stop", 0.0, 100.1)])
+    assert awaited(page).turn.text == TEXT
+    assert page.time.seconds == about(100.0 + 0.5)
+
+
+FAILED = "Something went wrong. Please try again."
+
+
+def test_a_page_that_said_for_a_moment_that_the_turn_failed_has_eight_seconds_to_try_again_by_itself() -> None:
+    page = ScriptedPage(trouble=(1.0, 3.0, FAILED))
+    found = awaited(page)
+    assert (found.turn.text, found.why) == ("", "no-reply")
+    assert found.trouble is not None
+    assert page.time.seconds == about(8)
+    assert awaited(ScriptedPage(trouble=(1.0, 3.0, FAILED), writes=[(6.0, TEXT)])).turn.text == TEXT
+
+
+@pytest.mark.parametrize("signs", [[], [("stop", 0.0, 1e9)]], ids=["silent", "busy for ever"])
+def test_a_page_that_says_that_the_turn_failed_is_believed_after_four_seconds_of_quiet(
+    signs: list[tuple[str, float, float]],
+) -> None:
+    page = ScriptedPage(trouble=(1.0, 1e9, FAILED), signs=signs)
+    found = awaited(page)
+    assert (found.why, found.verdict, found.trouble and found.trouble.kind) == ("fault", None, "error")
+    assert page.time.seconds == about(4)
+
+
+# Another document comes.
+
+
+def test_an_answer_in_another_document_is_waited_for_there() -> None:
+    page = ScriptedPage(documents=[0.5], writes=[(2.0, TEXT)])
+    found = awaited(page)
+    assert found.turn.text == TEXT
+    assert page.frame.watched
+    assert page.time.seconds == about(2.0 + 4.0)
+
+
+def test_a_page_that_is_loaded_anew_and_then_stays_silent_is_told_apart() -> None:
+    page = ScriptedPage(documents=[0.5])
+    assert awaited(page).why == "page-reloaded"
+    assert page.time.seconds == about(0.5 + 30)
+
+
+def test_a_page_that_is_loaded_anew_for_ever_is_given_up() -> None:
+    page = ScriptedPage(documents=[0.5] * 9)
+    with pytest.raises(Unanswered, match="page-reloaded: the page reloaded again and again"):
+        awaited(page)
+    assert page.time.seconds < 1
+
+
+# The turn was sent.
+
+
+def sent(page: ScriptedPage, *, lag: float = 0.0) -> Sent:
+    async def sending() -> Sent:
+        page.traffic.lag = lag
+        return await send(page.window, page.place, SAID, await page.typed())
+
+    return page.time.run(sending())
+
+
+def test_a_page_that_takes_the_turn_at_once_costs_no_time() -> None:
+    page = ScriptedPage()
+    assert (sent(page).by, page.pressed) == ("button", [(0, "button")])
+    assert page.time.seconds <= 0.1
+
+
+@pytest.mark.parametrize("lag", [0.0, 5.0])
+def test_a_page_has_three_seconds_and_its_servers_lag_to_show_that_it_took_the_turn(lag: float) -> None:
+    page = ScriptedPage(held=2.9 + lag)
+    assert (sent(page, lag=lag).by, page.pressed) == ("button", [(0, "button")])
+    late = ScriptedPage(held=3.2 + lag)
+    sent(late, lag=lag)
+    assert len(late.pressed) == 2, "nothing stirred, so the next way was tried"
+    assert late.pressed[1][0] == about(3 + lag)
+
+
+@pytest.mark.parametrize("lag", [0.0, 2.0])
+def test_a_page_that_takes_nothing_gets_as_long_for_each_press(lag: float) -> None:
+    page = ScriptedPage(taken_by="nothing")
+    with pytest.raises(NotSent, match="not-sent"):
+        sent(page, lag=lag)
+    assert [way for _, way in page.pressed] == ["button", "Enter", "Enter", "Control+Enter", "Control+Enter"]
+    assert page.time.seconds == pytest.approx(5 * (3 + lag), abs=0.3)
+    assert page.value == ""
+
+
+def test_what_leaves_the_page_counts_once_the_page_has_had_its_time() -> None:
+    class Leaving(ScriptedPage):
+        def press(self, way: str) -> None:
+            super().press(way)
+            self.send("leaves", Request(0.1))
+
+    page = Leaving(taken_by="nothing")
+    assert (sent(page).by, page.pressed) == ("button", [(0, "button")])
+    assert page.time.seconds == about(3)
+
+
+@pytest.mark.parametrize(
+    ("lag", "off", "by", "when"), [(5.0, 29.0, "button", 29), (5.0, 31.0, "Enter", 30), (0.0, 1.0, "Enter", 0)]
+)
+def test_a_button_that_is_off_is_waited_for_six_times_as_long_as_the_server_lags(
+    lag: float, off: float, by: str, when: float
+) -> None:
+    page = ScriptedPage(off=off, taken_by=by)
+    assert sent(page, lag=lag).by == by
+    assert page.pressed == [(about(when), by)]
+
+
+def test_another_document_says_that_the_turn_was_taken() -> None:
+    page = ScriptedPage(taken_by="nothing", faults={"sample": Unanswered("page-moved", "a new document came")})
+    assert sent(page).by == "button"
+    assert page.time.seconds == 0
+
+
+# The page has opened.
+
+LOGIN = '<div h-id="20" h-box="300,100,500,400"><h1>Log in to continue</h1><input type="password" h-id="21" h-edit="1" h-box="320,200,300,40"/><button h-id="22" h-box="320,300,100,40">Log in</button></div>'  # noqa: E501
+LAUNCHER = '<button h-id="30" h-box="1200,720,60,60" class="chat-launcher" aria-label="Open chat">o</button>'
+BANNER = (
+    '<div h-id="40" role="dialog" aria-modal="true" h-box="300,150,600,400"><p>We and our partners use cookies to '
+    'measure what you read.</p><button h-id="41" h-box="320,400,120,40">Reject all</button>'
+    '<button h-id="42" h-box="460,400,120,40">Accept all</button></div>'
+)
+
+
+def opened(page: ScriptedPage, seconds: float = 60.0, **site: object) -> Opening:
+    opening = Opening(page.window, site_of(site))
+    page.time.run(opening.place(200, seconds))
+    return opening
+
+
+def test_a_page_that_stands_still_for_four_tenths_of_a_second_is_open() -> None:
+    page = ScriptedPage()
+    opened(page)
+    assert page.time.seconds == about(0.4)
+
+
+def test_a_page_that_never_stands_still_is_open_after_five_seconds() -> None:
+    page = ScriptedPage(moves=0.2)
+    opened(page)
+    assert page.time.seconds == about(5)
+
+
+@pytest.mark.parametrize(("end", "until"), [(2.0, 2.0), (60.0, 5.0)])
+def test_a_page_that_waits_for_its_server_is_open_once_that_has_answered_or_after_five_seconds(
+    end: float, until: float
+) -> None:
+    page = ScriptedPage()
+
+    async def opening() -> None:
+        page.traffic.mark()
+        page.send("first", Request(0.0, end=end))
+        await Opening(page.window, site_of({})).place(200, 60)
+
+    page.time.run(opening())
+    assert page.time.seconds == about(until)
+
+
+@pytest.mark.parametrize("lag", [0.0, 8.0])
+def test_a_web_socket_gets_half_a_second_and_half_as_much_again_as_its_servers_lag(lag: float) -> None:
+    page = ScriptedPage()
+    page.traffic.lag = lag
+    page.traffic.opened_socket("socket")
+    opened(page)
+    assert page.time.seconds == about(max(0.4, 0.5 + 1.5 * lag))
+
+
+def test_a_box_to_type_in_is_waited_for_to_the_end_of_the_time() -> None:
+    page = ScriptedPage(composer=(58.0, 1e9))
+    opened(page)
+    assert 58 <= page.time.seconds < 59
+    never = ScriptedPage(composer=(1e9, 1e9))
+    with pytest.raises(NotSent, match="no-composer: no box to type in was found within 60 s"):
+        opened(never)
+    assert never.time.seconds == about(60)
+
+
+def test_a_box_that_stays_covered_is_told_apart_at_the_end_of_the_time() -> None:
+    page = ScriptedPage(shown=[Showing('<div h-id="50" h-box="0,0,1280,800"/>', number=50)])
+    with pytest.raises(NotSent, match="composer-covered"):
+        opened(page, 20)
+    assert page.time.seconds == about(20)
+
+
+def test_a_wall_is_believed_after_three_seconds_without_a_box() -> None:
+    page = ScriptedPage(composer=(1e9, 1e9), shown=[Showing(LOGIN)])
+    with pytest.raises(Denied, match="login"):
+        opened(page)
+    assert page.time.seconds == about(3.0)
+    passing = ScriptedPage(composer=(2.5, 1e9), shown=[Showing(LOGIN, end=2.5)])
+    opened(passing)
+
+
+def test_a_launcher_is_pressed_after_three_seconds_without_a_box_and_once() -> None:
+    page = ScriptedPage(composer=(1e9, 1e9), shown=[Showing(LAUNCHER)])
+    with pytest.raises(NotSent, match="no-composer"):
+        opened(page)
+    ((when, what),) = page.pressed
+    assert (when, what) == (about(3.0), "30")
+    soon = ScriptedPage(composer=(2.5, 1e9), shown=[Showing(LAUNCHER)])
+    opened(soon)
+    assert soon.pressed == []
+
+
+@pytest.mark.parametrize(("begin", "pressed"), [(6.0, 1), (7.5, 2)])
+def test_what_a_launcher_opens_has_three_seconds_before_the_next_one_is_pressed(begin: float, pressed: int) -> None:
+    other = LAUNCHER.replace("30", "31", 1).replace("Open chat", "Chat with us")
+    page = ScriptedPage(composer=(begin, 1e9), shown=[Showing(LAUNCHER, number=30), Showing(other, begin=3.5)])
+    opened(page)
+    assert len(page.pressed) == pressed
+
+
+@pytest.mark.parametrize(("loads", "waited"), [(10.0, 10.0), (19.0, 19.0), (1e9, 20.0)])
+def test_what_loads_for_a_launcher_is_waited_for_twenty_seconds_at_most_and_three_more(
+    loads: float, waited: float
+) -> None:
+    class Loading(ScriptedPage):
+        def press(self, way: str) -> None:
+            super().press(way)
+            self.send(way, Request(0.0, end=loads, method="GET", kind="document"))
+
+    other = LAUNCHER.replace("30", "31", 1).replace("Open chat", "Chat with us")
+    page = Loading(composer=(1e9, 1e9), shown=[Showing(LAUNCHER, number=30), Showing(other, begin=3.5)])
+    with pytest.raises(NotSent, match="no-composer"):
+        opened(page, 40)
+    (first, _), (second, _) = page.pressed
+    assert second - first == pytest.approx(waited + 3, abs=0.3)
+
+
+@pytest.mark.parametrize(("fades", "presses"), [(1.3, ["41"]), (3.0, ["41", "42"])])
+def test_a_banner_that_was_answered_has_a_second_and_a_half_before_its_next_button_is_pressed(
+    fades: float, presses: list[str]
+) -> None:
+    page = ScriptedPage(shown=[Showing(BANNER, number=41, fades=fades)])
+    opened(page, 10)
+    assert [what for _, what in page.pressed] == presses
+    assert [when for when, _ in page.pressed[1:]] == [about(1.5)][: len(presses) - 1]
+
+
+def test_the_sites_own_sign_that_one_may_type_is_waited_for() -> None:
+    page = ScriptedPage(ready=7.0)
+    opened(page, ready=".up")
+    assert page.time.seconds == about(7.0 + 0.4)
+
+
+def test_what_a_site_says_is_to_be_pressed_first_is_waited_for_to_the_end_of_the_time() -> None:
+    page = ScriptedPage()
+    with pytest.raises(NotSent, match="not-openable"):
+        opened(page, 20, open=["#start"])
+    assert page.time.seconds == about(20)
+
+
+# The next turn, and the end.
+
+
+def test_a_box_that_is_not_back_ten_seconds_after_an_answer_has_gone() -> None:
+    page = ScriptedPage(writes=ANSWER, signs=[("stop", 0.0, 1.4)])
+    chat = Chat(page.window, site_of({}), Manners(), Experience())
+
+    async def talk() -> None:
+        await chat.open(page.url)
+        await chat.say(SAID)
+        page.composer = (1e9, 1e9)
+        left.append(page.time.seconds)
+        await chat.say("And then?")
+
+    left: list[float] = []
+    with pytest.raises(NotSent, match="composer-gone"):
+        page.time.run(talk())
+    assert page.time.seconds - left[0] == about(10)
+
+
+def test_something_nameless_over_the_box_is_waited_for_one_second_and_then_typed_under() -> None:
+    page = ScriptedPage(writes=ANSWER, signs=[("stop", 0.0, 1.4)])
+    chat = Chat(page.window, site_of({}), Manners(), Experience())
+
+    async def talk() -> float:
+        await chat.open(page.url)
+        page.shown = [Showing('<div h-id="50" h-box="0,600,1280,200"/>', number=50)]
+        begun = page.time.seconds
+        await chat.say(SAID)
+        return page.pressed[0][0] - begun
+
+    assert page.time.run(talk()) == about(1.0)
+
+
+def settled(page: ScriptedPage, known: Experience, more: float) -> float:
+    """Seconds that it takes to settle a conversation whose answer, taken by its quiet, goes on `more` seconds later."""
+    chat = Chat(page.window, site_of({}), Manners(), known)
+
+    async def talk() -> None:
+        await chat.open(page.url)
+        assert (await chat.say(SAID)).finish == "quiet"
+        page.writes = [*page.writes, (page.since + more, " And good.")]
+        said.append(page.time.seconds)
+        await chat.settle()
+
+    said: list[float] = []
+    try:
+        page.time.run(talk())
+    finally:
+        taken = page.time.seconds - said[0]
+    return taken
+
+
+def test_an_answer_taken_by_its_quiet_alone_is_given_as_long_once_more_at_the_end() -> None:
+    assert settled(ScriptedPage(writes=ANSWER), Experience(), 5.0) == about(4.0)
+
+
+def test_an_answer_that_goes_on_within_that_time_was_cut_and_asks_for_half_as_much_more_from_then_on() -> None:
+    page, known = ScriptedPage(writes=ANSWER), Experience()
+    with pytest.raises(Unanswered, match="went-on"):
+        settled(page, known, 3.0)
+    assert known.alone == about(1.5 * 4)
+
+
+def test_the_stamp_of_a_turn_and_its_times_are_those_of_the_clock() -> None:
+    page = ScriptedPage(writes=ANSWER, signs=[("stop", 0.0, 1.4)])
+    chat = Chat(page.window, site_of({}), replace(Manners(), evidence=frozenset({"watch"})), Experience())
+
+    async def talk() -> object:
+        await chat.open(page.url)
+        said = await chat.say(SAID)
+        return said.asked_at[:17], said.first, said.last
+
+    assert page.time.run(talk()) == ("2031-05-04T03:02:", pytest.approx(1.0), pytest.approx(1.4))
