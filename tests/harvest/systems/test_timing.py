@@ -1,0 +1,109 @@
+"""One place reads the time and sleeps, and chance is always drawn from a seed: everything else is handed a clock."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+PACKAGES = ("topics", "protocols", "recordings", "simulators", "scoring", "harvest")
+ALLOWED = {
+    "harvest/systems/timing.py": {"time", "asyncio.sleep"},  # the place
+    "recordings/provenance.py": {"datetime.now"},  # the time of day, which recordings need as well
+    "harvest/drivers/supervisor.py": {"time"},  # a program of its own, which imports nothing of ours
+}
+_MODULES = frozenset({"time", "random"})
+_CALLS = frozenset(
+    {"asyncio.sleep", "datetime.now", "datetime.utcnow", "datetime.today", "date.today", "get_running_loop.time"}
+)
+
+
+def found(code: str) -> Iterator[tuple[int, str]]:
+    """(line, what) of all that reads the time, sleeps, or draws from no seed."""
+    nodes = list(ast.walk(ast.parse(code)))
+    yielding = {node.func for node in nodes if isinstance(node, ast.Call) and _yields(node)}
+    for node in nodes:
+        match node:
+            case ast.Import(names=names):
+                yield from ((node.lineno, one.name) for one in names if one.name in _MODULES)
+            case ast.ImportFrom(module=module, level=0, names=names):
+                for one in names:
+                    if module in _MODULES or f"{module}.{one.name}" in _CALLS:
+                        yield node.lineno, module if module in _MODULES else f"{module}.{one.name}"
+            case ast.Call(func=ast.Attribute(attr="wait_for_timeout")):
+                yield node.lineno, "wait_for_timeout"
+            case ast.Call(func=ast.Attribute(attr="default_rng") | ast.Name(id="default_rng"), args=[]):
+                yield node.lineno, "default_rng()"
+            case ast.Attribute(attr=attr, value=ast.Attribute(attr="random", value=ast.Name(id="np" | "numpy"))):
+                if attr[0].islower() and attr != "default_rng":
+                    yield node.lineno, f"numpy.random.{attr}"
+            case ast.Attribute(attr="time", value=ast.Call(func=ast.Attribute(attr="get_running_loop"))):
+                yield node.lineno, "get_running_loop.time"
+            case ast.Attribute(attr=attr, value=ast.Name(id=name) | ast.Attribute(attr=name)):
+                if f"{name}.{attr}" in _CALLS and node not in yielding:
+                    yield node.lineno, f"{name}.{attr}"
+
+
+def _yields(node: ast.AST) -> bool:
+    """`asyncio.sleep(0)`: it does not wait, it lets others go first."""
+    match node:
+        case ast.Call(func=ast.Attribute(attr="sleep"), args=[ast.Constant(value=0)]):
+            return True
+    return False
+
+
+def test_nothing_else_reads_the_time_sleeps_or_draws_from_no_seed() -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line}: {what}"
+        for package in PACKAGES
+        for path in sorted((ROOT / package).rglob("*.py"))
+        for line, what in found(path.read_text(encoding="utf-8"))
+        if what not in ALLOWED.get(str(path.relative_to(ROOT)), set())
+    ]
+    assert wrong == [], "take a harvest.systems.timing.Clock, and draw from topics.identity.generator"
+
+
+def test_what_is_allowed_somewhere_is_used_there() -> None:
+    for name, allowed in ALLOWED.items():
+        assert {what for _, what in found((ROOT / name).read_text(encoding="utf-8"))} == allowed, name
+
+
+@pytest.mark.parametrize(
+    ("code", "what"),
+    [
+        ("import time", "time"),
+        ("from time import monotonic", "time"),
+        ("import random", "random"),
+        ("from random import choice", "random"),
+        ("import asyncio\nasync def f(): await asyncio.sleep(0.1)", "asyncio.sleep"),
+        ("import asyncio\nasync def f(step): await asyncio.sleep(step)", "asyncio.sleep"),
+        ("import asyncio\ndef f(sleep=asyncio.sleep): ...", "asyncio.sleep"),
+        ("from asyncio import sleep", "asyncio.sleep"),
+        ("from datetime import datetime\ndatetime.now()", "datetime.now"),
+        ("import datetime\ndatetime.datetime.now()", "datetime.now"),
+        ("import asyncio\nasyncio.get_running_loop().time()", "get_running_loop.time"),
+        ("async def f(page): await page.wait_for_timeout(100)", "wait_for_timeout"),
+        ("import numpy\nnumpy.random.default_rng()", "default_rng()"),
+        ("import numpy as np\nnp.random.uniform()", "numpy.random.uniform"),
+    ],
+)
+def test_each_way_around_the_clock_is_found(code: str, what: str) -> None:
+    assert {one for _, one in found(code)} == {what}
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import asyncio\nasync def f(): await asyncio.sleep(0)",
+        "import asyncio\nasync def f(): asyncio.get_running_loop().call_later(1, print)",
+        "async def f(clock): await clock.sleep(1)",
+        "import numpy\nnumpy.random.default_rng(7)",
+        "import numpy\ndef f(rng: numpy.random.Generator): return rng.random()",
+        "from simulators import random",
+    ],
+)
+def test_what_goes_by_a_clock_or_a_seed_is_not(code: str) -> None:
+    assert list(found(code)) == []
