@@ -48,6 +48,9 @@ _CONTEXT = 2**15
 """Characters: a text is looked at in stretches, each with so much of what stands around it. That is more than any
 pattern takes."""
 
+_HEAD, _LONGEST_PERIOD = 2**7, 2**12
+"""Characters: what a stretch is known again by, and how far what is repeated may go on."""
+
 _TEXT = re.compile(
     r"(?i)\s*(text/|application/(?:[\w.-]+\+)?(?:json|xml|jsonl|x-ndjson|javascript|yaml|x-yaml|graphql|"
     r"x-www-form-urlencoded|problem\+json)|[\w.-]+/[\w.-]+\+(?:json|xml))"
@@ -132,16 +135,22 @@ class Redactor:
         """Where secrets stand in `text`, in order and apart from each other; only where `near` stands close by.
 
         A long text is looked at stretch by stretch, so that neither the memory nor the time of one step grows with it.
+        A model that is caught in a loop says the same for megabytes: a stretch that says what the one before it said
+        is not looked at again.
         """
         found: list[Span] = []
         begin = 0
+        before: tuple[str, int, int] | None = None
+        seen: list[Span] = []
         while begin < len(text):
             first, last = max(0, begin - _CONTEXT), begin + _STRETCH
-            until = last - _CONTEXT if last < len(text) else len(text)
+            until = _end_of_turn(text, first, last)
             stretch = text[first:last]
-            seen = self._seen(stretch) if near in stretch else []
             low, high = begin - first, until - first
-            found += _apart([(start + first, end + first, kind) for start, end, kind in seen if low <= start < high])
+            if before != (stretch, low, high):
+                spans = self._seen(stretch) if near in stretch else []
+                before, seen = (stretch, low, high), _apart([span for span in spans if low <= span[0] < high])
+            found += [(start + first, end + first, kind) for start, end, kind in seen]
             begin = until
         return _apart(found)
 
@@ -206,6 +215,18 @@ class Redactor:
         if "event-stream" in kind or "ndjson" in kind or "jsonl" in kind:
             text = over_pieces(text, self.pieces)
         return self.text(text)
+
+
+def _end_of_turn(text: str, first: int, last: int) -> int:
+    """Where the stretch [first, last) ends to look for secrets that begin in it; what stands behind is their context.
+
+    Where the text repeats itself, the next stretch begins with what this one begins with.
+    """
+    if last >= len(text):
+        return len(text)
+    latest = last - 2 * _CONTEXT
+    again = text.rfind(text[first : first + _HEAD], max(first + 1, latest - _LONGEST_PERIOD), latest + _HEAD)
+    return (again if again >= 0 else latest) + _CONTEXT
 
 
 def _occurrences(text: str, form: str) -> Iterator[Span]:

@@ -194,21 +194,21 @@ def cookies(searched: SearchedText) -> list[Span]:
     if not (searched.holds("=") and searched.holds_in_any_case("cookie")):
         return []
     text, lower = searched.text, searched.lower
-    begins = [0, *(header.start() for header in _BOUNDARY.finditer(lower))]
-    known: dict[str, list[tuple[int, int]]] = {}
-    found: list[Span] = []
-    for begin, end in zip(begins, [*begins[1:], len(text)]):
-        first = begin - _BEFORE if begin > _BEFORE else 0
-        part = text[first:end]
-        spans = known.get(part)
-        if spans is None:
-            spans = known[part] = list(_values(part, lower[first:end])) if "=" in part else []
-        for start, stop in spans:
-            found.append((first + start, first + stop, "cookie"))
-    return found
+    begins = [0, *map(re.Match.start, _BOUNDARY.finditer(lower))]
+    firsts = [begin - _BEFORE if begin > _BEFORE else 0 for begin in begins]
+    places = list(zip(firsts, [*begins[1:], len(text)]))
+    parts = [text[first:end] for first, end in places]
+    values = {part: list(_values(part, lower[first:end])) for part, (first, end) in dict(zip(parts, places)).items()}
+    if not any(values.values()):
+        return []
+    return [
+        (first + start, first + stop, "cookie") for first, part in zip(firsts, parts) for start, stop in values[part]
+    ]
 
 
 def _values(text: str, lower: str) -> Iterator[tuple[int, int]]:
+    if "=" not in text:
+        return
     for header in _COOKIES.finditer(lower):
         at, end = header.span("value")
         cookie = _FIRST.match(text, at, end)
