@@ -1,4 +1,4 @@
-"""`harvest breakdown eval`: what predictions of breakdown are worth, beside baselines."""
+"""`harvest breakdown eval`: how good predictions of breakdown are, compared with baselines."""
 
 from __future__ import annotations
 
@@ -48,17 +48,17 @@ def command() -> None:
     multiple=True,
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Annotations the prior baselines are taken from; may be repeated [the other dialogues of FILE...].",
+    help="Annotations that the prior baselines are computed from; may be repeated [the other dialogues of FILE...].",
 )
 @click.option(
     "--held-out",
     type=click.Choice(["dialogue", "system"]),
     default="dialogue",
     show_default=True,
-    help="Without --train: a prior knows every other dialogue, or every other system.",
+    help="Without --train: a prior is computed from all other dialogues, or from all other systems.",
 )
-@resampling_options(seed="Of bootstrap and annotator halves.")
-@click.option("--all", "every", is_flag=True, help="Print every measure, and each system's dialogues apart.")
+@resampling_options(seed="Seed of the bootstrap and of the splits of annotators.")
+@click.option("--all", "every", is_flag=True, help="Print every measure, and each system's dialogues separately.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 def evaluate(
     files: tuple[Path, ...],
@@ -71,10 +71,10 @@ def evaluate(
     every: bool,
     as_json: bool,
 ) -> None:
-    """Evaluate predictions of breakdown against what annotators said.
+    """Evaluate predictions of breakdown against the labels of annotators.
 
-    FILE... are annotations and predictions together, told apart by what is in them, or folders of such files; a JSONL
-    line may hold both. Every JSONL file or folder of predictions is one submission. With annotations alone, the
+    FILE... takes annotations and predictions together (their contents show which is which), or folders of such files; a
+    JSONL line may hold both. Every JSONL file or folder of predictions is one submission. With annotations alone, the
     baselines are printed.
     """
     material = read_breakdown_files(files, counts=counts)
@@ -82,8 +82,8 @@ def evaluate(
     both = {turn.dialogue for turn in training} & {turn.dialogue for turn in material.gold}
     if both:
         raise InputError(
-            f"dialogue {min(both)!r} is in --train and in what is evaluated",
-            advice="train on other dialogues; a prior that has seen the answer is no baseline",
+            f"dialogue {min(both)!r} is both in --train and in the dialogues to evaluate",
+            advice="train on other dialogues; a prior that has seen the answer is not a baseline",
         )
     rows = breakdown_rows(
         material, training=training, held_out=held_out, seed=seed, level=level, replications=replications
@@ -98,7 +98,7 @@ def evaluate(
     people = Console(stderr=as_json, highlight=False)
     notes = list(material.notes)
     if not material.submissions:
-        notes.append("no predictions were given: these are the baselines a submission has to be set beside")
+        notes.append("no predictions were given: these are the baselines to compare a submission with")
     if as_json:
         document = {
             "format": FORMAT,
@@ -121,7 +121,7 @@ def evaluate(
     for line in interval_notes([row for row in rows if row.measure in measures]):
         people.print(line)
     if not every:
-        people.print("[dim]Other groupings, precision, recall and each system apart: --all, or --json[/]")
+        people.print("[dim]Other groupings, precision, recall, and each system separately: --all or --json[/]")
     present = {row.system for row in rows}
     for name, meaning in BASELINES.items():
         if name in present:

@@ -1,4 +1,4 @@
-"""`harvest helpdesk eval`: what predictions of dialogue quality and nugget types are worth (STC-3, DialEval)."""
+"""`harvest helpdesk eval`: how good predictions of dialogue quality and nugget types are (STC-3, DialEval)."""
 
 from __future__ import annotations
 
@@ -46,16 +46,16 @@ def evaluate(
     every: bool,
     as_json: bool,
 ) -> None:
-    """Evaluate predicted dialogue quality and nugget types against what annotators said.
+    """Evaluate predicted dialogue quality and nugget types against the annotations of people.
 
-    FILE... are annotations and predictions together, told apart by what is in them. Every file of predictions is one
-    submission, and may leave out a subtask. With annotations alone, the baselines are printed.
+    FILE... takes annotations and predictions together; their contents show which is which. Every file of predictions is
+    one submission, and may leave out a subtask. With annotations alone, the baselines are printed.
     """
     material = read_helpdesk_files(files)
     rows = helpdesk_rows(material, alpha=alpha, seed=seed, level=level, replications=replications)
     notes = list(material.notes)
     if not material.submissions:
-        notes.append("no predictions were given: these are the baselines a submission has to be set beside")
+        notes.append("no predictions were given: these are the baselines to compare a submission with")
     people = Console(stderr=as_json, highlight=False)
     if as_json:
         document = {

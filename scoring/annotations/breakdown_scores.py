@@ -35,14 +35,16 @@ _DEALS = 20  # chance moves the distance of one deal by 2% on 4,150 turns, the m
 
 BASELINES: Mapping[str, str] = MappingProxyType(
     {
-        "baseline: uniform": "one third each; its label is O by the rule of ties",
+        "baseline: uniform": "one third each; its label is O, because of the order in ties",
         "baseline: always X": "calls every turn a breakdown",
-        "baseline: prior": "the mean of the other dialogues (or systems), or of --train",
-        "baseline: prior of the system": "the same, of the turn's own system only",
-        "baseline: half the annotators": f"half of them against the other half as gold, mean of {_DEALS} deals",
+        "baseline: prior": "the mean distribution of the other dialogues (or systems), or of --train",
+        "baseline: prior of the system": "the same, over dialogues of the turn's own system only",
+        "baseline: half the annotators": (
+            f"one half as predictor, the other half as gold; mean of {_DEALS} random splits"
+        ),
     }
 )
-"""The predictors a submission is set beside, and what each of them is."""
+"""The predictors a submission is compared with, and what each of them is."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""What predictions of the two STC-3 subtasks are worth, beside predictors that know nothing of the dialogue."""
+"""How good predictions of the two STC-3 subtasks are, compared with predictors that do not look at the dialogue."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def helpdesk_rows(
     for a perfect predictor. n counts dialogues; intervals resample them.
     """
     if not 0 <= alpha <= 1:
-        raise InputError(f"alpha {alpha} is no weight", allowed="0 to 1")
+        raise InputError(f"alpha {alpha} is not a weight", allowed="0 to 1")
     taken = {submission.name for submission in material.submissions} & set(BASELINES)
     if taken:
         raise InputError(f"a submission cannot be called {min(taken)!r}", advice="rename its file")
@@ -48,7 +48,7 @@ def helpdesk_rows(
     predictors: list[tuple[str, Mapping[str, Estimate], str]] = [
         (submission.name, submission.estimates, "") for submission in material.submissions
     ]
-    predictors.append((BASELINES[0], _uniform(gold), "knows nothing"))
+    predictors.append((BASELINES[0], _uniform(gold), "one share for each level and type"))
     prior = _prior(gold)
     if prior is not None:
         predictors.append((BASELINES[1], prior, "the mean of the other dialogues"))
