@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import get_args
 
 from harvest.drivers.browser import Kept
+from harvest.pages.browser.busy_signs import FIRM, LOOSE
 from harvest.pages.browser.call_guard import GONE
-from harvest.pages.chats.completion import FIRM, LOOSE
 from harvest.pages.chats.opening import WALLS
 from harvest.studies.rerouting import PARTED
 from tests.support.checkout import ROOT

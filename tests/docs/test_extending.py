@@ -16,6 +16,7 @@ REGISTRIES = {
     "protocols/rules/registry.py": "KINDS_OF_RULES",
     "simulators/registry.py": "SIMULATORS",
     "simulators/stopping/library.py": "StopOption",
+    "harvest/pages/browser/busy_signs.py": "SIGNS",
     "recordings/importers.py": "IMPORTERS",
     "harvest/cli/main.py": "COMMANDS",
     "scoring/swan/rules/registry.py": "RULES",

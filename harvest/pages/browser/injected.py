@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 from pathlib import Path
 
+from harvest.pages.browser.busy_signs import signs_source
+
 __all__ = [
     "ASK_EYE",
     "BOX",
@@ -83,7 +85,7 @@ EDGES = """e => {
 def eye_source() -> str:
     """The eye, as one expression that does nothing where there is an eye already."""
     folder = Path(__file__).parent / "eye"
-    parts = "\n".join((folder / name).read_text(encoding="utf-8") for name in _PARTS)
+    parts = "\n".join((signs_source(), *((folder / name).read_text(encoding="utf-8") for name in _PARTS)))
     return f'(() => {{ "use strict"; if (window.__harvest_eye__) return;\n{parts}\n}})()'
 
 

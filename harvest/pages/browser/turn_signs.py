@@ -29,7 +29,7 @@ class TurnSigns:
     quiet: since the text last changed; since the send, if it never did. rewritten: since text was last put there anew,
     though the same as before; None: it never was. changes: how often the text changed.
     pauses: (length, when it began, after the send) of the longest gaps between changes and of the last ones.
-    signs: by name: stop, busy, progress, composer, send, animation, hint, site. stale: a watched element has left
+    signs: by the names in `busy_signs`, but for `network`. stale: a watched element has left
     the page. mutations: changes of any kind. late: by how much a timer in the page was late at most, since the send.
     """
 

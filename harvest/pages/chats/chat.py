@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from harvest.pages.browser.busy_signs import FIRM
 from harvest.pages.browser.window import Window
-from harvest.pages.chats.completion import FIRM, Completion, Patience
+from harvest.pages.chats.completion import Completion, Patience
 from harvest.pages.chats.composer import still_holds, type_text
 from harvest.pages.chats.experience import Experience
 from harvest.pages.chats.mismatch import find_mismatch

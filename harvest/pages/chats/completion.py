@@ -19,16 +19,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from harvest.pages.browser.busy_signs import FIRM, LOOSE, TRUSTED
 from harvest.pages.chats.experience import Experience
 
-__all__ = ["FIRM", "LOOSE", "TRUSTED", "Completion", "Patience", "Sample", "Verdict"]
+__all__ = ["Completion", "Patience", "Sample", "Verdict"]
 
-TRUSTED = frozenset({"stop", "busy", "site"})
-FIRM = TRUSTED | {"network"}
-"""Signs that go with the text itself: when they end, little more comes."""
 _LATEST = 2.0  # seconds by which a page may be late with its own words
 _CHAIN = 3  # times as long as one sign that stays does a chain of requests get
-LOOSE = frozenset({"progress", "composer", "send", "animation", "hint"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 
+from harvest.pages.browser.busy_signs import STARTED
 from harvest.pages.browser.turn_signs import TurnSigns
 from harvest.pages.browser.window import Window
 from harvest.pages.chats.composer import Typed, composer_of, still_holds, type_text
@@ -21,7 +22,6 @@ __all__ = ["Sent", "send"]
 _DEPARTURE = 3.0  # seconds a page gets to show that it took the turn, besides those its server takes to answer
 _CONNECTS = 6.0  # times as long as its slowest response that a page gets to be connected
 _STEP = 0.05
-_AT_WORK = frozenset({"stop", "busy", "site", "progress", "composer", "send"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,4 +142,4 @@ async def _departed(window: Window, place: Place, typed: Typed, way: str) -> boo
 
 
 def _at_work(seen: TurnSigns) -> bool:
-    return any(sign.now for name, sign in seen.signs.items() if name in _AT_WORK)
+    return any(sign.now for name, sign in seen.signs.items() if name in STARTED)

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
+from harvest.pages.browser.busy_signs import NETWORK
 from harvest.pages.browser.turn_signs import TurnSigns
 from harvest.pages.browser.window import Window
 from harvest.pages.chats.completion import Completion, Sample, Verdict
@@ -215,9 +216,9 @@ class Waiting:
         came = {name: sign.first + self._shift for name, sign in seen.signs.items() if sign.first is not None}
         traffic = self._window.traffic
         if traffic.pending:
-            now.add("network")
+            now.add(NETWORK)
         if traffic.last_ended is not None and self._carried():
-            ended["network"] = (
+            ended[NETWORK] = (
                 traffic.last_ended + traffic.marked - self._zero
             )  # what brought the text, though others may still be under way
         quiet = seen.quiet if self._since is None else min(seen.quiet, max(0.0, at - self._since))

@@ -1,5 +1,9 @@
-// Signs that an answer is still being written, by what an element says about itself. Whether one is new, and what a
-// sign is worth, is judged elsewhere.
+// Signs that an answer is still being written, by what an element says about itself. `SIGNS` comes from busy_signs.py.
+// Whether one is new, and what a sign is worth, is judged elsewhere.
+
+const SHOWN = SIGNS.filter((sign) => sign.css !== ""); // by elements that are there
+const NEAR = new Set(SIGNS.filter((sign) => sign.near).map((sign) => sign.name));
+const TEXTLESS = new Set(SIGNS.filter((sign) => sign.textless).map((sign) => sign.name));
 
 // Words by which a button stops an answer. Short ones must stand alone: "Stop" does, "Stop sharing" does not.
 const STOP_ALONE = new RegExp(
@@ -25,7 +29,8 @@ const OTHER_STOPS = /record|voice|audio|speak|speech|listen|read|mic|dictat|shar
 const HINT = /^(?:typing|loading|loader|thinking|spinner|spinning|pending|generating|skeleton|dots|shimmer|streaming|writing|composing)$/;
 // One query finds everything that may be a sign; the rest is asked of these few only.
 const MAYBE = [
-  "button,[role=button],input[type=button],input[type=submit],[aria-busy],progress,[role=progressbar]",
+  "button,[role=button],input[type=button],input[type=submit]",
+  ...SHOWN.map((sign) => sign.css),
   "[data-testid*=stop i],[aria-label*=stop i],[title*=stop i]",
   ...["typing", "load", "thinking", "spin", "pending", "generating", "skeleton", "dots", "shimmer", "stream", "writing",
     "composing", "cursor"].flatMap((word) => [
@@ -110,12 +115,10 @@ function nearlyTextless(element) {
   return textOf(element).trim().length <= 30;
 }
 
-/** Which signs an element may be, by what it says of itself: some of stop, busy, progress, hint. */
+/** Which signs an element may be, by what it says of itself: stop, hint, and those that elements show. */
 function signsOf(element) {
-  const signs = [];
+  const signs = SHOWN.filter((sign) => matches(element, sign.css)).map((sign) => sign.name);
   if (stops(element)) signs.push("stop");
-  if (attribute(element, "aria-busy") === "true") signs.push("busy");
-  if (nameOf(element) === "progress" || attribute(element, "role") === "progressbar") signs.push("progress");
   if (hints(element)) signs.push("hint");
   return signs;
 }

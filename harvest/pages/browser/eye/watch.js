@@ -1,7 +1,6 @@
 // Watching one turn: from before it is typed, because the busy moment of a quick answer is over before anybody outside
 // could ask.
 
-const LOOSE = new Set(["progress", "animation", "hint"]); // they may be about something else on the page
 const EVERY = 100; // ms between two looks at the signs
 const LONGEST = 20; // pauses kept of the longest, and of the last
 const WATCHED = {
@@ -12,7 +11,8 @@ const WATCHED = {
   attributes: true,
   attributeFilter: [
     "class", "style", "hidden", "disabled", "readonly", "inert", "open", "role", "title", "contenteditable",
-    "aria-busy", "aria-disabled", "aria-hidden", "aria-label", "aria-readonly", "data-testid", "data-state",
+    "aria-disabled", "aria-hidden", "aria-label", "aria-readonly", "data-testid", "data-state",
+    ...SHOWN.flatMap((sign) => sign.attributes),
   ],
 };
 
@@ -158,7 +158,7 @@ function watch(numbers) {
   // A sign that is there still and was never about this turn has not ended: it never was.
   const there = Object.keys(turn.signs).filter((name) => turn.signs[name].now);
   glance();
-  for (const name of there) if (LOOSE.has(name) && !turn.signs[name].now) delete turn.signs[name];
+  for (const name of there) if (NEAR.has(name) && !turn.signs[name].now) delete turn.signs[name];
 }
 
 const SIDE = "nav,aside,[role=navigation],[role=complementary]";
@@ -189,7 +189,7 @@ function present() {
     }
     if (!seen(element) || cutAway(element)) continue;
     for (const name of signs) {
-      if (name === "hint" && !nearlyTextless(element)) continue;
+      if (TEXTLESS.has(name) && !nearlyTextless(element)) continue;
       found.push([name, element, signature(element)]);
     }
   }
@@ -233,7 +233,7 @@ function glance() {
   const there = new Set();
   for (const [name, element, mark] of present()) {
     if (there.has(name) || wasThere(name, element) || wasThere(name, mark)) continue;
-    if (LOOSE.has(name) && !near(element)) continue;
+    if (NEAR.has(name) && !near(element)) continue;
     there.add(name);
   }
   if (turn.busy !== "" && siteBusy()) there.add("site");
@@ -305,7 +305,7 @@ function sample() {
   shorten();
   const at = now();
   const signals = {};
-  for (const name of ["stop", "busy", "progress", "composer", "send", "animation", "hint", "site"]) {
+  for (const { name } of SIGNS) {
     const sign = turn.signs[name];
     signals[name] = sign
       ? { seen: true, now: sign.now, last: at - sign.last, first: sign.first - turn.sent }

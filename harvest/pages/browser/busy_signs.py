@@ -1,0 +1,78 @@
+"""The signs that an answer is still being written, each declared once.
+
+The eye in the page looks for them, `pages/chats/sending.py` and `pages/chats/completion.py` judge by them; all of them
+read this list. A sign that some elements show by being there is one entry with their selector.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = ["FIRM", "LOOSE", "NETWORK", "SIGNS", "STARTED", "TRUSTED", "BusySign", "signs_source"]
+
+Worth = Literal["trusted", "firm", "loose"]
+
+_ATTRIBUTE = re.compile(r"\[\s*([\w-]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class BusySign:
+    """One sign. worth: how far it is believed; all but `trusted` ones stay for ever on some pages.
+
+    `trusted`: it is waited for as long as the turn may take, and goes with the text itself: when it ends, little more
+    comes. `firm`: it goes with the text. `loose`: it may end before the last words.
+
+    css: the elements that show it as long as they can be seen; "": code of its own looks for it, in the eye or in this
+    program. near: it may be about something else on the page, so it counts only near the turn once that is found.
+    textless: it counts only while its element holds next to no text. started: it shows that the page has taken the
+    turn.
+    """
+
+    name: str
+    worth: Worth
+    css: str = ""
+    near: bool = False
+    textless: bool = False
+    started: bool = True
+
+
+NETWORK = "network"
+"""Requests under way; the only sign that is not seen in the page."""
+
+SIGNS: tuple[BusySign, ...] = (
+    BusySign("stop", "trusted"),
+    BusySign("busy", "trusted", css="[aria-busy=true]"),
+    BusySign("site", "trusted"),
+    BusySign(NETWORK, "firm", started=False),
+    BusySign("progress", "loose", css="progress,[role=progressbar]", near=True),
+    BusySign("composer", "loose"),
+    BusySign("send", "loose"),
+    BusySign("animation", "loose", near=True, started=False),
+    BusySign("hint", "loose", near=True, textless=True, started=False),
+)
+
+TRUSTED = frozenset(sign.name for sign in SIGNS if sign.worth == "trusted")
+FIRM = frozenset(sign.name for sign in SIGNS if sign.worth != "loose")
+"""Signs that go with the text itself: when they end, little more comes."""
+LOOSE = frozenset(sign.name for sign in SIGNS if sign.worth == "loose")
+STARTED = frozenset(sign.name for sign in SIGNS if sign.started)
+"""Signs which show that the page has taken the turn."""
+
+
+def signs_source(signs: tuple[BusySign, ...] = SIGNS) -> str:
+    """The signs that are seen in a page, as JavaScript for the eye."""
+    seen = [
+        {
+            "name": sign.name,
+            "css": sign.css,
+            "attributes": _ATTRIBUTE.findall(sign.css),
+            "near": sign.near,
+            "textless": sign.textless,
+        }
+        for sign in signs
+        if sign.name != NETWORK
+    ]
+    return f"const SIGNS = {json.dumps(seen)};"
