@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from protocols.labels import Label
 from topics.document import StrictModel
 
 __all__ = ["FORMAT", "NAME", "EdgeEntry", "NoMatchEntry", "ProtocolEntry", "StateEntry", "TargetEntry"]
@@ -16,8 +17,6 @@ FORMAT = "harvest-protocol/1"
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,59}")
 """What states and rules can be called."""
-
-_Label = Literal["o", "x"]
 
 
 def _some_words(text: str) -> str:
@@ -44,7 +43,7 @@ class EdgeEntry(TargetEntry):
 
     if_: str | None = Field(default=None, alias="if")
     otherwise: Literal[True] | None = None
-    label: _Label
+    label: Label
 
     @model_validator(mode="after")
     def _one_condition(self) -> EdgeEntry:
@@ -92,7 +91,7 @@ class StateEntry(StrictModel):
 class NoMatchEntry(StrictModel):
     """The label of an answer that no edge fits; the conversation then ends with the outcome `no-match`."""
 
-    label: _Label
+    label: Label
 
 
 class ProtocolEntry(StrictModel):

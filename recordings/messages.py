@@ -19,6 +19,7 @@ from os import PathLike
 from typing import Any
 
 from protocols.answer import Answer
+from protocols.labels import LABELS, MISSING, allowed_labels
 from recordings.conversation import INVALID, LARGEST_NUMBER, Conversation, Outcome, SystemTurn, TrialKey, Turn
 from recordings.exports import write_export
 from recordings.header import trial_identity
@@ -179,8 +180,8 @@ class _Line:
     def _labels(self) -> list[str]:
         labels = self._list("labels")
         for label in labels:
-            if label not in ("o", "x", "-", ""):
-                allowed = "o (useful), x (not useful), - (no such turn), null (not labelled)"
+            if label not in (*LABELS, MISSING, ""):
+                allowed = f"{allowed_labels()}, null (not labelled)"
                 raise self.error(f"label {label!r} in metadata.labels", allowed=allowed)
         return labels
 

@@ -28,6 +28,7 @@ from fractions import Fraction
 from os import PathLike, fspath
 from urllib.parse import unquote
 
+from protocols.labels import LABELS, MISSING, allowed_labels
 from recordings.conversation import Conversation
 from recordings.header import trial_identity
 from recordings.transcript_heading import NOTHING, parse_heading
@@ -250,8 +251,8 @@ class _Reader:
         label = unquote(label, errors="surrogatepass") if self.exact else label.lower()
         if label and speaker == "U":
             raise self.error(f"a user turn has no label ({label!r})", allowed=f"### U{number}")
-        if label and not self.exact and label not in ("o", "x", "-"):
-            raise self.error(f"label {label!r}", allowed="o (useful), x (not useful), - (no such turn)")
+        if label and not self.exact and label not in (*LABELS, MISSING):
+            raise self.error(f"label {label!r}", allowed=allowed_labels())
         self.words += self.turn_words
         self.turn_words = 0
         self.mention = self.current = None

@@ -31,6 +31,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, cast
 
+from protocols.labels import NOT_USEFUL, USEFUL
+
 __all__ = ["ANY", "START", "STOP", "UNKNOWN", "ActSequence", "ActTable", "Context", "GivenRows", "Smoothing", "fit"]
 
 START, STOP, UNKNOWN, ANY = "start", "stop", "-", "*"
@@ -235,7 +237,7 @@ class GivenRows:
             if _opens(context) and row.get(STOP):
                 raise ValueError("nobody stops before the first turn")
         for act in (START, *self.acts):
-            answers = (UNKNOWN,) if act == START else ("o", "x", UNKNOWN)
+            answers = (UNKNOWN,) if act == START else (USEFUL, NOT_USEFUL, UNKNOWN)
             if not all(self._found(((act,), answer)) for answer in answers):
                 raise ValueError(f"no row says what follows {act!r} after every answer (o, x and -)")
 

@@ -30,6 +30,7 @@ from typing import Annotated
 from pydantic import Field
 
 from protocols.answer import Answer, Exchange
+from protocols.labels import USEFUL
 from protocols.rules.empty import Empty
 from protocols.rules.error_page import ErrorPage
 from protocols.rules.refusal import Refusal
@@ -160,7 +161,7 @@ class AgendaUser(PlanningUser[AgendaMemory]):
         if observation is None:
             return Plan(memory, self.phrasebook, (), self._opening(memory))
         # A rule that looks for answers calls a question useless; what it calls useful is an answer, whatever it asks.
-        question = clarifying_question(observation.answer) if observation.label != "o" else None
+        question = clarifying_question(observation.answer) if observation.label != USEFUL else None
         answered = question is None and _answered(memory, observation)
         if answered:
             memory = replace(memory, stack=memory.stack[:-1], without=0)
@@ -236,7 +237,7 @@ def _together(request: str, texts: Sequence[str]) -> str:
 def _answered(memory: AgendaMemory, observation: Observation) -> bool:
     """By the label where there is one; else anything but nothing, an error page and a refusal."""
     if observation.label is not None:
-        return observation.label == "o"
+        return observation.label == USEFUL
     return not _useless(memory.topic, observation.answer)
 
 

@@ -25,6 +25,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from protocols.labels import NOT_USEFUL
 from simulators.memory import memory_kind, topic_for_user
 from simulators.moves import Memory, Move, Plan, PlanningUser, check_traits
 from simulators.phrasing import ItemWords, Phrasebook, Template, filled, phrasebook
@@ -134,7 +135,7 @@ class ClarificationUser(PlanningUser[ClarificationMemory]):
             if learnt.questions > self.options.patience:
                 return Plan(learnt, self.phrasebook, ((PATIENCE, 1.0),), ())
             moves = self._to_question(learnt, named=speaks_of_it, closed=question.closed)
-        elif speaks_of_it and observation.label != "x":
+        elif speaks_of_it and observation.label != NOT_USEFUL:
             return Plan(learnt, self.phrasebook, ((SATISFIED, 1.0),), ())
         else:
             learnt = replace(learnt, beside=memory.beside + 1)

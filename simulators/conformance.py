@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from protocols.answer import Answer
+from protocols.labels import NOT_USEFUL, USEFUL
 from protocols.route import Say, Stop
 from simulators.memory import decode_memory, encode_memory
 from simulators.promises import PROMISES, BrokenPromise, acted
@@ -32,11 +33,11 @@ if TYPE_CHECKING:
 __all__ = ["ANSWERS", "PROMISES", "Finding", "assert_conforms", "conforms"]
 
 ANSWERS: tuple[Observation, ...] = (
-    Observation(Answer("Here are three: Alpha, Beta and Gamma. qzanswerone"), "o"),
+    Observation(Answer("Here are three: Alpha, Beta and Gamma. qzanswerone"), USEFUL),
     Observation(Answer("Which year do you mean? qzanswertwo"), None),
-    Observation(Answer("Sorry, I cannot help with that. qzanswerthree"), "x"),
-    Observation(Answer(""), "x"),
-    Observation(Answer("HTTP 500 Internal Server Error: Traceback (most recent call last) qzanswerfour"), "x"),
+    Observation(Answer("Sorry, I cannot help with that. qzanswerthree"), NOT_USEFUL),
+    Observation(Answer(""), NOT_USEFUL),
+    Observation(Answer("HTTP 500 Internal Server Error: Traceback (most recent call last) qzanswerfour"), NOT_USEFUL),
 )
 """What the user gets to see, in all mixtures. Words that no user has stand in each, so that an echo is found."""
 

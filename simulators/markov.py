@@ -16,6 +16,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
+from protocols.labels import NOT_USEFUL, USEFUL
 from simulators.act_table import START, STOP, UNKNOWN, ActSequence, ActTable, Context, GivenRows, fit
 from simulators.memory import memory_kind, topic_for_user
 from simulators.moves import Memory, Move, Plan, PlanningUser, check_traits
@@ -36,14 +37,14 @@ ILLUSTRATIVE = GivenRows(
     1,
     {
         ((START,), "*"): {"ask": 1.0},
-        (("ask",), "o"): {"more": 0.45, "detail": 0.2, STOP: 0.35},
-        (("ask",), "x"): {"insist": 0.65, STOP: 0.35},
-        (("more",), "o"): {"more": 0.4, "detail": 0.15, STOP: 0.45},
-        (("more",), "x"): {"insist": 0.4, STOP: 0.6},
-        (("insist",), "o"): {"more": 0.4, "detail": 0.1, STOP: 0.5},
-        (("insist",), "x"): {"insist": 0.3, STOP: 0.7},
-        (("detail",), "o"): {"more": 0.3, "detail": 0.2, STOP: 0.5},
-        (("detail",), "x"): {"insist": 0.4, STOP: 0.6},
+        (("ask",), USEFUL): {"more": 0.45, "detail": 0.2, STOP: 0.35},
+        (("ask",), NOT_USEFUL): {"insist": 0.65, STOP: 0.35},
+        (("more",), USEFUL): {"more": 0.4, "detail": 0.15, STOP: 0.45},
+        (("more",), NOT_USEFUL): {"insist": 0.4, STOP: 0.6},
+        (("insist",), USEFUL): {"more": 0.4, "detail": 0.1, STOP: 0.5},
+        (("insist",), NOT_USEFUL): {"insist": 0.3, STOP: 0.7},
+        (("detail",), USEFUL): {"more": 0.3, "detail": 0.2, STOP: 0.5},
+        (("detail",), NOT_USEFUL): {"insist": 0.4, STOP: 0.6},
         (("ask",), "*"): {"more": 0.3, "detail": 0.2, "insist": 0.1, STOP: 0.4},
         (("more",), "*"): {"more": 0.3, "detail": 0.1, "insist": 0.1, STOP: 0.5},
         (("insist",), "*"): {"more": 0.2, "detail": 0.1, "insist": 0.2, STOP: 0.5},
@@ -211,7 +212,7 @@ class MarkovUser(PlanningUser[MarkovMemory]):
         leaving = row.pop(STOP, 0.0)
         exits: tuple[tuple[str, float], ...] = ((LEFT, leaving),) if leaving else ()
         if observation is not None:
-            useful = memory.experience.labels.count("o") + (observation.label == "o")
+            useful = memory.experience.labels.count(USEFUL) + (observation.label == USEFUL)
             lived = after(memory.experience, observation, min(1.0, useful / self.enough))
             memory = replace(memory, experience=lived)
             if self.stop is not None and leaving < 1:

@@ -18,6 +18,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
+from protocols.labels import MISSING, NOT_USEFUL, USEFUL, judged
 from simulators.memory import memory_kind, topic_for_user
 from simulators.moves import Memory, Move, Plan, PlanningUser, check_traits
 from simulators.phrasing import ItemWords, Phrasebook, Template, filled, phrasebook
@@ -156,11 +157,11 @@ class SubtopicUser(PlanningUser[SubtopicMemory]):
             row: Sequence[float] = self.options.first or [1 / size] * size
             return Plan(memory, self.phrasebook, (), _moves(row, memory))
         now, met = memory.asked[-1], memory.met
-        if observation.label == "o" and now not in met:
+        if observation.label == USEFUL and now not in met:
             met = (*met, now)
         lived = after(memory.experience, observation, len(met) / size)
         exits = self.options.stop.exits(lived, observation) if self.options.stop else ()
-        useful = {"o": 1.0, "x": 0.0, None: self.options.unjudged}[observation.label]
+        useful = {USEFUL: 1.0, NOT_USEFUL: 0.0, MISSING: self.options.unjudged}[judged(observation.label)]
         row = [useful * a + (1 - useful) * b for a, b in zip(*self._rows(now, size))]
         learnt = replace(memory, met=met, experience=lived)
         return Plan(learnt, self.phrasebook, exits, _moves(row, learnt))

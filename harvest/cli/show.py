@@ -15,6 +15,7 @@ from rich.markup import escape
 from rich.text import Text
 
 from harvest.terminal import shown
+from protocols.labels import USEFUL
 from recordings.conversation import LARGEST_NUMBER, Conversation, Turn
 from recordings.run_folder import Run, read
 from topics.errors import InputError, Place
@@ -171,7 +172,7 @@ def _print_conversation(console: Console, conversation: Conversation, of_failure
             console.print(Text("  the page sent it as:", style="yellow"))
             console.print(Text(shown(turn.reply.sent_as)), soft_wrap=True)
         heading = Text(
-            f"S{turn.number} {turn.label or '?'}", style="bold green" if turn.label == "o" else "bold yellow"
+            f"S{turn.number} {turn.label or '?'}", style="bold green" if turn.label == USEFUL else "bold yellow"
         )
         if turn.reply.seconds is not None:
             heading.append(f" {turn.reply.seconds:.1f} s", style="dim")

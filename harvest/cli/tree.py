@@ -23,6 +23,7 @@ from harvest.tables.drawing.outline import OutlineLine, outline
 from harvest.tables.tree_figures import TreeFigures, tree_figures
 from harvest.tables.tree_words import legend, plates, sentences
 from harvest.terminal import shown
+from protocols.labels import NOT_USEFUL, USEFUL
 from recordings.conversation import Conversation
 from recordings.run_folder import Run, read
 from recordings.trees.builder import TreeBuilder
@@ -39,7 +40,7 @@ from topics.library import load_gold
 
 __all__ = ["command", "folded"]
 
-_LABELS = {"o": "bold green", "x": "bold yellow", "?": "bold magenta"}
+_LABELS = {USEFUL: "bold green", NOT_USEFUL: "bold yellow", "?": "bold magenta"}
 _FORMATS = ("terminal", "text", "json", "graphml", "dot", "mermaid", "svg")
 
 

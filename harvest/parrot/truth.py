@@ -19,6 +19,7 @@ from harvest.parrot.profiles import BEHAVIOURS, Behaviour, Heard, Profile, Row
 from harvest.parrot.sentences import compose
 from protocols.answer import Answer, Exchange
 from protocols.interpreter import Position, advance, begin
+from protocols.labels import NOT_USEFUL, USEFUL
 from protocols.missing_turns import fewest_turns_onward
 from protocols.protocol import Protocol
 from protocols.route import Ask, Say, Stop
@@ -209,10 +210,10 @@ def _of_topic(ways: Sequence[Path], profile: Profile, shelf: Shelf, gains: Mappi
     for way in ways:
         name = " ".join(way.labels)
         label_paths[name] = label_paths.get(name, 0.0) + way.probability
-    hits = [math.fsum(w.probability for w in ways if w.labels[t] == "o") for t in range(turns)]
+    hits = [math.fsum(w.probability for w in ways if w.labels[t] == USEFUL) for t in range(turns)]
     asked = [math.fsum(w.probability for w in ways if w.labels[t] != NOT_ASKED) for t in range(turns)]
-    unsuccessful = math.fsum(w.probability for w in ways if w.labels[0] == "x" and w.labels[1:2] != (NOT_ASKED,))
-    recovered = math.fsum(w.probability for w in ways if w.labels[:2] == ("x", "o"))
+    unsuccessful = math.fsum(w.probability for w in ways if w.labels[0] == NOT_USEFUL and w.labels[1:2] != (NOT_ASKED,))
+    recovered = math.fsum(w.probability for w in ways if w.labels[:2] == (NOT_USEFUL, USEFUL))
     gain = math.fsum(gains[entry.grade] for entry in shelf.entries) / len(shelf.entries)
     return Truth(
         label_paths=label_paths,
@@ -226,7 +227,7 @@ def _of_topic(ways: Sequence[Path], profile: Profile, shelf: Shelf, gains: Mappi
 
 
 def _useful_share(labels: Sequence[str]) -> float:
-    return labels.count("o") / (len(labels) - labels.count(NOT_ASKED))
+    return labels.count(USEFUL) / (len(labels) - labels.count(NOT_ASKED))
 
 
 def _relevance(way: Path, profile: Profile, gain: float, patience: int) -> float:

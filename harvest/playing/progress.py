@@ -13,6 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from harvest.audits.audit import System
 from harvest.playing.plan import Plan, Work
 from harvest.terminal import shown
+from protocols.labels import NOT_USEFUL, USEFUL
 from recordings.conversation import INVALID, Outcome
 from topics.counting import counted
 
@@ -98,7 +99,7 @@ class Display:
         if tenth > self._tenth and not self._console.is_terminal:
             self._tenth = tenth
             told = {
-                system: ", ".join(f"{kind} {counts[kind]}" for kind in ("o", "x", "invalid") if counts[kind])
+                system: ", ".join(f"{kind} {counts[kind]}" for kind in (USEFUL, NOT_USEFUL, "invalid") if counts[kind])
                 for system, counts in self.labels.items()
             }
             # A system of which nothing was seen, as one that was played before, has no entry.
@@ -108,7 +109,7 @@ class Display:
 
     def _shown(self, system: str) -> None:
         counts = self.labels[system]
-        seen = f"[green]o {counts['o']}[/] [yellow]x {counts['x']}[/]"
+        seen = f"[green]o {counts[USEFUL]}[/] [yellow]x {counts[NOT_USEFUL]}[/]"
         if counts["invalid"]:
             seen += f" [red]invalid {counts['invalid']}[/]"
         self._progress.update(self._tasks[system], seen=seen)

@@ -16,6 +16,8 @@ from dataclasses import dataclass, replace
 
 from harvest.studies.scorecard import Material
 from protocols.answer import Answer
+from protocols.labels import NOT_USEFUL
+from protocols.labels import USEFUL as USEFUL_LABEL
 from protocols.route import Route
 from recordings.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
 from scoring.forms.worst import RATE
@@ -220,7 +222,8 @@ def _bounds(
     if shares:
         settings = Settings(replications=100)  # its intervals are not looked at
         useless, useful, recovering = (
-            _shares(material, _filled(material, lost, fill), settings) for fill in ("x", "o", "xo")
+            _shares(material, _filled(material, lost, fill), settings)
+            for fill in (NOT_USEFUL, USEFUL_LABEL, NOT_USEFUL + USEFUL_LABEL)
         )
         for row in shares:
             key = (row.system, row.measure, row.turn)

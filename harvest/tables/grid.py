@@ -19,6 +19,8 @@ from rich.text import Text
 
 from harvest.studies.scorecard import Material
 from harvest.terminal import shown
+from protocols.labels import LABELS, MEANINGS, MISSING, NOT_USEFUL
+from protocols.labels import USEFUL as USEFUL_LABEL
 from recordings.conversation import TrialKey
 from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY, USEFUL, labels
 from scoring.table import ScoreRow
@@ -26,10 +28,9 @@ from topics.topic import Topic
 
 __all__ = ["grids", "last_asked", "legend"]
 
-_MEANING = {
-    "o": "useful",
-    "x": "not useful",
-    "-": "broken down before",
+_MEANING: Mapping[str, str] = {
+    **MEANINGS,
+    MISSING: "broken down before",
     "·": "not asked",
     "?": "not labelled",
     "!": "no valid attempt",
@@ -38,7 +39,15 @@ _LONGEST = 12  # characters of a system's name over its columns
 _CELL = 4  # characters of a turn's column: a blank and up to three digits of a percentage
 _BETWEEN = 2  # blanks between two columns
 _LONGEST_ID = 24  # characters of a topic's id in one line; a longer one is folded
-_STYLES = {"o": "green", "x": "yellow", "-": "dim", "·": "dim", "?": "magenta", "!": "bold red", " ": ""}
+_STYLES = {
+    USEFUL_LABEL: "green",
+    NOT_USEFUL: "yellow",
+    MISSING: "dim",
+    "·": "dim",
+    "?": "magenta",
+    "!": "bold red",
+    " ": "",
+}
 
 Column = tuple[str, int]
 """A system and the number of a trial."""
@@ -84,7 +93,7 @@ def legend(material: Material) -> str:
     """What the marks in the grids of `material` say, those that stand there and the two that always may."""
     cells = _cells(material, max(material.turns.values(), default=1))
     last = last_asked(material)
-    seen = {"o", "x"}.union(*(text[:last] for text in cells.values()))
+    seen = set(LABELS).union(*(text[:last] for text in cells.values()))
     return "   ".join(
         (*_example(material, cells), *(f"{mark} {said}" for mark, said in _MEANING.items() if mark in seen))
     )

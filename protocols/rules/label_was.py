@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from pydantic import Field
 
+from protocols.labels import Label
 from protocols.rules.rule import Sight, Verdict, absent
 from topics.document import StrictModel
 from topics.topic import Topic
@@ -22,7 +23,7 @@ class LabelWas(StrictModel):
     version: ClassVar[str] = "label_was/1"
     needs: ClassVar[frozenset[str]] = frozenset()
 
-    label: Literal["o", "x"]
+    label: Label
     turn: int | None = Field(default=None, ge=1)
 
     def judge(self, sight: Sight) -> Verdict:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from protocols.labels import USEFUL
 from recordings.conversation import Conversation, TrialKey
 
 __all__ = ["ActTurn", "Dialogue", "Dialogues", "dialogue_of", "dialogues_of"]
@@ -95,7 +96,7 @@ def dialogue_of(conversation: Conversation, seed: int | None = None) -> Dialogue
         ended=outcome is not None and outcome.kind in _STOPPED and outcome.reason not in _UNDECIDED,
         system=key.system,
         topic=key.topic,
-        score=labels.count("o") / len(labels) if labels else math.nan,
+        score=labels.count(USEFUL) / len(labels) if labels else math.nan,
         draws=""
         if seed is None or conversation.user == _PERSON
         else f"{seed}/{conversation.user}/{key.topic}/{key.trial}",

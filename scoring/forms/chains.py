@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
+from protocols.labels import USEFUL
 from scoring.forms.part import parts
 from scoring.forms.pool import Pool, Reading
 from scoring.measure import Asking, Declaration, Good, Measure
@@ -38,7 +39,7 @@ def _read(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure
 
 
 def _good(term: Term) -> Good:
-    return "high" if str(term.arguments[-1]) == "o" else "low"
+    return "high" if str(term.arguments[-1]) == USEFUL else "low"
 
 
 def _transitions(measure: Measure, pool: Pool) -> Iterator[Reading]:

@@ -28,6 +28,8 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from protocols.labels import MISSING, NOT_USEFUL
+from protocols.labels import USEFUL as USEFUL_LABEL
 from recordings.conversation import Conversation
 from recordings.endings import ended_badly, missing_turns
 from scoring.measure import Asking, Declaration, Measure, Parameter
@@ -81,18 +83,20 @@ def labels(conversation: Conversation, turns: int) -> tuple[str, ...]:
 
     What a user said last and nobody answered is `-` where the conversation ended badly, and not asked where it did not.
     """
-    unanswered = "-" if ended_badly(conversation.outcome) else NOT_ASKED
+    unanswered = MISSING if ended_badly(conversation.outcome) else NOT_ASKED
     row = [
-        unanswered if turn.reply is None else turn.label if turn.label in ("o", "x") else UNLABELLED
+        unanswered if turn.reply is None else turn.label if turn.label in (USEFUL_LABEL, NOT_USEFUL) else UNLABELLED
         for turn in conversation.turns
     ]
-    row += ["-"] * missing_turns(conversation)
+    row += [MISSING] * missing_turns(conversation)
     return (*row[:turns], *(NOT_ASKED for _ in range(turns - len(row))))
 
 
 def useful_cells(row: Sequence[str]) -> tuple[float, ...]:
     """(turns,) of labels -> 1.0 for `o`, NaN for `?` and `·`, else 0.0."""
-    return tuple(1.0 if label == "o" else math.nan if label in (UNLABELLED, NOT_ASKED) else 0.0 for label in row)
+    return tuple(
+        1.0 if label == USEFUL_LABEL else math.nan if label in (UNLABELLED, NOT_ASKED) else 0.0 for label in row
+    )
 
 
 def useful_share(row: Sequence[str]) -> tuple[float, int]:

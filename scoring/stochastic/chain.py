@@ -24,6 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from protocols.labels import MISSING, NOT_USEFUL, USEFUL
 from scoring.measures.usefulness import NOT_ASKED, UNLABELLED, Share, share
 from scoring.statistics.bootstrap import Resampler
 
@@ -31,22 +32,22 @@ __all__ = ["ABSENT", "STATES", "TRANSITIONS", "Transition", "chain", "codes", "s
 
 Labels = npt.NDArray[np.int8]
 
-STATES = ("o", "x", "-", UNLABELLED, NOT_ASKED)
+STATES = (USEFUL, NOT_USEFUL, MISSING, UNLABELLED, NOT_ASKED)
 """By code: 0 to 4, as in a row of `scoring.measures.usefulness.labels`."""
 
 ABSENT = -1
 """The code of every turn of a trial that was not played, or never became valid: in no number."""
 
 TRANSITIONS = (
-    ("start", "o"),
-    ("start", "x"),
-    ("start", "-"),
-    ("o", "o"),
-    ("o", "x"),
-    ("o", "-"),
-    ("x", "o"),
-    ("x", "x"),
-    ("x", "-"),
+    ("start", USEFUL),
+    ("start", NOT_USEFUL),
+    ("start", MISSING),
+    (USEFUL, USEFUL),
+    (USEFUL, NOT_USEFUL),
+    (USEFUL, MISSING),
+    (NOT_USEFUL, USEFUL),
+    (NOT_USEFUL, NOT_USEFUL),
+    (NOT_USEFUL, MISSING),
 )
 """All there are, in the order in which they are printed."""
 
@@ -62,7 +63,7 @@ class Transition:
 
 
 def codes(rows: Iterable[Sequence[str]]) -> Labels:
-    """(conversations, turns) label codes from rows such as `("x", "o")` or `"xo"`, all of one length.
+    """(conversations, turns) label codes from rows such as `(NOT_USEFUL, USEFUL)` or `"xo"`, all of one length.
 
     Rows are what `scoring.measures.usefulness.labels` gives. Raises ValueError for another label.
     """
@@ -138,8 +139,8 @@ def steps(labels: npt.ArrayLike, topics: Sequence[str]) -> npt.NDArray[np.int64]
 
 
 _CODES = {state: code for code, state in enumerate(STATES)}
-_ANSWERED = (_CODES["o"], _CODES["x"])
-_AMONG = {"o": _ANSWERED, "x": _ANSWERED, "-": (*_ANSWERED, _CODES["-"])}
+_ANSWERED = (_CODES[USEFUL], _CODES[NOT_USEFUL])
+_AMONG = {USEFUL: _ANSWERED, NOT_USEFUL: _ANSWERED, MISSING: (*_ANSWERED, _CODES[MISSING])}
 """What a transition to each target is a share of."""
 
 

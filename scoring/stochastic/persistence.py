@@ -21,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from protocols.labels import NOT_USEFUL, USEFUL
 from scoring.measures.usefulness import Share, share
 from scoring.statistics.stratified import StratifiedTest, compare_within
 from scoring.stochastic.chain import STATES
@@ -48,10 +49,10 @@ def persistence(labels: npt.ArrayLike, topics: Sequence[str], *, level: float = 
     grid = np.asarray(labels)
     if grid.ndim != 3 or len(grid) != len(topics):
         raise ValueError(f"labels must be ({len(topics)} topics, trials, turns), not {grid.shape}")
-    answered = [STATES.index("o"), STATES.index("x")]
+    answered = [STATES.index(USEFUL), STATES.index(NOT_USEFUL)]
     before, after = grid[:, :, :-1], grid[:, :, 1:]
     asked = np.isin(before, answered) & np.isin(after, answered)
-    failed, fails = asked & (before == STATES.index("x")), asked & (after == STATES.index("x"))
+    failed, fails = asked & (before == STATES.index(NOT_USEFUL)), asked & (after == STATES.index(NOT_USEFUL))
 
     def counted(cells: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
         return np.asarray(cells.sum(axis=1), dtype=np.int64).ravel()

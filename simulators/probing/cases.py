@@ -23,6 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from protocols.labels import USEFUL
 from simulators.probing.probe import Finding
 
 __all__ = ["ACCURACY", "Case", "cases", "retentiveness"]
@@ -88,7 +89,7 @@ def _of(turns: Sequence[Finding], place: int, labels: Mapping[int, str | None]) 
             yield Case(f"false_premise({measure})", here.fact, here.turn, here.turn, yes, unclear)
     elif here.act == "justify":
         label = labels.get(here.turn)
-        yield Case("answered(justify)", here.fact, here.turn, here.turn, None if label is None else label == "o")
+        yield Case("answered(justify)", here.fact, here.turn, here.turn, None if label is None else label == USEFUL)
 
 
 def _asked(here: Finding, earlier: Sequence[Finding], undecided: bool) -> Iterator[Case]:

@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from protocols.labels import MISSING, NOT_USEFUL, USEFUL
 from simulators.reasons import FRUSTRATED, PATIENCE, SATISFIED
 from simulators.scenario import Observation
 from simulators.stopping.experience import Experience
@@ -46,7 +47,7 @@ class TwoAlpha(StrictModel):
     unjudged: float = Field(default=0.5, ge=0, le=1, description="how far an unjudged answer counts as useful")
 
     def exits(self, memory: Experience, observation: Observation) -> tuple[Exit, ...]:
-        share = {"o": 1.0, "x": 0.0, "-": self.unjudged}[memory.labels[-1]]
+        share = {USEFUL: 1.0, NOT_USEFUL: 0.0, MISSING: self.unjudged}[memory.labels[-1]]
         return (SATISFIED, share * (1 - self.useful)), (FRUSTRATED, (1 - share) * (1 - self.useless))
 
     def hazard(self, memory: Experience, observation: Observation) -> float:

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
 
+from protocols.labels import LABELS, NOT_USEFUL, Judged, judged
 from simulators.scenario import Observation
 
 __all__ = ["Experience", "after", "begin"]
-
-Label = Literal["o", "x", "-"]
-
-_LABELS: Mapping[str | None, Label] = {"o": "o", "x": "x", None: "-"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +18,7 @@ class Experience:
     policy says what that is. words: white-space separated words of each answer.
     """
 
-    labels: tuple[Label, ...] = ()
+    labels: tuple[Judged, ...] = ()
     coverage: tuple[float, ...] = ()
     words: tuple[int, ...] = ()
 
@@ -40,7 +35,7 @@ class Experience:
         """How many answers in a row were not useful, up to the last; one nobody judged ends the row as a good one."""
         found = 0
         for label in reversed(self.labels):
-            if label != "x":
+            if label != NOT_USEFUL:
                 break
             found += 1
         return found
@@ -55,9 +50,9 @@ def after(memory: Experience, observation: Observation, coverage: float) -> Expe
     """The memory with one more answer. coverage: share of the need that is met now, in [0, 1]."""
     if not 0 <= coverage <= 1:
         raise ValueError(f"coverage is a share in [0, 1], not {coverage}")
-    label = _LABELS.get(observation.label)
-    if label is None:
-        raise ValueError(f"a label is 'o', 'x' or None, not {observation.label!r}")
+    label = judged(observation.label)
+    if observation.label is not None and observation.label not in LABELS:
+        raise ValueError(f"a label is one of {', '.join(LABELS)}, or None, not {observation.label!r}")
     return Experience(
         (*memory.labels, label),
         (*memory.coverage, float(coverage)),

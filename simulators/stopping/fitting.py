@@ -26,6 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from protocols.labels import MISSING, NOT_USEFUL, USEFUL
 from simulators.stopping.constant import Geometric, TwoAlpha
 from simulators.stopping.hazard import Hazard
 
@@ -48,7 +49,7 @@ class Stay:
     user: str = ""
 
     def __post_init__(self) -> None:
-        if not self.labels or set(self.labels) - {"o", "x", "-"}:
+        if not self.labels or set(self.labels) - {USEFUL, NOT_USEFUL, MISSING}:
             raise ValueError("labels: at least one is needed, each 'o', 'x' or '-'")
         if self.coverage and len(self.coverage) != len(self.labels):
             raise ValueError(f"{len(self.labels)} answers cannot have {len(self.coverage)} coverages")
@@ -99,7 +100,7 @@ def fit_two_alpha(stays: Sequence[Stay]) -> Fit:
     Each is NaN where after such answers nobody left, or everybody, or there was none; they are settled apart.
     """
     good, bad, unknown = (_counted(stays, label) for label in "ox-")
-    going = {name: _share(stays, label, going=True) for name, label in (("useful", "o"), ("useless", "x"))}
+    going = {name: _share(stays, label, going=True) for name, label in (("useful", USEFUL), ("useless", NOT_USEFUL))}
     return Fit(
         going,
         _binomial(good[1], good[0]) + _binomial(bad[1], bad[0]),

@@ -11,6 +11,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
+from protocols.labels import NOT_USEFUL, USEFUL
 from simulators.reasons import FRUSTRATED, PATIENCE, SATISFIED
 from simulators.scenario import Observation
 from simulators.stopping.experience import Experience
@@ -33,7 +34,7 @@ class Frustration(StrictModel):
     width: float = Field(default=0.0, ge=0, le=1000, description="0: a step; else how gradually it rises, in answers")
 
     def hazard(self, memory: Experience, observation: Observation) -> float:
-        n = memory.useless_in_a_row() if self.in_a_row else memory.labels.count("x")
+        n = memory.useless_in_a_row() if self.in_a_row else memory.labels.count(NOT_USEFUL)
         return rising(n - self.after, self.width) if n else 0.0
 
     def exits(self, memory: Experience, observation: Observation) -> tuple[Exit, ...]:
@@ -52,7 +53,7 @@ class Satiation(StrictModel):
     width: float = Field(default=0.0, ge=0, le=1000, description="0: a step; else how gradually it rises, in answers")
 
     def hazard(self, memory: Experience, observation: Observation) -> float:
-        n = memory.labels.count("o")
+        n = memory.labels.count(USEFUL)
         return rising(n - self.after, self.width) if n else 0.0
 
     def exits(self, memory: Experience, observation: Observation) -> tuple[Exit, ...]:

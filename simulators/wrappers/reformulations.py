@@ -14,6 +14,7 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import Field, model_validator
 
+from protocols.labels import MISSING, NOT_USEFUL, USEFUL, Judged
 from protocols.wording import Wording, faults
 from topics.document import StrictModel, refused
 
@@ -21,9 +22,6 @@ __all__ = ["ACTS", "ILLUSTRATIVE", "LABELS", "REFORMULATIONS", "Options", "Phras
 
 
 Act = Literal["go-on", "repeat", "rephrase", "simplify", "refine", "change", "restart", "stop"]
-
-
-Label = Literal["o", "x", "-"]
 
 
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
@@ -35,15 +33,15 @@ Row = dict[Act, Share]
 ACTS: tuple[str, ...] = get_args(Act)
 
 
-LABELS: tuple[str, ...] = get_args(Label)
+LABELS: tuple[str, ...] = get_args(Judged)
 
 
 REFORMULATIONS = frozenset(ACTS) - {"go-on", "stop"}
 
 
 _ILLUSTRATIVE_ROWS: Mapping[str, Mapping[str, float]] = {
-    "o": {"go-on": 0.80, "rephrase": 0.03, "simplify": 0.02, "refine": 0.07, "change": 0.03, "stop": 0.05},
-    "x": {
+    USEFUL: {"go-on": 0.80, "rephrase": 0.03, "simplify": 0.02, "refine": 0.07, "change": 0.03, "stop": 0.05},
+    NOT_USEFUL: {
         "go-on": 0.50,
         "repeat": 0.06,
         "rephrase": 0.14,
@@ -53,7 +51,7 @@ _ILLUSTRATIVE_ROWS: Mapping[str, Mapping[str, float]] = {
         "restart": 0.03,
         "stop": 0.10,
     },
-    "-": {
+    MISSING: {
         "go-on": 0.66,
         "repeat": 0.03,
         "rephrase": 0.08,
@@ -113,11 +111,11 @@ class Phrases(StrictModel):
 
 
 class Options(StrictModel):
-    table: dict[Label, Row] | None = Field(
+    table: dict[Judged, Row] | None = Field(
         default=None,
         description="by label of the last answer, the probability of each act; not given: illustrative",
     )
-    after: dict[Act, dict[Label, Row]] = Field(
+    after: dict[Act, dict[Judged, Row]] = Field(
         default={}, description="rows that hold after an act, not those of `table`"
     )
     origin: str | None = Field(default=None, description="what the table comes from; needed with a table")

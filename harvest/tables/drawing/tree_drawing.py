@@ -9,6 +9,7 @@ from harvest.tables.drawing.colours import painted
 from harvest.tables.drawing.layout import Shown, places, shown
 from harvest.tables.drawing.outline import endings, texts_note
 from harvest.tables.drawing.text_fitting import broken, plain, room
+from protocols.labels import MEANINGS, NOT_USEFUL, USEFUL
 from recordings.trees.node_text import named, percent
 from recordings.trees.tree import ConversationTree
 from topics.counting import plural
@@ -66,7 +67,11 @@ class _Box:
         return 10 + _LINE * len(self.lines) + (13 if self.note else 0)
 
 
-_MARKS = {"o": ("useful", "useful"), "x": ("useless", "not useful"), "?": ("", "not classified")}
+_MARKS = {
+    USEFUL: ("useful", MEANINGS[USEFUL]),
+    NOT_USEFUL: ("useless", MEANINGS[NOT_USEFUL]),
+    "?": ("", "not classified"),
+}
 
 
 def text(x: float, y: float, what: str, size: float, ink: str, *, bold: bool = False, anchor: str = "") -> str:

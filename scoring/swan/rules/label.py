@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from protocols.labels import NOT_USEFUL, USEFUL
 from scoring.swan.item import Item
 from scoring.swan.rules.rule import Sight
 
@@ -27,8 +28,8 @@ class Label:
         labels = {turn.number: turn.label for turn in sight.conversation.turns}
         for item in sight.items:
             label = labels.get(item.turn)
-            if label in ("o", "x"):
-                yield item, float(label == "o")
+            if label in (USEFUL, NOT_USEFUL):
+                yield item, float(label == USEFUL)
 
     def __str__(self) -> str:
         return "label"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar, Literal
 
+from protocols.labels import NOT_USEFUL, USEFUL
 from scoring.swan.item import Item
 from scoring.swan.rules.rule import Sight
 
@@ -63,9 +64,9 @@ class Recovery:
     def _by_label(self, sight: Sight) -> dict[int, float]:
         turns = sight.conversation.turns
         return {
-            after.number: float(after.label == "o")
+            after.number: float(after.label == USEFUL)
             for before, after in pairwise(turns)
-            if before.label == "x" and after.label in ("o", "x")
+            if before.label == NOT_USEFUL and after.label in (USEFUL, NOT_USEFUL)
         }
 
     def _by_user(self, sight: Sight) -> dict[int, float]:

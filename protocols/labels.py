@@ -1,0 +1,39 @@
+"""The labels that an answer can get, each named once.
+
+What a file may give, what is recorded and what a legend says of a label come from here. A label besides these two can
+be given in protocols, is recorded, shown and merged on in trees; where usefulness is counted, and for simulated users,
+it says nothing, as if the answer had no label.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final, Literal, get_args
+
+__all__ = ["LABELS", "MEANINGS", "MISSING", "NOT_USEFUL", "USEFUL", "Judged", "Label", "allowed_labels", "judged"]
+
+Label = Literal["o", "x"]
+"""What a rule says of an answer, as protocols and recordings write it."""
+
+USEFUL: Final = "o"
+NOT_USEFUL: Final = "x"
+MEANINGS: Mapping[str, str] = MappingProxyType({"o": "useful", "x": "not useful"})
+
+LABELS: tuple[Label, ...] = get_args(Label)
+
+MISSING: Final = "-"
+"""No label: for figures, that of a turn which a bad end prevented; for a user, of an answer nobody judged."""
+
+Judged = Literal["o", "x", "-"]
+"""What a label says about usefulness; `-`: nothing."""
+
+
+def allowed_labels() -> str:
+    """The labels that a file with turns may give, for messages."""
+    return ", ".join((*(f"{label} ({MEANINGS[label]})" for label in LABELS), f"{MISSING} (no such turn)"))
+
+
+def judged(label: str | None) -> Judged:
+    """What `label` says about usefulness; `-` for none, and for one that is neither useful nor not useful."""
+    return USEFUL if label == USEFUL else NOT_USEFUL if label == NOT_USEFUL else MISSING
