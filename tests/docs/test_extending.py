@@ -17,6 +17,7 @@ REGISTRIES = {
     "simulators/registry.py": "SIMULATORS",
     "simulators/stopping/library.py": "StopOption",
     "harvest/pages/browser/busy_signs.py": "SIGNS",
+    "protocols/labels.py": "Label",
     "recordings/importers.py": "IMPORTERS",
     "harvest/cli/main.py": "COMMANDS",
     "scoring/swan/rules/registry.py": "RULES",
