@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar, TypeVarTuple, Unpack
 
-from harvest.systems.timing import Clock
+from harvest.systems.timing import REAL_CLOCK, Clock
 
-__all__ = ["BEGINNING", "Stepped"]
+__all__ = ["BEGINNING", "Leaping", "Stepped", "hasten"]
 
 T = TypeVar("T")
 Arguments = TypeVarTuple("Arguments")
@@ -74,3 +74,28 @@ class _Loop(asyncio.SelectorEventLoop):
 
     def _returned(self, ended: asyncio.Future[Any]) -> None:
         self._stepped.in_threads -= 1
+
+
+def hasten(seconds: float) -> None:
+    """Put the time of the running event loop forward: what waits for so long goes on now, and nothing else changes."""
+    loop = asyncio.get_running_loop()
+    before = loop.time
+    loop.time = lambda: before() + seconds  # type: ignore[method-assign]
+
+
+@dataclass(eq=False)
+class Leaping:
+    """A real clock that a test puts forward, with the event loop: for real systems that are late. ahead: in seconds."""
+
+    ahead: float = 0.0
+
+    def seconds(self) -> float:
+        return REAL_CLOCK.monotonic() + self.ahead
+
+    @property
+    def clock(self) -> Clock:
+        return Clock(self.seconds)
+
+    def leap(self, seconds: float) -> None:
+        self.ahead += seconds
+        hasten(seconds)

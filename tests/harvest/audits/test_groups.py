@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
 import json
 import re
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,6 +25,7 @@ from recordings.store import RunWriter
 from simulators.scripted import ScriptedUser
 from tests.harvest.playing.test_policies import Quiet, Scripted
 from tests.support.checkout import ROOT
+from tests.support.stepping import Stepped
 from topics.errors import InputError
 
 GROUPS = ("older", "older-again", "younger", "unsaid")
@@ -56,16 +55,16 @@ def audit(folder: Path, *, system: dict[str, object] | None = None, **changes: o
     return load_audit(audit_file(folder, systems=[one], **changes))
 
 
-def played(folder: Path, wanted: Audit, driver: Scripted) -> tuple[Run, Quiet]:
-    watcher = Quiet()
+def played(folder: Path, wanted: Audit, driver: Scripted, time: Stepped | None = None) -> tuple[Run, Quiet]:
+    watcher, time = Quiet(), time or Stepped()
     recorded = read(folder).conversations if folder.exists() else ()
 
     async def run() -> None:
         async with RunWriter.open(folder, wanted.header()) as writer:
-            player = Player(writer, ScriptedUser(wanted.protocol, wanted.users), wanted.seed)
+            player = Player(writer, ScriptedUser(wanted.protocol, wanted.users), wanted.seed, clock=time.clock)
             await Runner(player, wanted.played, {"A": driver}, watcher).play(make_plan(wanted, recorded))
 
-    asyncio.run(run())
+    time.run(run())
     return read(folder), watcher
 
 
@@ -166,17 +165,17 @@ def test_groups_share_the_sessions_that_may_be_open_at_once(tmp_path: Path, conc
 
 
 def test_groups_share_one_pace(tmp_path: Path) -> None:
-    times: list[float] = []
+    stepped, times = Stepped(), list[float]()
 
     def behave(opening: Opening, n: int, text: str) -> str:
-        times.append(time.monotonic())
+        times.append(stepped.seconds)
         return ""
 
-    wanted = audit(tmp_path, system={"concurrency": 8, "rate": "50/s"}, only=["M001"], trials=3)
-    run, _ = played(tmp_path / "run", wanted, Scripted(behave))
+    wanted = audit(tmp_path, system={"concurrency": 8, "rate": "30/min"}, only=["M001"], trials=3)
+    run, _ = played(tmp_path / "run", wanted, Scripted(behave), stepped)
     turns = sum(len(one.turns) for one in run.finished)
     assert len(times) == turns > 12
-    assert times[-1] - times[0] >= (turns - 1) * 0.02 * 0.99, "a rate limit is not multiplied by the groups"
+    assert times == [2.0 * turn for turn in range(turns)], "a rate limit is not multiplied by the groups"
 
 
 def test_groups_share_the_count_after_which_a_system_is_left_alone(tmp_path: Path) -> None:

@@ -196,9 +196,7 @@ def terminal(folder: Path, columns: int = 0) -> Iterator[tuple[int, subprocess.P
 
 def shown_until(typing: int, words: bytes) -> bytes:
     seen = b""
-    until = time.monotonic() + 60
     while words not in seen:
-        assert time.monotonic() < until, seen
         seen += os.read(typing, 4096)
     return seen
 

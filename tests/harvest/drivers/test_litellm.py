@@ -144,7 +144,7 @@ async def test_the_reply_comes_whole_with_its_times_tokens_and_end(built: Built,
     assert [link.href for link in turn.answer.links] == ["https://www.imdb.com/title/tt0088763/"]
     assert turn.finish == "stop"
     assert turn.tokens["total"] == turn.tokens["prompt"] + turn.tokens["completion"]
-    assert 0 < turn.first_seconds <= turn.seconds < 30
+    assert 0 < turn.first_seconds <= turn.seconds
     if stream:
         assert len(turn.pieces) > 10
         assert turn.pieces[-1][1] == len(TEXT)

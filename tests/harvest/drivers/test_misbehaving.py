@@ -8,7 +8,6 @@ import json
 import socket
 import ssl
 import struct
-import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -279,11 +278,9 @@ async def test_each_wrong_is_one_typed_error_in_time(
     wrong: Wrong, name: str, kind: type[DriverError], reason: str
 ) -> None:
     timed_out = reason == "timeout"
-    start = time.monotonic()
-    fault = await wrong.fault(name, stream="stream" in name, timeout=TIMEOUT if timed_out else 20)
-    spent = time.monotonic() - start
+    fault = await wrong.fault(name, stream="stream" in name, timeout=TIMEOUT if timed_out else 3600)
     assert (type(fault), fault.reason) == (kind, reason)
-    assert not timed_out or TIMEOUT - 0.1 < spent < TIMEOUT + 10
+    assert not timed_out or fault.detail == f"the reply: not whole after {TIMEOUT:g} s"
     kept = {exhibit.name for exhibit in fault.exhibits}
     if reason not in ("reset", "bad-protocol") and name != "never":
         assert "headers" in kept
@@ -340,7 +337,7 @@ async def test_how_long_to_wait_may_be_a_date(ahead: int, least: float, most: fl
 async def test_a_reply_that_said_it_was_complete_survives_a_stream_that_never_ends(wrong: Wrong) -> None:
     turn = await wrong.turn("whole_then_hangs", stream=True)
     assert (turn.answer.text, turn.finish) == ("half a reply", "stop")
-    assert turn.seconds < TIMEOUT / 2
+    assert turn.pieces[-1][0] == turn.seconds, "it took as long as its last piece, and not until we hung up"
 
 
 async def test_a_redirect_on_the_same_server_keeps_the_request(wrong: Wrong) -> None:
@@ -392,13 +389,12 @@ async def test_a_slow_start_is_waited_for_but_silence_within_the_reply_is_bounde
     async def pauses(asked: Asked, writer: asyncio.StreamWriter) -> None:
         writer.write(STREAM_HEAD + PART)
         await writer.drain()
-        await asyncio.sleep(5)
+        await asyncio.sleep(3600)
 
     async with serving(pauses) as server:
-        start = time.monotonic()
-        fault = await Wrong(server).fault("v1", stream=True, timeout=20, read_timeout=0.3)
+        fault = await Wrong(server).fault("v1", stream=True, timeout=3600, read_timeout=0.3)
     assert (fault.reason, fault.partial) == ("timeout", "half a reply")
-    assert time.monotonic() - start < 4.8
+    assert fault.detail == "the reply: silence for 0.3 s"
 
 
 async def test_a_long_stream_keeps_a_bounded_number_of_time_stamps() -> None:
@@ -437,10 +433,9 @@ async def test_a_server_that_takes_no_connection_is_not_sent() -> None:
         waiting.append(client)
     try:
         url = f"http://127.0.0.1:{full.getsockname()[1]}"
-        start = time.monotonic()
-        fault = await Wrong(LocalServer(url)).fault("v1", timeout=20, connect_timeout=0.3)
+        fault = await Wrong(LocalServer(url)).fault("v1", timeout=3600, connect_timeout=0.3)
         assert (type(fault), fault.reason) == (NotSent, "connect")
-        assert time.monotonic() - start < 4.8
+        assert fault.detail == "no connection within 0.3 s"
     finally:
         for each in (*waiting, full):
             each.close()
