@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,10 +58,9 @@ FAULTS: Mapping[str, tuple[type[DriverError], str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """What came of one turn. waited: seconds that `say` took."""
+    """What came of one turn."""
 
     outcome: Reply | DriverError
-    waited: float
 
     def watch(self) -> dict[str, Any]:
         """How the end was told; {} where nothing was kept of it."""
@@ -104,18 +102,16 @@ async def play(browser: Browser, url: str, turns: Sequence[str]) -> list[Played]
     assert isinstance(driver, BrowserDriver)
     driver._relay = BrowserRotation(driver._settings, first=browser)
     outcomes: list[Played] = []
-    begun = time.monotonic()
     try:
         session = await driver.open(Opening("page", "topic", 1, 1))
     except DriverError as fault:
-        return [Played(fault, time.monotonic() - begun)]
+        return [Played(fault)]
     try:
         for text in turns:
-            begun = time.monotonic()
             try:
-                outcomes.append(Played(await session.say(text), time.monotonic() - begun))
+                outcomes.append(Played(await session.say(text)))
             except DriverError as fault:
-                outcomes.append(Played(fault, time.monotonic() - begun))
+                outcomes.append(Played(fault))
     finally:
         await session.close()
     return outcomes

@@ -6,7 +6,6 @@ import asyncio
 import os
 import re
 import stat
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -82,7 +81,6 @@ async def test_a_program_that_never_answers_is_given_up_and_does_not_stay(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(window, "_LAUNCH", 5.0)
-    begun = time.monotonic()
     started: list[int] = []
 
     async def watched() -> None:
@@ -92,9 +90,8 @@ async def test_a_program_that_never_answers_is_given_up_and_does_not_stay(
 
     watching = asyncio.create_task(watched())
     with pytest.raises(NotSent, match="browser-start: no browser after 5 s"):
-        await Browser.launch(BrowserSettings(executable=program(tmp_path, "exec sleep 600")))
+        await Browser.launch(BrowserSettings(executable=program(tmp_path, "exec sleep 3600")))
     watching.cancel()
-    assert time.monotonic() - begun < 300, "half as long as the program would stay"
     assert started
     assert gone(started) == []
 

@@ -10,10 +10,11 @@ import json
 import os
 import signal
 import struct
-import time
+import uuid
 import zipfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from pathlib import Path
+from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -128,6 +129,13 @@ async def test_dialogs_downloads_and_new_windows_neither_hang_it_nor_stay(browse
         assert window.gone is None
 
 
+def at_once(call: Coroutine[Any, Any, Any]) -> None:
+    """Raises what the call does, and AssertionError where it has to wait for anything."""
+    call.send(None)
+    call.close()
+    raise AssertionError("it waits")
+
+
 async def test_a_crashed_page_says_so_at_once_and_its_browser_goes_on(browser: Browser) -> None:
     async with showing(browser, "<p id=x>x") as window:
         frame = window.frames()[0]
@@ -136,7 +144,6 @@ async def test_a_crashed_page_says_so_at_once_and_its_browser_goes_on(browser: B
             await window.goto("chrome://crash", 10)
         await until(lambda: window.gone is not None)
         assert window.gone == "page-crashed"
-        began = time.monotonic()
         for call in (
             frame.look(),
             frame.sample(),
@@ -146,8 +153,7 @@ async def test_a_crashed_page_says_so_at_once_and_its_browser_goes_on(browser: B
             window.goto("about:blank"),
         ):
             with pytest.raises(Unanswered, match="page-crashed"):
-                await call
-        assert time.monotonic() - began < 10
+                at_once(call)
         waiting.cancel()
         await asyncio.gather(waiting, return_exceptions=True)
     assert browser.alive
@@ -156,7 +162,7 @@ async def test_a_crashed_page_says_so_at_once_and_its_browser_goes_on(browser: B
 
 
 async def test_a_killed_browser_ends_every_call_in_all_its_windows() -> None:
-    mark = f"--harvest-test-{os.getpid()}-{time.monotonic_ns()}"
+    mark = f"--harvest-test-{uuid.uuid4()}"
     async with (
         browsing(arguments=(mark,)) as browser,
         showing(browser, "<p id=x>x") as one,
@@ -165,15 +171,13 @@ async def test_a_killed_browser_ends_every_call_in_all_its_windows() -> None:
         frame = one.frames()[0]
 
         async def waits() -> None:
-            await frame._life.call(frame._frame.evaluate("() => new Promise(() => {})"), 60)
+            await frame._life.call(frame._frame.evaluate("() => new Promise(() => {})"), 3600)
 
         waiting = asyncio.ensure_future(waits())
         await asyncio.sleep(0.1)
         os.kill(processes(mark)[0], signal.SIGKILL)
-        began = time.monotonic()
         with pytest.raises(Unanswered, match="browser-gone"):
             await waiting
-        assert time.monotonic() - began < 15
         await until(lambda: two.gone is not None)
         assert (one.gone, two.gone, browser.alive) == ("browser-gone", "browser-gone", False)
         with pytest.raises(Unanswered, match="browser-gone"):
@@ -191,7 +195,6 @@ async def test_where_playwright_itself_is_killed_every_call_ends_and_so_does_clo
         window = await browser.sitting(BrowserSettings())
         (driver,) = children() - before
         os.kill(driver, signal.SIGKILL)
-        began = time.monotonic()
         with pytest.raises(Unanswered, match="browser-gone"):
             await window.frames()[0].look()
         await window.close()
@@ -199,7 +202,6 @@ async def test_where_playwright_itself_is_killed_every_call_ends_and_so_does_clo
             await browser.sitting(BrowserSettings())
         assert not browser.alive
         await browser.close()
-        assert time.monotonic() - began < 20
 
 
 async def test_a_page_that_hangs_is_given_up_and_closed(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,9 +212,7 @@ async def test_a_page_that_hangs_is_given_up_and_closed(browser: Browser, monkey
         with pytest.raises(Unanswered, match="page-hung"):
             await window.frames()[0].look()
         assert window.gone == "page-hung"
-        began = time.monotonic()
         await window.close()
-        assert time.monotonic() - began < 6
     assert browser.alive
     async with showing(browser, "fine") as window:
         assert (await look(window)).root.text == "fine"
@@ -416,17 +416,16 @@ async def test_frames_of_a_web_socket_are_counted(browser: Browser) -> None:
 
 
 async def test_frames_without_scripts_without_content_and_without_an_answer_are_looked_at_without_waiting(
-    browser: Browser,
+    browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(frame_module, "_FRAME", 3600.0)
     html = """<iframe sandbox srcdoc="<p>no scripts"></iframe><iframe></iframe><iframe src="http://127.0.0.1:1/"></iframe>
       <iframe loading=lazy src=/never></iframe>"""
     async with showing(browser, html, answer) as window:
-        began = time.monotonic()
         texts = [(await frame.look()).root.text for frame in window.frames()]
         assert "no scripts" in texts
         # Where no document has come yet there is nothing to look at, and asking would wait for ever.
         assert len(texts) == 4
-        assert time.monotonic() - began < 15
 
 
 async def test_a_screenshot_is_made_even_where_a_font_never_comes_and_boxes_are_drawn_beside_the_page(
@@ -435,9 +434,7 @@ async def test_a_screenshot_is_made_even_where_a_font_never_comes_and_boxes_are_
     html = """<style>@font-face { font-family: slow; src: url(/never); }</style><p id=x style="font-family: slow">x"""
     async with showing(browser, html, answer) as window:
         frame = window.frames()[0]
-        began = time.monotonic()
-        plain = await window.screenshot()
-        assert time.monotonic() - began < 5
+        plain = await window.screenshot()  # what waits for the font is given up
         assert size_of(plain) == (1280, 800)
         before = await run(frame, "() => document.documentElement.outerHTML")
         drawn = await window.outline([("composer 90 %", Box(100, 200, 300, 40)), ("send <b>", Box(0, 0, 20, 20))])
@@ -486,7 +483,7 @@ async def test_the_browser_that_playwright_keeps_is_there_or_not_but_asking_is_n
 
 
 async def test_memory_does_not_grow_with_the_conversations_that_were_held(browser: Browser) -> None:
-    mark = f"--harvest-memory-{os.getpid()}-{time.monotonic_ns()}"
+    mark = f"--harvest-memory-{uuid.uuid4()}"
 
     def megabytes() -> float:
         total = 0
