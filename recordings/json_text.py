@@ -1,4 +1,4 @@
-"""JSON as it stands in our files: real UTF-8, no NaN, one object a line.
+"""JSON as it stands in our files: real UTF-8, no NaN, one object a line. Files that people give: `topics.json_file`.
 
 A reply may hold halves of surrogate pairs, which UTF-8 cannot write. They are written as JSON's own `\\ud83d`, so
 that every file is valid UTF-8 and valid JSON and nothing is lost. Two halves that stand side by side and make a
@@ -46,53 +46,21 @@ def _no_constant(name: str) -> float:
     raise ValueError(f"{name} is not a number in JSON")
 
 
-def parsed(data: bytes, place: Place, *, unique: bool = False) -> Json:
-    """The value in `data`. Raises RunError, naming the place, where it is no JSON.
-
-    unique: refuse a mapping with the same key twice, of which JSON would keep the last: for files that people made.
-    """
+def parsed(data: bytes, place: Place) -> Json:
+    """The value in `data`, which a program of ours wrote. Raises RunError, naming the place, where it is no JSON."""
     try:
-        pairs = _each_once if unique else None
-        return json.loads(data.decode(), parse_constant=_no_constant, object_pairs_hook=pairs)
+        return json.loads(data.decode(), parse_constant=_no_constant)
     except UnicodeDecodeError as fault:
         raise RunError(f"byte 0x{data[fault.start]:02x} is not UTF-8", place=place) from None
     except json.JSONDecodeError as fault:
         at = Place(place.path, place.line + fault.lineno - 1 if place.line else fault.lineno, fault.colno)
         raise RunError(f"not valid JSON: {fault.msg}", place=at) from None
-    except _TwiceError as fault:
-        raise RunError(
-            f"the key {fault.key!r} stands twice", place=_second(data.decode(), fault.key, place), advice="rename one"
-        ) from None
     except RecursionError:
         raise RunError("not valid JSON: nested too deeply", place=place) from None
     except ValueError as fault:
         if "integer string conversion" in str(fault):
             raise RunError("a number of more than 4300 digits", place=place, advice="take it out") from None
         raise RunError(f"not valid JSON: {fault}", place=place) from None
-
-
-class _TwiceError(Exception):
-    def __init__(self, key: str) -> None:
-        super().__init__(key)
-        self.key = key
-
-
-def _each_once(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
-    found: dict[str, Json] = {}
-    for key, value in pairs:
-        if key in found:
-            raise _TwiceError(key)
-        found[key] = value
-    return found
-
-
-def _second(text: str, key: str, place: Place) -> Place:
-    """Where the key stands for the second time, if it stands twice in all; else the file, since it may be either."""
-    seen = [found.start() for found in re.finditer(f"{re.escape(json.dumps(key, ensure_ascii=False))}\\s*:", text)]
-    if len(seen) != 2 or place.line:
-        return place
-    before = text[: seen[1]]
-    return Place(place.path, before.count("\n") + 1, len(before) - before.rfind("\n"))
 
 
 def lines_of(path: Path, folder: Path | None = None) -> Iterator[tuple[Place, bytes, bool]]:

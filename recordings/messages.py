@@ -11,11 +11,10 @@ one side in a row (joined by a line end), a refusal in place of a content.
 
 from __future__ import annotations
 
-import codecs
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from os import PathLike
+from os import PathLike, fspath
 from typing import Any
 
 from protocols.answer import Answer
@@ -23,12 +22,14 @@ from protocols.labels import LABELS, MISSING, allowed_labels
 from recordings.conversation import INVALID, LARGEST_NUMBER, Conversation, Outcome, SystemTurn, TrialKey, Turn
 from recordings.exports import write_export
 from recordings.header import trial_identity
-from recordings.json_text import Json, line, parsed
+from recordings.json_text import Json, line
 from recordings.transcript_heading import own_links
 from recordings.transcript_turns import IMPORT_RULE, imported_route, marked_breakdown, state_name, topic_names
 from topics.errors import InputError, Place
+from topics.json_file import json_lines
 from topics.links import Link
 from topics.regular_file import read_bytes
+from topics.text_file import decoded
 from topics.topic import TopicSet, check_topic_id
 
 __all__ = ["Messages", "messages_line", "read_messages", "write_messages"]
@@ -54,17 +55,15 @@ def read_messages(
     system, topic: of lines whose metadata does not say. A line without a trial gets the next number of its system
     and topic. topics: names of topics that are allowed. Raises InputError with file:line.
     """
-    data = read_bytes(path).removeprefix(codecs.BOM_UTF8)
+    text = decoded(read_bytes(path), fspath(path), "JSON lines")
     conversations: list[Conversation] = []
     prompts: dict[TrialKey, tuple[str, ...]] = {}
     most_turns: dict[tuple[str, str], int] = {}
     counted: Counter[tuple[str, str]] = Counter()
     seen: dict[tuple[TrialKey, int], int] = {}
-    for number, row in enumerate(data.split(b"\n"), 1):
-        if not row.strip():
-            continue
-        place = Place.of(path, number)
-        reader = _Line(parsed(row, place), place)
+    for value in json_lines(text, fspath(path)):
+        number = value.line
+        reader = _Line(value.value, Place.of(path, number))
         conversation = reader.conversation(system, topic, topics, counted)
         name = (conversation.key, conversation.attempt)
         if name in seen:

@@ -130,11 +130,10 @@ class RunWriter:
         try:
             recorded = read_header(run)
             redactor = Redactor(secrets)
+            check(redactor)
             if header is not None:
                 header = _redacted(header, redactor)
                 refuse_differences(recorded, header, run)
-            check(redactor)
-            if header is not None:
                 now = extended(recorded, header, stamp(clock()))
                 if now is not recorded:
                     _save(run, now)

@@ -6,7 +6,6 @@ longer exist. A country that lies in two regions belongs to each by half.
 
 from __future__ import annotations
 
-import csv
 import difflib
 import re
 import unicodedata
@@ -16,6 +15,8 @@ from fractions import Fraction
 from functools import cache
 from importlib import resources
 from types import MappingProxyType
+
+from topics.csv_rows import csv_rows
 
 __all__ = ["REGIONS", "Country", "countries", "country", "nearest_names", "region_totals"]
 
@@ -44,6 +45,7 @@ class Country:
 def countries() -> tuple[Country, ...]:
     """Every row of the map, those of ISO 3166-1 first."""
     text = resources.files("topics").joinpath("regions.csv").read_text(encoding="utf-8")
+    head, *rows = [[cell.text for cell in row] for row in csv_rows(text, "regions.csv")]
     return tuple(
         Country(
             name=row["name"],
@@ -53,7 +55,7 @@ def countries() -> tuple[Country, ...]:
             regions=tuple(row["regions"].split(";")),
             variants=tuple(variant for variant in row["variants"].split(";") if variant),
         )
-        for row in csv.DictReader(text.splitlines())
+        for row in (dict(zip(head, cells, strict=True)) for cells in rows)
     )
 
 

@@ -13,13 +13,13 @@ LARGEST = 16 * 1024 * 1024
 """Bytes. Whatever is larger is no file of ours, and would take the memory of the machine."""
 
 
-def read_text(path: str | PathLike[str], kind: str, *, largest: int = LARGEST) -> str:
+def read_text(path: str | PathLike[str], kind: str, *, largest: int = LARGEST, advice: str | None = None) -> str:
     """The text of the file at `path`, without a byte order mark; kind names what it should be (`YAML text`).
 
-    largest: in bytes. Raises InputError, with line and column, where it is not there, no regular file, larger than
-    that, binary or not UTF-8.
+    largest: in bytes; advice: what to do about a larger one. Raises InputError, with line and column, where it is not
+    there, no regular file, larger than that, binary or not UTF-8.
     """
-    return decoded(read_bytes(path, kind, largest=largest), Place.of(path).path, kind)
+    return decoded(read_bytes(path, kind, largest=largest, advice=advice), Place.of(path).path, kind)
 
 
 def decoded(data: bytes, path: str, kind: str) -> str:

@@ -23,9 +23,9 @@ from os import PathLike
 from typing import Literal
 
 from recordings.acts.dialogue import ActTurn, Dialogue
-from recordings.json_text import Json, parsed
+from recordings.json_text import Json
 from topics.errors import InputError, Place
-from topics.regular_file import read_bytes
+from topics.json_file import read_json_value
 
 __all__ = ["Level", "dialogues_in_iard", "is_iard", "read_iard"]
 
@@ -43,7 +43,7 @@ def is_iard(value: Json) -> bool:
 def read_iard(path: str | PathLike[str], *, level: Level = "top") -> tuple[Dialogue, ...]:
     """The dialogues in the file at `path`. Raises InputError, naming dialogue and utterance."""
     place = Place.of(path)
-    return dialogues_in_iard(parsed(read_bytes(path), place, unique=True), place, level=level)
+    return dialogues_in_iard(read_json_value(path).value, place, level=level)
 
 
 def dialogues_in_iard(value: Json, place: Place, *, level: Level = "top") -> tuple[Dialogue, ...]:

@@ -21,9 +21,9 @@ import re
 from os import PathLike
 
 from recordings.acts.dialogue import ActTurn, Dialogue
-from recordings.json_text import Json, parsed
+from recordings.json_text import Json
 from topics.errors import InputError, Place
-from topics.regular_file import read_bytes
+from topics.json_file import read_json_value
 
 __all__ = ["dialogues_in_queries", "is_queries", "query_act", "read_queries"]
 
@@ -52,7 +52,7 @@ def is_queries(value: Json) -> bool:
 def read_queries(path: str | PathLike[str]) -> tuple[Dialogue, ...]:
     """The sessions in the file at `path`. Raises InputError where it is none."""
     place = Place.of(path)
-    return dialogues_in_queries(parsed(read_bytes(path), place, unique=True), place)
+    return dialogues_in_queries(read_json_value(path).value, place)
 
 
 def dialogues_in_queries(value: Json, place: Place) -> tuple[Dialogue, ...]:

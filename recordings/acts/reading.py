@@ -9,10 +9,9 @@ from recordings.acts.act_lines import FORMAT, read_act_lines
 from recordings.acts.dialogue import Dialogues, dialogues_of
 from recordings.acts.iard import Level, dialogues_in_iard, is_iard
 from recordings.acts.queries import dialogues_in_queries, is_queries
-from recordings.json_text import parsed
 from recordings.run_folder import is_run, read
 from topics.errors import InputError, Place
-from topics.regular_file import read_bytes
+from topics.json_file import read_json_value
 
 __all__ = ["read_dialogues"]
 
@@ -40,7 +39,7 @@ def read_dialogues(path: str | PathLike[str], *, level: Level = "top") -> Dialog
     elif fspath(path).endswith(".jsonl"):
         found = Dialogues(read_act_lines(path))
     else:
-        value = parsed(read_bytes(path), place, unique=True)
+        value = read_json_value(path).value
         if is_iard(value):
             found = Dialogues(dialogues_in_iard(value, place, level=level))
         elif is_queries(value):

@@ -17,13 +17,12 @@ from typing import Any
 from protocols.answer import Answer
 from recordings.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
 from recordings.header import trial_identity
-from recordings.json_text import parsed
 from recordings.trees.builder import TreeBuilder
 from recordings.trees.keys import MergeKey, merging
 from recordings.trees.node_text import cut, printable
 from recordings.trees.tree import ConversationTree, FoldedTrial, Scope
 from topics.errors import InputError, Place
-from topics.regular_file import read_bytes
+from topics.json_file import read_json_value
 
 __all__ = ["SYSTEM", "Cast", "read_cast"]
 
@@ -65,7 +64,7 @@ _NUMBERED = merging(_NUMBER, _NUMBER)
 def read_cast(path: str | PathLike[str], *, system: str = SYSTEM) -> Cast:
     """The trees in the file at `path`. Raises InputError, naming the topic and the node, where they are no trees."""
     place = Place.of(path)
-    value = parsed(read_bytes(path), place)
+    value = read_json_value(path).value
     if not isinstance(value, list) or not value:
         raise InputError("not a list of topics", place=place, allowed='[{"number": 132, "turn": […]}, …]')
     trees: list[ConversationTree] = []

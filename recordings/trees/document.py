@@ -26,10 +26,9 @@ from typing import Any, NoReturn
 import numpy as np
 
 from recordings.conversation import TrialKey
-from recordings.json_text import parsed
 from recordings.trees.tree import MOST_TEXTS, ConversationTree, DeclaredKey, FoldedTrial, Scope, Symbol
 from topics.errors import InputError, Place
-from topics.regular_file import read_bytes
+from topics.json_file import read_json_value
 
 __all__ = ["FORMAT", "read_trees", "tree_as_json", "tree_from_json", "trees_as_json", "trees_from_json"]
 
@@ -75,7 +74,7 @@ def tree_as_json(tree: ConversationTree) -> dict[str, Any]:
 
 def read_trees(path: str | PathLike[str]) -> tuple[ConversationTree, ...]:
     """The trees in the file at `path`. Raises InputError, with the file, where it holds no such document."""
-    return trees_from_json(parsed(read_bytes(path), Place.of(path)), Place.of(path))
+    return trees_from_json(read_json_value(path).value, Place.of(path))
 
 
 def trees_from_json(value: object, place: Place) -> tuple[ConversationTree, ...]:

@@ -18,9 +18,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from scoring.annotations.json_file import JsonValue, read_json
 from scoring.measures.breakdown import LABELS, labels_of
 from topics.errors import InputError, Place
+from topics.json_file import JsonValue, read_json
 from topics.suggestions import nearest
 
 __all__ = ["AnnotatedTurn", "BreakdownMaterial", "Counts", "Predicted", "Submission", "read_breakdown_files"]

@@ -17,9 +17,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from scoring.annotations.json_file import JsonValue, read_json
 from scoring.measures.nugget_detection import CUSTOMER_TYPES, HELPDESK_TYPES
 from topics.errors import InputError
+from topics.json_file import JsonValue, read_json
 
 __all__ = ["AnnotatedDialogue", "Estimate", "HelpdeskMaterial", "HelpdeskSubmission", "read_helpdesk_files"]
 

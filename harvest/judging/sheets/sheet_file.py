@@ -17,9 +17,9 @@ from pathlib import Path
 
 from recordings.exports import write_export
 from recordings.json_text import line
-from scoring.annotations.json_file import JsonValue, read_json_text
 from topics.csv_rows import Cell, csv_line, csv_rows
 from topics.errors import InputError, Place
+from topics.json_file import JsonValue, read_json_text
 from topics.regular_file import read_bytes
 from topics.text_file import decoded
 

@@ -6,12 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from scoring.annotations.breakdown_files import BreakdownMaterial, read_breakdown_files
 from scoring.annotations.helpdesk_files import HelpdeskMaterial, read_helpdesk_files
-from scoring.annotations.json_file import JsonValue, read_json, read_json_text
 from tests.support.checkout import DATA
 from topics.errors import InputError
 
@@ -110,7 +107,10 @@ def test_lines_may_hold_annotations_and_predictions_together_and_the_label_is_th
             {"a__jsonl": LINE, "b__jsonl": GUESS.replace("0.5", "0.6")},
             "b.jsonl:1:48: the probabilities of O, T and X sum",
         ),
-        ({"a__jsonl": LINE, "b__jsonl": GUESS.replace("0.5", "NaN")}, "b.jsonl:1:55: a weight must be finite"),
+        (
+            {"a__jsonl": LINE, "b__jsonl": GUESS.replace("0.5", "NaN")},
+            "b.jsonl:1:55: not valid JSON: NaN is not a number",
+        ),
         ({"a__jsonl": LINE, "b__jsonl": GUESS.replace("0.5", "1e999")}, "b.jsonl:1:55: a weight must be finite"),
         ({"a__jsonl": LINE, "b__jsonl": GUESS.replace("0.5", "true")}, "b.jsonl:1:55: true where a number is needed"),
         ({"a__jsonl": LINE, "b__jsonl": GUESS.replace('"turn": 1', '"turn": 2')}, "predicts 0 of 1 annotated turns"),
@@ -258,41 +258,3 @@ def test_a_bad_helpdesk_file_is_told_by_file_line_and_column(
         helpdesk(tmp_path, gold__json=gold, mine__json=estimate)
     message = str(caught.value).replace(f"{tmp_path}/", "")
     assert any(part in message for part in said.split("|")), message
-
-
-plain = st.recursive(
-    st.none() | st.booleans() | st.integers(-99, 99) | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3), inner, max_size=4),
-    max_leaves=12,
-)
-
-
-@settings(deadline=None)
-@given(plain, st.sampled_from([None, 0, 2]), st.booleans())
-def test_every_value_is_found_where_it_stands(value: object, indent: int | None, raw: bool) -> None:
-    text = json.dumps(value, indent=indent, ensure_ascii=not raw)
-    lines = text.split("\n")
-
-    def check(at: JsonValue) -> None:
-        place = at.error("x").place
-        assert place is not None
-        rest = "\n".join([lines[place.line - 1][place.column - 1 :], *lines[place.line :]])
-        assert json.JSONDecoder().raw_decode(rest)[0] == at.value
-        if isinstance(at.value, dict):
-            for key in at.keys():  # noqa: SIM118
-                check(at[key])
-        elif isinstance(at.value, list):
-            for element in at.elements():
-                check(element)
-
-    (top,) = read_json_text(text, "a.json")
-    check(top)
-
-
-def test_a_line_of_a_jsonl_file_keeps_its_number_and_a_line_separator_ends_no_line(tmp_path: Path) -> None:
-    path = tmp_path / "a.jsonl"
-    path.write_text('{"a": "x\u2028y"}\n\n  {"a": 5}\n', encoding="utf-8")
-    first, second = read_json(path)
-    assert first["a"].text() == "x\u2028y"
-    with pytest.raises(InputError, match=r"a\.jsonl:3:9: the number 5 where text"):
-        second["a"].text()

@@ -12,15 +12,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from json import JSONDecoder
 from os import PathLike, fspath
-from pathlib import Path
 
 from topics.errors import InputError, Place
-from topics.regular_file import read_bytes
-from topics.text_file import decoded, place_in
+from topics.text_file import place_in, read_text
 
-__all__ = ["LARGEST", "JsonValue", "read_json", "read_json_text"]
+__all__ = ["JsonValue", "json_lines", "read_json", "read_json_text", "read_json_value"]
 
-LARGEST = 256 * 2**20
+_LARGEST = 256 * 2**20
 """Bytes. A file takes some ten times as much memory while it is read."""
 
 _Loc = tuple[str | int, ...]
@@ -118,49 +116,53 @@ class JsonValue:
 
 def read_json(path: str | PathLike[str]) -> Iterator[JsonValue]:
     """The values in the file: one for each line of `*.jsonl` that is not empty, else one. Raises InputError."""
-    name = fspath(path)
-    data = _bytes(path)
-    yield from read_json_text(decoded(data, name, "JSON"), name)
+    yield from read_json_text(_text(path), fspath(path))
 
 
-def _bytes(path: str | PathLike[str]) -> bytes:
-    size = Path(path).stat().st_size if Path(path).is_file() else 0
-    if size > LARGEST:
-        raise InputError(
-            f"larger than {LARGEST // 2**20} MiB", place=Place.of(path), advice="give it in several files, by dialogue"
-        )
-    return read_bytes(path)
+def _text(path: str | PathLike[str]) -> str:
+    return read_text(path, "JSON that is read at once", largest=_LARGEST, advice="give it in several files")
+
+
+def read_json_value(path: str | PathLike[str]) -> JsonValue:
+    """The one value in the file, whatever the file is called. Raises InputError."""
+    return _parsed(_Source(fspath(path), _text(path), 1))
 
 
 def read_json_text(text: str, path: str) -> Iterator[JsonValue]:
     """As `read_json`, of text that is already there; `path` says whether it has one value a line."""
     if not path.lower().endswith(".jsonl"):
-        yield _parsed(_Source(path, text, 1))
+        yield _parsed(_Source(path, text, 1), "give a file of one JSON value a line a name that ends in .jsonl")
         return
-    empty, start, number = True, 0, 0
-    while start < len(text):
-        end = text.find("\n", start)  # not splitlines: U+2028 may stand inside a JSON string
-        line, start, number = text[start : end if end >= 0 else None], end + 1 if end >= 0 else len(text), number + 1
-        if line.strip():
-            empty = False
-            yield _parsed(_Source(path, line, number))
+    empty = True
+    for value in json_lines(text, path):
+        empty = False
+        yield value
     if empty:
         raise InputError("the file holds no line", place=Place(path))
 
 
-def _parsed(source: _Source) -> JsonValue:
+def json_lines(text: str, path: str) -> Iterator[JsonValue]:
+    """The values in a text of one value a line; empty lines are passed over. Raises InputError."""
+    start, number = 0, 0
+    while start < len(text):
+        end = text.find("\n", start)  # not splitlines: U+2028 may stand inside a JSON string
+        line, start, number = text[start : end if end >= 0 else None], end + 1 if end >= 0 else len(text), number + 1
+        if line.strip():
+            yield _parsed(_Source(path, line, number))
+
+
+def _parsed(source: _Source, of_more: str | None = None) -> JsonValue:
+    """of_more: what to do where more than one value stands there."""
     try:
-        value = json.loads(source.text, object_pairs_hook=_object)
+        value = json.loads(source.text, object_pairs_hook=_object, parse_constant=_no_constant)
     except json.JSONDecodeError as fault:
         place = Place(source.path, source.line + fault.lineno - 1, fault.colno)
-        lines = fault.msg == "Extra data" and not source.path.lower().endswith(".jsonl")
-        raise InputError(
-            f"not valid JSON: {fault.msg}",
-            place=place,
-            advice="give a file of one JSON value a line a name that ends in .jsonl" if lines else None,
-        ) from None
+        advice = of_more if fault.msg == "Extra data" else None
+        raise InputError(f"not valid JSON: {fault.msg}", place=place, advice=advice) from None
     except _RepeatedKeyError:
         raise _repeated(source) from None
+    except _ConstantError as fault:
+        raise _constant(source, fault.name) from None
     except ValueError:  # Python reads no whole number of more digits than it could write
         raise InputError(
             "not valid JSON: a number of thousands of digits", place=Place(source.path, source.line)
@@ -176,11 +178,29 @@ class _RepeatedKeyError(Exception):
     """Carries nothing: the hook does not know where in the text it is."""
 
 
+class _ConstantError(Exception):
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+
+def _no_constant(name: str) -> float:
+    raise _ConstantError(name)
+
+
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) != len(pairs):
         raise _RepeatedKeyError
     return found
+
+
+def _constant(source: _Source, name: str) -> InputError:
+    """The text up to it is valid JSON, and the walk reads what Python does."""
+    starts = (start for _, key, start in _walk(source.text) if not key and source.text.startswith(name, start))
+    place = place_in(source.text, source.path, next(starts, 0))
+    at = Place(source.path, place.line + source.line - 1, place.column)
+    return InputError(f"not valid JSON: {name} is not a number in JSON", place=at, advice="leave it out, or write null")
 
 
 def _repeated(source: _Source) -> InputError:
