@@ -107,3 +107,34 @@ def test_each_way_around_the_clock_is_found(code: str, what: str) -> None:
 )
 def test_what_goes_by_a_clock_or_a_seed_is_not(code: str) -> None:
     assert list(found(code)) == []
+
+
+def claims(code: str) -> Iterator[int]:
+    """The lines that assert how long something took; that it has not hung (`… < deadline`) is no such claim."""
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Assert):
+            clocks = [one for one in ast.walk(node.test) if isinstance(one, ast.Attribute) and one.attr in _CLOCKS]
+            if clocks and not ast.unparse(node.test).endswith((" < deadline", " < until")):
+                yield node.lineno
+
+
+_CLOCKS = frozenset({"monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns"})
+
+
+def test_no_test_asserts_how_long_something_took() -> None:
+    tests = [path for path in sorted((ROOT / "tests").rglob("*.py")) if "benchmarks" not in path.parts]
+    wrong = [f"{path.relative_to(ROOT)}:{line}" for path in tests for line in claims(path.read_text(encoding="utf-8"))]
+    assert wrong == [], "step a clock (tests.support.stepping), count the work, or write a benchmark"
+
+
+@pytest.mark.parametrize(
+    ("code", "lines"),
+    [
+        ("assert time.monotonic() - start < 5", [1]),
+        ("assert 1 < time.perf_counter() - start, 'late'", [1]),
+        ("assert time.monotonic() < deadline, log", []),
+        ("assert stepped.seconds == 5", []),
+    ],
+)
+def test_an_assertion_of_wall_time_is_found(code: str, lines: list[int]) -> None:
+    assert list(claims(code)) == lines

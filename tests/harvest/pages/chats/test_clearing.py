@@ -20,7 +20,7 @@ from harvest.pages.sites.description import site_of
 from harvest.systems.driver import NotSent
 from tests.servers.local_http import Asked, response
 from tests.servers.npm_package import NpmPackage
-from tests.support.browsing import browsing, pages, run
+from tests.support.browsing import browsing, pages
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -104,15 +104,6 @@ async def test_a_banner_that_stays_is_answered_by_the_next_stronger_button(brows
         assert await answers(chat, 2) == expected(2)
         pressed = [f"consent: pressed {name!r}" for name in ("Reject all", "Only necessary", "Accept all")]
         assert chat.opening.did == pressed
-
-
-async def test_a_banner_that_nothing_makes_go_is_named(browser: Browser) -> None:
-    html = CHAT + COOKIES.replace("BUTTONS", "<button>Accept all</button>") + "<script>answered = show;</script>"
-    async with pages({"/": html}) as server, chatting(browser, server.url) as chat:
-        assert await answers(chat, 1) == expected(1)
-        with pytest.raises(NotSent, match=r"composer-covered: a consent window lies over .*partners use cookies"):
-            await chat.say("And now?")
-        assert await run(chat.place.frame, "() => pressed") == ["Accept all"]
 
 
 LIBRARY = """<link rel=stylesheet href="/cookieconsent.css"><script src="/cookieconsent.umd.js"></script><script>

@@ -76,6 +76,16 @@ def test_an_answer_with_a_loose_sign_alone_is_given_a_second() -> None:
     assert page.time.seconds == about(1.4 + 1.0)
 
 
+@pytest.mark.parametrize(("end", "how", "quiet"), [(1.15, "signs", 0.7), (1.05, "quiet", 4.0)])
+def test_what_is_painted_within_four_tenths_of_a_second_after_a_sign_still_goes_with_it(
+    end: float, how: str, quiet: float
+) -> None:
+    page = ScriptedPage(writes=[(1.0, "It is a film"), (1.5, " of 1979.")], signs=[("stop", 0.0, end)])
+    found = awaited(page)
+    assert (found.turn.text, found.verdict and found.verdict.how) == (TEXT, how)
+    assert page.time.seconds == about(1.5 + quiet)
+
+
 def test_an_answer_without_any_sign_is_given_four_seconds() -> None:
     page = ScriptedPage(writes=ANSWER)
     found = awaited(page)
@@ -399,6 +409,24 @@ def test_a_box_that_is_not_back_ten_seconds_after_an_answer_has_gone() -> None:
     with pytest.raises(NotSent, match="composer-gone"):
         page.time.run(talk())
     assert page.time.seconds - left[0] == about(10)
+
+
+def test_a_window_over_the_box_that_nothing_makes_go_is_named_after_ten_seconds() -> None:
+    page = ScriptedPage(writes=ANSWER, signs=[("stop", 0.0, 1.4)])
+    chat = Chat(page.window, site_of({}), Manners(), Experience())
+
+    async def talk() -> None:
+        await chat.open(page.url)
+        await chat.say(SAID)
+        page.shown = [Showing(BANNER, number=41, goes_when_pressed=False)]
+        left.append(page.time.seconds)
+        await chat.say("And then?")
+
+    left: list[float] = []
+    with pytest.raises(NotSent, match=r"composer-covered: a consent window lies over .*partners use cookies"):
+        page.time.run(talk())
+    assert page.time.seconds - left[0] == about(10)
+    assert chat.opening.did == ["consent: pressed 'Reject all'", "consent: pressed 'Accept all'"]
 
 
 def test_something_nameless_over_the_box_is_waited_for_one_second_and_then_typed_under() -> None:

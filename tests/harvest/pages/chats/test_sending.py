@@ -50,7 +50,7 @@ CONNECTING = (
 box.addEventListener("keydown", (event) => {
   if (event.key === "Enter") { event.preventDefault(); fetch("/", {method: "POST", body: "still connecting"}); }
 });
-setTimeout(() => { button.disabled = false; }, 3000);
+setTimeout(() => { button.disabled = false; }, 500);
 </script>"""
 )
 
