@@ -10,7 +10,7 @@ from typing import Any
 from recordings.errors import RunError
 from recordings.json_text import Json
 from recordings.judgments import Judgment, Layer, read_layers, write_layer
-from recordings.provenance import Now, stamp, utc_now
+from recordings.times import Now, stamp, utc_now
 from topics.errors import Place
 from topics.gold import GoldEntry, GoldTable
 from topics.topic import TopicSet

@@ -18,7 +18,8 @@ from recordings.errors import RunError
 from recordings.event_lines import check_format
 from recordings.header_faults import PART, header_faults, place_in_file, placed_part
 from recordings.json_text import Json
-from recordings.provenance import Now, git_commit, software, stamp, utc_now
+from recordings.provenance import git_commit, software
+from recordings.times import Now, stamp, utc_now
 from topics.errors import InputError, Place
 from topics.identity import content_hash
 from topics.topic import Topic, TopicSet

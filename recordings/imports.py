@@ -15,10 +15,10 @@ from recordings.events import events_of
 from recordings.header import Header, make_header
 from recordings.json_text import Json
 from recordings.lengths import MOST_TURNS
-from recordings.provenance import Now, utc_now
 from recordings.redaction import Redactor
 from recordings.run_folder import read
 from recordings.store import RunWriter, redacted_value
+from recordings.times import Now, utc_now
 from topics.errors import Place
 from topics.topic import TopicSet, check_topic_id
 

@@ -5,32 +5,17 @@ from __future__ import annotations
 import platform
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from collections.abc import Mapping
 from functools import cache
 from importlib import metadata
 from os import PathLike
 from pathlib import Path
 
-__all__ = ["Now", "git_commit", "software", "stamp", "utc_now"]
-
-Now = Callable[[], datetime]
-"""Gives the time, with its time zone."""
+__all__ = ["git_commit", "software"]
 
 _DISTRIBUTION = "conversation-harvest"
 _NAMED = ("httpx", "jinja2", "numpy", "playwright", "pydantic", "pyyaml")
 """Distributions whose version can change what a system is sent or how an answer is read."""
-
-
-def utc_now() -> datetime:
-    return datetime.now(UTC)
-
-
-def stamp(time: datetime) -> str:
-    """`time` as ISO 8601 in UTC with microseconds. Raises ValueError for a time without a zone."""
-    if time.tzinfo is None:
-        raise ValueError("a time without a time zone")
-    return time.astimezone(UTC).isoformat(timespec="microseconds")
 
 
 def software() -> dict[str, str]:

@@ -22,9 +22,10 @@ from recordings.event_lines import FORMAT, encode
 from recordings.events import Answered, Routed, TrialEnded
 from recordings.folder_copy import carry, whole_folder, write_run
 from recordings.json_text import Json, line
-from recordings.provenance import Now, software, stamp, utc_now
+from recordings.provenance import software
 from recordings.redaction import Redactor, marks_in
 from recordings.run_folder import Run
+from recordings.times import Now, stamp, utc_now
 from topics.errors import Place
 from topics.regular_file import read_inside
 

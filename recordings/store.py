@@ -30,8 +30,9 @@ from recordings.journal import Journal
 from recordings.json_text import document, line, parsed
 from recordings.lock import Lock
 from recordings.long_work import aside
-from recordings.provenance import Now, software, stamp, utc_now
+from recordings.provenance import software
 from recordings.redaction import Redactor, marks_in
+from recordings.times import Now, stamp, utc_now
 from topics.errors import Place
 from topics.links import Link
 from topics.regular_file import read_inside

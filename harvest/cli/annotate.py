@@ -22,9 +22,9 @@ from harvest.judging.sheets.sheet_file import Row, sheet_ending
 from harvest.terminal import shown
 from recordings.gold_layers import read_gold_layers
 from recordings.judgments import Judgment, Layer, Target, keep_layer, read_layers, write_layer
-from recordings.provenance import stamp, utc_now
 from recordings.redaction import Redactor
 from recordings.run_folder import Run, read
+from recordings.times import stamp, utc_now
 from scoring.settings import Settings
 from scoring.swan.assessment import PageText, assess
 from scoring.swan.extraction import RULES

@@ -22,8 +22,8 @@ from protocols.answer import Exchange
 from protocols.route import Say, Stop
 from recordings.conversation import INVALID, Outcome, SystemTurn, Turn
 from recordings.events import Answered, Asked, Failed, Routed, TrialEnded, TrialStarted
-from recordings.provenance import stamp
 from recordings.store import RunWriter
+from recordings.times import stamp
 from simulators.outside import NoWords, WordingSource, responded
 from simulators.promises import check_opening, check_turn, started
 from simulators.reasons import ENDPOINT_FAILED, MEANING, NO_WORDS

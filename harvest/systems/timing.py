@@ -11,7 +11,7 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from recordings.provenance import Now, utc_now
+from recordings.times import Now, seconds, stamp, utc_now
 
 __all__ = ["MOST_PIECES", "REAL_CLOCK", "Clock", "Stopwatch"]
 
@@ -47,12 +47,12 @@ class Stopwatch:
 
     def start(self) -> None:
         """The user turn goes out now. Called again where only now it really does (a connection took its time)."""
-        self.asked_at = self.clock.now().isoformat(timespec="microseconds")
+        self.asked_at = stamp(self.clock.now())
         self._begin = self.clock.monotonic()
 
     def mark(self) -> None:
         """Something of the reply has come: the first call sets `first_seconds`, each one `seconds`."""
-        self.seconds = round(self.clock.monotonic() - self._begin, 6)
+        self.seconds = seconds(self.clock.monotonic() - self._begin)
         if self.first_seconds is None:
             self.first_seconds = self.seconds
 

@@ -13,13 +13,12 @@ unless a precedence names others, and a model's only then.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 
 from recordings.errors import RunError
 from recordings.judgments import KINDS, Judgment, Layer, Target
+from recordings.times import moment
 from scoring.swan.extraction import RULES
 from scoring.swan.item import Source
 from scoring.swan.nugget import Candidate, Nugget, placed
@@ -325,7 +324,7 @@ def _ranked(layers: Iterable[Layer], precedence: Precedence) -> list[tuple[int, 
         if rank is not None and layer.kind != "gold":
             found.append((rank, layer))
     found.sort(
-        key=lambda one: (-one[0], _moment(one[1].made_at), one[1].made_at, one[1].author, one[1].version, _name(one[1]))
+        key=lambda one: (-one[0], moment(one[1].made_at), one[1].made_at, one[1].author, one[1].version, _name(one[1]))
     )
     return found
 
@@ -333,15 +332,6 @@ def _ranked(layers: Iterable[Layer], precedence: Precedence) -> list[tuple[int, 
 def _placed(layer: Layer) -> Iterator[tuple[Judgment, Place]]:
     for number, judgment in enumerate(layer.judgments, 2):
         yield judgment, Place(layer.path or f"the judgments of {layer.author}", number)
-
-
-def _moment(made_at: str) -> float:
-    """Seconds since 1970: times in different zones compare as what they are; a text that is no time comes first."""
-    try:
-        moment = datetime.fromisoformat(made_at)
-    except ValueError:
-        return -math.inf
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
 def _name(layer: Layer) -> str:

@@ -14,8 +14,9 @@ from protocols.protocol import Protocol
 from recordings.continuation import added, differences, extended
 from recordings.errors import RunError
 from recordings.header import Header, make_header, trial_identity
-from recordings.provenance import git_commit, software, stamp
+from recordings.provenance import git_commit, software
 from recordings.store import RunWriter, read_header
+from recordings.times import stamp
 from topics.errors import Place
 from topics.library import load_topics
 from topics.topic import TopicSet

@@ -14,8 +14,8 @@ from harvest.judging.extraction.prompting import version_of
 from harvest.voices.endpoint import Endpoint
 from recordings.conversation import Conversation
 from recordings.judgments import Judgment, read_layers, write_layer
-from recordings.provenance import stamp, utc_now
 from recordings.redaction import Redactor
+from recordings.times import stamp, utc_now
 from scoring.swan.judged import EXTRACTION, NUGGET, words_hash
 from scoring.words import passages
 from topics.counting import counted

@@ -28,6 +28,7 @@ from harvest.pages.reading.typography import differences
 from harvest.pages.sites.site import Site
 from harvest.systems.driver import DriverError, Exhibit, NotSent, Unanswered
 from protocols.answer import Answer
+from recordings.times import stamp
 
 __all__ = ["Chat", "Manners", "Said"]
 
@@ -112,7 +113,7 @@ class Chat:
         typed = await type_text(place, text)
         if not place.send:
             await self._find_button(place)
-        asked_at = self._clock.now().isoformat(timespec="microseconds")
+        asked_at = stamp(self._clock.now())
         sent = await send(self._window, place, text, typed)
         waiting = Waiting(
             self._window,
