@@ -11,7 +11,7 @@ from pydantic_core import PydanticCustomError
 from protocols.labels import Label
 from topics.document import StrictModel
 
-__all__ = ["FORMAT", "NAME", "EdgeEntry", "NoMatchEntry", "ProtocolEntry", "StateEntry", "TargetEntry"]
+__all__ = ["FORMAT", "NAME", "EdgeEntry", "ProtocolEntry", "StateEntry", "TargetEntry"]
 
 FORMAT = "harvest-protocol/1"
 

@@ -22,7 +22,7 @@ from topics.counting import counted
 from topics.errors import Place
 from topics.topic import TopicSet
 
-__all__ = ["added", "differences", "extended", "refuse_differences", "united_hashes", "united_topics"]
+__all__ = ["added", "differences", "extended", "refuse_differences", "united_topics"]
 
 _LONGEST_DIFF = 12
 _LONGEST_LINE = 120

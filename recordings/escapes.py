@@ -16,7 +16,7 @@ from itertools import accumulate
 
 from recordings.searched_text import SearchedText
 
-__all__ = ["ESCAPING", "Span", "Unescaped", "unescaped"]
+__all__ = ["ESCAPING", "Span", "unescaped"]
 
 Span = tuple[int, int, str]
 """Characters [start, end) of a text, and the kind of secret that stands there."""

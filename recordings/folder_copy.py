@@ -19,7 +19,7 @@ from recordings.judgments import put_layer, read_layers
 from recordings.run_folder import Run
 from topics.regular_file import entries, read_inside
 
-__all__ = ["DAMAGED", "carry", "keep_damaged", "whole_folder", "write_run"]
+__all__ = ["carry", "keep_damaged", "whole_folder", "write_run"]
 
 DAMAGED = "damaged"
 """Where a run that was saved from a damaged one keeps the damaged files."""

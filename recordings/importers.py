@@ -24,7 +24,7 @@ from topics.plug_ins import found_in, loaded
 from topics.suggestions import did_you_mean
 from topics.topic import Topic, TopicSet, TopicType
 
-__all__ = ["GROUP", "IMPORTERS", "UNUSED", "Found", "Importer", "Request", "formats", "importer"]
+__all__ = ["IMPORTERS", "UNUSED", "Request", "formats", "importer"]
 
 GROUP = "harvest.importers"
 """The group of entry points by which other distributions add formats."""

@@ -24,18 +24,7 @@ from recordings.redaction import Redactor
 from topics.errors import Place
 from topics.regular_file import entries, read_inside
 
-__all__ = [
-    "FORMAT",
-    "KINDS",
-    "Judgment",
-    "Layer",
-    "Target",
-    "keep_layer",
-    "put_layer",
-    "read_layer",
-    "read_layers",
-    "write_layer",
-]
+__all__ = ["FORMAT", "KINDS", "Judgment", "Layer", "Target", "keep_layer", "put_layer", "read_layers", "write_layer"]
 
 FORMAT = "harvest-judgments/1"
 _NAMED = re.compile(r".*-([0-9a-f]{16})\.jsonl")

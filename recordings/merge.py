@@ -29,7 +29,7 @@ from recordings.salvage import DamagedFile, salvaged
 from topics.errors import InputError, Place
 from topics.identity import canonical_json
 
-__all__ = ["Merged", "merge"]
+__all__ = ["merge"]
 
 _Content = tuple[bytes, ...]
 """The lines of an attempt under its first number and worker: its identity across runs."""

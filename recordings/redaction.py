@@ -28,7 +28,7 @@ from recordings.secret_patterns import KINDS, PATTERNS, POSSIBLE, cookies
 from recordings.stream_pieces import over_pieces
 from topics.lower_case import lowered
 
-__all__ = ["SHORTEST", "Redactor", "marks_in"]
+__all__ = ["Redactor", "marks_in"]
 
 SHORTEST = 8
 """Characters a secret must have to be looked for by its value."""

@@ -15,7 +15,7 @@ from typing import Any
 
 from recordings.conversation import Conversation, SystemTurn, Turn
 
-__all__ = ["LIBRARIES", "conversation_rows", "data_frame", "turn_rows"]
+__all__ = ["conversation_rows", "data_frame", "turn_rows"]
 
 LIBRARIES = ("pandas", "polars")
 """Libraries of data frames, in the order in which they are looked for."""

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from recordings.escapes import Span
 from recordings.searched_text import SearchedText
 
-__all__ = ["KINDS", "PATTERNS", "POSSIBLE", "Pattern", "cookies"]
+__all__ = ["KINDS", "PATTERNS", "POSSIBLE", "cookies"]
 
 
 @dataclass(frozen=True, slots=True)

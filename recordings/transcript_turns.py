@@ -11,16 +11,7 @@ from recordings.conversation import INVALID, Conversation, Outcome, SystemTurn, 
 from recordings.transcript_heading import Heading
 from topics.topic import Topic, TopicSet
 
-__all__ = [
-    "IMPORT_RULE",
-    "Draft",
-    "OpenTurn",
-    "assembled",
-    "imported_route",
-    "marked_breakdown",
-    "state_name",
-    "topic_names",
-]
+__all__ = ["IMPORT_RULE", "Draft", "assembled", "imported_route", "marked_breakdown", "state_name", "topic_names"]
 
 IMPORT_RULE = "imported"
 """Name of the rule in the route of a label that somebody else gave."""

@@ -15,7 +15,7 @@ from scoring.table import ScoreRow
 from topics.errors import HarvestError, InputError
 from topics.topic import Topic
 
-__all__ = ["Figure", "default_figures", "figure", "rows"]
+__all__ = ["default_figures", "figure", "rows"]
 
 
 def default_figures(material: Material) -> tuple[Figure, ...]:

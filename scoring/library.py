@@ -45,17 +45,7 @@ from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY, USEFUL
 from scoring.measures.wan import WAN
 from topics.plug_ins import found_in, loaded
 
-__all__ = [
-    "GROUP",
-    "OF_CONVERSATIONS",
-    "OF_LISTS",
-    "OF_PREDICTORS",
-    "declared",
-    "listed",
-    "measures",
-    "plug_ins",
-    "single",
-]
+__all__ = ["OF_CONVERSATIONS", "OF_LISTS", "OF_PREDICTORS", "declared", "listed", "measures", "plug_ins", "single"]
 
 GROUP = "harvest.measures"
 """The group of entry points by which other distributions add measures of conversations."""

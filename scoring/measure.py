@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # each of these stands on measures
     from scoring.material import Material
     from scoring.swan.schema import Schema
 
-__all__ = ["Asking", "Declaration", "Figure", "Good", "Measure", "Need", "Of", "Parameter", "Shown", "a_number"]
+__all__ = ["Asking", "Declaration", "Figure", "Good", "Measure", "Of", "Parameter", "a_number"]
 
 Of = Literal["conversation", "turn", "nugget", "trials", "measure", "list", "predictor"]
 """What has a value: one conversation; one turn or nugget of it, which stands in rows alone; trials together; a measure

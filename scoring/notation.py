@@ -19,7 +19,7 @@ from typing import TypeAlias
 
 from topics.errors import InputError, Place
 
-__all__ = ["PRODUCT", "Term", "Value", "number_text", "parse", "parse_all"]
+__all__ = ["Term", "Value", "number_text", "parse", "parse_all"]
 
 PRODUCT = "*"
 

@@ -24,13 +24,13 @@ from scoring.statistics.bootstrap import Resampler
 from scoring.summaries import SystemScores
 from scoring.swan.judged import Judgments
 from scoring.swan.schema import load_schema
-from scoring.table import FORMAT, ScoreRow, ScoreTable
+from scoring.table import ScoreRow, ScoreTable
 from topics.counting import counted
 from topics.errors import InputError
 from topics.gold import GoldTable
 from topics.topic import TopicSet
 
-__all__ = ["FORMAT", "SHIPPED", "ScoreRow", "ScoreTable", "check_weights", "score"]
+__all__ = ["SHIPPED", "ScoreRow", "ScoreTable", "check_weights", "score"]
 
 SHIPPED = "sakai-2023"
 """The schema that comes with Harvest."""

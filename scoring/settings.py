@@ -11,7 +11,7 @@ from scoring.setting import ByGrade, ByName, Choice, Number, Setting, declared_s
 from topics.errors import InputError
 from topics.suggestions import did_you_mean
 
-__all__ = ["SETTINGS", "Irrelevant", "OrdinalDivergence", "Resample", "Settings", "Shares", "TurnWeight"]
+__all__ = ["SETTINGS", "Resample", "Settings"]
 
 Irrelevant = Literal["ignore", "uniform"]
 OrdinalDivergence = Literal["RNOD", "NMD"]

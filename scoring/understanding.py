@@ -11,7 +11,7 @@ from scoring.notation import Term
 from scoring.settings import Settings
 from topics.errors import InputError
 
-__all__ = ["plainly", "refuse_arguments", "refuse_parameters", "under_parameters"]
+__all__ = ["plainly", "refuse_arguments", "refuse_parameters"]
 
 
 def plainly(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure, ...]:

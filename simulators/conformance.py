@@ -30,7 +30,7 @@ from simulators.user import EnumerableUser, User
 if TYPE_CHECKING:
     import numpy
 
-__all__ = ["ANSWERS", "PROMISES", "Finding", "assert_conforms", "conforms"]
+__all__ = ["ANSWERS", "PROMISES", "assert_conforms", "conforms"]
 
 ANSWERS: tuple[Observation, ...] = (
     Observation(Answer("Here are three: Alpha, Beta and Gamma. qzanswerone"), USEFUL),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["ExactPath", "ExactTree", "Response", "Responses", "expand"]
+__all__ = ["Response", "Responses", "expand"]
 
 TURN_LIMIT = "turn-limit"
 """Outcome of a path that was cut at `most_turns`."""

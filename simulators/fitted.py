@@ -35,18 +35,7 @@ from simulators.stopping.library import StopOption
 from topics.document import Document, Loc, StrictModel, read_document
 from topics.errors import InputError, Place
 
-__all__ = [
-    "FORMAT",
-    "Options",
-    "RowEstimate",
-    "Share",
-    "Source",
-    "StopEstimate",
-    "UserFile",
-    "build",
-    "check_name",
-    "read_user",
-]
+__all__ = ["Options", "RowEstimate", "Share", "Source", "StopEstimate", "UserFile", "build", "check_name", "read_user"]
 
 FORMAT = "harvest-user/2"
 _FORMATS = ("harvest-user/1", FORMAT)

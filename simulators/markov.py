@@ -17,7 +17,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from protocols.labels import NOT_USEFUL, USEFUL
-from simulators.act_table import START, STOP, UNKNOWN, ActSequence, ActTable, Context, GivenRows, fit
+from simulators.act_table import START, STOP, UNKNOWN, ActTable, Context, GivenRows
 from simulators.memory import memory_kind, topic_for_user
 from simulators.moves import Memory, Move, Plan, PlanningUser, check_traits
 from simulators.phrasing import Phrasebook, Words
@@ -30,7 +30,7 @@ from simulators.turn_table import TurnTable
 from topics.document import StrictModel, refused
 from topics.errors import InputError
 
-__all__ = ["ActSequence", "ActTable", "Count", "MarkovUser", "Options", "Row", "Stretch", "build", "fit"]
+__all__ = ["Count", "MarkovUser", "Options", "Row", "Stretch", "build"]
 
 ILLUSTRATIVE = GivenRows(
     ("ask", "more", "insist", "detail"),

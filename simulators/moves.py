@@ -22,7 +22,7 @@ from topics.errors import InputError
 from topics.suggestions import nearest
 from topics.topic import Topic
 
-__all__ = ["Memory", "Move", "Plan", "PlanningUser", "check_traits", "drawn", "enumerated", "merge_chances"]
+__all__ = ["Memory", "Move", "Plan", "PlanningUser", "check_traits", "merge_chances"]
 
 
 _LEAST = 1e-290

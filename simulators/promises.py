@@ -17,16 +17,7 @@ from simulators.scenario import Observation, Scenario, State
 from simulators.streams import Streams
 from simulators.user import User
 
-__all__ = [
-    "PROMISES",
-    "BrokenPromise",
-    "acted",
-    "check_action",
-    "check_memory",
-    "check_opening",
-    "check_turn",
-    "started",
-]
+__all__ = ["PROMISES", "BrokenPromise", "acted", "check_memory", "check_opening", "check_turn", "started"]
 
 PROMISES: Final[Mapping[str, str]] = MappingProxyType(
     {

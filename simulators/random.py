@@ -25,7 +25,7 @@ from simulators.streams import Streams
 from topics.document import StrictModel, refused
 from topics.errors import InputError
 
-__all__ = ["WORDS", "Options", "RandomUser", "build"]
+__all__ = ["Options", "RandomUser", "build"]
 
 WORDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {

@@ -29,7 +29,7 @@ from simulators.streams import Streams
 from topics.document import StrictModel
 from topics.errors import InputError
 
-__all__ = ["ACTS", "Options", "ReplayUser", "build", "parted"]
+__all__ = ["Options", "ReplayUser", "build", "parted"]
 
 ACTS = ("recorded", "out-of-place")
 """What was said at this place of this conversation; what was said to another answer."""

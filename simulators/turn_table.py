@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 from simulators.act_table import ANY, START, STOP, UNKNOWN, ActSequence, Context
 
-__all__ = ["Stretch", "TurnTable", "count_by_turn"]
+__all__ = ["TurnTable", "count_by_turn"]
 
 _ENOUGH = 50
 

@@ -12,7 +12,7 @@ from protocols.route import Say, Stop
 from simulators.scenario import Chance, Observation, Scenario, State
 from simulators.streams import Streams
 
-__all__ = ["EnumerableUser", "State", "User"]
+__all__ = ["EnumerableUser", "User"]
 
 
 @runtime_checkable

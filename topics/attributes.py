@@ -17,7 +17,7 @@ from typing import Literal
 from topics.quantities import Range, quantity
 from topics.regions import REGIONS, country, nearest_names
 
-__all__ = ["MAPPINGS", "AttributeSet", "normalised", "uniform"]
+__all__ = ["AttributeSet", "normalised", "uniform"]
 
 MAPPINGS = ("regions",)
 """Names a nominal set may give as its `mapping`."""

@@ -18,18 +18,7 @@ from topics.addresses import AUTHORITY, address, canonical_host, canonical_url
 from topics.kinds import KINDS, UrlKind
 from topics.lower_case import lowered
 
-__all__ = [
-    "KINDS",
-    "MOST_LINKS",
-    "FoundLinks",
-    "Link",
-    "Mention",
-    "UrlKind",
-    "canonical_url",
-    "find_links",
-    "find_urls",
-    "links_in",
-]
+__all__ = ["KINDS", "MOST_LINKS", "Link", "UrlKind", "canonical_url", "find_links", "find_urls", "links_in"]
 
 MOST_LINKS = 10_000
 """Links that are taken of one reply."""

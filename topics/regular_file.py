@@ -15,7 +15,7 @@ from pathlib import Path
 
 from topics.errors import InputError, Place
 
-__all__ = ["entries", "missing_advice", "read_bytes", "read_inside", "read_regular"]
+__all__ = ["entries", "read_bytes", "read_inside", "read_regular"]
 
 _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC

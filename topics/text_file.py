@@ -7,7 +7,7 @@ from os import PathLike
 from topics.errors import InputError, Place
 from topics.regular_file import read_bytes
 
-__all__ = ["LARGEST", "decoded", "place_in", "read_text"]
+__all__ = ["decoded", "place_in", "read_text"]
 
 LARGEST = 16 * 1024 * 1024
 """Bytes. Whatever is larger is no file of ours, and would take the memory of the machine."""

@@ -17,7 +17,7 @@ from topics.quantities import quantity
 from topics.suggestions import did_you_mean
 from topics.topic import ID_LONGEST, ID_PATTERN, Topic, TopicSet, TopicType
 
-__all__ = ["FORMAT", "decode_topics", "encode_topics", "read_topics"]
+__all__ = ["decode_topics", "encode_topics", "read_topics"]
 
 FORMAT = "harvest-topics/1"
 

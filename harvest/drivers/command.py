@@ -32,7 +32,7 @@ from protocols.answer import Exchange
 from recordings.long_work import aside
 from topics.document import StrictModel, refused
 
-__all__ = ["CommandDriver", "Options", "build"]
+__all__ = ["Options", "build"]
 
 _PASSED_ON = ("PATH", "HOME", "USER", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ", "SYSTEMROOT")
 _LINE = b"\n"

@@ -34,7 +34,7 @@ from recordings.long_work import aside
 from topics.document import StrictModel, refused
 from topics.links import Link
 
-__all__ = ["HttpDriver", "Options", "build"]
+__all__ = ["Options", "build"]
 
 WHOLE_BODY = "text"
 _FAREWELL = 5.0  # seconds: the longest a session's end is waited for

@@ -21,7 +21,7 @@ from topics.errors import InputError
 from topics.plug_ins import found_in, loaded
 from topics.suggestions import did_you_mean
 
-__all__ = ["DRIVERS", "GROUP", "build_driver", "driver_files", "driver_module", "options_model"]
+__all__ = ["DRIVERS", "build_driver", "driver_files", "driver_module", "options_model"]
 
 DRIVERS: Mapping[str, str] = MappingProxyType(
     {

@@ -10,9 +10,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-__all__ = ["EVERY", "ReplyPath"]
+__all__ = ["ReplyPath"]
 
-EVERY = "*"
 _STEP = re.compile(
     r"\.(?P<name>[^.\[\]'\"*\s]+)|\[(?P<index>-?[0-9]{1,9})\]|\[(?P<every>\*)\]"
     r"|\['(?P<single>[^']*)'\]|\[\"(?P<double>[^\"]*)\"\]"
@@ -21,7 +20,7 @@ _STEP = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class ReplyPath:
-    """A parsed path. steps: a name, an index, or `EVERY` as a tuple of kind and value."""
+    """A parsed path. steps: each with its kind: a name, an index, or every entry."""
 
     text: str
     steps: tuple[tuple[str, str | int], ...]

@@ -31,7 +31,7 @@ from harvest.systems.driver import Denied, DriverError, NotSent, Surroundings, U
 from harvest.systems.timing import Stopwatch
 from topics.errors import InputError, Place
 
-__all__ = ["Events", "Jar", "Request", "Wire"]
+__all__ = ["Jar", "Request", "Wire"]
 
 _MOST_REDIRECTS = 5
 _UNPACKED = frozenset({"gzip", "deflate"})

@@ -20,7 +20,7 @@ from simulators.user import User
 from topics.identity import derived_seed
 from topics.topic import Topic
 
-__all__ = ["Answers", "converse", "rehearse", "sit"]
+__all__ = ["converse", "rehearse", "sit"]
 
 
 def rehearse(

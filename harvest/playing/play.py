@@ -21,7 +21,7 @@ from recordings.store import RunWriter
 from simulators.scripted import ScriptedUser
 from topics.errors import HarvestError
 
-__all__ = ["Silent", "Watching", "first_of", "play", "play_audit"]
+__all__ = ["Silent", "first_of", "play", "play_audit"]
 
 Watching: TypeAlias = Callable[[Plan, tuple[str, ...]], AbstractContextManager[Watcher]]
 """Who is told what happens, from the plan and what is damaged in the run so far."""

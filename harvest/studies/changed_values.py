@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from recordings.json_text import Json
 from topics.counting import counted
 
-__all__ = ["Change", "by_value", "changes_between", "in_words"]
+__all__ = ["by_value", "changes_between", "in_words"]
 
 _MOST = 3
 _LONGEST = 40

@@ -25,18 +25,7 @@ from simulators.turn_table import count_by_turn
 from topics.errors import InputError
 from topics.identity import derived_seed
 
-__all__ = [
-    "LEAVING",
-    "STOP_MODELS",
-    "Answers",
-    "fit_notes",
-    "fit_user",
-    "fitted_options",
-    "foresight",
-    "sequences_of",
-    "stays_of",
-    "stop_fits",
-]
+__all__ = ["LEAVING", "Answers", "fit_notes", "fit_user", "fitted_options", "foresight", "stays_of", "stop_fits"]
 
 Answers = Literal["nothing", "labels"]
 _DIGITS = 6

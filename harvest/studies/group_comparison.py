@@ -32,7 +32,7 @@ from scoring.words import word_count
 from topics.errors import InputError, Place
 from topics.identity import generator
 
-__all__ = ["Comparison", "GroupedSystem", "compare_groups", "grouped_systems"]
+__all__ = ["Comparison", "compare_groups", "grouped_systems"]
 
 _SHARES = (USEFUL, MEAN_USEFUL)
 """Shares over trials to which each conversation adds its own."""

@@ -19,7 +19,7 @@ from topics.errors import InputError
 from topics.links import canonical_url, find_urls
 from topics.topic import Topic
 
-__all__ = ["MERGINGS", "merging_named"]
+__all__ = ["merging_named"]
 
 MERGINGS = ("exact", "label", "act", "entities")
 """Those that have a name of their own."""

@@ -31,7 +31,7 @@ from topics.identity import generator
 from topics.library import load_topics
 from topics.topic import Topic
 
-__all__ = ["beside_table", "chain_table", "demo_table", "example", "main", "truth_table"]
+__all__ = ["chain_table", "demo_table", "example", "main", "truth_table"]
 
 
 def example(parrot: Parrot, user: User, topic: Topic, *, seed: int = 1) -> str:

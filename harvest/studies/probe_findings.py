@@ -16,7 +16,7 @@ from simulators.probing.recorded import Probe, Spoken, probes, spoken
 from topics.errors import InputError, Place
 from topics.topic import Topic
 
-__all__ = ["Found", "Noted", "Probed", "found_in", "notes_of", "probed", "steps_of"]
+__all__ = ["Found", "Noted", "Probed", "found_in", "notes_of", "probed"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from scoring.statistics.bootstrap import Interval, no_interval
 from scoring.table import ScoreRow
 from topics.topic import Topic
 
-__all__ = ["CRITERION", "D_PRIME", "MEANINGS", "meaning", "probe_rows", "undecided"]
+__all__ = ["CRITERION", "D_PRIME", "meaning", "probe_rows", "undecided"]
 
 Floats = npt.NDArray[np.float64]
 

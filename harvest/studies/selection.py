@@ -31,17 +31,7 @@ from scoring.table import ScoreRow, ScoreTable
 from topics.counting import counted
 from topics.identity import generator
 
-__all__ = [
-    "ALPHA",
-    "Bound",
-    "Concentration",
-    "Rescored",
-    "Selection",
-    "concentrations",
-    "first_lost",
-    "lost_in",
-    "selection",
-]
+__all__ = ["Bound", "Selection", "concentrations", "first_lost", "lost_in", "selection"]
 
 ALPHA = 0.01
 """For each system: how seldom it may be said that losses concentrate where they do not."""

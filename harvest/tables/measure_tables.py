@@ -20,7 +20,7 @@ from scoring.measure import Declaration, Of, Parameter
 from scoring.notation import number_text
 from scoring.settings import Settings
 
-__all__ = ["FORMAT", "every_measure", "explained", "markdown", "measure_list", "measures_document"]
+__all__ = ["every_measure", "explained", "markdown", "measure_list", "measures_document"]
 
 FORMAT = "harvest-measures/1"
 

@@ -13,7 +13,7 @@ from protocols.answer import Answer
 from topics.links import KINDS, MOST_LINKS, UrlKind, canonical_url, find_urls
 from topics.topic import Topic
 
-__all__ = ["ANY", "ASKED", "Named", "kind_trouble", "looked_at", "named", "url_kind"]
+__all__ = ["ANY", "ASKED", "Named", "kind_trouble", "looked_at", "named"]
 
 ASKED = "asked"
 """The kind of URL the topic's type asks for."""

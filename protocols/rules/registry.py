@@ -28,7 +28,7 @@ from topics.document import Document, Loc, StrictModel
 from topics.plug_ins import found_in, loaded
 from topics.suggestions import did_you_mean
 
-__all__ = ["GROUP", "KINDS_OF_RULES", "encode_rule", "read_rule"]
+__all__ = ["KINDS_OF_RULES", "encode_rule", "read_rule"]
 
 KINDS_OF_RULES: Mapping[str, type[StrictModel]] = {
     "contains": Contains,

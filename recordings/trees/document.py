@@ -30,7 +30,7 @@ from recordings.trees.tree import MOST_TEXTS, ConversationTree, DeclaredKey, Fol
 from topics.errors import InputError, Place
 from topics.json_file import read_json_value
 
-__all__ = ["FORMAT", "read_trees", "tree_as_json", "tree_from_json", "trees_as_json", "trees_from_json"]
+__all__ = ["FORMAT", "read_trees", "tree_as_json", "trees_as_json", "trees_from_json"]
 
 FORMAT = "harvest-tree/1"
 _FINGERPRINT = re.compile(r"[0-9a-f]{12}")

@@ -24,9 +24,8 @@ from recordings.conversation import TrialKey
 from recordings.trees.fingerprints import MOST_TEXTS, Fingerprints
 from recordings.trees.preorder import depths, grouped, out_of_order, sizes
 
-__all__ = ["MOST_TEXTS", "SPEAKERS", "ConversationTree", "DeclaredKey", "FoldedTrial", "Ints", "Scope", "Symbol"]
+__all__ = ["MOST_TEXTS", "ConversationTree", "DeclaredKey", "FoldedTrial", "Scope", "Symbol"]
 
-Ints = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 
 SPEAKERS = ("system", "user")
 

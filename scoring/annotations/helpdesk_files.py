@@ -21,7 +21,7 @@ from scoring.measures.nugget_detection import CUSTOMER_TYPES, HELPDESK_TYPES
 from topics.errors import InputError
 from topics.json_file import JsonValue, read_json
 
-__all__ = ["AnnotatedDialogue", "Estimate", "HelpdeskMaterial", "HelpdeskSubmission", "read_helpdesk_files"]
+__all__ = ["AnnotatedDialogue", "Estimate", "HelpdeskMaterial", "read_helpdesk_files"]
 
 Row = tuple[float, ...]
 SIDES = ("customer", "helpdesk")

@@ -20,7 +20,7 @@ from topics.attributes import AttributeSet
 from topics.gold import GoldTable
 from topics.topic import Topic
 
-__all__ = ["Pool", "Reading", "Scores"]
+__all__ = ["Pool", "Reading"]
 
 Floats = npt.NDArray[np.float64]
 

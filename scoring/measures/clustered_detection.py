@@ -31,7 +31,7 @@ from scoring.measures.usefulness import Share, share
 from scoring.statistics.beta import normal_quantile
 from scoring.statistics.bootstrap import Interval, no_interval
 
-__all__ = ["FEWEST", "METHOD", "ClusteredDetection", "detection_over"]
+__all__ = ["FEWEST", "detection_over"]
 
 Floats = npt.NDArray[np.float64]
 

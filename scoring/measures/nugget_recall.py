@@ -21,7 +21,7 @@ from scoring.measure import Declaration, Figure, Measure
 if TYPE_CHECKING:
     from scoring.material import Material
 
-__all__ = ["RECALL", "WEIGHTED_RECALL", "KnownNuggets", "first_offsets", "known_nuggets", "recall", "weighted_recall"]
+__all__ = ["RECALL", "WEIGHTED_RECALL", "first_offsets", "known_nuggets", "recall", "weighted_recall"]
 
 Floats = npt.NDArray[np.float64]
 

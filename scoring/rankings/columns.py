@@ -15,7 +15,7 @@ from os import PathLike
 from topics.errors import InputError, Place
 from topics.text_file import read_text
 
-__all__ = ["LARGEST", "ColumnFile", "shown"]
+__all__ = ["ColumnFile", "shown"]
 
 LARGEST = 512 * 1024 * 1024
 """Bytes: ten million lines of a run. Whatever is larger is no such file, and would take the memory of the machine."""

@@ -35,7 +35,7 @@ import numpy.typing as npt
 from recordings.acts.dialogue import Dialogue
 from scoring.simulation.decisions import START, STOP, Decision, acts_in, decisions_of, refuse_reserved
 
-__all__ = ["ActModel", "Context", "Predictor", "Smoothing", "UniformModel", "contexts", "count_acts", "fit_acts"]
+__all__ = ["ActModel", "Context", "Predictor", "Smoothing", "UniformModel", "contexts", "fit_acts"]
 
 Floats = npt.NDArray[np.float64]
 

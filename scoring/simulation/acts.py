@@ -14,7 +14,7 @@ from scoring.divergences import jsd
 from scoring.simulation.act_model import Context, Predictor, contexts
 from scoring.simulation.decisions import decisions_of
 
-__all__ = ["TransitionDivergence", "act_divergence", "matrix_divergence", "transition_divergence"]
+__all__ = ["act_divergence", "matrix_divergence", "transition_divergence"]
 
 
 def act_divergence(real: Sequence[Dialogue], simulated: Sequence[Dialogue]) -> float:

@@ -26,7 +26,7 @@ from scoring.simulation.score_gap import ScoreGap, cramer_von_mises, score_gap
 from topics.errors import InputError
 from topics.identity import derived_seed
 
-__all__ = ["BEHAVIOUR", "FORESIGHT", "Measured", "Realism", "distances", "realism"]
+__all__ = ["BEHAVIOUR", "FORESIGHT", "Realism", "distances", "realism"]
 
 BEHAVIOUR: Mapping[str, str] = {
     "JSD(acts)": "Jensen-Shannon divergence of the acts, in bits",

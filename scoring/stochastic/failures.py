@@ -20,7 +20,7 @@ from scoring.statistics.bootstrap import Interval
 from scoring.statistics.proportions import clopper_pearson, highest_rate_after_none
 from topics.counting import counted
 
-__all__ = ["Rate", "rate_below", "rate_of"]
+__all__ = ["rate_below", "rate_of"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from scoring.measures.usefulness import Share, share
 from scoring.statistics.stratified import StratifiedTest, compare_within
 from scoring.stochastic.chain import STATES
 
-__all__ = ["Persistence", "persistence"]
+__all__ = ["persistence"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ from scoring.stochastic.paths import reach
 from scoring.stochastic.prefixes import checked
 from topics.errors import InputError
 
-__all__ = ["CountedTree", "IntervalName", "Transitions", "transitions", "unseen_paths"]
+__all__ = ["IntervalName", "Transitions", "transitions", "unseen_paths"]
 
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]

@@ -27,7 +27,7 @@ from topics.counting import counted
 from topics.gold import GoldTable
 from topics.topic import Topic
 
-__all__ = ["Assessment", "PageText", "SystemSwan", "assess", "nugget_notes", "of_system"]
+__all__ = ["Assessment", "PageText", "assess", "nugget_notes", "of_system"]
 
 
 @dataclass(frozen=True, slots=True)

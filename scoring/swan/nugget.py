@@ -15,7 +15,7 @@ from typing import Literal
 
 from scoring.words import Passage
 
-__all__ = ["TYPES", "Candidate", "Nugget", "NuggetType", "Span", "placed"]
+__all__ = ["Candidate", "Nugget", "placed"]
 
 NuggetType = Literal["E", "F", "O"]
 TYPES: tuple[NuggetType, ...] = ("E", "F", "O")

@@ -25,9 +25,8 @@ from topics.errors import InputError
 from topics.suggestions import did_you_mean
 from topics.text_file import decoded
 
-__all__ = ["FORMAT", "SAMPLINGS", "Criterion", "Schema", "load_schema", "read_schema", "shipped_schemas"]
+__all__ = ["SAMPLINGS", "Criterion", "Schema", "load_schema", "shipped_schemas"]
 
-FORMAT = "harvest-schema/1"
 _STEERING = re.compile(r"[(),=*]")
 Level = Literal["nugget", "turn", "set"]
 JUDGES = ("human", "model")

@@ -16,7 +16,7 @@ from typing import Literal
 
 from topics.links import find_urls
 
-__all__ = ["Sentence", "Shape", "sentences"]
+__all__ = ["Sentence", "sentences"]
 
 Shape = Literal["prose", "item", "heading", "row", "code"]
 

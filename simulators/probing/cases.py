@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from protocols.labels import USEFUL
 from simulators.probing.probe import Finding
 
-__all__ = ["ACCURACY", "Case", "cases", "retentiveness"]
+__all__ = ["Case", "cases"]
 
 ACCURACY = "accuracy"
 

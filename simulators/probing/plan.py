@@ -28,7 +28,7 @@ from pydantic import Field, model_validator
 from protocols.wording import Wording, faults
 from topics.document import StrictModel, refused
 
-__all__ = ["ACTS", "Fact", "How", "Options", "Phrases", "Step"]
+__all__ = ["ACTS", "Fact", "Options", "Step"]
 
 _MOST_STEPS = 1000
 

@@ -27,7 +27,7 @@ from simulators.streams import Streams
 from topics.errors import InputError
 from topics.topic import Topic
 
-__all__ = ["Finding", "Options", "ProbingUser", "Walk", "build", "decisive", "findings", "walk"]
+__all__ = ["Finding", "Options", "ProbingUser", "build", "decisive", "findings", "walk"]
 
 
 def build(options: Options) -> ProbingUser:

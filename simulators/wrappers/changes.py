@@ -24,7 +24,7 @@ from simulators.wrappers.guards import Piece, joined, pieces
 if TYPE_CHECKING:
     import numpy
 
-__all__ = ["CHANGES", "ENGLISH_ONLY", "Changed", "keyword_form", "synonym_form"]
+__all__ = ["CHANGES", "ENGLISH_ONLY", "keyword_form", "synonym_form"]
 
 Pieces = tuple[Piece, ...]
 

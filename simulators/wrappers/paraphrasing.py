@@ -32,7 +32,7 @@ from simulators.wrappers.guards import joined, pieces
 from simulators.wrappers.wrapped import can_enumerate, chances_of, merged
 from topics.document import StrictModel, refused
 
-__all__ = ["EnumerableParaphrasingUser", "Options", "ParaphrasingUser", "build", "paraphrased", "realised_rates"]
+__all__ = ["Options", "build", "paraphrased", "realised_rates"]
 
 Rate = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 

@@ -33,17 +33,7 @@ from simulators.wrappers.wrapped import can_enumerate, chances_of, merged
 from topics.document import Document, StrictModel, refused
 from topics.errors import InputError
 
-__all__ = [
-    "EnumerablePersonaUser",
-    "Group",
-    "Options",
-    "PersonaUser",
-    "build",
-    "matched",
-    "null_pairs",
-    "persona_in",
-    "written_options",
-]
+__all__ = ["Group", "Options", "build", "matched", "null_pairs", "persona_in", "written_options"]
 
 _CUE, _TURN = "{cue}", "{turn}"
 

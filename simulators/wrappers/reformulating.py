@@ -35,7 +35,7 @@ from simulators.wrappers.reformulations import ACTS, ILLUSTRATIVE, REFORMULATION
 from simulators.wrappers.wrapped import can_enumerate, chances_of
 from topics.topic import Topic
 
-__all__ = ["EnumerableReformulatingUser", "Options", "ReformulatingUser", "build"]
+__all__ = ["Options", "build"]
 
 _PHRASED = ("rephrase", "simplify", "restart")
 

@@ -22,7 +22,7 @@ from harvest.voices.endpoint import Endpoint, EndpointOptions
 from harvest.voices.endpoints import endpoint_placed
 from topics.document import Document, StrictModel, read_document
 
-__all__ = ["FORMAT", "ExtractionOptions", "read_extraction_endpoint"]
+__all__ = ["read_extraction_endpoint"]
 
 FORMAT = "harvest-endpoints/1"
 

@@ -20,7 +20,7 @@ from scoring.swan.judged import EXTRACTION, NUGGET, words_hash
 from scoring.words import passages
 from topics.counting import counted
 
-__all__ = ["Extracted", "account", "extract", "named"]
+__all__ = ["Extracted", "account", "extract"]
 
 Watch = Callable[[int], Callable[[], None]]
 """Told how many passages are to be asked for; what it returns is called after each."""

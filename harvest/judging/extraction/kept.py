@@ -24,7 +24,7 @@ from recordings.redaction import Redactor
 from simulators.outside import Sample
 from topics.errors import Place
 
-__all__ = ["FORMAT", "KeptReplies"]
+__all__ = ["KeptReplies"]
 
 FORMAT = "harvest-extraction/1"
 

@@ -19,7 +19,7 @@ from scoring.swan.nugget import Candidate
 from scoring.words import Passage
 from simulators.outside import Sample
 
-__all__ = ["NUGGET_FAULTS", "REPLY_FAULTS", "RULE", "Reading", "read_reply"]
+__all__ = ["NUGGET_FAULTS", "REPLY_FAULTS", "Reading", "read_reply"]
 
 RULE = "model"
 """What stands as the rule of a nugget that a model found."""

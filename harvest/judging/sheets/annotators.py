@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from recordings.judgments import Judgment, Layer
 from scoring.annotations.agreement import Agreement, agreement
 
-__all__ = ["Added", "added", "agreements", "standing"]
+__all__ = ["added", "agreements", "standing"]
 
 Key = tuple[object, ...]
 

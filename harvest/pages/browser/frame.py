@@ -14,7 +14,7 @@ from harvest.pages.reading.page import Box, Page, parse_page
 from harvest.systems.driver import Unanswered
 from harvest.systems.timing import Clock
 
-__all__ = ["Document", "Frame"]
+__all__ = ["Frame"]
 
 _FRAME = 10.0  # the same for a frame in the page: advertisements are slow, and nobody waits for them
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from topics.errors import InputError
 
-__all__ = ["Found", "find_browser"]
+__all__ = ["find_browser"]
 
 VARIABLE = "HARVEST_BROWSER"
 NAMES = (

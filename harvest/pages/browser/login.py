@@ -21,7 +21,7 @@ from harvest.systems.timing import REAL_CLOCK, Clock
 from topics.errors import InputError, Place
 from topics.regular_file import read_regular
 
-__all__ = ["Desk", "keep_login", "log_in", "secrets_of"]
+__all__ = ["keep_login", "log_in", "secrets_of"]
 
 _SHORTEST = 12  # characters: shorter values are settings (`dark`, `en-GB`), not keys
 _NO_KEY = re.compile(r"\s|^https?://[^?#@]*$")

@@ -11,7 +11,7 @@ from harvest.pages.browser.injected import BOX, BREAK_LINE, COPIED, COVERED, MAK
 from harvest.pages.reading.page import Box
 from harvest.systems.driver import NotSent
 
-__all__ = ["Handle", "Keyboard", "Part", "Placed"]
+__all__ = ["Keyboard", "Part"]
 
 _ACT = 8.0
 

@@ -15,7 +15,7 @@ from harvest.pages.browser.window import Browser, Window
 from harvest.systems.driver import Unanswered
 from harvest.systems.timing import REAL_CLOCK, Clock
 
-__all__ = ["MOST", "BrowserRotation"]
+__all__ = ["BrowserRotation"]
 
 MOST = 100
 """Windows for each browser."""

@@ -14,7 +14,7 @@ from harvest.pages.finding.weighing import Candidate, Scales, around, first, lis
 from harvest.pages.finding.wordings import ASK, NO_TALK, SEARCH, TALK, words
 from harvest.pages.reading.page import Node, Page
 
-__all__ = ["Candidate", "find_composer", "find_launcher", "find_new_chat", "find_send"]
+__all__ = ["find_composer", "find_launcher", "find_new_chat", "find_send"]
 
 _TYPED = frozenset({"", "text", "search"})
 _FILLED = frozenset({"email", "password", "tel", "url", "number", "date", "time", "datetime-local", "month", "week"})

@@ -12,12 +12,10 @@ __all__ = [
     "ACCEPT",
     "CLOSE",
     "COOKIES",
-    "ERROR",
     "FAULT",
     "HUMAN",
     "MAINTENANCE",
     "NECESSARY",
-    "PROMOTION",
     "RATE_LIMIT",
     "REJECT",
     "SIGN_IN",
@@ -198,16 +196,6 @@ FAULT = Wording("""
     エラー | 失敗 | できませんでした | 問題が発生 | 再試行 | もう一度お試し | 错误 | 錯誤 | 失败 | 出错 |
     出錯 | 重试 | 重試 | 再试 | 异常 | 異常 | 无法 | 無法 | 오류 | 에러 | 실패 | 다시 시도 | 문제가 발생 |
     할 수 없
-""")
-
-PROMOTION = Wording("""
-    newsletter | subscribe | sign up for* | % off | discount | special offer | download our app | get the app |
-    install the app | what's new | new feature* | take a tour | welcome to | survey | rate us | notifications |
-    abonnier* | rabatt | neuigkeiten | willkommen | abonne* | réduction | nouveautés | bienvenue | suscríbete |
-    descuento | novedades | bienvenido | assine | desconto | novidades | bem-vindo | iscriviti | sconto |
-    novità | подпис* | скидк* | что нового | добро пожаловать | اشترك | خصم | الجديد | सदस्यता | छूट |
-    नया क्या है | ニュースレター | 登録 | 割引 | 新機能 | ようこそ | 订阅 | 訂閱 | 优惠 | 折扣 | 新功能 | 欢迎 |
-    구독 | 할인 | 새로운 기능 | 환영
 """)
 
 

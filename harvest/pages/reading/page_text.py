@@ -14,7 +14,7 @@ from typing import NamedTuple
 from harvest.pages.reading.boxes import composers_on, is_written
 from harvest.pages.reading.page import Node, Page
 
-__all__ = ["CONTROLS", "PageText", "Span", "akin", "hints", "hints_last", "is_control", "kind", "leads", "signature"]
+__all__ = ["CONTROLS", "PageText", "akin", "hints", "hints_last", "is_control", "kind", "leads", "signature"]
 
 _WORDS = re.compile(r"[^\W_]+")
 _INK = re.compile(r"\S")

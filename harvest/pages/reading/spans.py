@@ -10,7 +10,7 @@ import re
 
 from topics.links import canonical_url, find_urls
 
-__all__ = ["BREAK", "SPACE", "Marks", "emphasised", "finished", "inside_code", "linked", "shown_text"]
+__all__ = ["BREAK", "Marks", "emphasised", "finished", "inside_code", "linked", "shown_text"]
 
 SPACE, BREAK = "\ufdd0", "\ufdd1"
 _BARE, _BARE_END, _BARE_HREF = "\ufdd8", "\ufdd9", "\ufdda"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from recordings.trees.tree import ConversationTree
 
-__all__ = ["Folded", "Shown", "places", "shown"]
+__all__ = ["Shown", "places", "shown"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from harvest.tables.drawing.colours import STYLE, painted
 from harvest.tables.drawing.text_fitting import broken, plain, quoted, room
-from harvest.tables.drawing.tree_drawing import MARGIN, TreeDrawing, Words, drawn_tree, text
+from harvest.tables.drawing.tree_drawing import MARGIN, TreeDrawing, drawn_tree, text
 
-__all__ = ["TreeDrawing", "Words", "picture"]
+__all__ = ["TreeDrawing", "picture"]
 
 _LEAST = 520.0
 _SMALLEST = 0.77  # of its size
