@@ -85,7 +85,10 @@ def hasten(seconds: float) -> None:
 
 @dataclass(eq=False)
 class Leaping:
-    """A real clock that a test puts forward, with the event loop: for real systems that are late. ahead: in seconds."""
+    """A real clock that a test puts forward, with the event loop: for real systems that are late. ahead: in seconds.
+
+    Its time of day stands still at BEGINNING, so that it shows who goes by it.
+    """
 
     ahead: float = 0.0
 
@@ -94,7 +97,7 @@ class Leaping:
 
     @property
     def clock(self) -> Clock:
-        return Clock(self.seconds)
+        return Clock(self.seconds, now=lambda: BEGINNING)
 
     def leap(self, seconds: float) -> None:
         self.ahead += seconds

@@ -25,7 +25,7 @@ from tests.servers import echo
 from tests.servers.echo_page import EchoPage
 from tests.servers.local_http import LocalServer, Sessions, completions, serving
 from tests.support.recorded_run import record
-from tests.support.stepping import Leaping
+from tests.support.stepping import BEGINNING, Leaping
 from topics.library import load_topics
 from topics.links import Link
 
@@ -240,7 +240,9 @@ async def test_turns_are_stamped(rigged: Rigged, name: str) -> None:
         assert turn.seconds is not None
         assert turn.first_seconds is not None
         assert 0 <= turn.first_seconds <= turn.seconds
-        assert name == "replay" or turn.seconds <= seconds + 0.000_001
+        if name != "replay":  # which says when it was recorded
+            assert turn.asked_at == BEGINNING.isoformat(timespec="microseconds"), "by the clock it was handed"
+            assert turn.seconds <= seconds + 0.000_001
         assert turn.sends == 1
         assert not turn.ended
         if rig.driver.capabilities.streaming:
