@@ -5,7 +5,6 @@ A change may touch the files that its row names and no others, and the new thing
 
 from __future__ import annotations
 
-import compileall
 import http.server
 import json
 import os
@@ -103,11 +102,15 @@ Build: TypeAlias = Callable[[str], House]
 
 @pytest.fixture(scope="module")
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the packages with what Python compiles of them, which holds for copies of this copy."""
+    """A copy of the packages with what Python compiles of them for these commands; it holds for copies of the copy."""
     tree = tmp_path_factory.mktemp("compiled")
     for package in PACKAGES:
         shutil.copytree(ROOT / package, tree / package, ignore=shutil.ignore_patterns("__pycache__"))
-        assert compileall.compile_dir(tree / package, quiet=2)
+    environment = {**os.environ, "PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": ""}
+    modules = ", ".join(f"harvest.cli.{name}" for name in ("run", "score", "check", "tree"))
+    drivers = "harvest.drivers.python, harvest.drivers.browser"
+    warm = [sys.executable, "-c", f"import {modules}, {drivers}"]
+    subprocess.run(warm, cwd=tree, env=environment, check=True, timeout=300)
     return tree
 
 
@@ -337,8 +340,6 @@ def build(options: Options, surroundings: Surroundings) -> Shouting:
     ]
     assert len(said) == 4
     assert all(text.startswith("PLEASE") and text.endswith("?") for text in said)
-    house.write("audit.yaml", AUDIT.replace(old, 'driver: shouting, options: {mark: "too long"}'))
-    assert "audit.yaml:7:55: mark" in house.harvest("check", "audit.yaml", code=2)
 
 
 def test_a_kind_of_rule(build: Build, tmp_path: Path) -> None:
@@ -508,8 +509,6 @@ class Bored(StrictModel):
     house.harvest("run", "audit.yaml", "--out", "run")
     ends = [(len(one.turns), one.outcome and one.outcome.reason) for one in read(tmp_path / "run").conversations]
     assert ends == [(3, "patience")] * 4
-    house.write("protocol.yaml", played_by("{simulator: markov, stop: {model: bord}}"))
-    assert "did you mean 'bored'?" in house.harvest("check", "audit.yaml", code=2)
 
 
 def test_an_import_format(build: Build) -> None:
