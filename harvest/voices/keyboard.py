@@ -16,13 +16,12 @@ import asyncio
 import codecs
 import os
 import termios
-from collections import deque
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
 from harvest.terminal import shown
-from harvest.voices.line_editor import Ended, LineEditor, without_controls
+from harvest.voices.line_editor import LineEditor, without_controls
 from simulators.human import ACT, LEAVES, SOURCE
 from simulators.outside import Prompt, Sample
 
@@ -44,7 +43,6 @@ class Keyboard:
         self._held: Sample | None = None
         self._before: list[Any] | None = None
         self._editor: LineEditor | None = None
-        self._lines: deque[str | Ended] = deque()
 
     def __enter__(self) -> Keyboard:
         if os.isatty(self._source):
@@ -55,15 +53,13 @@ class Keyboard:
             mode[6][termios.VMIN], mode[6][termios.VTIME] = 1, 0
             mode[6][termios.VSUSP] = b"\0"  # a program that comes back from a stop would find its terminal changed
             termios.tcsetattr(self._source, termios.TCSANOW, mode)
-            self._editor = LineEditor(self._source)
+            self._editor = LineEditor(self._source, self._tell)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._editor is not None:
-            self._editor.close()
-            self._editor = None
+        self._editor = None
         if self._before is not None:
             termios.tcsetattr(self._source, termios.TCSANOW, self._before)
 
@@ -105,7 +101,8 @@ class Keyboard:
     async def _line(self) -> str | None:
         """A line, or several that were pasted together; None at the end."""
         if self._editor is not None:
-            return await self._edited(self._editor)
+            line = await self._editor.line()
+            return None if line is None else self._plain(line)
         while "\n" not in self._typed and not self._ended:
             piece = await self._read()
             self._typed += self._decoder.decode(piece, final=not piece)
@@ -116,21 +113,6 @@ class Keyboard:
             return None
         line, _, self._typed = self._typed.partition("\n")
         return self._plain(line.removesuffix("\r"))
-
-    async def _edited(self, editor: LineEditor) -> str | None:
-        while not self._lines:
-            piece = await self._read()
-            if not piece:  # the terminal has gone; what was not entered is not said
-                return None
-            self._lines += editor.feed(self._decoder.decode(piece))
-            if editor.refused:
-                self._tell("ctrl-D ends the conversation on an empty line only; enter the turn, or clear it by ctrl-U")
-                editor.refused = False
-                editor.show()
-        line = self._lines.popleft()
-        if isinstance(line, Ended):
-            return None
-        return self._plain(line)
 
     def _plain(self, line: str) -> str:
         plain = without_controls(line)

@@ -173,7 +173,7 @@ def test_where_there_are_several_systems_one_must_be_named(folder: Path) -> None
 
 
 @contextmanager
-def terminal(folder: Path, columns: int = 0) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
+def terminal(folder: Path, columns: int = 0, term: str = "xterm") -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
     """`harvest chat` at a terminal, and the side that types. columns: 0 for a terminal that does not say."""
     typing, screen = pty.openpty()
     fcntl.ioctl(screen, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
@@ -184,6 +184,7 @@ def terminal(folder: Path, columns: int = 0) -> Iterator[tuple[int, subprocess.P
         stdout=screen,
         stderr=screen,
         start_new_session=True,
+        env={**os.environ, "TERM": term},
     )
     os.close(screen)
     try:
@@ -251,8 +252,10 @@ def test_ctrl_d_on_an_empty_line_ends_as_a_user_ends(folder: Path) -> None:
         (b"\x1b[200~one\ntwo\rthree\x1b[201~\r", "one\ntwo\nthree"),
         (b"\x1b[Aace\x1b[D\x1b[D\x7fb\x1b[F!\x00\r", "bce!"),
         (b"half\x04 a line\r", "half a line"),
+        (b"caf\xc3\xa9 \xff\r", "café \ufffd"),
+        (b"\x1b[200~a\x1b[31mb\x1b]0;c\x07d\x1b[201~\r", "abd"),
     ],
-    ids=["long", "pasted", "edited", "ctrl-d"],
+    ids=["long", "pasted", "edited", "ctrl-d", "bytes", "controls"],
 )
 def test_what_is_typed_at_a_terminal_is_one_turn_and_whole(typed: bytes, said: str, folder: Path) -> None:
     with terminal(folder) as (typing, process):
@@ -267,6 +270,17 @@ def test_what_is_typed_at_a_terminal_is_one_turn_and_whole(typed: bytes, said: s
         assert process.wait(30) == 0
     (one,) = read(folder / "run").conversations
     assert [turn.said for turn in one.turns] == [said]
+
+
+def test_a_terminal_that_knows_no_sequences_is_sent_none(folder: Path) -> None:
+    with terminal(folder, term="dumb") as (typing, process):
+        seen = shown_until(typing, b"ends the conversation")
+        os.write(typing, b"ab\x7fc\r")
+        seen += shown_until(typing, b"you said: ac")
+        os.write(typing, b"\x04")
+        seen += shown_until(typing, b"person-left")
+        assert process.wait(30) == 0
+    assert b"\x1b" not in seen
 
 
 def test_who_leaves_before_the_first_turn_is_not_recorded(folder: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from harvest.cli.main import COMMANDS
 
-HEAVY = {"asyncio", "httpx", "jinja2", "numpy", "pydantic", "rich", "yaml"}
+HEAVY = {"asyncio", "httpx", "jinja2", "numpy", "prompt_toolkit", "pydantic", "rich", "yaml"}
 PROGRAM = """
 import contextlib, io, json, sys
 from harvest.cli import main
@@ -26,6 +26,12 @@ print(json.dumps(sorted(sys.modules)))
 def test_help_imports_none_of_the_heavy_libraries() -> None:
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
     assert HEAVY & set(json.loads(done.stdout)) == set()
+
+
+def test_only_a_person_at_a_terminal_waits_for_the_line_editor() -> None:
+    program = "import sys, harvest.cli.chat; print('prompt_toolkit' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
 
 
 @pytest.mark.parametrize("name", list(COMMANDS))
