@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -25,12 +22,9 @@ from scoring.statistics.tails import cvar, lower_quantile
 from scoring.swan.schema import load_schema
 from scoring.table import ScoreRow, ScoreTable
 from tests.support.checkout import DOCS
+from tests.support.command_line import harvest
 from topics.errors import InputError
 from topics.library import load_topics
-
-
-def harvest(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "harvest", *words], capture_output=True, text=True, check=False)
 
 
 @pytest.fixture(scope="module")
@@ -286,13 +280,7 @@ def test_a_turn_of_useful_is_asked_for_as_it_is_printed(material: Material) -> N
 
 def test_names_in_a_table_are_whole_so_that_they_can_be_asked_for_again_and_stand_in_the_order_asked(run: Path) -> None:
     wanted = ["pooled(WAN(Sufficiency, rules))", "GF(RATINGS, turn_weight=largest-pw)", "R", "%useful S2", "%useful S1"]
-    done = subprocess.run(
-        [sys.executable, "-m", "harvest", "score", str(run), "-m", ", ".join(wanted)],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, "COLUMNS": "80"},
-    )
+    done = harvest("score", run, "-m", ", ".join(wanted), width=80)
     lines = done.stdout.splitlines()
     places = [next(i for i, line in enumerate(lines) if line.startswith(f" {name} ")) for name in wanted]
     assert places == sorted(places)
@@ -316,13 +304,7 @@ def test_a_mean_says_how_many_conversations_have_no_value(material: Material) ->
 
 def test_the_tables_of_80_columns_hold_every_figure_whole_and_say_where_0_is_good(run: Path) -> None:
     wanted = "R, GF(RATINGS, turn_weight=largest-pw), SWAN(weights=linear(L=1250)), P(breakdown), persistence, min(R)"
-    done = subprocess.run(
-        [sys.executable, "-m", "harvest", "score", str(run), "-m", wanted],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, "COLUMNS": "80"},
-    )
+    done = harvest("score", run, "-m", wanted, width=80)
     assert "…" not in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
     words = " ".join(done.stdout.split())

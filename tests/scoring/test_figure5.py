@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.checkout import DATA
+from tests.support.command_line import harvest
 
 
-def harvest(*words: str | Path, cwd: Path) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "harvest", *map(str, words)], cwd=cwd, capture_output=True, text=True, check=False
-    )
+def printed(*words: str | Path, cwd: Path) -> str:
+    done = harvest(*words, cwd=cwd)
     assert done.returncode == 0, done.stderr
     assert "warning" not in done.stderr, done.stderr
     return done.stdout
@@ -26,7 +23,7 @@ def harvest(*words: str | Path, cwd: Path) -> str:
 def rows(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     folder = tmp_path_factory.mktemp("figure5")
     for system in ("B1", "G1"):
-        harvest(
+        printed(
             "import",
             "--format",
             "gfrc",
@@ -37,7 +34,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
             system,
             cwd=folder,
         )
-    document = json.loads(harvest("score", "B1", "G1", "--json", cwd=folder))
+    document = json.loads(printed("score", "B1", "G1", "--json", cwd=folder))
     assert document["format"] == "harvest-scores/1"
     return list(document["rows"])
 

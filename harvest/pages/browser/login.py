@@ -51,10 +51,15 @@ async def log_in(
             await clock.sleep(_STEP)
     finally:
         waiting.cancel()
-    if window.gone not in (None, "page-closed"):
-        advice = "press Enter here, or close its window and nothing else"
-        raise Unanswered(window.gone or "", f"the browser ended before the log-in could be kept: {advice}")
-    return await window.state()
+    if window.gone in (None, "page-closed"):
+        try:
+            return await window.state()
+        except Unanswered as fault:
+            # The pages of a browser that ends are closed before it is known to have ended.
+            if fault.reason != "browser-gone":
+                raise
+    advice = "press Enter here, or close its window and nothing else"
+    raise Unanswered(window.gone or "browser-gone", f"the browser ended before the log-in could be kept: {advice}")
 
 
 def keep_login(path: Path, state: dict[str, Any]) -> None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import shlex
-import subprocess
-import sys
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 
@@ -14,12 +13,12 @@ from harvest.audits.audit import load_audit
 from harvest.audits.starter_files import starter_drivers
 from harvest.cli.init import begin
 from harvest.drivers.registry import DRIVERS
+from tests.support.command_line import harvest
 from topics.errors import InputError
 
 
-def harvest(*arguments: object, code: int = 0) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "harvest", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+def ended(*arguments: object, code: int = 0) -> CompletedProcess[str]:
+    done = harvest(*arguments)
     assert done.returncode == code, done.stderr
     return done
 
@@ -30,7 +29,7 @@ def test_every_driver_that_reaches_a_system_of_ones_own_has_starter_files() -> N
 
 @pytest.mark.parametrize("driver", starter_drivers())
 def test_the_audit_that_is_written_is_taken_as_it_is(tmp_path: Path, driver: str) -> None:
-    harvest("init", tmp_path / "new", "--driver", driver)
+    ended("init", tmp_path / "new", "--driver", driver)
     audit = load_audit(str(tmp_path / "new" / "audit.yaml"))
     assert [system.driver for system in audit.systems] == [driver]
     assert audit.protocol.name == "first"
@@ -40,14 +39,14 @@ def test_the_audit_that_is_written_is_taken_as_it_is(tmp_path: Path, driver: str
 
 @pytest.mark.parametrize("driver", ["command", "python"])
 def test_an_audit_of_a_program_can_be_played_at_once(tmp_path: Path, driver: str) -> None:
-    harvest("init", tmp_path, "--driver", driver)
-    harvest("run", tmp_path / "audit.yaml", "--out", tmp_path / "run", "--trials", 1)
-    assert "http" in harvest("show", tmp_path / "run", "--system", "mine", "--topic", "T1", "--trial", 1).stdout
+    ended("init", tmp_path, "--driver", driver)
+    ended("run", tmp_path / "audit.yaml", "--out", tmp_path / "run", "--trials", 1)
+    assert "http" in ended("show", tmp_path / "run", "--system", "mine", "--topic", "T1", "--trial", 1).stdout
 
 
 def test_nothing_that_is_there_is_overwritten(tmp_path: Path) -> None:
     (tmp_path / "topics.yaml").write_text("mine")
-    said = harvest("init", tmp_path, code=2).stderr
+    said = ended("init", tmp_path, code=2).stderr
     assert "topics.yaml exists already" in said
     assert [file.name for file in tmp_path.iterdir()] == ["topics.yaml"]
     assert (tmp_path / "topics.yaml").read_text() == "mine"
@@ -56,7 +55,7 @@ def test_nothing_that_is_there_is_overwritten(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["", " ", "\n"])
 def test_a_name_of_nothing_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.chdir(tmp_path)
-    assert "names no folder" in harvest("init", name, code=2).stderr
+    assert "names no folder" in ended("init", name, code=2).stderr
     assert list(tmp_path.iterdir()) == []
 
 
@@ -65,7 +64,7 @@ def test_a_name_that_a_terminal_would_not_show_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    said = harvest("init", name, code=2).stderr
+    said = ended("init", name, code=2).stderr
     assert "holds a control character" in said
     assert said.replace("\n", "").isprintable()
     assert list(tmp_path.iterdir()) == []
@@ -75,10 +74,10 @@ def test_the_command_that_is_told_works_with_a_name_that_begins_with_a_dash(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    said = harvest("init", "--", "-x").stderr
+    said = ended("init", "--", "-x").stderr
     told = shlex.split(said.splitlines()[-1].partition("then: ")[2])
     assert told[0] == "harvest"
-    harvest(*told[1:])
+    ended(*told[1:])
 
 
 @pytest.mark.parametrize("inner", [".", "evidence", "evidence/new", "judgments/.."])
@@ -87,7 +86,7 @@ def test_nothing_is_written_into_a_run(tmp_path: Path, inner: str) -> None:
     (tmp_path / "run" / "judgments").mkdir()
     (tmp_path / "run" / "run.json").write_text("{}")
     before = sorted(tmp_path.rglob("*"))
-    said = harvest("init", tmp_path / "run" / inner, code=2).stderr
+    said = ended("init", tmp_path / "run" / inner, code=2).stderr
     assert f"this lies inside the run folder {tmp_path / 'run'}" in said
     assert sorted(tmp_path.rglob("*")) == before
 
@@ -95,7 +94,7 @@ def test_nothing_is_written_into_a_run(tmp_path: Path, inner: str) -> None:
 @pytest.mark.parametrize("name", ["file", "file/folder"])
 def test_a_file_in_place_of_a_folder_is_one_message(tmp_path: Path, name: str) -> None:
     (tmp_path / "file").write_text("mine")
-    said = harvest("init", tmp_path / name, code=2).stderr
+    said = ended("init", tmp_path / name, code=2).stderr
     assert said.count("\n") == 2
     assert "name another folder" in said
 
@@ -119,10 +118,10 @@ def test_what_another_process_writes_meanwhile_is_not_overwritten_and_nothing_of
 
 def test_a_link_to_nowhere_is_something_that_is_there(tmp_path: Path) -> None:
     (tmp_path / "protocol.yaml").symlink_to(tmp_path / "elsewhere.yaml")
-    assert "protocol.yaml exists already" in harvest("init", tmp_path, code=2).stderr
+    assert "protocol.yaml exists already" in ended("init", tmp_path, code=2).stderr
     assert [file.name for file in tmp_path.iterdir()] == ["protocol.yaml"]
 
 
 def test_an_unknown_driver_is_answered_with_those_there_are(tmp_path: Path) -> None:
-    said = harvest("init", tmp_path, "--driver", "opnai", code=2).stderr
+    said = ended("init", tmp_path, "--driver", "opnai", code=2).stderr
     assert all(name in said for name in starter_drivers())

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import random
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +18,7 @@ from recordings.conversation import Conversation, Outcome, TrialKey
 from recordings.run_folder import read
 from scoring.statistics.association import fisher_exact
 from tests.benchmarks import selection as worlds
+from tests.support.command_line import harvest
 
 BOT = """\
 import random
@@ -47,15 +46,10 @@ systems:
 """
 
 
-def harvest(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "harvest", *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
-
-
 def test_a_state_that_cannot_be_said_is_named_and_the_table_shows_the_bounds(tmp_path: Path) -> None:
     (tmp_path / "bot.py").write_text(BOT)
     (tmp_path / "audit.yaml").write_text(AUDIT)
-    done = harvest(tmp_path, "run", "audit.yaml", "--out", "run")
+    done = harvest("run", "audit.yaml", "--out", "run", cwd=tmp_path)
     told = " ".join(done.stdout.split())
     assert done.returncode == 0, done.stderr
     assert "warning: mine: " in told
@@ -74,7 +68,7 @@ def test_a_state_that_cannot_be_said_is_named_and_the_table_shows_the_bounds(tmp
         "attempt, not the retry; its missing turns count once as useless, once as useful." in told
     )
 
-    scored = json.loads(harvest(tmp_path, "score", "run", "--json").stdout)["selection"]
+    scored = json.loads(harvest("score", "run", "--json", cwd=tmp_path).stdout)["selection"]
     (one,) = scored["concentrations"]
     assert (one["system"], one["state"], one["after"], one["lost_elsewhere"]) == ("mine", "insist", {"x": lost}, 0)
     (bound,) = [row for row in scored["bounds"] if row["turn"] == 1]
@@ -84,7 +78,7 @@ def test_a_state_that_cannot_be_said_is_named_and_the_table_shows_the_bounds(tmp
     assert len(first_lost(read(tmp_path / "run").conversations)) == lost
 
     def asked(measures: str) -> str:
-        return " ".join(harvest(tmp_path, "score", "run", "-m", measures).stdout.split())
+        return " ".join(harvest("score", "run", "-m", measures, cwd=tmp_path).stdout.split())
 
     short = f"mine: in {lost} of 20 trials the first attempt that got an answer failed later."
     told = asked("WAN(Sufficiency), transition(start, o)")
@@ -108,13 +102,13 @@ def test_a_state_that_cannot_be_said_is_named_and_the_table_shows_the_bounds(tmp
 def test_one_figure_has_one_pair_of_bounds_where_trials_were_lost_and_never_valid(tmp_path: Path) -> None:
     (tmp_path / "bot.py").write_text(BOT)
     (tmp_path / "audit.yaml").write_text(AUDIT.replace("attempts: 12", "attempts: 2"))
-    told = " ".join(harvest(tmp_path, "run", "audit.yaml", "--out", "run").stdout.split())
+    told = " ".join(harvest("run", "audit.yaml", "--out", "run", cwd=tmp_path).stdout.split())
     assert "bounds of mine" in told
     assert re.search(r"mine: invalid trials, in no figure: \d+; the bounds below count them as well", told)
     assert "had all of them been useless" not in told
-    told = " ".join(harvest(tmp_path, "score", "run", "-m", "ave%useful").stdout.split())
+    told = " ".join(harvest("score", "run", "-m", "ave%useful", cwd=tmp_path).stdout.split())
     assert "; the bounds below count them as well" in told
-    told = " ".join(harvest(tmp_path, "score", "run", "-m", "SWAN").stdout.split())
+    told = " ".join(harvest("score", "run", "-m", "SWAN", cwd=tmp_path).stdout.split())
     assert "the bounds below" not in told
 
 
@@ -131,8 +125,8 @@ def test_a_breakdown_is_bounded_also_where_the_first_attempt_of_every_trial_was_
     (tmp_path / "audit.yaml").write_text(
         AUDIT.replace("[M001, M002, M003, M004, M005]", "[M001]").replace("trials: 4", "trials: 1")
     )
-    harvest(tmp_path, "run", "audit.yaml", "--out", "run")
-    told = " ".join(harvest(tmp_path, "score", "run", "-m", "breakdown, P(breakdown)").stdout.split())
+    harvest("run", "audit.yaml", "--out", "run", cwd=tmp_path)
+    told = " ".join(harvest("score", "run", "-m", "breakdown, P(breakdown)", cwd=tmp_path).stdout.split())
     assert "mine: in 1 of 1 trial the first attempt that got an answer failed later." in told
     assert "breakdown 0.0000 1.0000 0.0000 P(breakdown) 0.0000 1.0000 0.0000" in told
     assert "no bounds here" not in told
@@ -143,11 +137,11 @@ def test_where_nothing_was_lost_after_an_answer_nothing_is_said(tmp_path: Path) 
         BOT.replace('text.startswith("Adhere")', "draws.random() < 0.1 and 'list' in text")
     )
     (tmp_path / "audit.yaml").write_text(AUDIT)
-    done = harvest(tmp_path, "run", "audit.yaml", "--out", "run")
+    done = harvest("run", "audit.yaml", "--out", "run", cwd=tmp_path)
     assert "invalid attempts: mine: exception" in done.stdout
     assert "warning:" not in done.stdout
     assert "bounds of" not in done.stdout
-    assert "selection" not in json.loads(harvest(tmp_path, "score", "run", "--json").stdout)
+    assert "selection" not in json.loads(harvest("score", "run", "--json", cwd=tmp_path).stdout)
 
 
 def test_a_state_to_which_every_answer_leads_selects_nothing() -> None:

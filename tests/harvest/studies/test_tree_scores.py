@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import subprocess
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -20,12 +18,9 @@ from recordings.judgments import Target
 from recordings.run_folder import Run, read
 from scoring.notation import parse
 from tests.scoring.swan.test_judged import layer
+from tests.support.command_line import harvest
 from topics.errors import InputError
 from topics.library import load_gold
-
-
-def harvest(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "harvest", *words], capture_output=True, text=True, check=False)
 
 
 @pytest.fixture(scope="module")

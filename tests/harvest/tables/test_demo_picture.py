@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import importlib.util
-import subprocess
-import sys
 from pathlib import Path
 
 from tests.support.checkout import ROOT
+from tests.support.command_line import harvest
 
 
 def test_the_picture_is_that_of_todays_demo(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "harvest", "run", "demo", "--out", "run"], cwd=tmp_path, capture_output=True, check=False
-    )
-    assert done.returncode == 0, done.stderr.decode()
+    done = harvest("run", "demo", "--out", "run", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
     spec = importlib.util.spec_from_file_location("picture", ROOT / "docs" / "picture.py")
     assert spec is not None
     assert spec.loader is not None

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.support.command_line import harvest
 
 AUDIT = """\
 format: harvest-audit/1
@@ -32,12 +32,6 @@ SYSTEMS = """\
 """
 
 
-def harvest(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "harvest", *arguments], cwd=folder, capture_output=True, text=True, timeout=120
-    )
-
-
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "desk.yaml").write_text("format: harvest-site/1\nname: desk\nurl: https://desk.example/\n")
@@ -54,7 +48,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_check_says_where_each_system_is(folder: Path) -> None:
     (folder / "audit.yaml").write_text(AUDIT + DEAD + HALF + SYSTEMS)
-    done = harvest(folder, "check", "audit.yaml")
+    done = harvest("check", "audit.yaml", cwd=folder)
     assert done.returncode == 0, done.stderr
     for told in (
         "dead: openai (http://127.0.0.1:9/v1), fresh",
@@ -65,13 +59,13 @@ def test_check_says_where_each_system_is(folder: Path) -> None:
         "bird: parrot, ",
     ):
         assert f"  {told}" in done.stdout
-    plan = json.loads(harvest(folder, "check", "audit.yaml", "--json").stdout)
+    plan = json.loads(harvest("check", "audit.yaml", "--json", cwd=folder).stdout)
     assert [one["address"] for one in plan["systems"]][-2:] == ["cat -u", None]
 
 
 def test_a_run_in_which_nothing_was_valid_is_told_in_a_sentence_and_not_in_empty_figures(folder: Path) -> None:
     (folder / "audit.yaml").write_text(AUDIT + DEAD)
-    done = harvest(folder, "run", "audit.yaml", "--out", "run")
+    done = harvest("run", "audit.yaml", "--out", "run", cwd=folder)
     assert done.returncode == 3, done.stderr
     told = " ".join(done.stdout.split())
     assert "None of the 2 trials that were played has a valid attempt, so there is nothing to score" in told
@@ -79,22 +73,22 @@ def test_a_run_in_which_nothing_was_valid_is_told_in_a_sentence_and_not_in_empty
     assert "%useful" not in told
     assert "A1: trial 1" not in told
     assert "the same command tries them again, once the cause is mended" in told
-    again = harvest(folder, "score", "run")
+    again = harvest("score", "run", cwd=folder)
     assert again.returncode == 0, again.stderr
     assert "there is nothing to score" in " ".join(again.stdout.split())
     assert "%useful" not in again.stdout
-    rows = json.loads(harvest(folder, "score", "run", "--json").stdout)["rows"]
+    rows = json.loads(harvest("score", "run", "--json", cwd=folder).stdout)["rows"]
     assert "%useful" in {row["measure"] for row in rows}, "what programs read stays the same"
 
 
 def test_where_something_was_valid_the_figures_stand_and_trying_again_may_help(folder: Path) -> None:
     (folder / "audit.yaml").write_text(AUDIT + HALF)
-    done = harvest(folder, "run", "audit.yaml", "--out", "run")
+    done = harvest("run", "audit.yaml", "--out", "run", cwd=folder)
     assert done.returncode == 3, done.stderr
     told = " ".join(done.stdout.split())
     assert "%useful" in told
     assert "the same command tries them again" in told
     assert "once the cause is mended" not in told
-    again = harvest(folder, "run", "audit.yaml", "--out", "run")
+    again = harvest("run", "audit.yaml", "--out", "run", cwd=folder)
     assert again.returncode == 0, again.stderr
     assert "no valid attempt;" not in again.stdout

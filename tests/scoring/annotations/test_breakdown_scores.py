@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import re
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 import numpy as np
@@ -18,6 +16,7 @@ import pytest
 from scoring.annotations.breakdown_files import AnnotatedTurn, read_breakdown_files
 from scoring.annotations.breakdown_scores import BASELINES, breakdown_rows
 from tests.support.checkout import DATA
+from tests.support.command_line import harvest
 from topics.errors import InputError
 
 DEV = DATA / "dbdc3_en"
@@ -25,18 +24,12 @@ YI = DEV / "YI_100.json"
 STC3 = DATA / "stc3" / "stc3_test_gold_counts.json"
 
 
-def harvest(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "harvest", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "COLUMNS": "120"},
-    )
+def wide(*arguments: str | Path) -> CompletedProcess[str]:
+    return harvest(*arguments, width=120)
 
 
 def document(*arguments: str | Path) -> dict[str, Any]:
-    done = harvest(*arguments, "--replications", "200", "--json")
+    done = wide(*arguments, "--replications", "200", "--json")
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
     return found
@@ -96,14 +89,14 @@ def test_the_fixed_form_with_annotations_alone_prints_the_baselines_over_all_and
 
 
 def test_the_table_for_people_names_baselines_measures_and_which_way_is_good() -> None:
-    done = harvest("breakdown", "eval", YI, "--replications", "200")
+    done = wide("breakdown", "eval", YI, "--replications", "200")
     assert done.returncode == 0
     for words in (*BASELINES, "F1(PB+B)", "JSD(O,T,X)", "0 is good", "1000 turns of 100 dialogues"):
         assert words in done.stdout
 
 
 def test_all_prints_every_measure_and_each_system_apart() -> None:
-    done = harvest("breakdown", "eval", YI, DEV / "IRIS_100.json", "--all", "--replications", "200")
+    done = wide("breakdown", "eval", YI, DEV / "IRIS_100.json", "--all", "--replications", "200")
     assert done.returncode == 0
     for words in (
         "dialogues of YI_100",
@@ -120,7 +113,7 @@ def test_the_prior_can_come_from_training_files_and_never_from_the_dialogues_the
     systems = {row["system"] for row in found["rows"]}
     assert "baseline: prior" in systems
     assert "baseline: prior of the system" not in systems  # IRIS says nothing of YI
-    done = harvest("breakdown", "eval", YI, "--train", YI)
+    done = wide("breakdown", "eval", YI, "--train", YI)
     assert done.returncode == 2
     assert "is both in --train and in the dialogues to evaluate" in done.stderr
 
@@ -160,7 +153,7 @@ def test_a_system_s_name_is_shown_as_it_is_and_cannot_style_the_table(tmp_path: 
         {"dialogue": f"d{i}", "turn": 0, "system": ["[/red]", "\x1b[31m"][i % 2], "counts": [i, 1, 1]} for i in range(6)
     ]
     (tmp_path / "gold.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
-    done = harvest("breakdown", "eval", tmp_path / "gold.jsonl", "--all")
+    done = wide("breakdown", "eval", tmp_path / "gold.jsonl", "--all")
     assert done.returncode == 0, done.stderr
     assert "dialogues of [/red]" in done.stdout
     assert "\x1b" not in done.stdout
@@ -212,7 +205,7 @@ def test_a_submission_cannot_take_the_name_of_a_baseline(tmp_path: Path) -> None
 def test_a_bad_file_ends_with_2_one_message_and_no_traceback(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text('{"dialogue": 3}', encoding="utf-8")
     for group in ("breakdown", "helpdesk"):
-        done = harvest(group, "eval", tmp_path / "a.json")
+        done = wide(group, "eval", tmp_path / "a.json")
         assert done.returncode == 2
         assert done.stderr.startswith("error: ")
         assert "a.json:1:1: neither annotations nor predictions" in done.stderr
@@ -224,19 +217,13 @@ def test_a_bad_file_ends_with_2_one_message_and_no_traceback(tmp_path: Path) -> 
     ("group", "option"), [("breakdown", "--level"), ("helpdesk", "--level"), ("helpdesk", "--alpha")]
 )
 def test_nan_is_no_level_and_no_weight(group: str, option: str) -> None:
-    done = harvest(group, "eval", STC3 if group == "helpdesk" else YI, option, "nan")
+    done = wide(group, "eval", STC3 if group == "helpdesk" else YI, option, "nan")
     assert (done.returncode, "'nan' is no number" in done.stderr) == (2, True)
 
 
 def test_the_table_fits_80_columns_has_an_n_for_every_value_and_the_interval_of_every_other_table() -> None:
     arguments = ["helpdesk", "eval", str(STC3), "--all", "--replications", "200"]
-    done = subprocess.run(
-        [sys.executable, "-m", "harvest", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "COLUMNS": "80"},
-    )
+    done = harvest(*arguments, width=80)
     lines = [line.rstrip() for line in done.stdout.splitlines()]
     assert max(map(len, lines)) <= 80
     figures = [line for line in lines if line.startswith("   baseline: ")]
@@ -279,7 +266,7 @@ def test_a_submission_of_one_subtask_has_no_rows_of_the_other_and_alpha_is_in_th
 
 
 def test_the_helpdesk_table_prints_plain_means_and_minus_log2_only_when_asked() -> None:
-    few, every = (harvest("helpdesk", "eval", STC3, "--replications", "200", *more) for more in ([], ["--all"]))
+    few, every = (wide("helpdesk", "eval", STC3, "--replications", "200", *more) for more in ([], ["--all"]))
     assert few.returncode == every.returncode == 0
     assert "0.1855" in few.stdout
     assert "log2" not in few.stdout

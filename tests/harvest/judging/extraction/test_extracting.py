@@ -30,6 +30,7 @@ from scoring.swan.schema import load_schema
 from scoring.words import passages
 from tests.servers.local_http import Asked, LocalServer, response, serving
 from tests.support.checkout import ROOT
+from tests.support.command_line import harvest
 from tests.support.nugget_model import Handler, answering, completion, endpoints_file, passage_of, replying, ruled
 from tests.support.recorded_run import record
 from topics.errors import InputError
@@ -366,15 +367,15 @@ async def test_layers_of_two_models_and_of_two_settings_stand_side_by_side(run: 
     assert len(set(counts.values())) >= 2
 
 
-def harvest(*arguments: str) -> str:
+def printed(*arguments: str) -> str:
     """What a command that must succeed prints."""
-    done = subprocess.run([sys.executable, "-m", "harvest", *arguments], capture_output=True, text=True, check=False)
+    done = harvest(*arguments)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 def scored(run: Path, *arguments: str) -> tuple[str, dict[str, Any]]:
-    out = harvest("score", str(run), "--json", *arguments)
+    out = printed("score", str(run), "--json", *arguments)
     return out, json.loads(out)
 
 

@@ -159,6 +159,17 @@ async def test_a_browser_that_ends_says_that_nothing_was_kept() -> None:
             await asyncio.wait_for(waiting, 20)
 
 
+async def test_a_browser_that_is_found_to_have_ended_only_when_it_is_asked_says_the_same() -> None:
+    class Closed:
+        gone = "page-closed"
+
+        async def state(self) -> dict[str, Any]:
+            raise Unanswered("browser-gone", "the browser has ended")
+
+    with pytest.raises(Unanswered, match="before the log-in could be kept"):
+        await log_in(Closed(), never)
+
+
 async def test_everything_between_the_command_and_the_screen() -> None:
     async with served() as server:
 
