@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
@@ -43,11 +43,11 @@ def probe() -> str:
     )
 
 
-def paraphrasing(trials: int = 4) -> str:
+def paraphrasing(trials: int = 4, kinds: Sequence[str] = ("typos", "synonyms", "case", "keywords")) -> str:
     """What is left of the words of the requests of `fairweb-45`, by kind and rate."""
     requests = [topic.request for topic in load_topics("fairweb-45").topics]
     lines = []
-    for kind in ("typos", "synonyms", "case", "keywords"):
+    for kind in kinds:
         points = []
         for rate in RATES:
             left = words = 0
@@ -71,15 +71,15 @@ def persona() -> str:
     return drawn(Plot("noise of a null pair", "trials of each group", "difference of two shares", lines, y=(0.0, 0.5)))
 
 
-def reworded(conversations: int = 400) -> str:
+def reworded(conversations: int = 400, limits: Sequence[int] = (1, 3, 10), rates: Sequence[float] = RATES) -> str:
     """The share of answers after which the user reformulated, by how often the system is useful and how many
     reformulations may stand in a row."""
     scenario = Scenario(load_topics("fairweb-45").topics[0])
     lines = []
-    for most in (1, 3, 10):
+    for most in limits:
         user = reformulating.build(reformulating.Options(most=most), markov.build(markov.Options()))
         points = []
-        for useful in RATES:
+        for useful in rates:
             count = answers = 0
             for trial in range(conversations):
                 streams = Streams(2, (trial,))

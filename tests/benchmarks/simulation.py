@@ -45,14 +45,14 @@ SEEDS = {300: 20, 3_000: 10, 30_000: 5}
 Rows = list[Sequence[str]]
 
 
-def recovery() -> Rows:
+def recovery(sizes: Sequence[int] = SIZES) -> Rows:
     """Fit to IARD, simulate, and compare what was simulated with the matrix it was simulated from."""
-    rows: Rows = [("acts", *(f"{size:,} transitions" for size in SIZES))]
+    rows: Rows = [("acts", *(f"{size:,} transitions" for size in sizes))]
     for name, dialogues in (("six", six_acts(iard())), ("all eight", iard())):
         known = fit_acts(dialogues)
         user = fitted_markov(dialogues)
         cells = []
-        for size in SIZES:
+        for size in sizes:
             rng = np.random.default_rng([SEED, size])
             found = [matrix_divergence(known, _decisions(user, size, rng)) for _ in range(SEEDS[size])]
             cells.append(f"{np.mean(found):.5f} [{min(found):.5f}, {max(found):.5f}]")
@@ -60,19 +60,19 @@ def recovery() -> Rows:
     return rows
 
 
-def estimators() -> Rows:
+def estimators(sizes: Sequence[int] = SIZES) -> Rows:
     """The same for all eight acts, where what was seen is not taken as it is but smoothed: mean divergence in bits."""
     known = fit_acts(iard())
     user = fitted_markov(iard())
     names = {"as seen": None, "Witten-Bell": Smoothing(), "additive (0.5)": Smoothing("additive", 0.5)}
     found: dict[str, list[list[float]]] = {name: [] for name in (*names, "held-out weight")}
-    for size in SIZES:
+    for size in sizes:
         rng = np.random.default_rng([SEED, size])
         drawn = [_decisions(user, size, rng) for _ in range(SEEDS[size])]
         for name, smoothing in names.items():
             found[name].append([_refitted(known, one, smoothing) for one in drawn])
         found["held-out weight"].append([_refitted(known, one, None, held_out_weight=True) for one in drawn])
-    rows: Rows = [("estimator", *(f"{size:,} transitions" for size in SIZES))]
+    rows: Rows = [("estimator", *(f"{size:,} transitions" for size in sizes))]
     return [*rows, *((name, *(f"{np.mean(values):.5f}" for values in cells)) for name, cells in found.items())]
 
 
@@ -123,11 +123,11 @@ def _decisions(user: markov.MarkovUser, size: int, rng: np.random.Generator) -> 
     return found
 
 
-def floors() -> Rows:
+def floors(sizes: Sequence[int] = (25, 50, 100, 150)) -> Rows:
     """How far apart two groups of people are, by how many dialogues there are in each."""
     rows: Rows = [("dialogues in a group", *distances())]
     rng = np.random.default_rng([SEED, 1])
-    for size in (25, 50, 100, 150):
+    for size in sizes:
         values: dict[str, list[float]] = {name: [] for name in distances()}
         for _ in range(100):
             first, second = random_halves(iard(), rng, size=size)
@@ -164,13 +164,13 @@ CONTENDERS = (
 
 
 @lru_cache(maxsize=1)
-def unseen() -> dict[str, dict[str, list[float]]]:
+def unseen(splits: int) -> dict[str, dict[str, list[float]]]:
     """Fitted on one half of the people, held against the other half: by user and measure, a value for each split."""
     rng = np.random.default_rng([SEED, 2])
     names = ["other half", *(one.name for one in CONTENDERS), "random"]
     found: dict[str, dict[str, list[float]]] = {name: {measure: [] for measure in distances()} for name in names}
     acts = acts_in(iard())
-    for _ in range(SPLITS):
+    for _ in range(splits):
         first, second = random_halves(iard(), rng)
         groups: dict[str, list[Dialogue]] = {"other half": first}
         for one in CONTENDERS:
@@ -195,10 +195,10 @@ def _random(acts: Sequence[str]) -> markov.MarkovUser:
     return markov.build(options)
 
 
-def realism() -> Rows:
+def realism(splits: int = SPLITS) -> Rows:
     """The median over splits, and whether it is within the middle 95% of what the other half of the people gives."""
     rows: Rows = [("user", *distances())]
-    found = unseen()
+    found = unseen(splits)
     bars = {measure: Spread.of(values) for measure, values in found["other half"].items()}
     rows.append(
         ("people: the other half", *(f"{bar.median:.3f} [{bar.low:.3f}, {bar.high:.3f}]" for bar in bars.values()))

@@ -21,7 +21,7 @@ from simulators.wrappers import paraphrasing, persona, reformulating, reformulat
 from simulators.wrappers.changes import CHANGES
 from simulators.wrappers.english import SYNONYMS
 from tests.support.checkout import DOCS
-from tests.support.clustered_coverage import ROWS
+from tests.support.clustered_coverage import ROWS, SPREADS
 from tests.support.clustered_coverage import row as coverage
 from tests.support.talking import TOPIC
 from topics.document import StrictModel, parse_document
@@ -50,11 +50,31 @@ def plots() -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize("name", OPTIONS)
+LONG = ("paraphrasing", "reformulating")
+"""Plots of simulations, which take seconds: a part of each is held to the page below, all under the marker `soak`."""
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.soak] * (name in LONG)) for name in OPTIONS])
 def test_the_plot_is_the_one_that_the_program_draws(name: str, plots: ModuleType) -> None:
     figures: Mapping[str, Callable[[], str]] = plots.FIGURES
     assert (PAGES / f"{name}.svg").read_text(encoding="utf-8") == figures[f"{name}.svg"]()
     assert f"]({name}.svg)" in _page(name)
+
+
+def test_a_line_of_paraphrases_and_a_point_of_reformulations_are_those_that_the_program_draws(
+    plots: ModuleType,
+) -> None:
+    (typos,) = lines_of(plots.paraphrasing(kinds=("typos",)))
+    assert typos == lines_of((PAGES / "paraphrasing.svg").read_text(encoding="utf-8"))[0]
+    assert typos.count(",") == 5
+    kept = lines_of((PAGES / "reformulating.svg").read_text(encoding="utf-8"))
+    (point,) = lines_of(plots.reworded(limits=(1,), rates=(0.5,)))
+    assert kept[0].split()[2] == point
+
+
+def lines_of(picture: str) -> list[str]:
+    """The points of each line in a picture."""
+    return re.findall(r'<polyline points="([^"]+)"', picture)
 
 
 @pytest.mark.parametrize("name", OPTIONS)
@@ -117,6 +137,13 @@ def test_the_coverage_of_the_page_is_exact(signals: int, noises: int) -> None:
 
 def test_the_coverage_over_topics_of_the_page_is_that_of_the_simulation() -> None:
     page = _page("probe")
-    assert coverage(5, 4) in page
+    spread = coverage(5, 4, spreads=SPREADS[:1])  # the line up to here
+    assert f"\n{spread[:-2]} |" in page
     for topics, trials in ROWS:
         assert f"| {topics} | {trials} | ." in page
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(("topics", "trials"), ROWS)
+def test_every_row_of_the_coverage_over_topics_is_that_of_the_simulation(topics: int, trials: int) -> None:
+    assert coverage(topics, trials) in _page("probe")

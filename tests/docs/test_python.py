@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import doctest
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import harvest
 from tests.support.checkout import DOCS
+from tests.support.command_line import harvest as command
 
 PAGE = DOCS / "python.md"
 
@@ -22,8 +21,7 @@ def test_the_page_shows_what_the_program_prints_and_its_rows_are_those_of_the_co
     monkeypatch.chdir(tmp_path)
     failed, tried = doctest.testfile(str(PAGE), module_relative=False, encoding="utf-8")
     assert (failed, tried > 30) == (0, True)
-    command = [sys.executable, "-m", "harvest", "score", "demo-run", "--json", "--measure", "CVaR(R)"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    done = command("score", "demo-run", "--json", "--measure", "CVaR(R)")
     table = harvest.score_runs("demo-run", measures=["CVaR(R)"])
     wanted = [row.as_json() for row in table.rows if row.measure.startswith("CVaR")]
     assert wanted

@@ -31,8 +31,6 @@ def _printed(*arguments: str) -> str:
 
 
 def renewed(page: str, run: Path) -> str:
-    _printed("run", "demo", "--out", str(run))
-
     def tree(block: re.Match[str]) -> str:
         arguments = ("tree", str(run), "--format", "text", "--width", "80", *block[2].split())
         return block[1] + _printed(*arguments) + block[3]
@@ -41,18 +39,27 @@ def renewed(page: str, run: Path) -> str:
 
 
 def drawn(run: Path) -> str:
-    _printed("run", "demo", "--out", str(run))
     return _printed("tree", str(run), "--system", "B", "--format", "svg", "--score", "R")
 
 
-def test_the_trees_on_the_page_are_those_of_the_demo(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return played(tmp_path_factory.mktemp("demo"))
+
+
+def played(folder: Path) -> Path:
+    _printed("run", "demo", "--out", str(folder / "run"))
+    return folder / "run"
+
+
+def test_the_trees_on_the_page_are_those_of_the_demo(demo: Path) -> None:
     page = PAGE.read_text(encoding="utf-8")
     assert len(BLOCK.findall(page)) == 1
-    assert page == renewed(page, tmp_path / "run"), "renew the trees with: python -m tests.docs.test_trees"
+    assert page == renewed(page, demo), "renew the trees with: python -m tests.docs.test_trees"
 
 
-def test_the_picture_on_the_page_is_that_of_the_demo(tmp_path: Path) -> None:
-    assert PICTURE.read_text(encoding="utf-8") == drawn(tmp_path / "run"), "python -m tests.docs.test_trees renews it"
+def test_the_picture_on_the_page_is_that_of_the_demo(demo: Path) -> None:
+    assert PICTURE.read_text(encoding="utf-8") == drawn(demo), "python -m tests.docs.test_trees renews it"
 
 
 def test_the_page_shows_what_python_prints(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,5 +70,6 @@ def test_the_page_shows_what_python_prints(monkeypatch: pytest.MonkeyPatch) -> N
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
-        PICTURE.write_text(drawn(Path(folder) / "drawn"), encoding="utf-8")
-        PAGE.write_text(renewed(PAGE.read_text(encoding="utf-8"), Path(folder) / "run"), encoding="utf-8")
+        run = played(Path(folder))
+        PICTURE.write_text(drawn(run), encoding="utf-8")
+        PAGE.write_text(renewed(PAGE.read_text(encoding="utf-8"), run), encoding="utf-8")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -10,7 +11,7 @@ from harvest.cli.main import main
 from harvest.cli.simulate import check_command, fit_command
 from scoring.simulation.realism import BEHAVIOUR
 from tests.benchmarks import simulation as simulation_bench
-from tests.benchmarks.simulation import TABLES, written
+from tests.benchmarks.simulation import SIZES, TABLES, Rows, estimators, floors, realism, recovery, written
 from tests.support.checkout import DOCS
 from tests.support.simulated_dialogues import IARD
 
@@ -18,9 +19,44 @@ PAGE = DOCS / "simulators" / "validation.md"
 TEXT = PAGE.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", TABLES)
+LONG = ("recovery", "estimators", "floors", "realism")
+"""Tables that take seconds: a part of each is held to the page below, all of them under the marker `soak`."""
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.soak] * (name in LONG)) for name in TABLES])
 def test_every_table_is_what_the_script_prints(name: str) -> None:
     assert written(TABLES[name]()) in TEXT
+
+
+@pytest.mark.parametrize("table", [recovery, estimators])
+def test_the_column_of_fewest_transitions_is_what_the_script_prints(table: Callable[[Sequence[int]], Rows]) -> None:
+    computed = table(SIZES[:1])
+    assert [row[:2] for row in on_page(computed[0])] == [tuple(row) for row in computed]
+
+
+def test_the_floor_of_the_smallest_groups_is_what_the_script_prints() -> None:
+    assert written(floors([25])) in TEXT
+
+
+def test_users_of_the_realism_table_are_those_of_the_script_and_verdicts_follow_from_its_bars() -> None:
+    """In three of the thirty splits, too, the random user is beyond on every measure."""
+    few = realism(splits=3)
+    (heads, people, *users) = on_page(few[0])
+    assert [row[0] for row in few] == [heads[0], people[0], *(row[0] for row in users)]
+    bars = [float(re.findall(r"\d\.\d+", cell)[2]) for cell in people[1:]]
+    for row in users:
+        for cell, bar in zip(row[1:], bars, strict=True):
+            median, verdict = cell.split()
+            assert verdict == ("within" if float(median) <= bar else "**beyond**"), row
+    assert all("beyond" in cell for row in (users[-1], few[-1]) for cell in row[1:])
+
+
+def on_page(heads: Sequence[str]) -> list[tuple[str, ...]]:
+    """The rows of the table of the page whose heads begin with these, the heads first."""
+    start = "| " + " | ".join(heads)
+    (table,) = (block for block in TEXT.split("\n\n") if block.startswith(start))
+    lines = table.splitlines()
+    return [tuple(line.strip("| ").split(" | ")) for line in (lines[0], *lines[2:])]
 
 
 def test_the_plot_is_what_the_script_draws() -> None:

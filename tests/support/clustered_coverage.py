@@ -6,6 +6,7 @@ python -m tests.support.clustered_coverage        all rows, about a minute
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from statistics import NormalDist
 
 import numpy as np
@@ -21,10 +22,10 @@ SPREADS = ((0.0, 0.0), (0.7, 0.0), (0.0, 0.7))
 _NORMAL = NormalDist()
 
 
-def row(topics: int, trials: int, *, simulations: int = 1000) -> str:
+def row(topics: int, trials: int, *, simulations: int = 1000, spreads: Sequence[tuple[float, float]] = SPREADS) -> str:
     """A line of the table: for each spread the least coverage of d' and of c, over two pairs of truths."""
     cells = []
-    for lean, sense in SPREADS:
+    for lean, sense in spreads:
         shares = [_coverage(topics, trials, lean, sense, truth, simulations) for truth in ((0.0, 0.0), (1.5, 0.5))]
         cells.append(", ".join(f"{min(pair):.3f}".removeprefix("0") for pair in zip(*shares)))
     return f"| {topics} | {trials} | {' | '.join(cells)} |"
