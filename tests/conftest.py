@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from tests.servers.litellm_proxy import shared_proxy
 
 # No deadline: machines are noisy, and speed is measured by benchmarks. Where CI is set, the same examples each time: a
 # new counterexample is for the people who explore, not for somebody else's change.
@@ -30,3 +33,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     tests = Path(__file__).parent
     place = {tests / name: number for number, name in enumerate(LONGEST)}
     items.sort(key=lambda item: place.get(item.path, len(LONGEST)))
+
+
+@pytest.fixture(scope="session")
+def litellm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of LiteLLM's proxy, one for all workers of the session."""
+    own = tmp_path_factory.getbasetemp()
+    with shared_proxy((own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "litellm") as address:
+        yield address

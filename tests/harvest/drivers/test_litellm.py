@@ -1,18 +1,12 @@
 """`openai` against LiteLLM's proxy: a server nobody here wrote, with its own idea of a completion.
 
-It lives in an environment of its own: see servers/environment.py.
+Its tests share one process of it: see servers/litellm_proxy.py.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import os
-import socket
-import subprocess
-import time
-import urllib.request
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -20,94 +14,7 @@ import pytest
 
 from harvest.drivers.registry import build_driver
 from harvest.systems.driver import Denied, Driver, DriverError, NotSent, Opening, Surroundings, Unanswered
-from tests.servers.environment import python_environment
-
-pytestmark = pytest.mark.xdist_group("litellm")
-
-KEY = "sk-a-key-for-tests"
-TEXT = "1. Back to the Future: https://www.imdb.com/title/tt0088763/ — café ☕ 東京"
-NUGGETS = '{"nuggets": [{"quote": "Do you like it?", "type": "O", "act": "YES-NO-QUESTION"}]}'
-CONFIG = f"""
-model_list:
-  - model_name: mock
-    litellm_params: {{model: openai/mock, api_key: none, mock_response: "{TEXT}"}}
-  - model_name: empty
-    litellm_params: {{model: openai/mock, api_key: none, mock_response: " "}}
-  - model_name: busy
-    litellm_params: {{model: openai/mock, api_key: none, mock_response: "litellm.RateLimitError"}}
-  - model_name: broken
-    litellm_params: {{model: openai/mock, api_key: none, mock_response: "litellm.InternalServerError"}}
-  - model_name: nuggets
-    litellm_params: {{model: openai/mock, api_key: none, mock_response: '{NUGGETS}'}}
-general_settings: {{master_key: {KEY}}}
-router_settings: {{num_retries: 0, disable_cooldowns: true}}
-"""
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The proxy with mock responses; it asks nobody, so it needs no network."""
-    folder = tmp_path_factory.mktemp("litellm")
-    (folder / "config.yaml").write_text(CONFIG, encoding="utf-8")
-    # A port that was free may be taken while the proxy starts, which takes seconds.
-    for _ in range(3):
-        with _proxy(folder, _free_port()) as url:
-            if url:
-                yield url
-                return
-    raise AssertionError(f"the proxy did not come up: {(folder / 'log').read_text()[-2000:]}")
-
-
-@contextlib.contextmanager
-def _proxy(folder: Path, port: int) -> Iterator[str]:
-    """Its address; "" where it did not come up because another program had taken the port."""
-    environment = {
-        "PATH": os.environ["PATH"],
-        "HOME": str(folder),
-        "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # else it fetches a table of prices at start
-        "LITELLM_TELEMETRY": "False",
-        "NO_PROXY": "*",
-    }
-    with (folder / "log").open("w") as log:
-        process = subprocess.Popen(
-            [
-                str(python_environment("litellm") / "bin" / "litellm"),
-                *("--config", str(folder / "config.yaml"), "--host", "127.0.0.1", "--port", str(port)),
-            ],
-            cwd=folder,
-            env=environment,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-        )
-    try:
-        url = f"http://127.0.0.1:{port}"
-        yield url if _is_up(f"{url}/health/liveliness", process, folder / "log") else ""
-    finally:
-        process.terminate()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(10)
-        process.kill()
-        process.wait()
-
-
-def _is_up(url: str, process: subprocess.Popen[bytes], log: Path) -> bool:
-    """False where its port was taken. Raises AssertionError where it did not come up for another reason."""
-    deadline = time.monotonic() + 120
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    while time.monotonic() < deadline and process.poll() is None:
-        with contextlib.suppress(OSError), opener.open(url, timeout=2):
-            return True
-        time.sleep(0.2)
-    text = log.read_text()
-    assert "address already in use" in text, f"the proxy did not come up: {text[-2000:]}"
-    return False
+from tests.servers.litellm_proxy import KEY, TEXT
 
 
 @pytest.fixture(params=[False, True], ids=["plain", "streamed"])
@@ -119,11 +26,11 @@ Built = Any
 
 
 @pytest.fixture
-async def built(address: str, stream: bool) -> AsyncIterator[Built]:
+async def built(litellm: str, stream: bool) -> AsyncIterator[Built]:
     drivers: list[Driver] = []
 
     def build(model: str = "mock", key: str = KEY, **options: Any) -> Driver:
-        given = {"base_url": f"{address}/v1", "model": model, "api_key_env": "TEST_KEY", "stream": stream}
+        given = {"base_url": f"{litellm}/v1", "model": model, "api_key_env": "TEST_KEY", "stream": stream}
         around = Surroundings("litellm", Path(), environment={"TEST_KEY": key})
         drivers.append(build_driver("openai", {**given, **options}, around))
         return drivers[-1]

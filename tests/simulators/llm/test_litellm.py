@@ -10,10 +10,7 @@ import pytest
 from harvest.systems.driver import Surroundings
 from harvest.voices.endpoint import Endpoint, EndpointFailed, EndpointOptions
 from simulators.outside import Message, Prompt, Sample
-from tests.harvest.drivers.test_litellm import KEY, TEXT
-from tests.harvest.drivers.test_litellm import address as address  # the proxy, started for this module too
-
-pytestmark = pytest.mark.xdist_group("litellm")
+from tests.servers.litellm_proxy import KEY, TEXT
 
 PROMPT = Prompt("words", "ask", (Message("system", "Be a person."), Message("user", "Begin.")), ("u", 1), 77)
 
@@ -28,16 +25,16 @@ async def sampled(address: str, **options: Any) -> Sample:
         await endpoint.close()
 
 
-async def test_words_come_as_they_are(address: str) -> None:
-    assert await sampled(address) == Sample(TEXT, "stop")
+async def test_words_come_as_they_are(litellm: str) -> None:
+    assert await sampled(litellm) == Sample(TEXT, "stop")
 
 
-async def test_an_answer_without_words_is_a_sample_without_words(address: str) -> None:
-    assert (await sampled(address, model="empty")).text.strip() == ""
+async def test_an_answer_without_words_is_a_sample_without_words(litellm: str) -> None:
+    assert (await sampled(litellm, model="empty")).text.strip() == ""
 
 
 @pytest.mark.parametrize("options", [{"model": "busy"}, {"model": "broken"}, {"model": "none"}, {"key": "sk-wrong"}])
-async def test_what_the_proxy_refuses_is_a_failure_of_the_endpoint(address: str, options: dict[str, Any]) -> None:
+async def test_what_the_proxy_refuses_is_a_failure_of_the_endpoint(litellm: str, options: dict[str, Any]) -> None:
     with pytest.raises(EndpointFailed) as caught:
-        await sampled(address, **options)
+        await sampled(litellm, **options)
     assert caught.value.reason == "endpoint-failed"

@@ -11,12 +11,9 @@ import pytest
 from harvest.judging.extraction.endpoint_file import read_extraction_endpoint
 from harvest.judging.extraction.extracting import Extracted, extract
 from recordings.run_folder import read
-from tests.harvest.drivers.test_litellm import KEY
-from tests.harvest.drivers.test_litellm import address as address  # the proxy, started for this module too
+from tests.servers.litellm_proxy import KEY
 from tests.support.nugget_model import endpoints_file
 from tests.support.recorded_run import record
-
-pytestmark = pytest.mark.xdist_group("litellm")
 
 SAID = "It is old. Do you like it?"
 
@@ -33,9 +30,9 @@ async def extraction(
 
 
 async def test_a_reply_in_the_shape_that_was_asked_for_becomes_a_layer(
-    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    litellm: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    done = await extraction(tmp_path, address, monkeypatch, model="nuggets")
+    done = await extraction(tmp_path, litellm, monkeypatch, model="nuggets")
     assert (done.whole, done.found.unreadable) == (True, Counter())
     nuggets = [one.value for one in done.found.layer.judgments if one.criterion == "nugget"]
     assert [value["text"] for value in nuggets if isinstance(value, dict)] == ["Do you like it?"] * len(nuggets)
@@ -44,16 +41,16 @@ async def test_a_reply_in_the_shape_that_was_asked_for_becomes_a_layer(
 
 @pytest.mark.parametrize("model", ["mock", "empty"])
 async def test_prose_and_empty_replies_are_unreadable(
-    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str
+    litellm: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str
 ) -> None:
-    done = await extraction(tmp_path, address, monkeypatch, model=model)
+    done = await extraction(tmp_path, litellm, monkeypatch, model=model)
     assert (done.whole, set(done.found.unreadable)) == (False, {"not-json"})
 
 
 @pytest.mark.parametrize("options", [{"model": "busy"}, {"model": "broken"}, {"model": "none"}, {"key": "sk-wrong"}])
 async def test_what_the_proxy_refuses_is_a_failure_and_never_nuggets(
-    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
+    litellm: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
 ) -> None:
-    done = await extraction(tmp_path, address, monkeypatch, **options)
+    done = await extraction(tmp_path, litellm, monkeypatch, **options)
     assert (done.whole, done.requests, done.path) == (False, 0, None)
     assert all("endpoint-failed" in why for _, why in done.found.missing)
