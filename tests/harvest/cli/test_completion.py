@@ -7,32 +7,27 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
 from harvest.cli.completion import VARIABLE
 from harvest.cli.main import COMMANDS
+from tests.support.command_line import harvest
 
 BIN = Path(sys.executable).parent
-
-
-def printed(shell: str) -> str:
-    command: list[str | Path] = [BIN / "harvest", "completion", shell]
-    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
 
 
 def completed(*words: str) -> list[str]:
     """What bash is given for the last of `words`."""
     line = " ".join(("harvest", *words))
-    environment = {**os.environ, VARIABLE: "bash_complete", "COMP_WORDS": line, "COMP_CWORD": str(len(words))}
-    done = subprocess.run(
-        [sys.executable, "-m", "harvest"], env=environment, capture_output=True, text=True, check=True, timeout=60
-    )
-    assert done.stderr == ""
+    with mock.patch.dict(os.environ, {VARIABLE: "bash_complete", "COMP_WORDS": line, "COMP_CWORD": str(len(words))}):
+        done = harvest()
+    assert (done.returncode, done.stderr) == (0, "")
     return done.stdout.splitlines()
 
 
-def test_commands_are_completed_with_no_import_of_them() -> None:
+def test_commands_are_completed() -> None:
     assert completed("") == [f"plain,{name}" for name in COMMANDS]
     assert completed("sco") == ["plain,score"]
 
@@ -46,9 +41,8 @@ def test_options_choices_and_files_are_completed() -> None:
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_a_script_is_printed_for_each_shell(shell: str) -> None:
-    done = subprocess.run(
-        [BIN / "harvest", "completion", shell], capture_output=True, text=True, check=True, timeout=60
-    )
+    done = harvest("completion", shell)
+    assert done.returncode == 0, done.stderr
     assert f"{VARIABLE}={shell}_complete" in done.stdout
     assert "harvest" in done.stdout
 
@@ -57,10 +51,7 @@ def test_bash_completes_with_the_script(tmp_path: Path) -> None:
     bash = shutil.which("bash")
     assert bash is not None
     script = tmp_path / "harvest.bash"
-    done = subprocess.run(
-        [BIN / "harvest", "completion", "bash"], capture_output=True, text=True, check=True, timeout=60
-    )
-    script.write_text(done.stdout)
+    script.write_text(harvest("completion", "bash").stdout)
     asked = f"""
         source {script}
         COMP_WORDS=(harvest repl) COMP_CWORD=1

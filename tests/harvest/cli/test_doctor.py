@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
+from unittest import mock
 
 from tests.support.browsing import settings
+from tests.support.command_line import harvest
 
 
 def finding(**environment: str) -> tuple[int, dict[str, str]]:
     """The exit code, and what is said of the browser."""
-    done = subprocess.run(
-        [sys.executable, "-m", "harvest", "doctor", "--json"],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env={**os.environ, **environment},
-    )
+    with mock.patch.dict(os.environ, environment):
+        done = harvest("doctor", "--json")
     (found,) = (one for one in json.loads(done.stdout)["findings"] if one["what"] == "browser")
     return done.returncode, found
 

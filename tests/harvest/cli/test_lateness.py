@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 
 import pytest
 
+from harvest.cli.completion import VARIABLE
 from harvest.cli.main import COMMANDS
+from tests.support.command_line import harvest
 
 HEAVY = {"asyncio", "httpx", "jinja2", "numpy", "prompt_toolkit", "pydantic", "rich", "yaml"}
 PROGRAM = """
@@ -16,15 +19,32 @@ import contextlib, io, json, sys
 from harvest.cli import main
 with contextlib.redirect_stdout(io.StringIO()):
     try:
-        main(["--help"])
+        main(sys.argv[1:])
     except SystemExit:
         pass
 print(json.dumps(sorted(sys.modules)))
 """
 
 
-def test_help_imports_none_of_the_heavy_libraries() -> None:
-    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
+@pytest.mark.parametrize(
+    ("words", "environment"),
+    [
+        (["--help"], {}),
+        ([], {VARIABLE: "bash_complete", "COMP_WORDS": "harvest ", "COMP_CWORD": "1"}),
+    ],
+    ids=["help", "completion"],
+)
+def test_help_and_the_names_of_commands_import_none_of_the_heavy_libraries(
+    words: list[str], environment: dict[str, str]
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, *words],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "harvest.cli.main" in json.loads(done.stdout)
     assert HEAVY & set(json.loads(done.stdout)) == set()
 
 
@@ -36,11 +56,4 @@ def test_only_a_person_at_a_terminal_waits_for_the_line_editor() -> None:
 
 @pytest.mark.parametrize("name", list(COMMANDS))
 def test_the_summary_in_the_list_is_what_the_command_says_of_itself(name: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "harvest", name, "--help"],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={"COLUMNS": "200"},
-    )
-    assert COMMANDS[name].summary.rstrip(".") in done.stdout
+    assert COMMANDS[name].summary.rstrip(".") in harvest(name, "--help", width=200).stdout

@@ -104,12 +104,15 @@ def killed_and_compared(tmp_path: Path, kills: int, trials: int) -> None:
     assert len(run.interrupted) > 0, "no kill hit a conversation: the test shows nothing"
 
 
-def test_after_fifteen_kills_every_finished_turn_is_there_once_and_the_scores_are_those_of_an_undisturbed_run(
-    tmp_path: Path,
+@pytest.mark.parametrize(
+    ("kills", "trials"),
+    [
+        (4, 1),
+        pytest.param(15, 2, marks=pytest.mark.soak),
+        pytest.param(300, 12, marks=pytest.mark.soak),
+    ],
+)
+def test_after_kills_every_finished_turn_is_there_once_and_the_scores_are_those_of_an_undisturbed_run(
+    tmp_path: Path, kills: int, trials: int
 ) -> None:
-    killed_and_compared(tmp_path, kills=15, trials=2)
-
-
-@pytest.mark.soak
-def test_after_three_hundred_kills_too(tmp_path: Path) -> None:
-    killed_and_compared(tmp_path, kills=300, trials=12)
+    killed_and_compared(tmp_path, kills, trials)
