@@ -10,6 +10,7 @@ import io
 import os
 from pathlib import Path
 from subprocess import CompletedProcess
+from typing import TextIO
 from unittest import mock
 
 import pytest
@@ -22,13 +23,16 @@ __all__ = ["harvest"]
 def harvest(
     *words: object, cwd: Path | None = None, width: int | None = None, standard_input: str = ""
 ) -> CompletedProcess[str]:
-    """What the command comes to, as `subprocess.run` says it; cwd: where it is run. width: of the terminal."""
+    """What the command comes to, as `subprocess.run` says it; cwd: where it is run. width: of the terminal.
+
+    standard_input: at most 65,536 bytes, what a pipe holds with nobody reading.
+    """
     arguments = [str(word) for word in words]
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
     with contextlib.ExitStack() as stack:
         stack.enter_context(contextlib.redirect_stdout(out))
         stack.enter_context(contextlib.redirect_stderr(err))
-        stack.enter_context(mock.patch("sys.stdin", io.TextIOWrapper(io.BytesIO(standard_input.encode()))))
+        stack.enter_context(mock.patch("sys.stdin", stack.enter_context(_pipe(standard_input.encode()))))
         if width is not None:
             stack.enter_context(mock.patch.dict(os.environ, COLUMNS=str(width)))
         if cwd is not None:
@@ -37,6 +41,15 @@ def harvest(
             main(arguments)
     assert end.value.code is None or isinstance(end.value.code, int)
     return CompletedProcess(["harvest", *arguments], end.value.code or 0, *(_written(stream) for stream in (out, err)))
+
+
+def _pipe(data: bytes) -> TextIO:
+    """Its end to read from; the other is closed."""
+    assert len(data) <= 65_536
+    source, filled = os.pipe()
+    os.write(filled, data)
+    os.close(filled)
+    return os.fdopen(source, encoding="utf-8")
 
 
 def _written(stream: io.TextIOWrapper) -> str:

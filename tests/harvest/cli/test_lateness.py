@@ -17,7 +17,7 @@ HEAVY = {"asyncio", "httpx", "jinja2", "numpy", "prompt_toolkit", "pydantic", "r
 PROGRAM = """
 import contextlib, io, json, sys
 from harvest.cli import main
-with contextlib.redirect_stdout(io.StringIO()):
+with contextlib.redirect_stdout(io.TextIOWrapper(io.BytesIO())):
     try:
         main(sys.argv[1:])
     except SystemExit:
