@@ -55,7 +55,7 @@ def _check_names(document: Document, entry: ProtocolEntry) -> None:
     for key, given in names.items():
         for name in given:
             if name in _RESERVED.get(key, ()):
-                raise document.error((key, name), f"{name!r} has a meaning of its own", advice="rename it", key=True)
+                raise document.error((key, name), f"{name!r} is a reserved name", advice="rename it", key=True)
             if not NAME.fullmatch(name):
                 raise document.error(
                     (key, name),
@@ -127,7 +127,7 @@ def _check_users(document: Document, protocol: Protocol) -> None:
         if name not in speaking:
             raise document.error(
                 ("users", name),
-                f"user {name!r} speaks in no state",
+                f"user {name!r} is not used in any state",
                 advice=f"give a state user: {name}, or remove it",
                 key=True,
             )
@@ -146,12 +146,12 @@ def _state(document: Document, name: str, state: StateEntry, entry: ProtocolEntr
     for number, edge in enumerate(state.edges):
         here = (*loc, "edges", number)
         if number and state.edges[number - 1].otherwise:
-            raise document.error(here, "this edge is never tried: it stands after otherwise", advice="move it up")
+            raise document.error(here, "this edge is never tried: it comes after otherwise", advice="move it up")
         edges.append(_edge(document, here, edge, name, state, entry, rules))
     if not state.edges[-1].otherwise and entry.no_match is None:
         raise document.error(
             (*loc, "edges"),
-            f"state {name!r} has no edge for an answer that fits none of its rules",
+            f"state {name!r} has no edge for answers that match none of its rules",
             advice="end it with {otherwise: true, label: x, …}, or add no_match: {label: x} to the protocol",
             key=True,
         )
@@ -205,7 +205,7 @@ def _check_graph(document: Document, protocol: Protocol) -> None:
     if loop:
         raise document.error(
             ("states", loop[0]),
-            f"an endless loop: {' → '.join((*loop, loop[0]))} says nothing once the topic's turns are through",
+            f"an endless loop: {' → '.join((*loop, loop[0]))} has nothing to say once the topic's turns are used up",
             advice="lead `then` or `empty` out of the loop",
             key=True,
         )
@@ -216,7 +216,7 @@ def _check_graph(document: Document, protocol: Protocol) -> None:
         if name not in ending:
             raise document.error(
                 ("states", name),
-                f"state {name!r} has no way to a stop",
+                f"state {name!r} has no path to a stop",
                 advice="add an edge with stop: completed, or a turn_limit",
                 key=True,
             )

@@ -48,7 +48,7 @@ class EdgeEntry(TargetEntry):
     @model_validator(mode="after")
     def _one_condition(self) -> EdgeEntry:
         if (self.if_ is None) == (self.otherwise is None):
-            given = "both are there" if self.if_ is not None else "neither is there"
+            given = "both are given" if self.if_ is not None else "neither is given"
             raise PydanticCustomError("one_condition", "give either if or otherwise: {given}", {"given": given})
         return self
 
@@ -69,7 +69,7 @@ class StateEntry(StrictModel):
     @model_validator(mode="after")
     def _one_voice(self) -> StateEntry:
         if (self.say is None) == (self.user is None):
-            given = "both are there" if self.say is not None else "neither is there"
+            given = "both are given" if self.say is not None else "neither is given"
             raise PydanticCustomError("one_voice", "give either say or user: {given}", {"given": given})
         if self.user is not None and (self.each or self.then or self.empty):
             key = "each" if self.each else "then" if self.then else "empty"
@@ -110,4 +110,4 @@ class ProtocolEntry(StrictModel):
 
 
 def _given(entry: TargetEntry) -> str:
-    return "both are there" if entry.go is not None else "neither is there"
+    return "both are given" if entry.go is not None else "neither is given"

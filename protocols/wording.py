@@ -120,7 +120,7 @@ def faults(wording: Wording) -> Iterator[Fault]:
         yield Fault(f"not a template: {fault.message}", _STATEMENTS, fault.lineno, "")
         return
     except RecursionError:
-        yield Fault("nested too deep", f"{_DEEPEST} levels", 1, "")
+        yield Fault("nested too deeply", f"{_DEEPEST} levels", 1, "")
         return
     except ValueError:  # Python refuses to read a whole number of thousands of digits
         yield Fault("too large a number", f"numbers up to {_LARGEST_NUMBER:,}", 1, "")
@@ -143,9 +143,9 @@ def _heavy(node: nodes.Node, depth: int, *, looping: bool = False) -> Fault | No
 
     line = node.lineno
     if depth > _DEEPEST:
-        return Fault("nested too deep", f"{_DEEPEST} levels", line, "")
+        return Fault("nested too deeply", f"{_DEEPEST} levels", line, "")
     if isinstance(node, nodes.BinExpr) and not isinstance(node, (nodes.Add, nodes.Sub, nodes.And, nodes.Or)):
-        return Fault(f"the operator {node.operator} is not for protocols", "+ and -", line, "")
+        return Fault(f"the operator {node.operator} is not allowed in protocols", "+ and -", line, "")
     if isinstance(node, nodes.Const) and isinstance(node.value, (int, float)) and abs(node.value) > _LARGEST_NUMBER:
         return Fault("too large a number", f"numbers up to {_LARGEST_NUMBER:,}", line, "")
     if isinstance(node, nodes.For):
@@ -172,11 +172,14 @@ def _walk(node: nodes.Node, names: frozenset[str], allowed: str) -> Iterator[Fau
 
     if isinstance(node, (nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends, nodes.Macro, nodes.CallBlock)):
         word = type(node).__name__.lower()
-        yield Fault(f"{word!r} is not for protocols", _STATEMENTS, node.lineno, word)
+        yield Fault(f"{word!r} is not allowed in protocols", _STATEMENTS, node.lineno, word)
         return
     if isinstance(node, nodes.Call):
         yield Fault(
-            "a template calls nothing", f"filters: {', '.join(sorted(FILTERS))}", node.lineno, _chain_text(node.node)
+            "a template cannot call functions",
+            f"filters: {', '.join(sorted(FILTERS))}",
+            node.lineno,
+            _chain_text(node.node),
         )
         return
     if isinstance(node, nodes.Filter) and node.name not in FILTERS:
@@ -192,7 +195,7 @@ def _walk(node: nodes.Node, names: frozenset[str], allowed: str) -> Iterator[Fau
         if node.name not in names:
             yield Fault(f"unknown variable {node.name!r}", allowed, node.lineno, node.name)
         elif node.name == "topic":
-            yield Fault("'topic' is no text by itself", allowed, node.lineno, "topic")
+            yield Fault("'topic' is not text by itself", allowed, node.lineno, "topic")
     for child in node.iter_child_nodes():
         yield from _walk(child, names, allowed)
 
@@ -202,15 +205,17 @@ def _chain_fault(chain: list[str | int | None], names: frozenset[str], allowed: 
     if chain[0] not in names:
         return Fault(f"unknown variable {chain[0]!r}", allowed, node.lineno, str(chain[0]))
     if None in chain:
-        return Fault(f"{text} takes a name that is only known later", allowed, node.lineno, text)
+        return Fault(
+            f"{text} uses a name that is only known when the template is filled in", allowed, node.lineno, text
+        )
     if chain[0] == "topic" and chain[1] not in TOPIC_WORDS:
         return Fault(f"unknown variable '{text}'", allowed, node.lineno, text)
     if chain == ["topic", "fields"]:
-        return Fault("'topic.fields' is no text by itself", "topic.fields.NAME", node.lineno, text)
+        return Fault("'topic.fields' is not text by itself", "topic.fields.NAME", node.lineno, text)
     if chain[:2] == ["topic", "turns"] and len(chain) == 3 and isinstance(chain[2], int):
         return None
     if len(chain) > (3 if chain[:2] == ["topic", "fields"] else 2 if chain[0] == "topic" else 1):
-        return Fault(f"unknown variable '{text}': there is nothing inside it", allowed, node.lineno, text)
+        return Fault(f"unknown variable '{text}': it has no parts", allowed, node.lineno, text)
     return None
 
 

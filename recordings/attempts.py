@@ -146,7 +146,7 @@ class Attempts:
                 raise RunError(
                     f"attempt {event.attempt} at trial {event.trial_id} begins again (first at {attempt.place})",
                     place=place,
-                    advice="files of several machines go into folders of their own; merge the folders"
+                    advice="files of several machines belong in separate folders; merge the folders"
                     if elsewhere
                     else None,
                 )

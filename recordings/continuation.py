@@ -50,7 +50,7 @@ def differences(old: Header, new: Header) -> list[str]:
     ):
         lines += _diffs(what, _part(old, key), _part(new, key))
     before, after = _part(old, "system_defaults"), _part(new, "system_defaults")
-    return lines + _diffs("what the driver takes for the options not given of system", *_shared(before, after))
+    return lines + _diffs("the defaults of the driver of system", *_shared(before, after))
 
 
 def _shared(old: Mapping[str, Json], new: Mapping[str, Json]) -> tuple[dict[str, Json], dict[str, Json]]:
@@ -122,9 +122,9 @@ def refuse_differences(recorded: Header, now: Header, run: str | PathLike[str]) 
     changed = differences(recorded, now)
     if changed:
         raise RunError(
-            "this run was recorded with something else:\n" + "\n".join(f"  {entry}" for entry in changed),
+            "this run was recorded with different settings:\n" + "\n".join(f"  {entry}" for entry in changed),
             place=Place(os.fspath(run)),
-            advice="undo the change, or record what is changed in another folder (--out)",
+            advice="undo the change, or record into another folder (--out)",
         )
 
 

@@ -21,12 +21,12 @@ _ADVICE = {
     errno.ENOSPC: "free some space on that disk, then give the same command again",
     errno.EDQUOT: "your quota on that disk is used up: free some space, then give the same command again",
     errno.EFBIG: "files may not grow further here (ulimit -f): raise the limit, then give the same command again",
-    errno.EROFS: "the disk is mounted read-only: mend that, then give the same command again",
+    errno.EROFS: "the disk is mounted read-only: change that, then give the same command again",
 }
 _SAID = {
-    errno.EEXIST: "something else stands here already",
-    errno.ENOTDIR: "a file stands where a folder is needed",
-    errno.EISDIR: "a folder stands where a file is needed",
+    errno.EEXIST: "something else exists here already",
+    errno.ENOTDIR: "there is a file where a folder is needed",
+    errno.EISDIR: "there is a folder where a file is needed",
 }
 """In place of the operating system's own words where those say what it was asked, and not what is the matter."""
 _OTHER = "check the path and the disk, then give the same command again"
@@ -48,7 +48,7 @@ class StoreError(HarvestError):
         safe = ""
         if playing:
             safe = "  safe: every turn that was acknowledged before this is on disk; this run takes no further turns\n"
-            advice += ": it goes on where it stopped"
+            advice += ": it resumes where it stopped"
         super().__init__(f"cannot {doing} {self.path}: {reason}\n{safe}  do: {advice}")
 
 

@@ -64,7 +64,7 @@ class _Step:
         meant = [start - less for (start, _), less in zip(stood, saved)]
         found = []
         for start, end, kind in spans:
-            first = bisect_right(meant, start)  # what says nothing, before the secret, is no part of it
+            first = bisect_right(meant, start)  # what says nothing, before the secret, is not a part of it
             if first and meant[first - 1] == start and lengths[first - 1]:
                 first -= 1
             found.append((start + saved[first], end + saved[bisect_right(meant, end - 1, first)], kind))

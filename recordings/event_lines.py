@@ -165,7 +165,7 @@ class _Row:
 
     def finite(self, value: int | float, key: str) -> float:
         if not -_MOST_SECONDS < value < _MOST_SECONDS:  # JSON can write numbers that no float can hold
-            raise RunError(f"{key!r} is no number of seconds that can have passed", place=self.place)
+            raise RunError(f"{key!r} is not a number of seconds that can have passed", place=self.place)
         return float(value)
 
     def rows(self, key: str) -> list[Any]:
@@ -310,7 +310,7 @@ def decode(row: Mapping[str, Json], place: Place) -> Event | None:
     """The event of a line; None where its kind is not known here (a later 1.x). Raises RunError with the place."""
     kind = row.get("event")
     if not isinstance(kind, str):
-        raise RunError("a line that names no event", place=place, allowed=", ".join(_DECODERS))
+        raise RunError("a line without an event", place=place, allowed=", ".join(_DECODERS))
     decoder = _DECODERS.get(kind)
     return decoder(_Row(row, place)) if decoder else None
 

@@ -92,7 +92,7 @@ def read_exhibit(run: Path, address: str) -> bytes:
         raise ValueError(f"cannot be read: {fault.strerror}") from fault
     name, _, extension = path.name.partition(".")
     if _digest(data) != name:
-        raise ValueError("its content is not what its name says")
+        raise ValueError("its content does not match its name")
     if extension.removesuffix(".gz") not in _COMPRESSED or not extension.endswith(".gz"):
         return data
     unpacking = zlib.decompressobj(wbits=31)  # gzip

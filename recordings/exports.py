@@ -33,16 +33,16 @@ def write_export(path: str | PathLike[str], data: bytes) -> None:
     except OSError as fault:
         raise InputError(f"cannot be written: {fault.strerror}", place=place) from None
     except ValueError as fault:  # a NUL in the path itself
-        raise InputError(f"this is no path: {fault}") from None
+        raise InputError(f"this is not a path: {fault}") from None
     if not stat.S_ISREG(mode):
         what = "a folder" if stat.S_ISDIR(mode) else "a device or pipe"
         raise InputError(f"this is {what}, not a file", place=place, allowed="the path of a file to write")
     run = run_around(target.parent)
     if run is not None:
         raise InputError(
-            f"this lies inside the run folder {run}, where only the run's own files are",
+            f"this lies inside the run folder {run}, which may contain only the run's own files",
             place=place,
-            advice="write it somewhere else",
+            advice="write it to another place",
         )
     try:
         write_safely(target, data)

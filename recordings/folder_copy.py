@@ -73,7 +73,7 @@ def carry(run: Run, building: Path) -> list[str]:
             _put(building / address, read_inside(run.path, address))
     for address in sorted(named):
         if not os.path.lexists(run.path / address):
-            faults.append(f"{run.path / address}: named by an event, and not there")
+            faults.append(f"{run.path / address}: named by an event, but missing")
     for layer in read_layers(run.path):
         put_layer(building, read_inside(run.path, Path(layer.path).relative_to(run.path)), layer.kind, layer.author)
     for file in (*entries(run.path, "extraction", "*", "*.jsonl"), *entries(run.path, DAMAGED, "*")):

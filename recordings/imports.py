@@ -27,7 +27,7 @@ __all__ = ["Imported", "import_header", "record"]
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """How many conversations were written, and how many stood there already, word for word."""
+    """How many conversations were written, and how many were there already, word for word."""
 
     written: int
     known: int

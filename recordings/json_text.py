@@ -59,7 +59,7 @@ def parsed(data: bytes, place: Place) -> Json:
         raise RunError("not valid JSON: nested too deeply", place=place) from None
     except ValueError as fault:
         if "integer string conversion" in str(fault):
-            raise RunError("a number of more than 4300 digits", place=place, advice="take it out") from None
+            raise RunError("a number of more than 4300 digits", place=place, advice="remove it") from None
         raise RunError(f"not valid JSON: {fault}", place=place) from None
 
 

@@ -178,7 +178,7 @@ def read_layer(path: Path) -> Layer:
     for key in ("author", "version", "source", "made_at"):
         said = opening.get(key)
         if not isinstance(said, (str, type(None))):
-            raise RunError(f"{key!r} is no text", place=place, allowed="text")
+            raise RunError(f"{key!r} is not text", place=place, allowed="text")
         names[key] = said or ""
     judgments = tuple(_judgment(row, at) for at, row in rows[1:])
     _refuse_twice(judgments, path)
@@ -193,13 +193,15 @@ def _judgment(row: Mapping[str, Any], place: Place) -> Judgment:
     if not all(isinstance(item, (str, int)) and not isinstance(item, bool) for item in about.values()):
         raise RunError("'about' holds something that is neither text nor a whole number", place=place)
     if not isinstance(note, (str, type(None))):
-        raise RunError("'note' is no text", place=place, allowed="text")
+        raise RunError("'note' is not text", place=place, allowed="text")
     # What is about no turn, for a slip in one of these, would be in no score and be missed by nobody.
     for key, (allowed, is_right) in _ABOUT.items():
         if key in about and not is_right(about[key]):
             raise RunError(f"{key!r} in 'about' is {str(about[key])[:40]!r}", place=place, allowed=allowed)
     if ("start" in about) != ("end" in about) or ("start" in about and about["start"] > about["end"]):
-        raise RunError("a span in 'about' is no span", place=place, allowed="'start' and 'end', the end not before it")
+        raise RunError(
+            "a span in 'about' is malformed", place=place, allowed="'start' and 'end', the end not before it"
+        )
     return Judgment(about, criterion, row["value"], note or "")
 
 
@@ -222,7 +224,7 @@ def _refuse_twice(judgments: Iterable[Judgment], path: Path) -> None:
         first = seen.setdefault((judgment.criterion, about), number)
         if first != number:
             raise RunError(
-                f"the same is judged in line {first}, by {judgment.criterion}", place=Place(str(path), number)
+                f"the same thing is judged in line {first}, by {judgment.criterion}", place=Place(str(path), number)
             )
 
 
@@ -230,7 +232,7 @@ def _refuse_changed(path: Path) -> None:
     named = _NAMED.fullmatch(path.name)
     if named and _digest(read_inside(path.parent, path.name)) != named[1]:
         raise RunError(
-            "this layer was changed after it was written: its content is not what its name says",
+            "this layer was changed after it was written: its content does not match its name",
             place=Place(str(path)),
-            advice="restore it; or, if the change is meant, rename it so that its name ends in no such number",
+            advice="restore it; or, if the change is intended, remove that number from the end of its name",
         )

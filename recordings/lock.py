@@ -20,7 +20,7 @@ _HOLDER = re.compile(rb"[0-9]{0,20}\n?")
 class Lock:
     """Held from its making until `release`, or until the process ends, however it ends.
 
-    Raises RunError, naming the process that holds it, or where `lock` is no file of ours; StoreError where the
+    Raises RunError, naming the process that holds it, or where `lock` is not a file of ours; StoreError where the
     folder cannot be written.
     """
 
@@ -73,5 +73,5 @@ def _no_lock(path: Path) -> RunError:
     return RunError(
         "this is not the lock of a run (a link, a folder, or a file with something in it)",
         place=Place(str(path)),
-        advice="see where it comes from; without it the run makes its own",
+        advice="find out where it comes from; if it is removed, the run makes its own",
     )

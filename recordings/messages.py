@@ -128,7 +128,7 @@ class _Line:
         system, topic = self._text("system") or system, self._text("topic") or topic
         if not system or not topic:
             lacking = "system" if not system else "topic"
-            raise self.error(f"nobody says which {lacking} this is", advice=f"give --{lacking}, or metadata.{lacking}")
+            raise self.error(f"the {lacking} is not known", advice=f"give --{lacking}, or metadata.{lacking}")
         known = None
         if topics is None:
             try:
@@ -197,7 +197,7 @@ class _Line:
                     case [str(text), str(href)]:
                         links.append(Link(text, href))
                     case _:
-                        raise self.error("metadata.links holds something that is no link", allowed="[text, address]")
+                        raise self.error("metadata.links holds something that is not a link", allowed="[text, address]")
             found.append(None if item is None else tuple(links))
         return found
 

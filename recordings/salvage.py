@@ -111,7 +111,7 @@ def _lost(folder: Path, files: Sequence[_Trusted]) -> Iterator[str]:
     for trial_id, attempt in last.items():
         first = next(number for number in count(1) if number not in begun[trial_id])
         if first < attempt.started.attempt:
-            yield f"{folder}: {_whose(attempt)} is here, and no line of attempt {first} before it"
+            yield f"{folder}: {_whose(attempt)} is here, but no line of attempt {first} before it"
 
 
 class _Trusted(Attempts):

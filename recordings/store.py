@@ -298,7 +298,7 @@ def _refuse_filled(run: Path) -> None:
         raise StoreError(run, fault, "read") from fault
     if others:
         raise RunError(
-            f"the folder is not empty and holds no run (it holds {others[0]!r})",
+            f"the folder is not empty and does not contain a run (it holds {others[0]!r})",
             place=Place(str(run)),
             advice="take an empty or new folder",
         )

@@ -29,7 +29,7 @@ _PARTS = {"turn": "system turn", "nugget": "nugget"}
 def understood(term: Term, settings: Settings, topics: TopicSet, schema: Schema) -> tuple[Measure, ...]:
     """What a term asks for: one measure, or the three readings of GF where one of the last two is asked for.
 
-    Raises InputError for what is no measure, for a parameter it does not take, and for values out of range.
+    Raises InputError for what is not a measure, for a parameter it does not take, and for values out of range.
     """
     declaration = find(term.name)
     if declaration.of in _PARTS:
@@ -49,7 +49,7 @@ def find(name: str) -> Declaration:
         askable = [one.name for one in known.values() if one.of not in _PARTS]
         meant = nearest(name, askable)
         asked = f": did you mean {meant}?" if meant else ""
-        raise InputError(f"{name!r} is no measure{asked}", allowed=", ".join(askable))
+        raise InputError(f"{name!r} is not a measure{asked}", allowed=", ".join(askable))
     return known[name]
 
 

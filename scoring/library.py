@@ -104,7 +104,7 @@ def plug_ins() -> tuple[Declaration, ...]:
 
 def _checked(name: str, one: Declaration) -> Declaration:
     if not isinstance(one, Declaration):
-        raise TypeError(f"it is {type(one).__name__} and no Declaration")
+        raise TypeError(f"it is {type(one).__name__} and not a Declaration")
     if one.name != name or one.of != "conversation" or one.score is None:
         raise TypeError(f"it declares {one.name!r} of a {one.of}")
     return one

@@ -79,7 +79,7 @@ def difference(
 
     topics: in the order of the topic set. base, other: of each valid conversation. resampler: draws topics. invalid,
     unplayed: how many pairs there are not, because one side failed or is not recorded. top: how far apart the sides of
-    a topic can be, infinite where nothing can be said of it, as of R.
+    a topic can be, infinite where nothing is known of it, as of R.
     """
     found, undefined = _pairs(topics, base, other)
     each = _ratios(found.other) - _ratios(found.base)

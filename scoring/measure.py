@@ -35,7 +35,7 @@ of conversations, over all of them; a ranked list; whoever predicts what annotat
 
 Need = Literal["gold", "judgments", "labels", "qrels", "memberships", "annotations"]
 """What must be known besides what was said: a gold table; scores of nuggets by people, models or rules; labels of
-answers; grades of documents; groups of documents; what several people said of each dialogue."""
+answers; grades of documents; groups of documents; annotations of each dialogue by several people."""
 
 Good = Literal["high", "low", "neither"]
 """Which end of the range is the good one."""
@@ -68,7 +68,7 @@ class Figure:
 def a_number(value: Value) -> float:
     """The value of a parameter that is a number."""
     if not isinstance(value, float):
-        raise InputError(f"{value} is no number")
+        raise InputError(f"{value} is not a number")
     return value
 
 

@@ -95,7 +95,7 @@ def parse_all(text: str) -> tuple[Term, ...]:
             reader.take(",")
         value = reader.value(0)
         if not isinstance(value, Term):
-            raise reader.fault("a number is no measure")
+            raise reader.fault("a number is not a measure")
         found.append(value)
     return tuple(found)
 
@@ -130,7 +130,7 @@ class _Reader:
             self._at += 1
             factors.append(self.single(depth))
         if not all(isinstance(factor, Term) for factor in factors):
-            raise self.fault("a number is no factor")
+            raise self.fault("a number is not a factor")
         return Term(PRODUCT, tuple(factors))
 
     def single(self, depth: int) -> Value:

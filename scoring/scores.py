@@ -146,7 +146,7 @@ def _by_trial(
         if not conversation.valid:
             raise InputError(f"{name} did not end validly and cannot be scored", advice="hand it over as invalid")
         if key in found:
-            raise InputError(f"{name} is there twice", advice="score one valid attempt of each trial")
+            raise InputError(f"{name} occurs twice", advice="score one valid attempt of each trial")
         if key.topic not in known:
             topics[key.topic]  # raises, naming the topics there are
         found[key] = conversation

@@ -79,7 +79,7 @@ class SystemScores:
 
     topics: in the order of the topic set. trials: numbers, ascending. turns: by topic, how many user turns the
     protocol can take. `add` once for each valid conversation, `lose` once for each trial that never became valid.
-    unlabelled: replies without a label so far, which are in no share. not_asked: conversations so far that ended well
+    unlabelled: replies without a label so far, which are not counted. not_asked: conversations so far that ended well
     before the protocol's last turn.
     """
 

@@ -27,7 +27,7 @@ class ScoreRow:
     value: NaN where undefined; `%…` measures are shares in [0, 1].
     n: how many things the value is taken over: relevant nuggets for R, turns that count for GF, answers in the
     denominator for `%…` measures, conversations for means. topics: over how many topics, for figures over several.
-    low, high, level: the interval, NaN where there is none. interval: its method. resampled: what was drawn anew
+    low, high, level: the interval, NaN where there is none. interval: its method. resampled: what was resampled
     for it: `topics`, `topics+trials` or `nothing`.
     invalid: trials the infrastructure failed and that are in no number here. worst, best: for `%…` measures, the value
     if all of them had been useless, or useful; for GF and GFR, the least and the most it could be, whatever groups the

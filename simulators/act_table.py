@@ -85,7 +85,7 @@ def fit(
 ) -> ActTable:
     """The table of counted acts. acts: those that are possible beside the ones that were seen.
 
-    Raises ValueError where there is no sequence: nothing can be said of users nobody saw.
+    Raises ValueError where there is no sequence: nothing is known of users that were not seen.
     """
     counts: dict[Context, Counter[str]] = {}
     seen = set(acts)
@@ -294,7 +294,7 @@ def _check_acts(acts: Sequence[str]) -> None:
         raise ValueError(f"acts: {twice!r} stands twice")
     reserved = next((act for act in (START, STOP, "") if act in acts), None)
     if reserved is not None:
-        meaning = {START: "stands for the opening", STOP: "stands for leaving", "": "is no name"}[reserved]
+        meaning = {START: "stands for the opening", STOP: "stands for leaving", "": "is not a name"}[reserved]
         raise ValueError(f"acts: {reserved!r} {meaning}, and is not named among the acts")
 
 

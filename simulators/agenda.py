@@ -153,7 +153,7 @@ class AgendaUser(PlanningUser[AgendaMemory]):
                 ):
                     return [str(one) for one in requests], {str(slot): str(text) for slot, text in constraints.items()}
         raise InputError(
-            f"topic {topic.id!r}: the trait 'goal' is no goal",
+            f"topic {topic.id!r}: the trait 'goal' is not a goal",
             allowed="{requests: [text, …], constraints: {slot: text}}, at least one request, no empty text",
         )
 

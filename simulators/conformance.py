@@ -60,7 +60,7 @@ class Finding:
 
 
 class _Broken(Exception):
-    """What the user did is no action."""
+    """What the user did is not an action."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +191,7 @@ class _Look:
         return action, self._kept(after, turn)
 
     def _acted(self, state: State, seen: Observation | None, rng: Streams, turn: int) -> tuple[Say | Stop, State]:
-        """What it does. What is no action ends the look at this scenario: nothing can come of it."""
+        """What it does. What is not an action ends the look at this scenario: nothing can come of it."""
         try:
             return acted(self.user, state, seen, rng)
         except BrokenPromise as fault:

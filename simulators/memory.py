@@ -99,7 +99,7 @@ def encode_memory(memory: State) -> dict[str, object]:
     if name is not None:
         return {_KIND: name, **dict(_encoded_fields(type(memory), memory, name))}
     if not isinstance(memory, Mapping):
-        raise TypeError(f"{type(memory).__name__} is no memory: neither of a memory_kind nor a mapping")
+        raise TypeError(f"{type(memory).__name__} is not a memory: neither of a memory_kind nor a mapping")
     found: dict[str, object] = json.loads(json_text(memory))
     return found
 
@@ -154,7 +154,7 @@ def _check_type(kind: Any, within: frozenset[type]) -> None:
                 raise TypeError(f"{kind.__name__}.{name}: {fault}") from None
         return
     if get_origin(kind) not in (tuple, Mapping, Union, UnionType):
-        raise TypeError(f"{kind} is no part of a memory")
+        raise TypeError(f"{kind} is not a part of a memory")
     for part in get_args(kind):
         if part is not ...:
             _check_type(part, within)

@@ -143,7 +143,7 @@ async def responded(
     """`user.respond(…)`, with the words it wants from `source`, and what came from there. size: characters that the
     system has answered so far; what is long is looked at beside the event loop.
 
-    Raises what the source raises, BrokenPromise for what is no action, and RuntimeError where words are wanted and
+    Raises what the source raises, BrokenPromise for what is not an action, and RuntimeError where words are wanted and
     there is no source.
     """
     taken: list[tuple[Prompt, Sample]] = []

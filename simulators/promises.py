@@ -54,7 +54,7 @@ class BrokenPromise(ValueError):
 
 
 def acted(user: User, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
-    """What the user does, and its memory afterwards. Raises BrokenPromise for what is no action, and what it raises."""
+    """What the user does, and its memory afterwards. Raises BrokenPromise if it is not an action."""
     returned: object = user.respond(state, observation, rng)
     match returned:
         case (action, after):
@@ -89,7 +89,7 @@ def check_action(action: object, user: str) -> Say | Stop:
             raise BrokenPromise("action", user, f"it returns {_seen(action)}")
     for name, value in parts.items():
         if not isinstance(value, str):
-            raise BrokenPromise("action", user, f"{type(action).__name__}.{name} is {_seen(value)} and no text")
+            raise BrokenPromise("action", user, f"{type(action).__name__}.{name} is {_seen(value)} and not a text")
         if any("\ud800" <= letter <= "\udfff" for letter in value):
             raise BrokenPromise(
                 "action", user, f"{type(action).__name__}.{name} holds half a character: {_seen(value)}"

@@ -154,7 +154,7 @@ def build_user(document: Document) -> User:
             raise
         raise _not_built(document, found.name, f"raises {type(fault).__name__}: {fault}") from fault
     if not isinstance(user, User):
-        raise _not_built(document, found.name, f"returns {type(user).__name__} and no user")
+        raise _not_built(document, found.name, f"returns {type(user).__name__} and not a user")
     return user
 
 

@@ -52,7 +52,7 @@ class AttributeSet:
         if self.scale not in ("ordinal", "nominal"):
             raise ValueError(f"scale is ordinal or nominal, not {self.scale!r}")
         if len(self.groups) < 2:
-            raise ValueError(f"a set needs two groups or more, here are {len(self.groups)}")
+            raise ValueError(f"a set needs at least two groups, and has {len(self.groups)}")
         if len({_folded(group) for group in self.groups}) < len(self.groups) or not all(map(_folded, self.groups)):
             raise ValueError("the names of the groups must differ, and none may be empty")
         if len(self.gold) != len(self.groups):
@@ -80,7 +80,7 @@ class AttributeSet:
                 raise ValueError("only a nominal set has a mapping")
             missing = [region for region in REGIONS if _folded(region) not in self._named]
             if missing:
-                raise ValueError(f"the mapping leads to groups that are not there: {', '.join(missing)}")
+                raise ValueError(f"the mapping names groups that do not exist: {', '.join(missing)}")
 
     def membership(self, raw: str) -> tuple[float, ...]:
         """The shares of the groups for a value as written: a number, names, or a vector like `(0,1/2,0,1/2)`.
@@ -113,15 +113,15 @@ class AttributeSet:
 
     def _advice(self, name: str) -> str:
         if not self.mapping:
-            return f"{name!r} is no group of {self.name}: {', '.join(self.groups)}"
+            return f"{name!r} is not a group of {self.name}: {', '.join(self.groups)}"
         near = nearest_names(name)
-        return f"{name!r} is no country or region we know" + (f"; near: {', '.join(near)}" if near else "")
+        return f"{name!r} is not a known country or region" + (f"; near: {', '.join(near)}" if near else "")
 
     def _shares(self, shares: Shares) -> tuple[float, ...]:
         found = [Fraction(0)] * len(self.groups)
         for name, share in shares.items():
             if _folded(name) not in self._named:
-                raise ValueError(f"{name!r} is no group of {self.name}: {', '.join(self.groups)}")
+                raise ValueError(f"{name!r} is not a group of {self.name}: {', '.join(self.groups)}")
             found[self._named[_folded(name)]] += share
         return tuple(float(share) for share in found)
 
@@ -154,7 +154,7 @@ class AttributeSet:
             raise ValueError(f"{text!r} has {len(cells)} shares, {self.name} has {len(self.groups)} groups")
         wrong = next((cell for cell in cells if not _SHARE.fullmatch(cell)), None)
         if wrong is not None:
-            raise ValueError(f"{wrong!r} in {text!r} is no share like 0, 1/2 or 0.25")
+            raise ValueError(f"{wrong!r} in {text!r} is not a share such as 0, 1/2 or 0.25")
         try:
             shares = [Fraction(cell) for cell in cells]
         except ZeroDivisionError:
@@ -181,13 +181,13 @@ def normalised(counts: Mapping[str, float], groups: tuple[str, ...]) -> tuple[fl
     found = dict.fromkeys(groups, 0.0)
     for name, count in counts.items():
         if _folded(name) not in by_name:
-            raise ValueError(f"{name!r} is no group: {', '.join(groups)}")
+            raise ValueError(f"{name!r} is not a group: {', '.join(groups)}")
         if not 0 <= count <= 1e300:
-            raise ValueError(f"{name}: {count} is no count")
+            raise ValueError(f"{name}: {count} is not a count")
         found[by_name[_folded(name)]] += count
     total = math.fsum(found.values())
     if not (math.isfinite(total) and total > 0):
-        raise ValueError("the counts sum to nothing that can be shared out")
+        raise ValueError("the counts sum to 0")
     return tuple(found[group] / total for group in groups)
 
 

@@ -56,7 +56,7 @@ def csv_rows(text: str, path: str, separator: str = ",") -> Iterator[tuple[Cell,
                 )
         elif opening.match(text, position):
             raise InputError(
-                "a quotation mark that is never closed",
+                "a quotation mark is never closed",
                 place=Place(path, line, column),
                 advice="close it, or remove it",
             )

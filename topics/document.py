@@ -190,7 +190,7 @@ class Document:
         elif kind == "string_pattern_mismatch":
             words = "has characters that are not allowed here"
         elif kind == "literal_error":
-            words = "is none of the words allowed here"
+            words = "is not one of the words allowed here"
             near = nearest(given, _QUOTED.findall(str(context["expected"]))) if isinstance(given, str) else None
             meant = f": did you mean {near!r}?" if near else ""
         elif kind in _BOUNDS:
@@ -230,7 +230,7 @@ def _as_written(given: object) -> str:
 def _number_advice(text: str) -> str | None:
     """How to write a number that is not read as one, or that is none."""
     if _NO_NUMBER.fullmatch(text):
-        return "write digits: neither infinity nor not-a-number is a value here"
+        return "write digits: infinity and not-a-number are not allowed here"
     if _INTEGER.fullmatch(text) and len(text) > _LONGEST_INTEGER:
         return f"write a number of at most {_LONGEST_INTEGER} digits, without quotation marks"
     if not _LOOSE.fullmatch(text) or not math.isfinite(float(text)):
@@ -284,7 +284,9 @@ def parse_document(text: str, path: str) -> Document:
         raise InputError(what, place=place_in(text, path, fault.position)) from None
     except (ValueError, OverflowError):  # PyYAML hands \UXXXXXXXX to chr() unasked
         place = reader.place(loader.get_mark() if loader else None)
-        raise InputError("an escape that is no character", place=place, allowed="\\U00000000 to \\U0010FFFF") from None
+        raise InputError(
+            "an escape that is not a character", place=place, allowed="\\U00000000 to \\U0010FFFF"
+        ) from None
     if node is None:
         raise InputError("the file is empty", place=Place(path, 1, 1))
     value = reader.value(node, ())
@@ -336,7 +338,7 @@ class _Reader:
             raise self.refused(mark, f"alias *{event.anchor}", "write the value out")
         if isinstance(event, yaml.DocumentStartEvent):
             if self.started:
-                raise self.refused(mark, "a second document", "keep one document in a file")
+                raise self.refused(mark, "a second document", "keep one document per file")
             self.started = True
         if isinstance(event, yaml.CollectionEndEvent):
             self.depth -= 1
@@ -381,7 +383,7 @@ class _Reader:
             if key in found:
                 line, column = self.key_marks[(*loc, key)]
                 raise InputError(
-                    f"duplicate key {key!r}: it stands at line {line}, column {column} already",
+                    f"duplicate key {key!r}: already defined at line {line}, column {column}",
                     place=Place(self.path, mark.line + 1, mark.column + 1),
                     advice="keep one of the two",
                 )

@@ -150,7 +150,7 @@ def _columns(header: tuple[Cell, ...], topics: TopicSet, path: str) -> tuple[str
                 advice="separate the columns by commas" if separated else None,
             )
         if cell.text in names:
-            raise InputError(f"column {cell.text!r} is there twice", place=place)
+            raise InputError(f"column {cell.text!r} occurs twice", place=place)
         names.append(cell.text)
     for name in ("topic", "entity", "grade"):
         if name not in names:
@@ -213,7 +213,7 @@ class _Reader:
         if key is None:
             raise self.error(
                 cell,
-                f"{_short(cell.text)!r} is no URL of the kind {kind.name} that topic {topic.id} asks for",
+                f"{_short(cell.text)!r} is not a URL of the kind {kind.name} that topic {topic.id} asks for",
                 allowed=_example(kind),
             )
         return key
@@ -222,7 +222,7 @@ class _Reader:
         if name not in topic.type.attributes:
             raise self.error(
                 cell,
-                f"{name} says nothing about topics of the type {topic.type.name}, so this cell must be empty",
+                f"{name} does not apply to topics of the type {topic.type.name}, so this cell must be empty",
                 allowed=", ".join(topic.type.attributes) or "no attribute at all",
             )
         known = self.memberships.get((name, cell.text))

@@ -49,7 +49,7 @@ class UrlKind:
 
     def key(self, url: str) -> str | None:
         """The canonical identity of the entity that `url` names; None where the URL is not of this kind, or is longer
-        than 2,048 characters: such an address carries data and is no name."""
+        than 2,048 characters: such an address carries data and is not a name."""
         if len(url) > LONGEST_MATCHED:
             return None
         parts = address(url)

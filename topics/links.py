@@ -2,7 +2,7 @@
 
 Replies are read as people see them: plain text or Markdown, with URLs glued to words, wrapped in brackets and
 quotation marks, or followed by a full stop. Everything here takes time linear in the length of the text, and
-never raises on what a system wrote: text that is no URL is simply not one. A reply may be megabytes of links, so of a
+never raises on what a system wrote: text that is not a URL is skipped. A reply may be megabytes of links, so of a
 reply no more are taken than anybody could follow, and the others are counted.
 """
 
@@ -97,7 +97,7 @@ def find_urls(text: str, *, www: bool = False, most: int | None = None) -> tuple
 
     www: also take `www.example.org/…` without a scheme; its href is given https. most: how many at most, of twice as
     many beginnings. A URL inside another one is part of it after `/`, `=` or `:` (archives, redirects), and a URL of
-    its own otherwise (a list without spaces). What is longer than 32,768 characters is no URL that a browser takes.
+    its own otherwise (a list without spaces). What is longer than 32,768 characters is not a URL that a browser takes.
     """
     tried = _tried(text, www)
     mentions = (mention for _, mention in islice(tried, most and 2 * most) if mention is not None)
@@ -107,7 +107,7 @@ def find_urls(text: str, *, www: bool = False, most: int | None = None) -> tuple
 def links_in(text: str, *, www: bool = False) -> tuple[Link, ...]:
     """The links of a reply, in order: Markdown links with their anchors, bare URLs with themselves as the text.
 
-    An image is no link; a link around an image has the image's alternative text as its words. The first `MOST_LINKS`
+    An image is not a link; a link around an image has the image's alternative text as its words. The first `MOST_LINKS`
     are taken.
     """
     return find_links(text, www=www).links

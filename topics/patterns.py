@@ -39,7 +39,7 @@ def searchable(pattern: str) -> str:
     """`pattern`, if its search takes time linear in the text with a small factor. Raises ValueError otherwise."""
     ways, longest = _measured(pattern, _LONGEST_SEARCHABLE, 0)
     if longest == 0:
-        raise ValueError("matches nothing but the empty text")
+        raise ValueError("matches only the empty text")
     if ways > _MOST_WAYS_SEARCHED:
         raise ValueError(
             f"can be tried in {ways} ways from one place, more than {_MOST_WAYS_SEARCHED}; make repeats shorter"
@@ -104,7 +104,7 @@ class _Measure:
                 least, most = self._bounds(repeat)
                 if most > 1 and atom_ways > 1:
                     raise ValueError(
-                        "holds a repeated group with a choice or a repeat of its own: that can take for ever"
+                        "holds a repeated group with a choice or a repeat of its own: matching it may never end"
                     )
                 atom_ways = atom_ways + 1 if most <= 1 else max(1, most - least + 1)
                 atom_longest *= most

@@ -41,7 +41,7 @@ def read_inside(folder: str | PathLike[str], name: str | PathLike[str], most: in
     """
     path = Path(name)
     if path.is_absolute() or not path.parts or ".." in path.parts:
-        raise OSError(errno.EINVAL, "this path leads out of the folder", os.fspath(name))
+        raise OSError(errno.EINVAL, "this path leads outside the folder", os.fspath(name))
     whole = Path(folder) / path
     at = os.open(folder, _FOLDER)
     try:
@@ -87,7 +87,7 @@ def _explained(
     except (OSError, ValueError):
         return fault
     if stat.S_ISLNK(mode):
-        return OSError(errno.EINVAL, "this is a link, and none is followed here", os.fspath(path))
+        return OSError(errno.EINVAL, "this is a link, and links are not followed here", os.fspath(path))
     if stat.S_ISSOCK(mode):
         return OSError(errno.EINVAL, "this is a socket, not a file", os.fspath(path))
     return fault
@@ -106,7 +106,7 @@ def read_bytes(path: str | PathLike[str], kind: str = "", *, largest: int = -1, 
     """The bytes of a file that a person named; kind names what it should be (`YAML text`).
 
     largest: in bytes, -1 for any size; advice: what to do about a larger one. Raises InputError where it is not there,
-    no regular file, larger than that, or its name is no path.
+    no regular file, larger than that, or its name is not a path.
     """
     place = Place.of(path)
     try:
@@ -121,7 +121,7 @@ def read_bytes(path: str | PathLike[str], kind: str = "", *, largest: int = -1, 
             ) from None
         raise InputError(f"cannot be read: {fault.strerror}", place=place) from None
     except ValueError as fault:  # a NUL in the path itself
-        raise InputError(f"this is no path: {fault}") from None
+        raise InputError(f"this is not a path: {fault}") from None
     if 0 <= largest < len(data):
         raise InputError(f"larger than {largest // 2**20} MiB: not {kind}", place=place, advice=advice)
     return data

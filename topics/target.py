@@ -26,15 +26,15 @@ def checked_target(url: str, *, secret: str) -> SplitResult:
     except ValueError:  # its words repeat pieces of the URL
         if "@" in url:
             raise refused(_no_secret(secret)) from None
-        raise refused("not a URL: its host or its port cannot be read") from None
+        raise refused("not a URL: its host or port cannot be read") from None
     if parts.scheme not in ("http", "https") or not host:
         raise refused("not a URL that starts with http:// or https:// and names a host")
     if "@" in parts.netloc:
         raise refused(_no_secret(secret))
     if _UNSENDABLE.search(url):
-        raise refused("a URL must not hold spaces or control characters: write them as %20 and the like")
+        raise refused("a URL must not contain spaces or control characters: write %20 for a space")
     return parts
 
 
 def _no_secret(secret: str) -> str:
-    return f"a URL must not hold a user name or a password: {secret}"
+    return f"a URL must not contain a user name or a password: {secret}"

@@ -10,7 +10,7 @@ from topics.regular_file import read_bytes
 __all__ = ["decoded", "place_in", "read_text"]
 
 LARGEST = 16 * 1024 * 1024
-"""Bytes. Whatever is larger is no file of ours, and would take the memory of the machine."""
+"""Bytes. Whatever is larger is not a file of ours, and would take the memory of the machine."""
 
 
 def read_text(path: str | PathLike[str], kind: str, *, largest: int = LARGEST, advice: str | None = None) -> str:

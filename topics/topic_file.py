@@ -81,7 +81,7 @@ class _File(StrictModel):
 def read_topics(document: Document) -> TopicSet:
     """The topic set in a parsed file. Raises InputError, with its place, for the first fault."""
     if isinstance(document.value, dict) and document.value.get("format", FORMAT) != FORMAT:
-        raise document.error(("format",), "this is no topic file of a version known here", allowed=f"format: {FORMAT}")
+        raise document.error(("format",), "this is not a topic file of a known version", allowed=f"format: {FORMAT}")
     file = document.validated(_File)
     attributes = {name: _attribute(document, name, entry) for name, entry in file.attributes.items()}
     types = {name: _type(document, name, entry, attributes) for name, entry in file.types.items()}
@@ -92,7 +92,7 @@ def read_topics(document: Document) -> TopicSet:
         loc: Loc = ("topics", i)
         if entry.id in topics:
             first = document.place(("topics", list(topics).index(entry.id), "id"))
-            raise document.error((*loc, "id"), f"the id {entry.id!r} is taken by the topic at line {first.line}")
+            raise document.error((*loc, "id"), f"the id {entry.id!r} is already used by the topic at line {first.line}")
         topics[entry.id] = _topic(document, loc, entry, types)
     return TopicSet(file.name, tuple(topics.values()), MappingProxyType(attributes), file.about.strip(), file.left_out)
 
@@ -204,7 +204,7 @@ def _type(document: Document, name: str, entry: _Type, attributes: Mapping[str, 
             raise document.error(
                 (*loc, "attributes", i),
                 f"unknown attribute set {attribute!r}{did_you_mean(attribute, attributes)}",
-                allowed=", ".join(attributes) or "none is defined in this file",
+                allowed=", ".join(attributes) or "this file defines none",
             )
         if attribute in entry.attributes[:i]:
             raise document.error((*loc, "attributes", i), f"{attribute!r} is listed twice")

@@ -44,31 +44,38 @@ __all__ = ["command"]
     "--export", "sheet", type=click.Path(path_type=Path), metavar="FILE", help="Write a .csv or .jsonl sheet."
 )
 @click.option(
-    "--criterion", "names", multiple=True, metavar="NAME", help="With --export: what to ask; may be repeated, or `all`."
+    "--criterion",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="With --export: a criterion to ask about; may be repeated, or `all`.",
 )
 @click.option(
     "--sample",
     type=click.IntRange(1),
     metavar="N",
-    help="With --export: N rows of each criterion, by chance, every topic with its share.",
+    help="With --export: N random rows of each criterion, spread over the topics in proportion.",
 )
 @click.option("--seed", type=click.IntRange(0), help="With --sample: the same seed draws the same rows [0].")
-@click.option("--force", is_flag=True, help="With --export: write over a file that is there.")
+@click.option("--force", is_flag=True, help="With --export: overwrite an existing file.")
 @click.option(
-    "--import", "filled", type=click.Path(path_type=Path), metavar="FILE", help="Take a filled-in sheet back."
+    "--import", "filled", type=click.Path(path_type=Path), metavar="FILE", help="Import a sheet that was filled in."
 )
 @click.option("--author", metavar="NAME", help="With --import: who scored.")
 @click.option(
-    "--version", default="", metavar="TEXT", help="With --import: version of the guideline followed; may be left out."
+    "--version", default="", metavar="TEXT", help="With --import: version of the guideline followed; optional."
 )
 @click.option(
     "--extract", "model", type=click.Path(path_type=Path), metavar="FILE", help="Let a model extract nuggets."
 )
-@click.option("--endpoint", metavar="NAME", help="With --extract: which of the file's endpoints [nuggets].")
-@click.option("--topic", "only", multiple=True, metavar="ID", help="With --extract: only this; may be repeated.")
+@click.option("--endpoint", metavar="NAME", help="With --extract: which endpoint of the file to use [nuggets].")
+@click.option("--topic", "only", multiple=True, metavar="ID", help="With --extract: only this topic; may be repeated.")
 @click.option("--concurrency", type=click.IntRange(1, 1000), help="With --extract: requests at the same time [8].")
 @click.option(
-    "--tries", type=click.IntRange(1, 20), metavar="N", help="With --extract: replies to a passage, if unreadable [2]."
+    "--tries",
+    type=click.IntRange(1, 20),
+    metavar="N",
+    help="With --extract: requests per passage while replies are unreadable [2].",
 )
 @click.option("--nuggets", metavar="NAME", help="With --export, --import: whose nuggets are scored [rules].")
 def command(
@@ -89,7 +96,7 @@ def command(
     tries: int | None,
     nuggets: str | None,
 ) -> int:
-    """Extract nuggets, score them by rule, and exchange sheets with people.
+    """Extract nuggets, score them by rules, and exchange sheets with people.
 
     Without --export, --import and --extract, RUN gets the nuggets of every finished conversation and all scores that
     rules can give, as layers of judgments. Layers are added, never changed: what people scored stays as it is.
@@ -109,7 +116,7 @@ def command(
     if seed is not None and sample is None:
         raise InputError("--seed goes with --sample")
     if filled is not None and not (author or "").strip():
-        raise InputError("nobody says whose scores these are", advice="give --author NAME")
+        raise InputError("it is not known whose scores these are", advice="give --author NAME")
     criteria = load_schema(schema)
     recorded = read(run)
     for sentence in recorded.damage:
@@ -226,17 +233,15 @@ def _export(
 ) -> None:
     sheet_ending(sheet)
     if sheet.exists() and not force:
-        raise InputError(
-            "there is such a file already", place=Place(str(sheet)), advice="take another name, or --force"
-        )
+        raise InputError("this file exists already", place=Place(str(sheet)), advice="take another name, or --force")
     assessed = _assessed(run, recorded, schema, nuggets=nuggets)
     there = counts(assessed, (one for one in schema if one.may_score("human")))
     if not names:
         _list_criteria(schema, there)
         raise InputError(
-            "nobody says what the sheet should ask",
+            "no criterion was given for the sheet",
             allowed="--criterion NAME for each criterion wanted, or --criterion all",
-            advice="begin with one criterion; --sample N takes a part of its rows",
+            advice="begin with one criterion; --sample N draws some of its rows",
         )
     everything = [name.casefold() for name in names] == ["all"]
     chosen = [schema[name] for name in there] if everything else [schema[name] for name in names]
@@ -281,10 +286,10 @@ def _import(run: Path, recorded: Run, schema: Schema, filled: Path, author: str,
         parts = ", ".join(f"{count} {what}" for what, count in told.items() if count)
         click.echo(f"{len(judgments)} scores of {author} written to {path} ({parts})", err=True)
     else:
-        click.echo(f"nothing new: {author} gave all {len(judgments)} scores before, and they stand", err=True)
+        click.echo(f"nothing new: {author} gave all {len(judgments)} scores before; they still hold", err=True)
     if sheet.empty:
         lost = f", {sheet.notes} of them with a note, which is not kept" if sheet.notes else ""
-        click.echo(f"{sheet.empty} rows have no value and say nothing{lost}", err=True)
+        click.echo(f"{sheet.empty} rows have no value and were skipped{lost}", err=True)
     _tell_agreement(people, [one.criterion for one in judgments])
 
 
@@ -300,7 +305,9 @@ def _tell_agreement(people: Sequence[Layer], criteria: Iterable[str]) -> None:
         click.echo(
             f"  {name:<{wide}}  equal {100 * one.equal:.0f}% (n={one.things})  alpha {alpha} (n={one.scored})", err=True
         )
-    click.echo("  alpha: Krippendorff's of the scores; 1 is full agreement, 0 chance, n/a without any spread", err=True)
+    click.echo(
+        "  alpha: Krippendorff's of the scores; 1 is full agreement, 0 chance, n/a if all scores are equal", err=True
+    )
 
 
 def _assessed(run: Path, recorded: Run, schema: Schema, *, kept: bool = True, nuggets: str = "") -> list[Assessed]:

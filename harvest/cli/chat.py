@@ -31,12 +31,16 @@ __all__ = ["command"]
 
 @click.command()
 @click.argument("audit", type=click.Path())
-@click.option("--system", "system_name", metavar="NAME", help="Which of the audit's systems [default: its only one].")
-@click.option("--topic", "topic_id", metavar="ID", required=True, help="Which of the audit's topics.")
-@click.option("--out", type=click.Path(path_type=Path), metavar="RUN", help="The folder [default: runs/NAME-chat].")
-@click.option("--trial", type=click.IntRange(1, 1_000_000), help="Its number [default: the first without a recording].")
+@click.option("--system", "system_name", metavar="NAME", help="System of the audit [default: its only one].")
+@click.option("--topic", "topic_id", metavar="ID", required=True, help="Topic of the audit.")
+@click.option("--out", type=click.Path(path_type=Path), metavar="RUN", help="The run folder [default: runs/NAME-chat].")
+@click.option(
+    "--trial",
+    type=click.IntRange(1, 1_000_000),
+    help="Number of the trial [default: the first that is not recorded].",
+)
 def command(audit: str, system_name: str | None, topic_id: str, out: Path | None, trial: int | None) -> int:
-    """Take the user's side yourself, and be recorded.
+    """Play the user yourself and record the conversation.
 
     AUDIT is a file, or a shipped name such as `demo`. It tells the topics and the systems; its protocol is not played.
 
@@ -102,7 +106,7 @@ def _chatted(audit: Audit, system: System, topic: Topic, folder: Path, trial: in
     except* HarvestError as group:
         raise first_of(group) from None
     except* KeyboardInterrupt:
-        raise Interrupted(f"\nbroken off; every turn that was answered is in {_named(folder)}") from None
+        raise Interrupted(f"\ninterrupted; every answered turn is in {_named(folder)}") from None
     outcome = watcher.outcome
     if outcome is not None:
         if outcome.kind == "system-ended":  # nobody was asked for a turn after it, so it is not yet shown

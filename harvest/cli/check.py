@@ -30,7 +30,9 @@ _ADDRESSES = ("url", "base_url", "function", "run")
 
 @click.command()
 @click.argument("audit", type=click.Path())
-@click.option("--out", metavar="RUN", type=click.Path(path_type=Path), help="Count what this run already holds.")
+@click.option(
+    "--out", metavar="RUN", type=click.Path(path_type=Path), help="Count what is already recorded in this run."
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 def command(audit: str, out: Path | None, as_json: bool) -> None:
     """Validate an audit and print its plan; sends nothing.
@@ -102,9 +104,9 @@ def command(audit: str, out: Path | None, as_json: bool) -> None:
     if resolved.groups:
         click.echo(f"  null pairs: {_pairs(document['null_pairs'])}")
     click.echo(f"  trials: {plan.planned} planned, {plan.recorded} recorded, {plan.to_play} to play")
-    click.echo(f"  user turns: {plan.most_turns} at most; requests: {plan.most_requests} at most, retries included")
+    click.echo(f"  user turns: {plan.most_turns} at most; requests: {plan.most_requests} at most, including retries")
     for name, most in document["endpoint_requests_at_most"].items():
-        click.echo(f"  requests to the endpoint {name!r}: {most} at most, samples refused and retries included")
+        click.echo(f"  requests to the endpoint {name!r}: {most} at most, including refused samples and retries")
     judged = len(resolved.gold or ())
     gold = counted(judged, "judged entity") if judged else "none: only usefulness will be scored"
     click.echo(f"  gold: {gold}")
@@ -122,7 +124,7 @@ def _turns(audit: Audit, plan: Plan) -> int:
 
 def _pairs(pairs: Sequence[Sequence[str]]) -> str:
     if not pairs:
-        return "none: nothing will say how far apart groups are by the system's own chance"
+        return "none: without one, group differences cannot be compared with the system's own variation"
     return ", ".join(f"{one} and {other} say the same" for one, other in pairs)
 
 

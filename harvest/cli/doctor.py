@@ -48,7 +48,7 @@ class Finding:
 @click.option("--audit", metavar="AUDIT.yaml", help="Also resolve this audit and its secrets; sends nothing.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 def command(audit: str | None, as_json: bool) -> int:
-    """Look at this machine and say what is missing."""
+    """Check this machine and report what is missing."""
     findings = [_python(), *_libraries(), *_names(), _shipped(), _simulators(), _disk(), _browser()]
     if audit:
         findings.append(_audit(audit))
@@ -58,7 +58,7 @@ def command(audit: str | None, as_json: bool) -> int:
     else:
         for finding in findings:
             click.echo(f"{finding.state:>5}  {finding.what}: {finding.detail}")
-        click.echo("\nall is well" if not faults else f"\n{len(faults)} to mend, marked `fault` above")
+        click.echo("\nall is well" if not faults else f"\n{len(faults)} to correct, marked `fault` above")
     return 2 if faults else 0
 
 
@@ -80,7 +80,7 @@ def _libraries() -> list[Finding]:
 def _names() -> list[Finding]:
     sentences = foreign_owners(owners_by_package())
     if not sentences:
-        return [Finding("package names", "ok", "no other distribution owns one of ours")]
+        return [Finding("package names", "ok", "no other distribution uses one of our package names")]
     return [Finding("package names", "fault", sentence) for sentence in sentences]
 
 
@@ -121,7 +121,7 @@ def _disk() -> Finding:
     except OSError as fault:
         return Finding("disk", "fault", f"cannot write here ({fault.strerror}); choose another folder with --out")
     state = "ok" if spent < 0.05 else "note"
-    return Finding("disk", state, f"making a turn safe takes {1000 * spent:.1f} ms here")
+    return Finding("disk", state, f"storing a turn safely takes {1000 * spent:.1f} ms here")
 
 
 def _browser() -> Finding:

@@ -21,16 +21,16 @@ __all__ = ["command"]
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option("--format", "form", type=click.Choice(["gfrc", "messages"]), required=True, help="What to write.")
 @click.option("--out", type=click.Path(path_type=Path), required=True, metavar="FILE", help="The file to write.")
-@click.option("--force", is_flag=True, help="Write over a file that is there.")
+@click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @click.option("--system", metavar="NAME", help="Only this system.")
-@click.option("--all", "every", is_flag=True, help="Every attempt, also invalid and interrupted ones.")
+@click.option("--all", "every", is_flag=True, help="All attempts, including invalid and interrupted ones.")
 def command(run: Path, form: str, out: Path, force: bool, system: str | None, every: bool) -> None:
     """Write a run's conversations as transcripts or messages.
 
     `gfrc` writes annotated transcripts as in the GFRC paper, `messages` a JSON object on each line.
     """
     if out.exists() and not force:
-        raise InputError("there is such a file already", place=Place(str(out)), advice="take another name, or --force")
+        raise InputError("this file exists already", place=Place(str(out)), advice="take another name, or --force")
     recorded = read(run)
     chosen = [
         conversation

@@ -29,10 +29,10 @@ _MADE_OF = {D_PRIME: ("kept(right)", "kept(wrong)"), CRITERION: ("kept(right)", 
 @click.option(
     "--measure", "-m", "wanted", multiple=True, metavar="MEASURE", help="Only these, as the table prints them."
 )
-@click.option("--turns", is_flag=True, help="List every answer that counts, with the words that decided.")
+@click.option("--turns", is_flag=True, help="List every answer that counts, with the words that decided it.")
 @click.option("--system", metavar="NAME", help="Only this system.")
-@click.option("--topic", metavar="ID", help="Of --turns: only this topic.")
-@click.option("--trial", type=click.IntRange(1, LARGEST_NUMBER), help="Of --turns: only this trial.")
+@click.option("--topic", metavar="ID", help="With --turns: only this topic.")
+@click.option("--trial", type=click.IntRange(1, LARGEST_NUMBER), help="With --turns: only this trial.")
 @setting_option("level")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 def command(
@@ -105,7 +105,7 @@ def _asked(wanted: tuple[str, ...], rows: tuple[ScoreRow, ...]) -> tuple[str, ..
     known = tuple(dict.fromkeys(row.measure for row in rows if not row.measure.startswith("undecided(")))
     for name in measures:
         if name not in known:
-            raise InputError(f"these runs hold no findings for {name!r}", allowed=", ".join(known) or "none")
+            raise InputError(f"these runs have no findings for {name!r}", allowed=", ".join(known) or "none")
     return measures
 
 

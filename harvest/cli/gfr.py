@@ -61,7 +61,7 @@ def _gains(context: click.Context, parameter: click.Parameter, value: str | None
     for part in value.split(",") if value is not None else ():
         read = _GAIN.fullmatch(part.strip())
         if read is None:
-            raise click.BadParameter(f"{part!r} is no gain of a grade; write L1=1,L2=3")
+            raise click.BadParameter(f"{part!r} is not a gain of a grade; write L1=1,L2=3")
         if int(read[1]) in found:
             raise click.BadParameter(f"L{int(read[1])} is given twice")
         found[int(read[1])] = float(read[2])
@@ -71,12 +71,12 @@ def _gains(context: click.Context, parameter: click.Parameter, value: str | None
 @click.command(cls=_SpreadCommand)
 @click.option("--qrels", required=True, metavar="F", help="Relevance assessments: topic document L<n>.")
 @click.option("--membership", multiple=True, metavar="F…", help="Group memberships (gmemb): topic document p1..pC.")
-@click.option("--gold", multiple=True, metavar="F…", help="Gold distributions (golddistr): one probability a line.")
+@click.option("--gold", multiple=True, metavar="F…", help="Gold distributions (golddistr): one probability per line.")
 @click.option("--run", "runs", required=True, multiple=True, metavar="F…", help="Ranked lists in TREC format.")
 @click.option("--gains", callback=_gains, metavar="L1=1,L2=3", help="Gain of each grade [L1=1,L2=3].")
-@click.option("--cutoff", type=click.IntRange(1), metavar="N", help="Documents of a list that count [all].")
-@click.option("--ordinal", multiple=True, metavar="SET…", help="Sets whose groups have an order.")
-@click.option("--nominal", multiple=True, metavar="SET…", help="Sets whose groups have none.")
+@click.option("--cutoff", type=click.IntRange(1), metavar="N", help="How many documents of a list count [all].")
+@click.option("--ordinal", multiple=True, metavar="SET…", help="Sets whose groups are ordered.")
+@click.option("--nominal", multiple=True, metavar="SET…", help="Sets whose groups are not ordered.")
 @click.option("--persistence", type=NumberRange(0, 1, min_open=True), default=0.99, help="p of iRBU [0.99].")
 @resampling_options()
 @click.option("--all", "every", is_flag=True, help="Print every topic too.")
@@ -121,7 +121,7 @@ def command(
 def _scales(ordinal: Sequence[str], nominal: Sequence[str]) -> dict[str, Scale]:
     both = set(ordinal) & set(nominal)
     if both:
-        raise InputError(f"{', '.join(sorted(both))}: said to be both ordinal and nominal", advice="say one of the two")
+        raise InputError(f"{', '.join(sorted(both))}: given as both ordinal and nominal", advice="give one of the two")
     found: dict[str, Scale] = dict.fromkeys(ordinal, "ordinal")
     return {**found, **dict.fromkeys(nominal, "nominal")}
 

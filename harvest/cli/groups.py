@@ -21,8 +21,10 @@ __all__ = ["command"]
 @click.command("groups")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path(path_type=Path))
 @click.option("--measure", "-m", "wanted", multiple=True, metavar="MEASURE", help="These [%useful S1, ave%useful, …].")
-@click.option("--base", metavar="GROUP", help="The group the others are set beside [the audit's first].")
-@setting_options("level", "replications", level="Confidence of the intervals; a p of at most 1 - level counts")
+@click.option("--base", metavar="GROUP", help="The group that the others are compared with [the audit's first].")
+@setting_options(
+    "level", "replications", level="Confidence level of the intervals; a p of at most 1 - level is significant"
+)
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of resampling.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 def command(

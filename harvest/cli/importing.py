@@ -21,14 +21,14 @@ __all__ = ["command"]
 
 
 @click.command()
-@click.option("--format", "form", type=click.Choice(formats()), required=True, help="What the files are.")
+@click.option("--format", "form", type=click.Choice(formats()), required=True, help="Format of the files.")
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path), required=True, metavar="RUN", help="The run folder to write.")
-@click.option("--system", help="System of conversations that do not name theirs [the file's name without ending].")
-@click.option("--trial", type=click.IntRange(1, LARGEST_NUMBER), help="Trial of transcripts without one [1].")
+@click.option("--system", help="System of conversations that name none [the file's name without its ending].")
+@click.option("--trial", type=click.IntRange(1, LARGEST_NUMBER), help="Trial of transcripts that give none [1].")
 @click.option("--topics", metavar="NAME|FILE", help="Their topics [gfrc: fairweb-45; else: made from the files].")
-@click.option("--topic", metavar="ID", help="Topic of messages that do not name theirs.")
-@click.option("--gold", metavar="NAME|FILE.csv", help="Keep this gold table in the run too.")
+@click.option("--topic", metavar="ID", help="Topic of messages that name none.")
+@click.option("--gold", metavar="NAME|FILE.csv", help="Also store this gold table in the run.")
 def command(
     form: str,
     files: tuple[Path, ...],
@@ -65,7 +65,7 @@ def command(
         keep_gold(out, found.gold, source=files_named, author="annotator", notes=found.notes)
     if gold is not None and table is not None:
         keep_gold(out, table, source=gold)
-    known = f", {imported.known} stood there already" if imported.known else ""
+    known = f", {imported.known} were there already" if imported.known else ""
     written = counted(imported.written, "conversation")
     entities = counted(len(read_gold_layers([out], found.topics)), "judged entity")
     click.echo(f"{written} written to {out}{known}; {entities}", err=True)

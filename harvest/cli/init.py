@@ -43,7 +43,7 @@ def _checked(name: str) -> Path:
     """The folder called `name`. Raises InputError where no audit can be begun there."""
     folder = Path(name)
     if not name.strip():
-        raise InputError(f"{name!r} names no folder", allowed="the path of a folder, or . for this one")
+        raise InputError(f"{name!r} does not name a folder", allowed="the path of a folder, or . for this one")
     if any(unicodedata.category(sign) in ("Cc", "Cs") for sign in name):
         what = f"the name {name!r} holds a control character or a byte that is not UTF-8"
         raise InputError(what, allowed="any other characters", advice="name another folder; nothing was written")
@@ -51,7 +51,7 @@ def _checked(name: str) -> Path:
         raise InputError("this is a file, not a folder", place=Place(name), advice="name another folder")
     run = run_around(folder)
     if run is not None:
-        what = f"this lies inside the run folder {run}, where only the run's own files are"
+        what = f"this lies inside the run folder {run}, which may contain only the run's own files"
         raise InputError(what, place=Place(name), advice="name another folder; nothing was written")
     return folder
 
@@ -61,7 +61,9 @@ def begin(folder: Path, texts: Mapping[str, str]) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
-        raise InputError("a file stands in its way", place=Place(str(folder)), advice="name another folder") from None
+        raise InputError(
+            "a file of this name is in the way", place=Place(str(folder)), advice="name another folder"
+        ) from None
     with contextlib.ExitStack() as written:
         for name, text in texts.items():
             try:

@@ -33,7 +33,9 @@ _LOAD = 120.0  # seconds: a person is there to see what keeps it
 
 @click.command()
 @click.argument("site", metavar="SITE_OR_URL")
-@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Where to [default: NAME.login.json].")
+@click.option(
+    "--out", type=click.Path(path_type=Path), metavar="FILE", help="The file to write [default: NAME.login.json]."
+)
 @click.option("--proxy", metavar="URL|env:NAME", help="As the driver's option.")
 @click.option("--locale", metavar="TAG", help="As the driver's option, such as ja-JP.")
 @click.option("--timezone", metavar="NAME", help="As the driver's option, such as Asia/Tokyo.")
@@ -44,7 +46,7 @@ def command(
     out: Path | None,
     **options: str | None,
 ) -> None:
-    """Open a window to log in by hand, and keep the log-in in a file.
+    """Open a window to log in by hand, and store the log-in in a file.
 
     SITE_OR_URL is the page's address, or a site file that names it. Log in as you would, then press Enter in the
     terminal or close the window. Cookies and storage go to FILE (mode 600), which the browser driver takes as its
@@ -73,7 +75,9 @@ def command(
     keep_login(target, state)
     told = f"kept {len(cookies)} cookies and the storage of {len(origins)} sites in {target}, which only you can read"
     click.echo(told, err=True)
-    click.echo("whoever has this file is logged in as you: keep it out of git, and delete it when done", err=True)
+    click.echo(
+        "anyone who has this file is logged in as you: keep it out of git, and delete it when you are done", err=True
+    )
     click.echo(f"in the audit: options: {{…, login: {target.name}}}", err=True)
 
 
@@ -133,7 +137,7 @@ def _named(site: str) -> tuple[str, str | None]:
         raise InputError(f"{site!r} is neither an address nor a file", allowed="https://…, or a site file")
     described = load_site(site)
     if described.url is None:
-        raise InputError("the site names no url", place=Place(site), advice="give the page's address instead")
+        raise InputError("the site file has no url", place=Place(site), advice="give the page's address instead")
     return described.url, Path(site).stem
 
 
@@ -142,14 +146,14 @@ def _checked(target: Path) -> bool:
     folder = Path(os.path.realpath(target)).parent
     run = next((one for one in (folder, *folder.parents) if (one / "run.json").exists()), None)
     if run is not None:
-        advice = "a log-in never goes into a recording: take another place with --out"
+        advice = "a log-in must never be part of a recording: choose another place with --out"
         raise InputError(f"this lies inside the run folder {run}", place=Place(str(target)), advice=advice)
     if not target.exists():
         return False
     try:
         secrets_of(target)
     except InputError as fault:
-        advice = fault.advice if fault.advice and "chmod" in fault.advice else "take another file with --out"
+        advice = fault.advice if fault.advice and "chmod" in fault.advice else "choose another file with --out"
         raise InputError(fault.what, place=fault.place, advice=advice) from None
     return True
 
@@ -158,6 +162,6 @@ def _check_display() -> None:
     """Raises InputError where no window can be shown."""
     if sys.platform == "linux" and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
         raise InputError(
-            "there is no screen here to open a window on",
-            advice="log in on a machine that has one and copy the file here (chmod 600), or come with ssh -X",
+            "there is no screen here on which a window could open",
+            advice="log in on a machine with a screen and copy the file here (chmod 600), or connect with ssh -X",
         )

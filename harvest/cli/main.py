@@ -44,22 +44,24 @@ class _Entry:
 # The summaries stand here so that `harvest --help` imports no command; a test holds them to the commands' own.
 _GROUPS: Mapping[str, Mapping[str, _Entry]] = {
     "Most used": {
-        "run": _Entry("harvest.cli.run", "Play an audit (or go on with it), then score it."),
+        "run": _Entry("harvest.cli.run", "Play an audit (or resume it), then score it."),
         "show": _Entry("harvest.cli.show", "List a run's trials, or print one conversation."),
         "score": _Entry("harvest.cli.score", "Score recorded runs, offline, again and again."),
     },
     "Play": {
         "init": _Entry("harvest.cli.init", "Write an audit to start from."),
         "check": _Entry("harvest.cli.check", "Validate an audit and print its plan; sends nothing."),
-        "chat": _Entry("harvest.cli.chat", "Take the user's side yourself, and be recorded."),
+        "chat": _Entry("harvest.cli.chat", "Play the user yourself and record the conversation."),
     },
     "Look": {
         "tree": _Entry("harvest.cli.tree", "Fold a run's repeated trials into conversation trees."),
-        "replay-routes": _Entry("harvest.cli.replay_routes", "Would today's rules have taken the recorded paths?"),
-        "reread": _Entry("harvest.cli.rereading", "Read kept pages again with today's code, and say what changed."),
+        "replay-routes": _Entry(
+            "harvest.cli.replay_routes", "Check whether today's rules would take the recorded paths."
+        ),
+        "reread": _Entry("harvest.cli.rereading", "Read stored pages again with today's code, and show what changed."),
     },
     "Score": {
-        "measures": _Entry("harvest.cli.measures", "List the measures there are, or explain one."),
+        "measures": _Entry("harvest.cli.measures", "List all measures, or explain one."),
         "gfr": _Entry("harvest.cli.gfr", "Score ranked lists: ERR, iRBU, GF and GFR."),
         "breakdown": _Entry("harvest.cli.breakdown", "Evaluate predictions of dialogue breakdown (DBDC)."),
         "helpdesk": _Entry("harvest.cli.helpdesk", "Evaluate predictions for helpdesk dialogues (STC-3)."),
@@ -69,18 +71,18 @@ _GROUPS: Mapping[str, Mapping[str, _Entry]] = {
     },
     "Judge": {
         "annotate": _Entry(
-            "harvest.cli.annotate", "Extract nuggets, score them by rule, and exchange sheets with people."
+            "harvest.cli.annotate", "Extract nuggets, score them by rules, and exchange sheets with people."
         ),
     },
     "Exchange": {
         "import": _Entry("harvest.cli.importing", "Make a run from annotated transcripts or messages files."),
         "export": _Entry("harvest.cli.exporting", "Write a run's conversations as transcripts or messages."),
-        "merge": _Entry("harvest.cli.merging", "Unite the runs of several machines in a new one."),
+        "merge": _Entry("harvest.cli.merging", "Merge the runs of several machines into a new one."),
     },
     "Machine": {
-        "doctor": _Entry("harvest.cli.doctor", "Look at this machine and say what is missing."),
-        "probe": _Entry("harvest.cli.probe", "Look at a chat page, say one thing, draft a site file."),
-        "login": _Entry("harvest.cli.login", "Open a window to log in by hand, and keep the log-in in a file."),
+        "doctor": _Entry("harvest.cli.doctor", "Check this machine and report what is missing."),
+        "probe": _Entry("harvest.cli.probe", "Examine a chat page, send one message, draft a site file."),
+        "login": _Entry("harvest.cli.login", "Open a window to log in by hand, and store the log-in in a file."),
         "completion": _Entry("harvest.cli.completion", "Print a script that completes the command line in a shell."),
     },
 }
@@ -170,7 +172,7 @@ def main(arguments: list[str] | None = None) -> None:
         _tell(f"error: {os.fsdecode(fault.filename) if fault.filename else 'the output'}: {reason}\n  do: {advice}")
         code = 2
     except BaseException:  # also SystemExit: no command ends that way, but code that a command calls may try to
-        _tell(f"{traceback.format_exc()}error: a fault of Harvest itself, with its traceback above; please report it")
+        _tell(f"{traceback.format_exc()}error: this is a bug in Harvest; please report it with the traceback above")
         code = _FAULT
     unwritten = _flush()
     sys.exit(code if isinstance(code, int) and code else unwritten)

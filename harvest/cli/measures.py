@@ -18,7 +18,7 @@ __all__ = ["command"]
 @click.argument("name", required=False)
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 def command(name: str | None, as_json: bool) -> None:
-    """List the measures there are, or explain one.
+    """List all measures, or explain one.
 
     NAME is that of a measure, as tables print it: R, GF(RATINGS), CVaR. Where several measures have one name, as GF of
     conversations and of ranked lists, each is explained.
@@ -32,7 +32,7 @@ def command(name: str | None, as_json: bool) -> None:
             names = list(dict.fromkeys(one.name for one in known))
             meant = nearest(bare, names)
             asked = f": did you mean {meant}?" if meant else ""
-            raise InputError(f"{name!r} is no measure{asked}", allowed=", ".join(names))
+            raise InputError(f"{name!r} is not a measure{asked}", allowed=", ".join(names))
     if as_json:
         click.echo(json.dumps(measures_document(wanted), ensure_ascii=False))
         return

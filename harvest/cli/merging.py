@@ -15,9 +15,9 @@ __all__ = ["command"]
 @click.command()
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path), required=True, metavar="RUN", help="The new run folder.")
-@click.option("--salvage", is_flag=True, help="Take what can be read of damaged runs; one RUN will do.")
+@click.option("--salvage", is_flag=True, help="Use what can be read of damaged runs; a single RUN is enough.")
 def command(runs: tuple[Path, ...], out: Path, salvage: bool) -> None:
-    """Unite the runs of several machines in a new one.
+    """Merge the runs of several machines into a new one.
 
     Every attempt is there once and none is lost; the RUNS themselves are not touched. With --salvage, an attempt that a
     damaged line may belong to is cut there and counts as interrupted; damaged files are kept in the new run's folder
@@ -28,7 +28,7 @@ def command(runs: tuple[Path, ...], out: Path, salvage: bool) -> None:
         click.echo(f"note: {sentence}", err=True)
     if merged.conflicts:
         click.echo(
-            "note: runs that were played twice, and not once on several machines, are scored side by side: "
+            "note: if these are separate repetitions rather than parts of one run, score them together: "
             "harvest score RUN RUN; in the merged run the first valid attempt of each trial counts",
             err=True,
         )

@@ -27,9 +27,14 @@ __all__ = ["command"]
 @click.command()
 @click.argument("url", metavar="URL")
 @click.option("--out", metavar="SITE.yaml", type=click.Path(path_type=Path), help="Write the draft here.")
-@click.option("--screenshot", metavar="FILE.png", type=click.Path(path_type=Path), help="A picture, parts outlined.")
-@click.option("--message", metavar="TEXT", default="Hello", show_default=True, help="What is said, once.")
-@click.option("--login", metavar="FILE", type=click.Path(path_type=Path), help="A log-in that `harvest login` kept.")
+@click.option(
+    "--screenshot",
+    metavar="FILE.png",
+    type=click.Path(path_type=Path),
+    help="Write a screenshot with the parts outlined.",
+)
+@click.option("--message", metavar="TEXT", default="Hello", show_default=True, help="The message to send, once.")
+@click.option("--login", metavar="FILE", type=click.Path(path_type=Path), help="A log-in stored by `harvest login`.")
 @click.option("--timeout", metavar="SECONDS", type=NumberRange(1, 3600), default=120.0, show_default=True)
 @click.option("--headed", is_flag=True, help="Show the browser's window.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
@@ -43,7 +48,7 @@ def command(
     headed: bool,
     as_json: bool,
 ) -> int:
-    """Look at a chat page, say one thing, draft a site file.
+    """Examine a chat page, send one message, draft a site file.
 
     You must have the right to audit the page. Without --out and --json the draft goes to standard output.
     """
@@ -94,9 +99,9 @@ def _check(url: str, message: str, out: Path | None, screenshot: Path | None, lo
         raise InputError(f"--out and --screenshot are both {out}", advice="choose two names")
     for path in (out, screenshot):
         if path is not None and path.exists():
-            raise InputError(f"{path} is there already", advice="choose another name, or remove it")
+            raise InputError(f"{path} exists already", advice="choose another name, or remove it")
         if path is not None and not path.parent.is_dir():
-            raise InputError(f"{path.parent} is no folder", advice="make it first")
+            raise InputError(f"{path.parent} is not a folder", advice="make it first")
     if login is not None:
         secrets_of(login)
 
@@ -134,7 +139,7 @@ def _tell(found: Probed, useful: bool) -> None:
     for line in found.pressed:
         console.print(Text(shown(line)))
     if found.findings:
-        console.print(Text("\nWhat was found, how sure that is, and by which signs:\n"))
+        console.print(Text("\nWhat was found, how sure it is, and by which signs:\n"))
         console.print(_listed(found.findings))
         console.print()
     if found.said is not None:
@@ -145,9 +150,9 @@ def _tell(found: Probed, useful: bool) -> None:
     if found.fault is not None:
         console.print(Text(f"no answer: {shown(str(found.fault))}"))
     elif not found.tried:
-        console.print(Text("the draft did not open the page once more: look at it before you use it"))
+        console.print(Text("the draft could not open the page again: check it before you use it"))
     if not useful:
-        console.print(Text("there is no draft: the box to type in was not found"))
+        console.print(Text("there is no draft, because the box to type in was not found"))
 
 
 def _listed(findings: Sequence[Finding]) -> Table:
@@ -162,7 +167,7 @@ def _listed(findings: Sequence[Finding]) -> Table:
     table.add_column(overflow="fold")
     for one in findings:
         if one.value is None:
-            value = Text("nothing that could be written down", style="italic")
+            value = Text("nothing that could be written as a site file", style="italic")
         else:
             value = Text(shown(one.value, line=True), style="bold" if one.used else "")
         table.add_row(one.field, f"{100 * one.sure:.0f}%", value)

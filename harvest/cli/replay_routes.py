@@ -37,11 +37,14 @@ class Change:
 
 @click.command()
 @click.argument("run", type=click.Path(path_type=Path))
-@click.option("--protocol", metavar="NAME|FILE", help="Ask this protocol instead of the recorded one.")
+@click.option("--protocol", metavar="NAME|FILE", help="Use this protocol instead of the recorded one.")
 @click.option("--fail-on-change", is_flag=True, help="Exit with 1 if any path differs.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 def command(run: Path, protocol: str | None, fail_on_change: bool, as_json: bool) -> int:
-    """Would today's rules have taken the recorded paths? Replays finished conversations of RUN; contacts no system."""
+    """Check whether today's rules would take the recorded paths.
+
+    Replays the finished conversations of RUN and contacts no system.
+    """
     recorded = read(run)
     topics = recorded.header.topic_set()
     chosen = load_protocol(protocol) if protocol else recorded.header.played_protocol()
@@ -51,7 +54,7 @@ def command(run: Path, protocol: str | None, fail_on_change: bool, as_json: bool
         )
     if topics is None:
         raise InputError(
-            "this run does not know its topics", place=Place(str(run)), advice="import it again with --topics"
+            "this run was recorded without its topics", place=Place(str(run)), advice="import it again with --topics"
         )
     check_topics(chosen, topics)
     changes: list[Change] = []
@@ -77,7 +80,7 @@ def command(run: Path, protocol: str | None, fail_on_change: bool, as_json: bool
                 f"now {change.now}" + (f" ({'; '.join(change.evidence)})" if change.evidence else "")
             )
             click.echo(shown(told, line=True))
-        click.echo(f"{counted(len(recorded.finished), 'conversation')}, {len(changes)} would have gone another way")
+        click.echo(f"{counted(len(recorded.finished), 'conversation')}, {len(changes)} would take another path")
         if versions:
             click.echo(f"{versions} decisions were recorded with other versions of the rules")
     return 1 if changes and fail_on_change else 0

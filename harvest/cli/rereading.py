@@ -58,10 +58,10 @@ class _Revised:
 @click.command()
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option("--system", metavar="NAME", help="Only this system.")
-@click.option("--out", type=click.Path(path_type=Path), metavar="RUN2", help="Write a new run with what is read now.")
+@click.option("--out", type=click.Path(path_type=Path), metavar="RUN2", help="Write a new run with the new readings.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 def command(run: Path, system: str | None, out: Path | None, as_json: bool) -> None:
-    """Read kept pages again with today's code, and say what changed.
+    """Read stored pages again with today's code, and show what changed.
 
     Contacts no system, and changes nothing in RUN. Every answer whose page (or own HTML) was kept is read from it; its
     label is decided again by the protocol of the run. A conversation whose user turns would have been different is
@@ -163,14 +163,14 @@ def _lines(one: _Revised) -> Iterator[str]:
                 times = f" ({count} times)" if count > 1 else ""
                 yield shown(f"  link {sign} {href}{times}", line=True)
         if answer.refused:
-            yield shown(f"  this is taken for a fault today ({answer.refused}): {answer.excerpt}", line=True)
+            yield shown(f"  this is considered a fault today ({answer.refused}): {answer.excerpt}", line=True)
     for turn in one.relabelled:
         if turn not in told:
             yield shown(f"{_name(one.conversation, turn)}: the same text{_relabelled(one, turn)}", line=True)
     for turn in one.path.other_rules:
         yield f"  turn {turn}: today's rules decide differently on the recorded text too, see harvest replay-routes"
     if one.path.parted:
-        yield shown(f"  goes another way: {one.path.because}", line=True)
+        yield shown(f"  takes another path: {one.path.because}", line=True)
     if one.outcome is not None and one.conversation.outcome is not None:
         yield f"  outcome: was {one.conversation.outcome.kind}, now {one.outcome.kind} ({one.outcome.reason})"
 
@@ -211,16 +211,16 @@ def _summary(
         yield shown(f"{_name(failed.conversation, failed.turn)}: {what}", line=True)
     without = Counter(one.conversation.key.system for one in answers if not one.source)
     for system, count in without.items():
-        yield shown(f"{system}: no page was kept of {counted(count, 'answer')}", line=True)
+        yield shown(f"{system}: no page was stored for {counted(count, 'answer')}", line=True)
     same = told["read"] - told["changed"]
     yield f"{counted(told['read'], 'answer')} read again: {told['changed']} changed, {same} the same"
     if told["unreadable"]:
-        yield f"could not be read again, left as recorded: {counted(told['unreadable'], 'answer')}"
+        yield f"could not be read again and are as recorded: {counted(told['unreadable'], 'answer')}"
     if told["labels_changed"]:
         yield f"{counted(told['labels_changed'], 'label')} changed"
     away = sum(one.outcome is not None and one.outcome.kind == INVALID for one in revised)
     if away:
-        yield f"to be played again, no valid playing of the protocol any more: {counted(away, 'conversation')}"
+        yield f"to be played again, because they no longer follow the protocol: {counted(away, 'conversation')}"
 
 
 def _document(

@@ -47,7 +47,7 @@ def _listed(context: click.Context, parameter: click.Parameter, value: str | Non
 @click.option("--seed", type=click.IntRange(0), help="Seed, instead of the audit's.")
 @click.option("--topics", callback=_listed, metavar="ID,ID,…", help="Only these topics.")
 @click.option(
-    "--worker", default="", metavar="NAME", help="This machine's name, where several write runs to be merged."
+    "--worker", default="", metavar="NAME", help="This machine's name, if runs of several machines will be merged."
 )
 @click.option("--json", "as_json", is_flag=True, help="The scores as one JSON document on standard output.")
 def command(
@@ -59,7 +59,7 @@ def command(
     worker: str,
     as_json: bool,
 ) -> int:
-    """Play an audit (or go on with it), then score it.
+    """Play an audit (or resume it), then score it.
 
     AUDIT is a file, or a shipped name such as `demo`.
 
@@ -95,7 +95,7 @@ def command(
         working = {one.key.system for one in run.finished}
         stuck = {one.name for one in resolved.played if one.asked in left or one.name not in working}
         helps = any(sittings for name, sittings in plan.sittings.items() if name not in stuck)
-        advice = "the same command tries them again" + ("" if helps else ", once the cause is mended")
+        advice = "the same command tries them again" + ("" if helps else ", once the cause is removed")
         people.print(f"[red]no valid attempt: {plan.to_play} of {counted(plan.planned, 'trial')}[/]; {advice}")
         if plan.to_play > resolved.max_invalid * plan.planned:
             return 3
@@ -145,5 +145,5 @@ def _play(audit: Audit, folder: Path, worker: str, console: Console) -> tuple[Pa
     except* HarvestError as group:
         raise first_of(group) from None
     except* KeyboardInterrupt:
-        said = "interrupted; every finished turn is on disk, and the same command goes on"
+        said = "interrupted; every finished turn is on disk, and the same command resumes the run"
         raise Interrupted(said) from None

@@ -29,10 +29,10 @@ __all__ = ["command"]
 @click.option("--topic", metavar="ID", help="Only this topic.")
 @click.option("--trial", type=click.IntRange(1, LARGEST_NUMBER), help="Only this trial.")
 @click.option(
-    "--attempt", type=click.IntRange(1, LARGEST_NUMBER), help="Only this attempt, also an invalid or interrupted one."
+    "--attempt", type=click.IntRange(1, LARGEST_NUMBER), help="Only this attempt, even if it is invalid or interrupted."
 )
-@click.option("--all", "every", is_flag=True, help="Every attempt, also invalid and interrupted ones.")
-@click.option("--text", "as_text", is_flag=True, help="Print the conversations even where there are several.")
+@click.option("--all", "every", is_flag=True, help="All attempts, including invalid and interrupted ones.")
+@click.option("--text", "as_text", is_flag=True, help="Print the conversations even if there are several.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 def command(
     run: Path,
@@ -65,7 +65,9 @@ def command(
     ]
     if attempt is not None and not chosen:
         raise InputError(
-            f"no trial that is asked for has an attempt {attempt}", place=Place(str(run)), advice="list them by --all"
+            f"none of these trials has an attempt {attempt}",
+            place=Place(str(run)),
+            advice="list the attempts with --all",
         )
     whole = as_text or len(chosen) == 1 or (bool(chosen) and None not in (system, topic, trial))
     if as_json:
@@ -148,9 +150,7 @@ def _print_list(console: Console, run: Run, chosen: list[Conversation], *, every
         click.echo(f"{name}  {_labels(conversation):<5} {_outcome(conversation)}")
     attempts = Counter(_outcome(conversation) for conversation in run.conversations)
     counted = ", ".join(f"{count} {outcome}" for outcome, count in attempts.most_common())
-    hint = (
-        "" if every or len(chosen) == len(run.conversations) else "; --all shows the invalid and interrupted ones too"
-    )
+    hint = "" if every or len(chosen) == len(run.conversations) else "; --all also shows invalid and interrupted ones"
     click.echo(f"\n{len(chosen)} shown; attempts recorded: {counted or 'none'}{hint}")
     for sentence in run.damage:
         console.print(f"[yellow]damage:[/] {escape(sentence)}")
@@ -169,7 +169,7 @@ def _print_conversation(console: Console, conversation: Conversation, of_failure
             console.print(Text("no reply was recorded", style="red"))
             continue
         if turn.reply.sent_as:
-            console.print(Text("  the page sent it as:", style="yellow"))
+            console.print(Text("  the page sent this instead:", style="yellow"))
             console.print(Text(shown(turn.reply.sent_as)), soft_wrap=True)
         heading = Text(
             f"S{turn.number} {turn.label or '?'}", style="bold green" if turn.label == USEFUL else "bold yellow"

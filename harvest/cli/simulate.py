@@ -50,28 +50,30 @@ command.add_command(groups_command)
 @command.command("fit")
 @click.argument("data", nargs=-1, required=True, metavar="RUN|FILE...", type=click.Path(path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path), metavar="USER.yaml", help="Write the fitted user here.")
-@click.option("--name", default="fitted", show_default=True, help="What recordings will call this user.")
-@click.option("--order", type=click.IntRange(1, 2), default=1, show_default=True, help="Acts that are looked back on.")
+@click.option("--name", default="fitted", show_default=True, help="Name of this user in recordings.")
+@click.option(
+    "--order", type=click.IntRange(1, 2), default=1, show_default=True, help="How many previous acts are used."
+)
 @click.option(
     "--answers",
     type=click.Choice(["nothing", "labels"]),
     default="nothing",
     show_default=True,
-    help="What is looked at of the last answer.",
+    help="What is used of the last answer.",
 )
 @click.option(
     "--smoothing",
     type=click.Choice(["witten-bell", "additive"]),
     default="witten-bell",
     show_default=True,
-    help="How rows that were seen seldom are filled.",
+    help="Smoothing of rarely seen rows.",
 )
 @click.option(
     "--weight",
     type=NumberRange(0, 1000, min_open=True),
     default=0.5,
     show_default=True,
-    help="Of additive smoothing.",
+    help="Weight of additive smoothing.",
 )
 @click.option(
     "--stop",
@@ -82,7 +84,7 @@ command.add_command(groups_command)
 )
 @click.option("--folds", type=click.IntRange(2, 1000), default=10, show_default=True, help="Of cross-validation.")
 @setting_option("level")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of folds and resampling.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of folds and resampling.")
 @click.option("--intents", type=click.Choice(["top", "sub"]), default="top", show_default=True, help="Of IARD.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 def fit_command(
@@ -156,13 +158,15 @@ def fit_command(
     )
     if out is not None:
         acts = ", ".join(found.options.acts)
-        people.print(f"written to {out}; before it can be played, add to its options: words, for {acts}", markup=False)
+        people.print(f"written to {out}; before it can be played, add words to its options, for {acts}", markup=False)
 
 
 @command.command("check")
 @click.argument("real", type=click.Path(path_type=Path))
 @click.argument("simulated", type=click.Path(path_type=Path))
-@click.option("--order", type=click.IntRange(1, 2), default=1, show_default=True, help="Acts that are looked back on.")
+@click.option(
+    "--order", type=click.IntRange(1, 2), default=1, show_default=True, help="How many previous acts are used."
+)
 @click.option(
     "--measure", metavar="NAME", help="Scores: this measure of the runs' scores.json [share of o among labels]."
 )
@@ -170,7 +174,9 @@ def fit_command(
 @click.option("--folds", type=click.IntRange(2, 1000), default=10, show_default=True, help="Of cross-validation.")
 @setting_option("level")
 @setting_option("replications")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of halves, folds and resampling.")
+@click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of halves, folds and resampling."
+)
 @click.option("--intents", type=click.Choice(["top", "sub"]), default="top", show_default=True, help="Of IARD.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 def check_command(
@@ -222,13 +228,13 @@ def _write_new(out: Path, text: str) -> None:
         raise InputError(
             f"the file cannot be written: {fault.strerror}",
             place=Place(str(out)),
-            advice="name a file in a folder that is there and can be written to",
+            advice="name a file in an existing folder that you can write to",
         ) from None
 
 
 def _taken(out: Path) -> InputError:
     return InputError(
-        "there is a file already, and it was left as it is: somebody may have added words to it",
+        "this file exists already and was not changed, because words may have been added to it",
         place=Place(str(out)),
         advice="give --out another name, or remove the file first",
     )

@@ -54,15 +54,13 @@ _FORMATS = ("terminal", "text", "json", "graphml", "dot", "mermaid", "svg")
     "--interval", type=click.Choice(["wilson", "jeffreys"]), default="wilson", show_default=True, help="Kind."
 )
 @setting_option("level")
-@click.option("--score", "measure", metavar="MEASURE", help="Lay a score over it: R, GF(SET), SWAN, …")
+@click.option("--score", "measure", metavar="MEASURE", help="Add a score to the tree: R, GF(SET), SWAN, …")
+@click.option("--gold", metavar="NAME|FILE.csv", help="With --score: use this gold table instead of the run's own.")
 @click.option(
-    "--gold", metavar="NAME|FILE.csv", help="With --score: judge by this gold table instead of the run's own."
+    "--judges", metavar="KINDS", help="With --score SWAN: whose judgments count, in order of precedence [human,rule]."
 )
 @click.option(
-    "--judges", metavar="KINDS", help="With --score SWAN: whose judgments, the first before the next [human,rule]."
-)
-@click.option(
-    "--nuggets", metavar="NAME", help="With --score SWAN: whose nuggets, by the name of a layer [the rules']."
+    "--nuggets", metavar="NAME", help="With --score SWAN: whose nuggets to score, by the name of a layer [the rules']."
 )
 @click.option("--width", type=click.IntRange(40, 1000), help="Columns [the terminal's; text: 80; svg: 120, 8 px each].")
 @click.option("--least", type=NumberRange(0, 1), metavar="P", help="svg: fold turns of fewer trials than this share.")
@@ -94,10 +92,10 @@ def command(
     settles how much of the score's variance.
     """
     if form != "svg" and (least is not None or most is not None):
-        raise InputError("--least and --most fold a picture", allowed="--format svg")
+        raise InputError("--least and --most are for pictures", allowed="--format svg")
     term = parse(measure) if measure is not None else None
     if term is None and gold is not None:
-        raise InputError("--gold judges what a score is taken of", advice="ask for one: --score R")
+        raise InputError("--gold is for a score", advice="ask for one: --score R")
     for option, value in (("--judges", judges), ("--nuggets", nuggets)):
         if value is not None and (term is None or "judgments" not in find(term.name).needs):
             raise InputError(f"{option} is for SWAN", advice="ask for it: --score SWAN")
@@ -167,10 +165,12 @@ def folded(
         if any(whole):
             trees.append(builder.tree())
         else:
-            left.append(f"{name}{f', {about}' if about else ''}: no whole trial ({_tried(conversations)}), so no tree")
+            left.append(
+                f"{name}{f', {about}' if about else ''}: no complete trial ({_tried(conversations)}), so no tree"
+            )
     if not trees:
         raise InputError(
-            f"no whole trial to fold ({_tried(chosen)})",
+            f"no complete trial to fold ({_tried(chosen)})",
             place=Place(str(run.path)),
             advice="`harvest show` says why they are invalid; `harvest run` with the same --out plays what is missing",
         )

@@ -90,7 +90,7 @@ class Display:
 
     def system_left(self, system: str, reason: str, unplayed: int) -> None:
         self.left.add(system)
-        told = shown(f"{system} is left alone: {reason}; trials left: {unplayed}", line=True)
+        told = shown(f"{system} is not contacted again: {reason}; trials left: {unplayed}", line=True)
         self._console.print(f"[yellow]{escape(told)}[/]")
 
     def _told(self) -> None:

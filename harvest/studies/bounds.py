@@ -45,8 +45,8 @@ def _check(threshold: Threshold, audit: Audit, schema: Schema, loc: Loc) -> None
     if audit.gold is None and any("gold" in measure.declaration.needs for measure in measures):
         raise document.error(
             (*loc, "measure"),
-            f"{threshold.measure} needs a gold table and the audit has none, so no run of it could keep the bound",
-            advice=f"add gold: NAME to the audit, or bound what needs none, such as {USEFUL.name}",
+            f"{threshold.measure} needs a gold table and the audit has none, so the threshold can never be checked",
+            advice=f"add gold: NAME to the audit, or choose a measure that needs none, such as {USEFUL.name}",
         )
     for measure in measures:
         needed = trials_needed(measure.number) if measure.within else 0
@@ -64,7 +64,7 @@ def _check(threshold: Threshold, audit: Audit, schema: Schema, loc: Loc) -> None
         if bound is not None and not least <= bound <= most:
             raise document.error(
                 (*loc, key),
-                f"{bound:g} is no value of {threshold.measure}",
+                f"{bound:g} is not a value of {threshold.measure}",
                 allowed=f"{least:g} to {most:g} (80% is 0.8)",
             )
     if threshold.system is not None and threshold.system not in systems:
@@ -81,13 +81,15 @@ def _check_turn(threshold: Threshold, audit: Audit, measure: Measure, loc: Loc) 
     document, turn = audit.document, _turn(threshold, measure)
     if measure.declaration is not USEFUL:
         if turn is not None:
-            raise document.error((*loc, "turn"), f"{threshold.measure} is of no single turn", advice="remove it")
+            raise document.error(
+                (*loc, "turn"), f"{threshold.measure} does not apply to a single turn", advice="remove it"
+            )
         return
     if turn is None:
         raise document.error(loc, f"{USEFUL.name} is of a turn", advice=f"add turn: 1, or bound {MEAN_USEFUL.name}")
     if measure.turn is not None and threshold.turn not in (None, measure.turn):
         raise document.error(
-            (*loc, "turn"), f"{threshold.measure} is of another turn than {threshold.turn}", advice="remove it"
+            (*loc, "turn"), f"{threshold.measure} names another turn than {threshold.turn}", advice="remove it"
         )
     most = max(audit.protocol.most_turns(topic) for topic in audit.topics.topics)
     if turn > most:
@@ -131,7 +133,7 @@ def missed(
         ]
         name = bound.measure + (f" of turn {bound.turn}" if bound.turn else "")
         if not rows:
-            misses.append(f"{name}: there is no such figure")
+            misses.append(f"{name}: this figure does not exist")
         for row in rows:
             low = bound.at_least is not None and not row.value >= bound.at_least
             high = bound.at_most is not None and not row.value <= bound.at_most

@@ -117,7 +117,7 @@ def fit_notes(dialogues: Sequence[Dialogue]) -> tuple[str, ...]:
     numbers = all(not any(letter.isalpha() for letter in act) for act in seen)
     what = "their names are numbers of nodes or turns, not what users did; " if numbers else ""
     return (
-        f"{len(seen)} acts, {rare} of them seen fewer than {_SELDOM} times: what follows such acts is mostly chance, "
+        f"{len(seen)} acts, {rare} of them seen fewer than {_SELDOM} times: what follows them is mostly chance, "
         f"and no words can be given to them for other topics; {what}name what users did, a few kinds of turn, in a "
         "harvest-acts/1 file, and fit that (docs/simulators/validation.md)",
     )

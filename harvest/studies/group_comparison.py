@@ -99,7 +99,9 @@ def grouped_systems(runs: Sequence[Run]) -> tuple[GroupedSystem, ...]:
     grouped = []
     for system, run, names, goes_on in found:
         if len(names) < 2:
-            raise InputError(f"{system!r} met one group alone", place=Place(str(run.path)), advice="play another")
+            raise InputError(
+                f"{system!r} was played with only one group", place=Place(str(run.path)), advice="play another"
+            )
         folder = run.path.resolve().name
         name = system if often[system] == 1 else f"{system}@{folder if folders[folder] == 1 else run.path}"
         # The audit's order: a group that was added later stands where the audit has it.
@@ -165,7 +167,7 @@ def _check(term: Term, settings: Settings, material: Material) -> None:
         one = measure.declaration
         if measure.form is not None or (one.of != "conversation" and one not in _SHARES):
             raise InputError(
-                f"{term} is of many conversations at once, so two of them are no pair in it",
+                f"{term} is computed over many conversations at once, so two conversations are not a pair",
                 allowed=listed((*_SHARES, *single())),
             )
 

@@ -105,7 +105,7 @@ def _probes(run: Run) -> tuple[Probe, ...]:
     found = () if protocol is None else probes(protocol)
     if not found:
         raise InputError(
-            "no probe has played this run, so it holds no findings",
+            "no probe played in this run, so it has no findings",
             place=place,
             advice="play a protocol with a user `simulator: probe`, such as sincerity or consistency-and-retention",
         )
@@ -210,26 +210,29 @@ def notes_of(probed: Probed) -> tuple[str, ...]:
     ]
     sentences: list[str] = []
     if invalid:
-        sentences.append(f"Trials in no figure: {invalid}. No valid attempt: failed or interrupted.")
+        sentences.append(f"Trials not in any figure: {invalid}. They have no valid attempt (failed or interrupted).")
     if missing:
-        sentences.append(f"Planned trials that are not played yet, in no figure: {missing}.")
+        sentences.append(f"Planned trials that have not been played yet: {missing}.")
     if faults:
         first = faults[0]
         where = f"{first.key.system}, {first.key.topic}, trial {first.key.trial}"
         sentences.append(
-            f"Conversations that do not follow their plan, in no figure: {len(faults)}. "
+            f"Conversations that do not follow their plan, not in any figure: {len(faults)}. "
             f"The first: {where}: {first.fault}."
         )
     if unread:
-        sentences.append(f"Turns that were not read: {sum(unread)}. A wrapper began again there, and the plan with it.")
+        sentences.append(
+            f"Turns that were not read: {sum(unread)}. There, a wrapper restarted the conversation, and with "
+            "it the plan."
+        )
     if skipped:
-        sentences.append(f"Steps left out because they did not fit the answer before: {skipped}.")
+        sentences.append(f"Steps skipped because they did not fit the previous answer: {skipped}.")
     if unreached:
         sentences.append(f"Steps that were not reached: {unreached}.")
     if bare:
         sentences.append(
-            f"Facts without `wrong`: {', '.join(bare)}. An answer that is not right is undecided there, so that their "
-            "consistency is seen only where both answers are right."
+            f"Facts without `wrong`: {', '.join(bare)}. For them, an answer that is not right is undecided, so their "
+            "consistency is measured only where both answers are right."
         )
     return tuple(sentences)
 

@@ -1,7 +1,7 @@
 """Labels and paths of a conversation whose answers are read differently now, by the protocol that was played.
 
 The words that were said then cannot be taken back. As far as the protocol would still have said them, its decisions
-are made anew; where it would have gone another way, the conversation is no playing of it any more.
+are made anew; where it would take another path, the conversation is no playing of it any more.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PARTED = "read-anew"
 class Rerouted:
     """routes: the decision after each turn where it, or the text it rests on, is another one now; by turn number.
 
-    parted: the turn after which the protocol would have gone another way; 0 for none. because: how, in words.
+    parted: the turn after which the protocol would take another path; 0 for none. because: how, in words.
     outcome: of the conversation now, where it is not the recorded one. other_rules: turns at which today's rules
     decide differently on the recorded text too.
     """
@@ -126,4 +126,4 @@ def _because(turn: Turn, action: Say | Ask | Stop, then: str) -> str:
             would = f"would let user {action.user!r} speak"
         case Stop():
             would = f"would stop ({action.outcome})"
-    return f"after the answer to turn {turn.number} the protocol {would}; then {then[:140]}"
+    return f"after the answer to turn {turn.number} the protocol {would}; in the recording, {then[:140]}"

@@ -50,7 +50,7 @@ __all__ = [
 ]
 
 
-PROBED = "A probe took the user's side: `harvest simulate findings RUN` says what it found out."
+PROBED = "A probe took the user's side: `harvest simulate findings RUN` prints what it found."
 """The note on figures that do not hold what the run was played for."""
 
 _READ_OFF = frozenset({"signs", "quiet", "stuck"})
@@ -203,7 +203,9 @@ def _topics(run: Run) -> TopicSet:
     topics = run.header.topic_set()
     if topics is None:
         raise InputError(
-            "this run does not know its topics", place=Place(str(run.path)), advice="import it again with --topics"
+            "this run was recorded without its topics",
+            place=Place(str(run.path)),
+            advice="import it again with --topics",
         )
     return topics
 
@@ -290,7 +292,7 @@ def _empty_replies(material: Material) -> Iterator[str]:
     )
     if of:
         systems = ", ".join(f"{system} x {count}" for system, count in of.items())
-        yield f"{counted(of.total(), 'empty reply')}, taken for answers ({systems})."
+        yield f"{counted(of.total(), 'empty reply')}, counted as answers ({systems})."
 
 
 def _like_errors(material: Material) -> Iterator[str]:
@@ -311,7 +313,7 @@ def _like_errors(material: Material) -> Iterator[str]:
 
 def asked_names(measures: Sequence[Term], topics: TopicSet, schema: Schema | None = None) -> tuple[str, ...]:
     """What the rows of these measures are called, in the order in which they were asked for: of `CVaR(R)` there are
-    those of `CVaR(R, beta=0.25)`. Raises InputError for what is no measure.
+    those of `CVaR(R, beta=0.25)`. Raises InputError for what is not a measure.
     """
     chosen = schema or load_schema(SHIPPED)
     made = (one for term in measures for one in understood(term, Settings(), topics, chosen))

@@ -63,10 +63,10 @@ class Concentration:
         reasons = ", ".join(f"{reason} x {count}" for reason, count in Counter(self.reasons).most_common())
         after = ", ".join(f"{labels} x {count}" for labels, count in Counter(self.after).most_common(5))
         return (
-            f"{self.system}: {self.lost} of {counted(self.came, 'trial')} that came to the state {self.state!r} of the "
+            f"{self.system}: {self.lost} of {counted(self.came, 'trial')} that reached the state {self.state!r} of the "
             f"protocol were lost there ({reasons}; after the labels {after}), elsewhere {self.lost_elsewhere} of "
             f"{self.came_elsewhere} (p = {self.p:.1g}). Whether a trial was valid depended on what the system had "
-            "answered, and playing it again chose among its answers: read the bounds, and remove the cause"
+            "answered, so playing it again selected among its answers: use the bounds, and remove the cause"
         )
 
 

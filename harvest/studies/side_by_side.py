@@ -97,7 +97,7 @@ def _refuse_settings(named: Mapping[str, Run], changes: Mapping[str, Any]) -> No
         wanted = " ".join(f"{one.option} {one.metavar or 'VALUE'}" for one in differing)
         raise InputError(
             f"the audits of these runs score in different ways: {in_words(found)}",
-            advice=f"say what holds for all of them ({wanted}), or score the runs one by one",
+            advice=f"give one value for all of them ({wanted}), or score the runs one by one",
         )
 
 
@@ -106,13 +106,13 @@ def _nothing_in_common(
 ) -> InputError:
     for name, topics in tried.items():
         if not topics:
-            return InputError("nothing is recorded here, so there is nothing to set beside it", place=_at(named[name]))
+            return InputError("nothing is recorded here, so there is nothing to compare", place=_at(named[name]))
     said = "; ".join(f"{name} has {_names(list(topics))}" for name, topics in tried.items())
     if changed:
         said += f"; {next(iter(changed.values())).said}"
     return InputError(
         f"these runs have no topic in common: {said}",
-        advice="score the runs one by one; parts of one run are united by `harvest merge`",
+        advice="score the runs one by one; `harvest merge` unites parts of one run",
     )
 
 
@@ -155,7 +155,7 @@ def _attributes(known: Mapping[str, TopicSet]) -> Iterator[Contrast]:
         }
         changes = list(changes_between(values))
         if changes:
-            said = f"attribute set {attribute}: {in_words(changes)}; what {first} has holds for all"
+            said = f"attribute set {attribute}: {in_words(changes)}; the definition of {first} is used for all"
             yield Contrast("attributes", said, values)
 
 
@@ -174,7 +174,7 @@ def _protocols(named: Mapping[str, Run]) -> Iterator[Contrast]:
     called = {name: one.get("name", "") for name, one in texts.items()}
     how = f"protocol: {by_value(called)}" if len(set(called.values())) > 1 else f"protocol: {in_words(changes)}"
     short = {name: {"name": one.get("name"), "version": one.get("version")} for name, one in texts.items()}
-    yield Contrast("protocol", f"{how}: turns, labels and ends may not mean the same", short)
+    yield Contrast("protocol", f"{how}: turns, labels and ends may have different meanings", short)
 
 
 def _users(named: Mapping[str, Run]) -> Iterator[Contrast]:
@@ -226,10 +226,10 @@ def _gold(named: Mapping[str, Run], known: Mapping[str, TopicSet], topics: set[s
         for key in dict.fromkeys(every)
     )
     if without:
-        said = f"gold: {', '.join(without)} has none of its own and is judged by that of the other"
-        yield Contrast("gold", f"{said}: entities that only it names are unjudged", counts)
+        said = f"gold: {', '.join(without)} has none of its own and uses that of the other"
+        yield Contrast("gold", f"{said}: entities that only this run names are unjudged", counts)
     if differing:
-        said = f"gold: {counted(differing, 'entity')} judged differently; the newest judgment holds for all"
+        said = f"gold: {counted(differing, 'entity')} judged differently; the newest judgment is used for all"
         yield Contrast("gold", said, counts)
 
 

@@ -78,19 +78,19 @@ class TreeScores:
         first = f"{self.measure}: mean {float(self.parts.mean[0]):.4f}{self._interval()}"
         first += f"; {left} {'have' if left != 1 else 'has'} none" if left else ""
         if math.isnan(self.over.total):
-            return (f"{first}; its spread cannot be told from one",)
+            return (f"{first}; its spread cannot be estimated from one value",)
         if self.over.total == 0:
-            return (f"{first}; every trial has the same",)
+            return (f"{first}; all trials have the same value",)
         said = [f"{first}; standard deviation {math.sqrt(self.over.total):.4f}"]
         if self.over.undecided >= self.over.total:
-            return (*said, "at which turn its variance is settled cannot be told: no two trials went the same way")
+            return (*said, "the turn that determines its variance is undecided: no two trials took the same path")
         turns = [f"{share} by {turn}" for turn, share in self._settled()]
         rest = min(self.over.rest / self.over.total, 1.0)  # an estimate can be beyond, by chance
         if rest >= 0.005:
-            turns.append(f"{rest:.0%} left open by the path")
+            turns.append(f"{rest:.0%} not determined by the path")
         if self.over.undecided > 0:
-            turns.append(f"{self.over.undecided / self.over.total:.0%} cannot be told: no two trials went the same way")
-        said.append(f"of its variance is settled: {', '.join(turns)} ({self.over.estimate} estimate)")
+            turns.append(f"{self.over.undecided / self.over.total:.0%} is undecided: no two trials took the same path")
+        said.append(f"of its variance: {', '.join(turns)} ({self.over.estimate} estimate)")
         return tuple(said)
 
     def _interval(self) -> str:
@@ -207,7 +207,7 @@ def trial_scores(
     if len(asked) != 1 or asked[0].form is not None or one.of != "conversation":
         inside = asked[0].base if len(asked) == 1 and one.of == "conversation" else None
         raise InputError(
-            f"{measure} is no measure of single conversations, so branches have none",
+            f"{measure} is not a measure of single conversations, so branches cannot have it",
             allowed=listed(single()),
             advice=(f"take --score {inside} here; " if inside else "")
             + f"{measure} itself: harvest score RUN --measure '{measure}'",
@@ -225,7 +225,7 @@ def trial_scores(
         raise InputError(
             f"{measure} has no value in any conversation of this run"
             + ("; it has no gold table" if material.gold is None and gold is None else ""),
-            advice=f"harvest score RUN --measure '{measure}' says what it is taken over",
+            advice=f"harvest score RUN --measure '{measure}' shows what it is computed from",
         )
     named = dict.fromkeys(
         f"{row.system}: {row.label}" for row in table.rows if row.scorers and row.topic is None and row.trial is None

@@ -64,7 +64,7 @@ def figures(
     yield Text(_legend(overall), style="dim")
     if silent:
         named = f"S{silent[0]}" if len(silent) == 1 else f"S{silent[0]} to S{silent[-1]}"
-        yield Text(f"{named}: nobody was asked so many turns", style="dim")
+        yield Text(f"{named}: no conversation had this many turns", style="dim")
     if last is not None:
         yield from _without_labels(overall)
     yield from interval_notes(overall)
@@ -112,7 +112,7 @@ def _without_labels(rows: Sequence[ScoreRow]) -> Iterator[Text]:
             else:
                 stretches.append([turn, turn])
         named = ", ".join(f"S{first}" if first == end else f"S{first} to S{end}" for first, end in stretches)
-        yield Text(f"{named}: no reply that has a label", style="dim")
+        yield Text(f"{named}: no reply has a label", style="dim")
 
 
 def _legend(rows: Sequence[ScoreRow]) -> str:
@@ -126,9 +126,9 @@ def _legend(rows: Sequence[ScoreRow]) -> str:
     unbounded = [name for name, one in found.items() if good[name] == "high" and one.range != (0.0, 1.0)]
     failures = sorted(name for name in found if good[name] == "low")
     if any(good.get(row.measure, "high") == "high" and row.measure not in unbounded for row in rows):
-        said.append("from 0 to 1, 1 is good" + (", but for failures" if failures else ""))
+        said.append("from 0 to 1, 1 is good" + (", except for failures" if failures else ""))
     if unbounded:
-        said.append(f"from 0 up, more is good: {', '.join(unbounded)}")
+        said.append(f"from 0 upwards, high is good: {', '.join(unbounded)}")
     if failures:
         said.append(f"0 is good: {', '.join(failures)}")
     said += [f"{one.name}: {one.legend}" for one in there if one.legend and one.good == "neither"]
@@ -220,8 +220,8 @@ def _unknown(rows: Sequence[ScoreRow]) -> Iterator[Text]:
     for row in rows:
         if row.unknown and row.measure == FAIRNESS.name:
             yield Text(
-                f"{shown(row.system, line=True)}: group not known of {counted(row.unknown, 'relevant entity')}; "
-                f"{FAIRNESS.name} would be {row.shown(row.worst)} with the worst groups for them, "
+                f"{shown(row.system, line=True)}: unknown group: {counted(row.unknown, 'relevant entity')}; "
+                f"{FAIRNESS.name} would be {row.shown(row.worst)} with the least favourable groups, "
                 f"{row.shown(row.best)} with the best",
                 style="yellow",
             )
@@ -234,12 +234,12 @@ def _invalid(rows: Sequence[ScoreRow], bounded: Collection[str]) -> Iterator[Tex
     for row in rows:
         if row.invalid and row.measure == MEAN_USEFUL.name:
             bounds = (
-                "the bounds below count them as well"
+                "the bounds below include them"
                 if row.system in bounded
                 else f"{MEAN_USEFUL.name} would be {row.shown(row.worst)} had all of them been useless, "
                 f"{row.shown(row.best)} useful"
             )
             yield Text(
-                f"{shown(row.system, line=True)}: invalid trials, in no figure: {row.invalid}; {bounds}",
+                f"{shown(row.system, line=True)}: invalid trials, not in any figure: {row.invalid}; {bounds}",
                 style="yellow",
             )

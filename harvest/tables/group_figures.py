@@ -28,12 +28,14 @@ _DIGITS = 12
 _MORE_WORDS = 0.5
 _SAME = 1e-12
 _LEGEND = (
-    "figure, n: of each group by itself, as `harvest score` gives them",
-    "difference: to the base group, over matched pairs alone (same topic and trial, both sides valid); of percentages, "
+    "figure, n: of each group by itself, as in `harvest score`",
+    "difference: from the base group, over matched pairs only (same topic and trial, both sides valid); "
+    "of percentages, "
     "in points",
-    "[low, high]: {level:g}% {interval}, each interval by itself",
-    "p: how often as far apart, were the sides of {units} exchanged; corrected for the number of comparisons (Holm)",
-    "beyond: p at most {alpha:g}, and further apart than the null pair, whose users say the same; ?: too few {units}",
+    "[low, high]: {level:g}% {interval}, not simultaneous",
+    "p: permutation test that exchanges the sides of {units}; corrected for the number of comparisons (Holm)",
+    "beyond: p at most {alpha:g}, and a larger difference than that of the null pair, whose users say the "
+    "same; ?: too few {units}",
 )
 # By whether sessions go on from topic to topic.
 _INTERVALS = {False: "bootstrap over topics", True: "t, clustered by session and by topic"}
@@ -118,15 +120,16 @@ def _warnings(found: Comparison) -> Iterator[str]:
     alpha = 1 - found.settings.level
     if not found.system.nulls:
         yield (
-            "no null pair was played, so p alone speaks of chance: give the protocol a group {same_as: …}, and name it "
+            "no null pair was played, so only p accounts for chance: give the protocol a group "
+            "{same_as: …}, and name it "
             "in the audit's groups"
         )
     for (key, first, second), null in found.nulls.items():
         if null.p <= alpha:
             yield (
                 f"{_named(key)}: the null pair {shown(first, line=True)}, {shown(second, line=True)} differs (p "
-                f"{_p(null.p)}, not corrected), though its users say the same. That comes about once in "
-                f"{round(1 / alpha)} measures; else the system changed meanwhile, and differences may too"
+                f"{_p(null.p)}, not corrected), although its users say the same. By chance, this happens about once in "
+                f"{round(1 / alpha)} measures; otherwise the system changed during the run, and so may the differences"
             )
     yield from _too_few(found)
     names = {key[0].partition("(")[0] for key in found.measures}
@@ -145,7 +148,7 @@ def _warnings(found: Comparison) -> Iterator[str]:
         )
     for what, count in _left_out(found):
         if count:
-            yield f"pairs that are in no difference, at most: {count}, because {what}"
+            yield f"pairs not in any difference, at most: {count}, because {what}"
 
 
 def _too_few(found: Comparison) -> Iterator[str]:
@@ -155,14 +158,15 @@ def _too_few(found: Comparison) -> Iterator[str]:
     what, more = ("sessions", "trials") if together else ("topics", "topics")
     if together:
         yield (
-            "sessions go on from topic to topic, so what a session answered hangs together: p exchanges whole sessions "
+            "sessions go on from topic to topic, so answers within a session depend on each other: p "
+            "exchanges whole sessions "
             f"(here {most}), not topics"
         )
     if together and most < 2:
-        yield f"{'one session' if most else 'no session'} of each group can give no p: play more trials"
+        yield f"{'one session' if most else 'no session'} of each group cannot give a p: play more trials"
     elif most >= 2 and least_p(most) * family > 1 - found.settings.level + _SAME:
         yield (
-            f"{most} {what} can give no p below {least_p(most):.2g}, which is too much for "
+            f"{most} {what} cannot give a p below {least_p(most):.2g}, which is not small enough for "
             f"{counted(family, 'comparison')}: play more {more}, or ask for fewer measures (-m)"
         )
 

@@ -42,11 +42,11 @@ _NEEDS: Mapping[str, str] = MappingProxyType(
         "labels": "labels of answers, o or x",
         "qrels": "grades of documents (qrels)",
         "memberships": "groups of documents and gold shares",
-        "annotations": "what several people said of each dialogue",
+        "annotations": "annotations of each dialogue by several people",
     }
 )
 _GOOD: Mapping[str, str] = MappingProxyType(
-    {"high": "more is good", "low": "less is good", "neither": "neither end is good"}
+    {"high": "high is good", "low": "low is good", "neither": "neither high nor low is good"}
 )
 
 
@@ -86,7 +86,7 @@ def _facts(one: Declaration) -> Iterator[tuple[str, str]]:
     yield "value", _SECTIONS[one.of]
     yield "formula", one.formula
     yield "source", one.source
-    yield "needs", "; ".join(_NEEDS[need] for need in one.needs) or "nothing but the conversations"
+    yield "needs", "; ".join(_NEEDS[need] for need in one.needs) or "only the conversations"
     if one.arguments[1]:
         yield "written", ", ".join(one.forms)
     for parameter in one.parameters:
@@ -116,7 +116,7 @@ def _range(one: Declaration) -> str:
 
 
 def _good(one: Declaration) -> str:
-    return "which end is good depends on what is asked for" if callable(one.good) else _GOOD[one.good]
+    return "whether high or low is good depends on the request" if callable(one.good) else _GOOD[one.good]
 
 
 def _asked(one: Declaration) -> str:

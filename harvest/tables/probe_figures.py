@@ -41,7 +41,10 @@ def tables(probed: Probed, rows: Sequence[ScoreRow], wanted: Sequence[str] = ())
             row = here[name]
             if row.invalid and not math.isnan(row.worst):
                 low, high = _value(name, row.worst), _value(name, row.best)
-                yield Text(f"{name} would be {low} to {high}, had the invalid trials been no or yes", style="yellow")
+                yield Text(
+                    (f"{name} would be {low} to {high} if all invalid trials had counted as no, or as yes"),
+                    style="yellow",
+                )
             if name == D_PRIME:
                 yield Text(f"{name}: {row.note}", style="dim")
     said = dict.fromkeys((re.sub(r"distance=\d+", "distance=k", name), meaning(name)) for name in measures)
@@ -49,9 +52,11 @@ def tables(probed: Probed, rows: Sequence[ScoreRow], wanted: Sequence[str] = ())
         yield Text(f"{name}: {words}", style="dim")
     if measures:
         yield Text(
-            "n: answers in the figure; eff. n: how many independent ones they are worth, by the spread between topics "
-            "(trials, where there is one topic); undec.: answers that said right and wrong, or neither. Intervals: "
-            "over topics (docs/measures.md), and for d' and c put together from two of them; they are for these "
+            "n: answers in the figure; eff. n: how many independent answers would vary as much, by the "
+            "spread between topics "
+            "(trials, if there is one topic); undec.: answers that gave both the right and the wrong "
+            "phrase, or neither. Intervals: "
+            "over topics (docs/measures.md), for d' and c combined from two of them; they are for these "
             "questions asked on other topics, not for other questions.",
             style="dim",
         )
@@ -120,7 +125,7 @@ def _words(one: Noted) -> tuple[str, ...]:
 
 def _decided(one: Noted) -> str:
     said = [f"{name}: {', '.join(f'“{shown(word, line=True)}”' for word in words)}" for name, words in _kinds(one)]
-    return f"verdict {one.verdict}" + (f" ({'; '.join(said)})" if said else " (it holds no phrase of the plan)")
+    return f"verdict {one.verdict}" + (f" ({'; '.join(said)})" if said else " (it contains no phrase of the plan)")
 
 
 def _kinds(one: Noted) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -129,7 +134,7 @@ def _kinds(one: Noted) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 def _yes(one: Noted) -> str:
     if one.case.yes is None:
-        return "undecided, in no share" if one.case.undecided else "not labelled, in no share"
+        return "undecided, not counted" if one.case.undecided else "not labelled, not counted"
     return ("yes" if one.case.yes else "no") + (", undecided" if one.case.undecided else "")
 
 

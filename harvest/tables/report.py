@@ -80,17 +80,17 @@ def print_scored(
 
 def _print_contrasts(console: Console, contrasts: Sequence[Contrast]) -> None:
     if contrasts:
-        console.print("[yellow]the runs differ, so read their figures with this in mind:[/]")
+        console.print("[yellow]the runs differ; keep this in mind when you compare their figures:[/]")
     for one in contrasts[:_MOST_CONTRASTS]:
         console.print(Padding(Text(f"- {shown(one.said, line=True)}"), (0, 0, 0, 2)))
     if len(contrasts) > _MOST_CONTRASTS:
         more = counted(len(contrasts) - _MOST_CONTRASTS, "more difference")
-        console.print(f"  and {more}: score --json lists every one under differences")
+        console.print(f"  and {more}: score --json lists them all under differences")
 
 
 def _nothing_to_score(material: Material) -> str:
     if not material.conversations:
-        return "No trial was played yet, so there is nothing to score."
+        return "No trial has been played yet, so there is nothing to score."
     reasons = Counter("interrupted" if one.outcome is None else one.outcome.reason for one in material.conversations)
     counted = ", ".join(f"{shown(reason, line=True)} x {count}" for reason, count in reasons.most_common())
     tried = len(material.invalid)

@@ -29,11 +29,12 @@ def selection_figures(selection: Selection, printed: Sequence[ScoreRow]) -> Iter
         said = [f"{shown(system, line=True)}: in {lost} of {tried} the first attempt that got an answer failed later."]
         if any(is_percentage(one.measure) for one in bounds):
             said.append(
-                "The bounds count that attempt, not the retry; its missing turns count once as useless, once as useful."
+                "The bounds count that attempt, not the retry, with its missing turns once as useless and "
+                "once as useful."
             )
         rates = [one.measure for one in bounds if not is_percentage(one.measure)]
         if rates:
-            said.append(f"For {_listed(rates)} the bounds count these trials once as such cases, once not.")
+            said.append(f"For {_listed(rates)} the bounds count these trials once as cases and once not.")
         known = {one.measure for one in bounds}
         without = dict.fromkeys(
             row.label for row in printed if row.system == system and row.measure not in known and row.value == row.value

@@ -67,7 +67,7 @@ def check_tables(found: Realism) -> Iterator[Table | Text]:
         _add(table, name, measured.value, measured.floor, measured.verdict)
     yield table
     yield _survival(found.survivals)
-    yield _foresight(found.foresight, "real users, foreseen by")
+    yield _foresight(found.foresight, "real users, predicted by")
     if found.scores and found.score_floor:
         table = _table("scores", "all", "matched", "floor", "95% of floors", "verdict")
         _add(table, SCORES, found.scores.distance, found.score_floor, found.score_floor.verdict)
@@ -84,7 +84,7 @@ def check_tables(found: Realism) -> Iterator[Table | Text]:
         yield table
     known = not math.isnan(ranking.low)
     tau = _plain(ranking.tau, 3) + (f" [{ranking.low:.3f}, {ranking.high:.3f}]" if known else "")
-    drawn = f"; {ranking.resampled} drawn anew" if known else ""
+    drawn = f"; {ranking.resampled} resampled" if known else ""
     yield Text(f"order of systems, Kendall's tau-b: {tau}{drawn}" + (f" ({ranking.note})" if ranking.note else ""))
 
 
@@ -94,7 +94,7 @@ def behaviour_said(found: Realism) -> str:
     measured = [name for name, one in found.behaviour.items() if one.verdict != "n/a"]
     only = f" (in {', '.join(measured)})" if len(measured) < len(found.behaviour) else ""
     return {
-        "undecided": f"too few to tell it from {floor}{only}",
+        "undecided": f"too few to distinguish it from {floor}{only}",
         "no act in common": "real and simulated users have no act in common",
     }.get(found.verdict, f"{found.verdict} {floor}{only}")
 
@@ -102,14 +102,16 @@ def behaviour_said(found: Realism) -> str:
 def scores_said(p: float, floor: Floor) -> str:
     """What the permutation test (is there a difference?) and the floor (is it a large one?) say together."""
     if math.isnan(p):
-        return "nothing can be said"
+        return "no conclusion is possible"
     if p > _ALPHA:
         seen = f"these dialogues show no difference (p above {_ALPHA:g})"
-        return seen + (", though groups lie beyond the floor: have more of them" if floor.verdict == "beyond" else "")
+        return seen + (
+            (", although groups lie beyond the floor: use more dialogues") if floor.verdict == "beyond" else ""
+        )
     how = {
-        "within": f"but by little: groups of {floor.size} cannot tell it from the floor; p is of all dialogues",
-        "beyond": "and it is larger than between halves of the real users",
-    }.get(floor.verdict, "and groups are too small to tell how large it is")
+        "within": f"but only slightly: groups of {floor.size} are within the floor; p is over all dialogues",
+        "beyond": "and by more than halves of the real users do",
+    }.get(floor.verdict, "and groups are too small to estimate by how much")
     return f"they differ (p at most {_ALPHA:g}), {how}"
 
 
@@ -121,13 +123,14 @@ def check_notes(found: Realism) -> Iterator[str]:
         real, simulated = (", ".join(acts[:5]) + (", …" if len(acts) > 5 else "") for acts in sides)
         yield (
             f"no act in common: real users do {shown(real, line=True)}, simulated ones {shown(simulated, line=True)}. "
-            "Are both recorded with the same acts? Name them alike, or fit the user to these people"
+            "Are both recorded with the same acts? Use the same names, or fit the user to these people"
         )
     if not lengths.horizon:
-        yield "lengths are not compared: on one side every dialogue was cut off before its user could be seen to leave"
+        yield "lengths are not compared: on one side every dialogue was cut off before its user could leave"
     elif math.isnan(found.behaviour["KS(length)"].value):
         yield (
-            f"lengths are not compared: up to {counted(lengths.horizon, 'turn')}, where dialogues were cut off, nobody "
+            f"lengths are not compared: up to {counted(lengths.horizon, 'turn')}, the range that both "
+            "sides cover, no user "
             "was seen to leave on either side"
         )
     elif lengths.beyond > 0:
@@ -138,11 +141,11 @@ def check_notes(found: Realism) -> Iterator[str]:
         real, simulated = (f"{share:.0%}" for share in shares)
         yield (
             f"lengths are compared up to {counted(lengths.horizon, 'turn')}, where {real} of the real users and "
-            f"{simulated} of the simulated ones are still there: of what comes after, KS and W1 say nothing"
+            f"{simulated} of the simulated ones are still there: KS and W1 do not cover later turns"
         )
     users = min(measured.floor.users for measured in found.behaviour.values())
     if users < FEWEST:
-        yield f"groups are of {counted(users, 'user')}; a verdict needs {FEWEST} on either side"
+        yield f"groups have {counted(users, 'user')}; a verdict needs {FEWEST} on either side"
 
 
 def check_json(found: Realism) -> dict[str, Any]:

@@ -24,7 +24,7 @@ def legend(figures: Sequence[TreeFigures]) -> list[str]:
     """What the figures of trees mean, and why their turns were put together."""
     said = [
         f"U user, S system, ■ end; taken/came here, share and its {intervals(one)}"
-        + (f"; then the mean {one.scores.measure} of those that have one{_partial([one])}" if one.scores else "")
+        + (f"; then the mean {one.scores.measure} of the trials that have one{_partial([one])}" if one.scores else "")
         for one in figures
     ]
     return list(dict.fromkeys([*said, *_unseen(figures), *_shared(figures)]))
@@ -32,23 +32,23 @@ def legend(figures: Sequence[TreeFigures]) -> list[str]:
 
 def _partial(figures: Sequence[TreeFigures]) -> str:
     partial = any(any(one.scores.partial()) for one in figures if one.scores is not None)
-    return ", and n, how many these are, where not all have one" if partial else ""
+    return ", and n, if not all of them have one" if partial else ""
 
 
 def _unseen(figures: Sequence[TreeFigures]) -> list[str]:
     shown = [one for one in figures if any(one.unseen())]
     if not shown:
         return []
-    said = "another branch: what no trial did (Good-Turing)"
+    said = "another branch: unseen branches (Good-Turing)"
     if any(one.found.over_topics for one in shown):
-        said += ", and of several topics what a trial of one more would do"
-    return [f"{said}; told only where trials parted: where all went one way, the interval of that way tells it"]
+        said += "; over several topics, what a trial of one more topic would do"
+    return [f"{said}; shown only where trials diverged; where all took one branch, see its interval"]
 
 
 def intervals(one: TreeFigures) -> str:
     """Level, unit and kind of the intervals of a tree."""
     kind = "Wilson" if one.found.interval == "wilson" else "Jeffreys"
-    kind = "over topics" if one.found.over_topics else f"{kind}; of fewer than {FEW} trials exact"
+    kind = "over topics" if one.found.over_topics else f"{kind}; exact for fewer than {FEW} trials"
     return f"{100 * one.found.level:g}% interval in percent ({kind})"
 
 
@@ -71,13 +71,13 @@ def plates(
     """The trees as they are drawn, and the legend of the picture. protocol: its name, "" where there is none."""
     drawn = [_plate(one, protocol, least, most) for one in figures]
     said = [
-        f"On an edge: the share of those who came here, taken/came here, and below its {intervals(one)}"
+        f"On an edge: the share of the trials that came here, taken/came here, and below it its {intervals(one)}"
         + ("." if one.found.over_topics else "; trials are independent.")
         for one in figures
     ]
     measures = dict.fromkeys(one.scores.measure for one in figures if one.scores is not None)
     said += [
-        f"In a box: the mean {measure} of the trials that come this way and have one{_partial(figures)}."
+        f"In a box: the mean {measure} of the trials that came this way and have one{_partial(figures)}."
         for measure in measures
     ]
     folded = any(plate.chosen.folded for plate in drawn)
@@ -85,7 +85,7 @@ def plates(
         branches = counted(most, "branch")
         limits = [f"at most {branches} of a turn {'is' if most == 1 else 'are'} drawn, and 400 turns of a tree"]
         limits += [f"turns that less than {100 * least:g}% of a tree's trials came to are not"] if least else []
-        said.append(f"What is counted after “+” is folded: {'; '.join(limits)}; ends are drawn always.")
+        said.append(f"Numbers after “+” are omitted branches: {'; '.join(limits)}; ends are always drawn.")
     shared = (f"{line[0].upper()}{line[1:]}." for line in (*_unseen(figures), *_shared(figures)))
     return drawn, list(dict.fromkeys([*said, *shared]))
 

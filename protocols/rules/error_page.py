@@ -3,7 +3,7 @@
 It arrived as an answer, so nothing is known to have failed on the way; but what stands there was written by a
 server, not by the assistant. Recognised: an HTML page whose title or heading names an error, a JSON body that is an
 error, and a short text that opens with the words of an error, a rate limit or a request to try again. A film called
-"Error 404" in a list is none of these: a line that goes on to name something, or holds a URL, is no error message.
+"Error 404" in a list is none of these: a line that goes on to name something, or holds a URL, is not an error message.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ class Words(StrictModel):
         if self.at_least is None and self.at_most is None:
             raise ValueError("give at_least, at_most, or both")
         if self.at_least is not None and self.at_most is not None and self.at_least > self.at_most:
-            raise ValueError(f"no answer has at least {self.at_least} and at most {self.at_most} words")
+            raise ValueError(f"no answer can have at least {self.at_least} and at most {self.at_most} words")
         return self
 
     def judge(self, sight: Sight) -> Verdict:

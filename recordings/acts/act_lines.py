@@ -29,7 +29,7 @@ def read_act_lines(path: str | PathLike[str]) -> tuple[Dialogue, ...]:
     """The dialogues in the file. Raises InputError, naming the line, for anything that is not of this form."""
     rows, torn = read_lines(Path(path))
     if torn:
-        raise InputError(torn, advice="write the file again, whole")
+        raise InputError(torn, advice="write the complete file again")
     if not rows or rows[0][1].get("format") != FORMAT:
         raise InputError(
             "not a file of acts", place=Place.of(path, 1), allowed=f'a first line {{"format": "{FORMAT}"}}'
@@ -39,7 +39,7 @@ def read_act_lines(path: str | PathLike[str]) -> tuple[Dialogue, ...]:
     for place, row in rows[1:]:
         dialogue = _dialogue(row, place)
         if dialogue.id in seen:
-            raise InputError(f"dialogue {dialogue.id!r} stands at line {seen[dialogue.id].line} already", place=place)
+            raise InputError(f"dialogue {dialogue.id!r} is already at line {seen[dialogue.id].line}", place=place)
         seen[dialogue.id] = place
         dialogues.append(dialogue)
     return tuple(dialogues)
@@ -73,13 +73,15 @@ def _dialogue(row: Mapping[str, Json], place: Place) -> Dialogue:
     if not isinstance(turns, list) or not turns:
         raise InputError(f"dialogue {name!r} has no turns", place=place, allowed='[["act", "answer"], …], at least one')
     if not isinstance(ended, bool):
-        raise InputError(f"dialogue {name!r}: 'ended' is no truth value", place=place, allowed="true, false")
+        raise InputError(f"dialogue {name!r}: 'ended' is not a truth value", place=place, allowed="true, false")
     if isinstance(score, bool) or not isinstance(score, (int, float, type(None))):
-        raise InputError(f"dialogue {name!r}: 'score' is no number", place=place, allowed="a number, or leave it out")
+        raise InputError(
+            f"dialogue {name!r}: 'score' is not a number", place=place, allowed="a number, or leave it out"
+        )
     texts = {key: row.get(key, "") for key in _TEXTS}
     for key, value in texts.items():
         if not isinstance(value, str):
-            raise InputError(f"dialogue {name!r}: {key!r} is no text", place=place, advice="put it in quotation marks")
+            raise InputError(f"dialogue {name!r}: {key!r} is not text", place=place, advice="put it in quotation marks")
     return Dialogue(
         id=name,
         turns=tuple(_turn(turn, f"dialogue {name!r}, turn {number}", place) for number, turn in enumerate(turns, 1)),

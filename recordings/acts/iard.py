@@ -65,7 +65,7 @@ def _dialogue(name: str, row: Json, place: Place, level: Level) -> Dialogue:
             raise InputError(f"{where} has no role", place=place, allowed="seeker, recommender")
         if said["role"] == "seeker":
             if waiting:
-                raise InputError(f"{where}: the seeker spoke twice in a row", place=place)
+                raise InputError(f"{where}: the seeker speaks twice in a row", place=place)
             intents = _intents(said, _TOP if level == "top" else _SUB, where, place)
             turns.append(ActTurn("+".join(sorted(set(intents))) if level == "top" else intents[0]))
             person, waiting = _person(said.get("worker_id"), where, place) or person, True
@@ -73,7 +73,7 @@ def _dialogue(name: str, row: Json, place: Place, level: Level) -> Dialogue:
             answer = "+".join(sorted(set(_intents(said, _TOP, where, place))))
             turns[-1], waiting = ActTurn(turns[-1].act, answer), False
         elif turns:
-            raise InputError(f"{where}: the recommender spoke twice in a row", place=place)
+            raise InputError(f"{where}: the recommender speaks twice in a row", place=place)
     if not turns:
         raise InputError(f"dialogue {name}: the seeker says nothing", place=place)
     accepted = bool(row.get("accepted_recommendation"))
@@ -86,7 +86,9 @@ def _person(value: Json, where: str, place: Place) -> str:
         return ""
     if isinstance(value, bool) or not isinstance(value, (int, str)):
         raise InputError(
-            f"{where}: 'worker_id' is no number and no text", place=place, allowed='17, "w17", or null where not known'
+            f"{where}: 'worker_id' is neither a number nor text",
+            place=place,
+            allowed='17, "w17", or null where not known',
         )
     return str(value)
 

@@ -68,7 +68,7 @@ def _session(name: str, queries: Json, place: Place) -> Dialogue:
     words: list[str] = []
     for number, query in enumerate(queries, 1):
         if not isinstance(query, str):
-            raise InputError(f"session {name}: query {number} is no text", place=place, allowed='"query"')
+            raise InputError(f"session {name}: query {number} is not text", place=place, allowed='"query"')
         words.append(query)
     acts = [query_act(query, before) for query, before in zip(words, [None, *words])]
     return Dialogue(id=name, turns=tuple(ActTurn(act) for act in acts), ended=False)

@@ -45,7 +45,7 @@ def read_dialogues(path: str | PathLike[str], *, level: Level = "top") -> Dialog
         elif is_queries(value):
             found = Dialogues(dialogues_in_queries(value, place))
         else:
-            raise InputError("nothing that dialogues are read from", place=place, allowed=_KINDS)
+            raise InputError("not a file that contains dialogues", place=place, allowed=_KINDS)
     if not found.kept:
         left = "; ".join(f"{count}: {why}" for why, count in found.left_out)
         raise InputError("no dialogue with a user turn" + (f" ({left})" if left else ""), place=place)

@@ -82,7 +82,7 @@ def merged(trees: Sequence[ConversationTree]) -> ConversationTree:
     first = trees[0]
     for other in trees[1:]:
         if (other.merge, other.keys) != (first.merge, first.keys):
-            raise ValueError(f"trees merged by {first.merge!r} and by {other.merge!r} cannot be one tree")
+            raise ValueError(f"trees merged by {first.merge!r} and by {other.merge!r} cannot be combined")
     growth = Growth(first.merge, first.keys)
     for tree in trees:
         growth.graft(tree)

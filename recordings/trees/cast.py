@@ -54,7 +54,7 @@ class _Node:
 
 
 def _never(turn: Turn) -> str:
-    raise AssertionError("nodes of a CAsT tree have their numbers for keys")
+    raise AssertionError("the keys of the nodes of a CAsT tree are their numbers")
 
 
 _NUMBER = MergeKey("number", "cast2022", _never, "one node of the file")
@@ -153,7 +153,7 @@ def _leaves(nodes: dict[str, _Node], where: str, place: Place) -> list[tuple[_No
     for node in nodes.values():
         if node.parent is not None and node.parent not in nodes:
             raise InputError(
-                f"{where}: node {_shown(node.number)} hangs under {_shown(node.parent)}, which is not there",
+                f"{where}: node {_shown(node.number)} has the parent {_shown(node.parent)}, which does not exist",
                 place=place,
             )
         branches.setdefault(node.parent, []).append(node)
@@ -161,7 +161,7 @@ def _leaves(nodes: dict[str, _Node], where: str, place: Place) -> list[tuple[_No
     if len(roots) != 1:
         found = _listed(root.number for root in roots)
         if not roots:
-            found = f"none: its {len(nodes)} nodes hang in a circle" if nodes else "none: it has no turns"
+            found = f"none: its {len(nodes)} nodes form a cycle" if nodes else "none: it has no turns"
         raise InputError(f"{where} must have one node without a parent, and has: {found}", place=place)
     reached: set[str] = set()
     leaves: list[tuple[_Node, int]] = []
@@ -179,7 +179,7 @@ def _leaves(nodes: dict[str, _Node], where: str, place: Place) -> list[tuple[_No
         going.extend((one, depth + 1, node.speaker) for one in reversed(below))
     apart = [number for number in nodes if number not in reached]
     if apart:
-        what = f"{len(apart)} nodes hang in a circle, apart from the root: {_listed(apart)}"
+        what = f"{len(apart)} nodes form a cycle, apart from the root: {_listed(apart)}"
         raise InputError(f"{where}: {what}", place=place)
     return leaves
 

@@ -82,7 +82,7 @@ def trees_from_json(value: object, place: Place) -> tuple[ConversationTree, ...]
     if not isinstance(value, dict) or value.get("format") != FORMAT:
         found = value.get("format") if isinstance(value, dict) else None
         raise InputError(
-            f"not a document of trees (its format is {found!r})",
+            f"not a file of trees (its format is {found!r})",
             place=place,
             allowed=FORMAT,
             advice="write one with `harvest tree RUN --format json`",

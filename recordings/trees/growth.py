@@ -67,7 +67,7 @@ class Growth:
     def add(self, path: Iterable[tuple[str, str, str | None]], trial: FoldedTrial | None, outcome: str) -> None:
         """Add a trial. Raises ValueError where some trials have names and some have none."""
         if self.folded and (trial is not None) != bool(self.trials):
-            raise ValueError("either every trial of a tree has a name, or none has")
+            raise ValueError("either all trials of a tree have names, or none has")
         before = len(self._codes)
         for speaker, key, text in path:
             self._codes.append(self.intern(speaker, key, text or ""))
@@ -97,13 +97,13 @@ class Growth:
         self.trials.extend(tree.trials)
         self.folded += tree.n
         if self.trials and len(self.trials) != self.folded:
-            raise ValueError("either every trial of a tree has a name, or none has")
+            raise ValueError("either all trials of a tree have names, or none has")
 
     def tree(self, scope: Scope | None = None) -> ConversationTree:
         """The tree so far. Raises ValueError where it has no trial, or one comes twice."""
         if not self.folded:
             left = f"{self.invalid} invalid and {self.interrupted} interrupted attempts were left out"
-            raise ValueError(f"a tree needs at least one whole trial; {left}")
+            raise ValueError(f"a tree needs at least one complete trial; {left}")
         self._place()
         systems, topics, protocols = (tuple(sorted(one)) for one in (self.systems, self.topics, self.protocols))
         return assembled(

@@ -189,7 +189,7 @@ def _official(value: JsonValue) -> AnnotatedDialogue:
             entry = annotation["quality"][question]
             level = str(entry.value)
             if level not in LEVELS:
-                raise entry.error(f"{level} is no level", allowed=", ".join(LEVELS))
+                raise entry.error(f"{level} is not a level", allowed=", ".join(LEVELS))
             quality.setdefault(_question(entry, question), [0] * len(LEVELS))[LEVELS.index(level)] += 1
     nuggets = tuple(_shared(value["annotations"], block) for block in blocks)
     levels = {question: _shared(value["annotations"], counts) for question, counts in quality.items()}

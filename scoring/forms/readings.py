@@ -48,7 +48,7 @@ def _read(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure
     of = f"{FAIRNESS.name}(SET)"
     inside = [SWAN.name, *WAN.forms, of]
     allowed = ", ".join([*(f"{POOLED.name}({one})" for one in inside), f"{OF_POOLED.name}({of})"])
-    raise InputError(f"{term} is no reading of a measure", allowed=allowed)
+    raise InputError(f"{term} is not a reading of a measure", allowed=allowed)
 
 
 def _rows(measure: Measure, pool: Pool) -> Iterator[Reading]:

@@ -104,7 +104,7 @@ def _rates(measure: Measure, pool: Pool) -> Iterator[Reading]:
 
 def _within(names: list[str], values: Floats, beta: float, planned: int) -> Tail:
     """Refused where the run never was to have enough trials. Where it has lost some, or has not played them yet, there
-    is no value, so that its other figures can be had.
+    is not a value, so that its other figures can be had.
     """
     known = [place for place, row in enumerate(values) if not np.isnan(row).all()]
     try:

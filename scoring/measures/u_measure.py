@@ -34,7 +34,7 @@ Floats = npt.NDArray[np.float64]
 class Piece:
     """A stretch of text. length: in characters or words, one unit throughout. nugget: what it tells, None if nothing.
 
-    link: the intent whose second layer opens where the piece ends (M-measure), None if it is no link.
+    link: the intent whose second layer opens where the piece ends (M-measure), None if it is not a link.
     """
 
     length: float

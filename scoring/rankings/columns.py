@@ -62,7 +62,7 @@ class ColumnFile:
         except ValueError:
             value = math.nan
         if not 0 <= value <= 1 or "_" in text:
-            raise self.fault(line, cell, f"{shown(text)} is no probability", allowed="a number from 0 to 1")
+            raise self.fault(line, cell, f"{shown(text)} is not a probability", allowed="a number from 0 to 1")
         return value
 
 

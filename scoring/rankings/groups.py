@@ -1,7 +1,7 @@
 """Attribute sets of ranked documents: NTCIREVAL's membership files (gmemb) and gold distributions (golddistr).
 
     gmemb       `topic document p1 … pC`, a line each: to which of the C groups a document belongs, summing to 1
-    golddistr   one probability a line, C lines: the shares the groups should have
+    golddistr   one probability per line, C lines: the shares the groups should have
 
 A set belongs to the topics its membership file speaks of. Its name is that of the gold file without `.golddistr`
 (`M-RATINGS.golddistr`), and its membership file ends in `.NAME.gmemb` or is `NAME.gmemb`.
@@ -117,12 +117,12 @@ def read_groups(
 
 
 def _gold(path: str | PathLike[str]) -> list[float]:
-    file = ColumnFile.read(path, "a gold distribution (one probability a line)")
+    file = ColumnFile.read(path, "a gold distribution (one probability per line)")
     shares = []
     line = 1
     for line, cells in file.rows():
         if len(cells) > 1:
-            raise file.fault(line, 1, f"the line has {len(cells)} columns", allowed="one probability a line")
+            raise file.fault(line, 1, f"the line has {len(cells)} columns", allowed="one probability per line")
         shares.append(file.probability(line, 0, cells[0]))
     if not shares:
         raise file.empty("probabilities")

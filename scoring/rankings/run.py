@@ -56,13 +56,13 @@ def read_run(path: str | PathLike[str]) -> Run:
             raise _uneven(file, line, cells)
         topic, _, document, rank, score, tag = cells
         if not (rank.isascii() and rank.isdigit()) or len(rank) > 18:
-            raise file.fault(line, 3, f"{shown(rank)} is no rank", allowed="a whole number from 0")
+            raise file.fault(line, 3, f"{shown(rank)} is not a rank", allowed="a whole number from 0")
         try:
             value = float(score)
         except ValueError:
             value = math.nan
         if not math.isfinite(value):
-            raise file.fault(line, 4, f"{shown(score)} is no score", allowed="a finite number")
+            raise file.fault(line, 4, f"{shown(score)} is not a score", allowed="a finite number")
         if tag != name:
             if name:
                 raise file.fault(

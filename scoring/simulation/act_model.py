@@ -56,7 +56,7 @@ class Predictor(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Smoothing:
-    """How rows that were seen seldom are filled. weight: w of `additive`, above 0; not used by `witten-bell`."""
+    """Smoothing of rarely seen rows. weight: w of `additive`, above 0; not used by `witten-bell`."""
 
     method: Literal["witten-bell", "additive"] = "witten-bell"
     weight: float = 0.5

@@ -31,7 +31,7 @@ class HeldOut:
     -bits·decisions. perplexity: 2^bits, the number of outcomes that would be as hard to guess if all were alike.
 
     Bits are inf where a model gave 0 to what was done. gain: bits of the first model less those of this one, on the
-    same decisions: above 0 where this one is better. low, high: its percentile interval, users drawn anew; NaN for the
+    same decisions: above 0 where this one is better. low, high: its percentile interval, users resampled; NaN for the
     first model and where bits are inf. n: decisions. units: users.
     """
 

@@ -124,7 +124,7 @@ def _over_topics(
     rng: np.random.Generator,
     replications: int,
 ) -> list[Floats]:
-    """For each side (replications, systems) means over topics drawn anew, each topic's mean weighing alike."""
+    """For each side (replications, systems) means over topics resampled, each topic's mean weighing alike."""
     weights = rng.multinomial(len(topics), [1 / len(topics)] * len(topics), size=replications) / len(topics)
     found = []
     for side in sides:
@@ -138,7 +138,7 @@ def _over_topics(
 def _over_users(
     sides: Sequence[dict[str, list[Dialogue]]], systems: Sequence[str], rng: np.random.Generator, replications: int
 ) -> list[Floats]:
-    """For each side (replications, systems) means over users drawn anew; NaN where a system got no dialogue."""
+    """For each side (replications, systems) means over users resampled; NaN where a system got no dialogue."""
     found = []
     for side in sides:
         units = {unit: row for row, unit in enumerate(sorted({one.unit for one in _of_all(side)}))}

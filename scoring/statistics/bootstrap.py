@@ -76,7 +76,7 @@ class Resampler:
     rng: one number is drawn from it. replications: B. level: confidence in (0, 1).
 
     Of every figure `bottom` and `top` are the least and the largest value that a topic can have, one for all columns or
-    one for each; infinite where nothing can be said of it, as of R. unit: what the rows are called where they are the
+    one for each; infinite where nothing is known of it, as of R. unit: what the rows are called where they are the
     trials of one topic.
     """
 

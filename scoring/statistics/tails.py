@@ -97,7 +97,7 @@ def pooled_tail(
     """The worst β of all topics and trials together: bad topics count as much as bad luck.
 
     topics: (topics,) names. values: (topics, trials) of at least 0, NaN where a trial gave none. rng: one number is
-    drawn from it. top: the largest score there can be, infinite where nothing can be said of it, as of R.
+    drawn from it. top: the largest score there can be, infinite where nothing is known of it, as of R.
     Of one topic the trials are the units of the intervals. There is none where fewer than four units make up the worst
     β, nor where all scores, or both ends, are the same. Each score weighs the same, so a topic with an invalid trial
     weighs a little less.
@@ -137,7 +137,7 @@ def pooled_tail(
 def _interval(low: float, high: float, unit: str) -> Interval:
     """None where the replicates do not differ, as of a quantile where many scores are 0: [v, v] claims too much."""
     if low == high:
-        return no_interval(f"no interval: nearly all that is drawn anew gives {low:.4g}")
+        return no_interval(f"no interval: nearly all resamples give {low:.4g}")
     return Interval(low, high, f"{METHOD} {unit}", f"{unit}s")
 
 
@@ -247,19 +247,19 @@ def _cells(topics: Sequence[str], values: npt.ArrayLike) -> Floats:
 def _check(beta: float, level: float, replications: int) -> None:
     if not 0 < beta <= 1:
         raise InputError(
-            f"{beta:g} is no share of the worst",
+            f"{beta:g} is not a share of the worst",
             allowed="a number above 0 and up to 1",
             advice="take 0.25 for the worst quarter; a percentage is divided by 100",
         )
     if not 0.5 <= level <= 0.9999:
         raise InputError(
-            f"{level:g} is no level of confidence",
+            f"{level:g} is not a level of confidence",
             allowed="a number from 0.5 to 0.9999",
             advice="take 0.95, as most do; a percentage is divided by 100",
         )
     if not 100 <= replications <= 1_000_000:
         raise InputError(
-            f"{replications} is no number of replications",
+            f"{replications} is not a number of replications",
             allowed="a whole number, 100 to 1000000",
             advice="take 2000: fewer make the ends of intervals unsteady",
         )

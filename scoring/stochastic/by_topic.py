@@ -38,7 +38,7 @@ def nested(below: Counts) -> npt.NDArray[np.bool_]:
 
 
 def topic_shares(above: Counts, below: Counts, level: float) -> tuple[Floats, Floats]:
-    """(J,) low, (J,) high of shares pooled over topics. above, below: (J, T); a topic with 0 below is no unit."""
+    """(J,) low, (J,) high of shares pooled over topics. above, below: (J, T); a topic with 0 below is not a unit."""
     order = np.lexsort((above, below), axis=1)
     both = np.concatenate([np.take_along_axis(side, order, axis=1) for side in (above, below)], axis=1)
     different, back = np.unique(both, axis=0, return_inverse=True)  # a large tree has few different ones

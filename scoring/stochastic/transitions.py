@@ -93,7 +93,9 @@ def transitions(
     if interval not in _INTERVALS:
         raise InputError(f"there is no interval {interval!r}", allowed=", ".join(_INTERVALS))
     if not 0.5 <= level <= 0.9999:
-        raise InputError(f"{level} is no level of confidence", allowed="a number from 0.5 to 0.9999, for example 0.95")
+        raise InputError(
+            f"{level} is not a level of confidence", allowed="a number from 0.5 to 0.9999, for example 0.95"
+        )
     parent = checked(tree.parent)
     visits, stops = np.asarray(tree.visits, dtype=np.int64), np.asarray(tree.stops, dtype=np.int64)
     size = len(parent)

@@ -135,7 +135,7 @@ class Judgments:
     def of(layers: Iterable[Layer], schema: Schema, precedence: Precedence | None = None) -> Judgments:
         """Judgments on criteria the schema does not have are passed over, and named.
 
-        Raises RunError, with file and line, for a score that is no number from 0 to 1 and not null, and InputError
+        Raises RunError, with file and line, for a score that is not a number from 0 to 1 and not null, and InputError
         where the precedence names nuggets of which there is no layer.
         """
         chosen = precedence or Precedence()

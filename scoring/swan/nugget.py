@@ -69,7 +69,7 @@ def placed(passage: Passage, candidates: Iterable[Candidate], *, version: str) -
     """The candidates of one passage as nuggets, in the order of the text. version: of the extractor, with its name.
 
     Raises ValueError, naming extractor, turn and span, for a span outside the text, one that holds no word or begins
-    or ends with white space, words that do not stand there, an unknown type, an act on what is no act, and two
+    or ends with white space, words that do not stand there, an unknown type, an act on what is not an act, and two
     nuggets of types F and O on one span: what an extractor returns is checked, whoever wrote it.
     """
     found = sorted(candidates, key=lambda one: (one.start, one.end, one.type, one.entity, one.rule))

@@ -166,5 +166,5 @@ def _factor(part: str, whole: str) -> Weighting:
             return Anchored(float(value)) if value is not None else Anchored()
     except ValueError as fault:
         reason = str(fault) if "invalid literal" not in str(fault) and "convert" not in str(fault) else "no such number"
-        raise ValueError(f"{whole!r} is no weighting: {reason}; allowed: {_ALLOWED}") from None
-    raise ValueError(f"{whole!r} is no weighting; allowed: {_ALLOWED}")
+        raise ValueError(f"{whole!r} is not a weighting: {reason}; allowed: {_ALLOWED}") from None
+    raise ValueError(f"{whole!r} is not a weighting; allowed: {_ALLOWED}")

@@ -251,5 +251,5 @@ def build(options: Options, inner: User | None = None) -> WordedUser:
             advice="name the wrapped user, or let the model decide by `mode: free`",
         )
     if options.mode == "free" and inner is not None:
-        raise InputError("a free model takes no user within", advice="take it out, or leave out `mode: free`")
+        raise InputError("a free model takes no user within", advice="remove it, or leave out `mode: free`")
     return WordedUser(options, inner)

@@ -52,7 +52,9 @@ def _named(value: object) -> object:
     name = value.get("model") if isinstance(value, dict) else None
     if isinstance(value, dict) and name not in NAMES:
         what = (
-            f"{name!r} is no stop model{did_you_mean(str(name), NAMES)}" if name else "a stop model is {model: NAME, …}"
+            f"{name!r} is not a stop model{did_you_mean(str(name), NAMES)}"
+            if name
+            else "a stop model is {model: NAME, …}"
         )
         raise refused(what, allowed=", ".join(NAMES))
     return value

@@ -96,10 +96,10 @@ REFUSED = {
     "a rule that names no rule": ("blank]", "blanc]", at(7, 34, "unknown rule 'blanc'", "'blank'")),
     "a rule that refers to itself": ("{empty: {}}", "{not: refused}", at(8, 16, "refused → blank → refused")),
     "any of one": ("[{refusal: {}}, blank]", "[blank]", at(7, 18, "at least two")),
-    "a reserved rule name": ("  blank: {", "  otherwise: {", at(8, 3, "'otherwise' has a meaning of its own")),
+    "a reserved rule name": ("  blank: {", "  otherwise: {", at(8, 3, "'otherwise' is a reserved name")),
     "an odd name": ("  ask:\n", "  ask me:\n", at(11, 3, "'ask me' cannot be a name", "letters, digits")),
     "a duplicate state": ("  play:\n", "  ask:\n", at(18, 3, "duplicate key 'ask'", "line 11")),
-    "a state called next": ("  play:\n", "  next:\n", at(18, 3, "'next' has a meaning of its own")),
+    "a state called next": ("  play:\n", "  next:\n", at(18, 3, "'next' is a reserved name")),
     "an unknown start": ("start: ask", "start: aks", at(9, 8, "unknown state 'aks'", "'ask'", "ask, play")),
     "an unknown target": ("go: play", "go: plays", at(16, 36, "unknown state 'plays'", "'play'")),
     "an unknown rule on an edge": ("if: useful, label: o, go: play", "if: usefull, label: o, go: play",
@@ -133,10 +133,10 @@ REFUSED = {
     "a state that says nothing": ('say: "{{ item }}, please."', 'say: " "', at(20, 10, "it says nothing")),
     "a list for a simulated user": ('    say: "{{ item }}, please."\n', "    user: curious\n",
                                     at(19, 5, "each belongs to a state that says something itself")),
-    "two voices": ("    each: topic.turns\n", "    user: curious\n", at(19, 5, "either say or user: both are there")),
-    "no voice": ('    say: "{{ item }}, please."\n', "", at(19, 5, "either say or user: neither is there")),
+    "two voices": ("    each: topic.turns\n", "    user: curious\n", at(19, 5, "either say or user: both are given")),
+    "no voice": ('    say: "{{ item }}, please."\n', "", at(19, 5, "either say or user: neither is given")),
     "a user who speaks nowhere": ("start: ask", "users: {curious: {simulator: markov}}\nstart: ask",
-                                  at(9, 9, "user 'curious' speaks in no state", "user: curious")),
+                                  at(9, 9, "user 'curious' is not used in any state", "user: curious")),
     "a user without a simulator": ("start: ask", "users: {curious: {simulater: markov}}\nstart: ask",
                                    at(9, 9, "no simulator", "'simulater'")),
     "an unknown variable": ("topic.request", "topic.reqest", at(13, 10, "'topic.reqest'", "topic.request", "turn")),
@@ -146,11 +146,11 @@ REFUSED = {
     "a variable like earlier words": ("Format: {{ topic.asks_for }}", "topic.x {{ topic.x }}", at(14, 18, "'topic.x'")),
     "a variable in quotation marks": ("{{ item }}, please", "More, {{ itm }}", at(20, 20, "'itm'", "item")),
     "item outside a list": ("topic.request", "item", at(13, 10, "unknown variable 'item'")),
-    "something inside a text": ("topic.request", "topic.request.lower", at(13, 10, "nothing inside it")),
-    "a topic as a text": ("topic.request", "topic", at(13, 10, "no text by itself")),
+    "something inside a text": ("topic.request", "topic.request.lower", at(13, 10, "it has no parts")),
+    "a topic as a text": ("topic.request", "topic", at(13, 10, "not text by itself")),
     "all fields as a text": ("topic.request", "topic.fields", at(13, 10, "topic.fields.NAME")),
-    "a computed name": ("topic.request", "topic.fields[turn]", at(12, 10, "only known later")),
-    "a call": ("topic.request", "topic.request.format(1)", at(13, 10, "calls nothing")),
+    "a computed name": ("topic.request", "topic.fields[turn]", at(12, 10, "only known when the template is filled in")),
+    "a call": ("topic.request", "topic.request.format(1)", at(13, 10, "cannot call functions")),
     "the sandbox's back door": ("topic.request", "topic.__class__", at(13, 10, "'topic.__class__'")),
     "a global function": ("topic.request", "lipsum", at(13, 10, "unknown variable 'lipsum'")),
     "a random filter": ("topic.request", "topic.turns | random", at(13, 24, "unknown filter 'random'", "join")),
@@ -209,7 +209,7 @@ def test_a_loop_that_could_go_on_for_ever_is_refused_with_its_states(load: Calla
 
 
 def test_a_state_without_a_way_to_a_stop_is_refused(load: Callable[[str], Protocol]) -> None:
-    with pytest.raises(InputError, match="'b' has no way to a stop"):
+    with pytest.raises(InputError, match="'b' has no path to a stop"):
         load(talk({"a": ["b", "stop"], "b": ["b"]}))
 
 
@@ -224,12 +224,12 @@ def test_a_loop_through_the_topics_turns_ends_by_itself(load: Callable[[str], Pr
 
 def test_a_loop_that_only_hands_on_is_refused_even_with_a_turn_limit(load: Callable[[str], Protocol]) -> None:
     states = {"a": ["a"], "b": ["b"]}
-    with pytest.raises(InputError, match="says nothing once the topic's turns are through"):
+    with pytest.raises(InputError, match="has nothing to say once the topic's turns are used up"):
         load(talk(states, {"a": {"then": "b"}, "b": {"then": "a"}}, limit="turn_limit: 3"))
     behind_a_loop_that_speaks = {"ask": ["ask", "a"], "a": ["a"]}
-    with pytest.raises(InputError, match="endless loop: a → a says nothing"):
+    with pytest.raises(InputError, match="endless loop: a → a has nothing to say"):
         load(talk(behind_a_loop_that_speaks, {"a": {"then": "a"}}, limit="turn_limit: 3"))
-    with pytest.raises(InputError, match="endless loop: a → a says nothing"):  # only on topics without turns
+    with pytest.raises(InputError, match="endless loop: a → a has nothing to say"):  # only on topics without turns
         load(talk(behind_a_loop_that_speaks, {"a": {"then": "stop", "empty": "a"}}, limit="turn_limit: 3"))
 
 

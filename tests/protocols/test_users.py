@@ -283,7 +283,7 @@ def test_a_run_records_who_said_a_turn_and_its_rules_can_be_asked_again(
     with pytest.raises(SystemExit) as done:
         main(["replay-routes", str(tmp_path / "run"), "--fail-on-change"])
     assert done.value.code == 0
-    assert "10 conversations, 0 would have gone another way" in capsys.readouterr().out
+    assert "10 conversations, 0 would take another path" in capsys.readouterr().out
 
 
 def test_the_truth_of_a_parrot_is_not_made_up_where_a_simulated_user_speaks(protocol: Protocol) -> None:

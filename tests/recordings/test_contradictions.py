@@ -167,7 +167,7 @@ def test_an_attempt_of_which_no_line_is_left_is_missed_where_a_later_one_is_ther
     (lost,) = {json.loads(row)["id"] for row in rows[:-1] if json.loads(row).get("trial") == 2}
     file.write_bytes(b"".join(row for row in rows if lost.encode() not in row))
     run, _ = salvaged(tmp_path / "run")
-    assert any("trial 2, attempt 2 is here, and no line of attempt 1 before it" in sentence for sentence in run.damage)
+    assert any("trial 2, attempt 2 is here, but no line of attempt 1 before it" in sentence for sentence in run.damage)
 
 
 @pytest.mark.parametrize("protocol", ["fairweb-two-round", "robustness", "recovery", "sincerity", "helpdesk"])

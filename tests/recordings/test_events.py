@@ -133,7 +133,7 @@ def test_an_event_of_a_later_version_is_not_an_error() -> None:
         ({"turn": True}, "'turn' is not a whole number"),
         ({"turn": 0}, "'turn' is 0, less than 1"),
         ({"attempt": 1.5}, "'attempt' is not a whole number"),
-        ({"event": 7}, "names no event"),
+        ({"event": 7}, "without an event"),
     ],
 )
 def test_a_wrong_field_is_named_with_its_place(change: dict[str, object], message: str) -> None:

@@ -160,7 +160,7 @@ async def test_a_run_is_refused_with_the_diff_and_left_as_it_was(tmp_path: Path)
     before = {file.name: file.read_bytes() for file in (tmp_path / "run").iterdir()}
     changed = header(topics=reworded(some("M001", "M002"), "M001", "Something else."))
     with pytest.raises(
-        RunError, match=r"recorded with something else:(?s:.*)topic M001 has changed(?s:.*)undo the change"
+        RunError, match=r"recorded with different settings:(?s:.*)topic M001 has changed(?s:.*)undo the change"
     ):
         RunWriter.resume(tmp_path / "run", changed)
     assert {file.name: file.read_bytes() for file in (tmp_path / "run").iterdir()} == before

@@ -120,7 +120,7 @@ HEAD = b'{"format": "harvest-judgments/1", "layer": "human", "author": "anna"}\n
             "neither text nor a whole number",
         ),
         (b'{"format": "harvest-judgments/1", "layer": "rule"}\n{"about"', 2, "the last line is torn"),
-        (b'{"format": "harvest-judgments/1", "layer": "rule", "author": ["x"]}\n', 1, "'author' is no text"),
+        (b'{"format": "harvest-judgments/1", "layer": "rule", "author": ["x"]}\n', 1, "'author' is not text"),
         (HEAD + b'{"about": {}, "criterion": "c", "value": 1} x\n', 2, "not valid JSON: Extra data"),
         (HEAD + b'{"about": {}, "criterion": "c", "value": NaN}\n', 2, "NaN is not a number in JSON"),
         (HEAD + b'{"about": {"trial": "a"}, "criterion": "", "value": 1}\n', 2, "a judgment holds"),
@@ -128,17 +128,21 @@ HEAD = b'{"format": "harvest-judgments/1", "layer": "human", "author": "anna"}\n
         (HEAD + b'{"about": {"turn": "1"}, "criterion": "c", "value": 1}\n', 2, "'turn' in 'about' is '1'"),
         (HEAD + b'{"about": {"turn": 0}, "criterion": "c", "value": 1}\n', 2, "'turn' in 'about' is '0'"),
         (HEAD + b'{"about": {"speaker": "me"}, "criterion": "c", "value": 1}\n', 2, "'speaker' in 'about' is 'me'"),
-        (HEAD + b'{"about": {"start": 3}, "criterion": "c", "value": 1}\n', 2, "a span in 'about' is no span"),
+        (HEAD + b'{"about": {"start": 3}, "criterion": "c", "value": 1}\n', 2, "a span in 'about' is malformed"),
         (HEAD + b'{"about": {"start": 3, "end": 2}, "criterion": "c", "value": 1}\n', 2, "a span in 'about'"),
-        (HEAD + b'{"about": {}, "criterion": "c", "value": 1, "note": 7}\n', 2, "'note' is no text"),
-        (HEAD + 2 * b'{"about": {"turn": 1}, "criterion": "c", "value": 1}\n', 3, "the same is judged in line 2, by c"),
+        (HEAD + b'{"about": {}, "criterion": "c", "value": 1, "note": 7}\n', 2, "'note' is not text"),
+        (
+            HEAD + 2 * b'{"about": {"turn": 1}, "criterion": "c", "value": 1}\n',
+            3,
+            "the same thing is judged in line 2, by c",
+        ),
         (
             HEAD
             + b'{"about": {"trial": "t", "attempt": 1, "turn": 1}, "criterion": "c", "value": 1}\n'
             + b'{"about": {"trial": "t", "attempt": 1, "turn": 1, "speaker": "system"}, "criterion": "c"'
             + b', "value": 0}\n',
             3,
-            "the same is judged in line 2, by c",
+            "the same thing is judged in line 2, by c",
         ),
     ],
 )

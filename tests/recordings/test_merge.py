@@ -162,7 +162,7 @@ def test_a_link_among_the_damaged_files_is_named_and_not_followed(tmp_path: Path
     (one / "damaged" / "b.jsonl").write_text("kept")
     done = merge([one], tmp_path / "both")
     assert done.damage == (
-        f"{one / 'damaged' / 'a.jsonl'}: this is a link, and none is followed here; it was left out",
+        f"{one / 'damaged' / 'a.jsonl'}: this is a link, and links are not followed here; it was left out",
     )
     assert {file.name: file.read_text() for file in (done.path / "damaged").iterdir()} == {"b.jsonl": "kept"}
 
@@ -171,9 +171,7 @@ def test_a_changed_exhibit_is_reported(tmp_path: Path) -> None:
     one = make(tmp_path / "one", ((1, 1, 1, 4),))
     page = next((one / "evidence").rglob("*.html"))
     page.write_bytes(b"page 7")
-    assert merge([one], tmp_path / "both").damage == (
-        f"{page}: its content is not what its name says; it was left out",
-    )
+    assert merge([one], tmp_path / "both").damage == (f"{page}: its content does not match its name; it was left out",)
 
 
 def test_a_torn_line_is_reported(tmp_path: Path) -> None:

@@ -211,7 +211,7 @@ def test_transitions_are_usefulness_and_recovery_seen_turn_by_turn(material: Mat
         ("transition(x)", "taken of 2 things"),
         ("transition(end, o)", "no such transition"),
         ("CVaR(persistence)", "single conversations"),
-        ("Coverage", "'Coverage' is no measure"),
+        ("Coverage", "'Coverage' is not a measure"),
         ("swan", "did you mean SWAN?"),
         ("pw", "pw is of a single nugget, and has no value over conversations"),
         ("DistrSim(RATINGS)", "its rows are among those of `harvest score RUN --json`"),
@@ -228,7 +228,7 @@ def test_transitions_are_usefulness_and_recovery_seen_turn_by_turn(material: Mat
         ("R(l=10)", "R takes no l"),
         ("R(L=0)", "is not allowed"),
         ("R(L=1.5)", "is not allowed"),
-        ("R(L=many)", "many is no number"),
+        ("R(L=many)", "many is not a number"),
         ("R(RATINGS)", "taken of nothing"),
         ("GFR(alpha=2)", "is not allowed"),
         ("%useful(R)", "taken of nothing"),
@@ -244,11 +244,11 @@ def test_transitions_are_usefulness_and_recovery_seen_turn_by_turn(material: Mat
         ("WAN(99)", "no criterion called '99'"),
         ("P(R)", "below is missing"),
         ("P(R, below=1, within=topics)", "P takes no within"),
-        ("pooled(R)", "is no reading"),
-        ("of_pooled(GF)", "is no reading"),
-        ("of_pooled(SWAN)", "is no reading"),
-        ("SWAN(weights=heavy)", "is no weighting"),
-        ("SWAN(weights=3)", "is no weighting"),
+        ("pooled(R)", "is not a reading"),
+        ("of_pooled(GF)", "is not a reading"),
+        ("of_pooled(SWAN)", "is not a reading"),
+        ("SWAN(weights=heavy)", "is not a weighting"),
+        ("SWAN(weights=3)", "is not a weighting"),
         ("WAN", "taken of one thing"),
         ("WAN(Correctnes)", "did you mean 'Correctness'?"),
         ("WAN(Robustness_to_input_variations)", "once for all conversations"),
@@ -308,7 +308,7 @@ def test_the_tables_of_80_columns_hold_every_figure_whole_and_say_where_0_is_goo
     assert "…" not in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
     words = " ".join(done.stdout.split())
-    assert "1 is good, but for failures; 0 is good: P(breakdown)" in words
+    assert "1 is good, except for failures; 0 is good: P(breakdown)" in words
     assert "association within conversations, given topic and turn: p=" in words
     assert "another trial can be worse" in words
     assert "SWAN of A covers Sufficiency, Conciseness" in words
@@ -319,7 +319,7 @@ def test_the_tables_of_80_columns_hold_every_figure_whole_and_say_where_0_is_goo
     [
         (["-m", " "], "--measure is empty"),
         (["-m", "GF(RATINGS"], "measure:1:11: ',' or ')' is missing"),
-        (["-m", "Precision"], "'Precision' is no measure"),
+        (["-m", "Precision"], "'Precision' is not a measure"),
         (["--schema", "sakai-2023"], "--schema and --judges are for SWAN"),
         (["-m", "SWAN", "--schema", "sakai-1923"], "sakai-1923"),
         (["-m", "SWAN", "--judges", "human:zoe"], "nobody called 'zoe' judged as human"),

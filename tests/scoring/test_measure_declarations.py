@@ -117,7 +117,7 @@ def test_json_holds_every_measure_with_what_it_declares() -> None:
 def test_a_wrong_name_says_what_is_meant_and_what_there_is(given: str, meant: str) -> None:
     done = asked(given)
     assert isinstance(done.exception, InputError)
-    assert f"{given!r} is no measure: did you mean {meant}?" in str(done.exception)
+    assert f"{given!r} is not a measure: did you mean {meant}?" in str(done.exception)
     assert "ave%useful" in (done.exception.allowed or "")
 
 

@@ -120,7 +120,7 @@ def test_it_is_listed_and_explained_and_its_parameters_are_checked(installed: Pa
     assert "words= words of a short answer [12]" in told
     for written, what in (
         ("Brevity(word=1)", "Brevity takes no word"),
-        ("Brevity(words=few)", "words: few is no number"),
+        ("Brevity(words=few)", "words: few is not a number"),
         ("Brevity(A)", "Brevity is taken of nothing"),
     ):
         refused = harvest(installed, tmp_path, "score", str(SAMPLE), "-m", written)
@@ -131,12 +131,12 @@ def test_it_is_listed_and_explained_and_its_parameters_are_checked(installed: Pa
 def test_without_the_distribution_its_name_is_no_measure(tmp_path: Path) -> None:
     refused = harvest(tmp_path, tmp_path, "score", str(SAMPLE), "-m", "Brevity")
     assert refused.returncode == 2
-    assert "'Brevity' is no measure" in refused.stderr
+    assert "'Brevity' is not a measure" in refused.stderr
 
 
 BROKEN = {
     "score raises": ("    words = [", '    raise KeyError("gone")\n    words = [', "raises KeyError: 'gone', on trial"),
-    "it is none": ("BREVITY = Declaration(", "BREVITY = dict(", "is dict and no Declaration"),
+    "it is none": ("BREVITY = Declaration(", "BREVITY = dict(", "is dict and not a Declaration"),
     "another name": ('name="Brevity"', 'name="Short"', "declares 'Short' of a conversation"),
     "it cannot be imported": (
         "from scoring.measure",

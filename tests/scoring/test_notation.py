@@ -92,7 +92,7 @@ def test_there_is_one_way_to_write_a_measure(text: str, written: str) -> None:
         ("f(1e999)", 3, "too large"),
         ("f(12abc)", 3, "'1' cannot stand"),
         ("f(a*)", 5, "a name or a number is missing"),
-        ("f(a*2)", 6, "a number is no factor"),
+        ("f(a*2)", 6, "a number is not a factor"),
         ("f(" * 30 + ")" * 30, 43, "more than 20 deep"),
     ],
 )

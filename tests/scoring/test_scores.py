@@ -325,7 +325,7 @@ def test_empty_answers_and_no_turns_are_scored_as_they_are() -> None:
 @pytest.mark.parametrize(
     ("spoken", "settings", "message"),
     [
-        ([paper_b1(), paper_b1()], Settings(), "trial 1 of topic 'M002' with system 'B1' is there twice"),
+        ([paper_b1(), paper_b1()], Settings(), "trial 1 of topic 'M002' with system 'B1' occurs twice"),
         ([replace(paper_b1(), outcome=Outcome("invalid", "timeout"))], Settings(), "did not end validly"),
         ([replace(paper_b1(), outcome=None)], Settings(), "did not end validly"),
         ([conversation(topic="M099")], Settings(), "topic 'M099' is not in the topic set"),

@@ -228,7 +228,7 @@ def test_the_goal_comes_from_the_trait_the_options_or_the_request() -> None:
 )
 def test_a_goal_that_is_none_is_refused(goal: object) -> None:
     scenario = Scenario(MOVIES, {"goal": goal} if goal is not None else {"gaol": {}})
-    with pytest.raises(InputError, match=r"is no goal|did you mean 'goal'"):
+    with pytest.raises(InputError, match=r"is not a goal|did you mean 'goal'"):
         build(Options()).start(scenario, RNG)
 
 

@@ -170,7 +170,7 @@ def test_what_can_be_changed_or_not_be_written_is_named(part: str, value: object
 def test_a_kind_of_memory_that_could_be_changed_is_refused_where_it_is_declared() -> None:
     for kind in (list[str], dict[str, int], set[str], tuple[list[int], ...], bytes):
         made = type("Made", (), {"__annotations__": {"part": kind}, "__module__": __name__})
-        with pytest.raises(TypeError, match=r"Made\.part: .* no part of a memory"):
+        with pytest.raises(TypeError, match=r"Made\.part: .* not a part of a memory"):
             memory_kind("test-made")(dataclass(frozen=True)(made))
     with pytest.raises(TypeError, match="not frozen"):
         memory_kind("test-made")(dataclass(type("Made", (), {"__annotations__": {"part": int}})))
@@ -186,7 +186,7 @@ class Undeclared:
 def test_a_value_of_no_kind_is_no_memory() -> None:
     with pytest.raises(BrokenPromise, match="the memory is Undeclared"):
         check_memory(Undeclared(), "faulty")
-    with pytest.raises(TypeError, match="Undeclared is no memory"):
+    with pytest.raises(TypeError, match="Undeclared is not a memory"):
         encode_memory(Undeclared())
     with pytest.raises(BrokenPromise, match="Undeclared is neither"):
         check_memory({"inner": Undeclared()}, "faulty")

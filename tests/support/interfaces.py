@@ -138,7 +138,7 @@ def back_end_server(name: str = "scenario") -> Iterator[BackEnd]:
 
 @contextlib.contextmanager
 def interface_to(name: str, back_end: BackEnd) -> Iterator[Interface]:
-    """One more interface to a back end that is there already."""
+    """One more interface to a back end that exists already."""
     if name == "deep-chat":
         from tests.servers.npm_package import DEEP_CHAT
 

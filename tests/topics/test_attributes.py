@@ -214,7 +214,7 @@ def test_a_vector_is_taken_in_exact_fractions(raw: str, vector: tuple[float, ...
         ("(0,0,,1)", "'' in"),
         ("(0,0,0,1e0)", "'1e0' in"),
         ("(nan,0,0,1)", "'nan' in"),
-        ("(1" + "0" * 5000 + ",0,0,0)", "is no share"),
+        ("(1" + "0" * 5000 + ",0,0,0)", "is not a share"),
     ],
 )
 def test_a_vector_that_is_none_is_refused(raw: str, says: str) -> None:
@@ -230,7 +230,7 @@ def test_names_of_groups_are_taken_whatever_their_case() -> None:
     assert PRONOUN.membership(" OTHER ") == (0, 0, 1)
     assert PRONOUN.membership("he; she") == (0.5, 0.5, 0)
     assert ORIGIN.membership("middle  east") == (0, 0, 0, 0, 0, 0, 1, 0)
-    with pytest.raises(ValueError, match="'they' is no group of PRONOUN: he, she, other"):
+    with pytest.raises(ValueError, match="'they' is not a group of PRONOUN: he, she, other"):
         PRONOUN.membership("they")
 
 
@@ -259,7 +259,7 @@ def test_countries_share_equally_and_count_once(raw: str, shares: dict[str, floa
 
 
 def test_an_unknown_country_is_refused_with_what_is_near() -> None:
-    with pytest.raises(ValueError, match="'Untied States' is no country or region we know; near: United States"):
+    with pytest.raises(ValueError, match="'Untied States' is not a known country or region; near: United States"):
         ORIGIN.membership("France; Untied States")
     with pytest.raises(ValueError, match="names nothing"):
         ORIGIN.membership(" ; ")
@@ -285,11 +285,11 @@ def test_any_list_of_countries_has_exact_shares(listed: list[object]) -> None:
 def test_counts_become_shares() -> None:
     assert normalised({"a": 3, "B": 1}, ("a", "b", "c")) == (0.75, 0.25, 0)
     for counts, says in (
-        ({"z": 1}, "'z' is no group"),
-        ({"a": -1, "b": 2}, "a: -1 is no count"),
-        ({"a": math.inf}, "no count"),
-        ({"a": 0, "b": 0}, "sum to nothing"),
-        ({}, "sum to nothing"),
+        ({"z": 1}, "'z' is not a group"),
+        ({"a": -1, "b": 2}, "a: -1 is not a count"),
+        ({"a": math.inf}, "not a count"),
+        ({"a": 0, "b": 0}, "sum to 0"),
+        ({}, "sum to 0"),
     ):
         with pytest.raises(ValueError, match=says):
             normalised(counts, ("a", "b"))
@@ -298,7 +298,7 @@ def test_counts_become_shares() -> None:
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"groups": ("a",), "gold": (1.0,)}, "two groups or more"),
+        ({"groups": ("a",), "gold": (1.0,)}, "at least two groups"),
         ({"groups": ("a", "A"), "gold": (0.5, 0.5), "bounds": (1,)}, "names of the groups must differ"),
         ({"groups": ("a", " "), "gold": (0.5, 0.5), "bounds": (1,)}, "none may be empty"),
         ({"gold": (0.5, 0.5)}, "2 shares for 4 groups"),
@@ -313,7 +313,7 @@ def test_counts_become_shares() -> None:
         ({"scale": "nominal"}, "only an ordinal set has bounds"),
         ({"bounds": (), "mapping": "regions"}, "only a nominal set has a mapping"),
         ({"bounds": (), "mapping": "planets"}, "there is no mapping 'planets'"),
-        ({"scale": "nominal", "bounds": (), "mapping": "regions"}, "the mapping leads to groups that are not there"),
+        ({"scale": "nominal", "bounds": (), "mapping": "regions"}, "the mapping names groups that do not exist"),
     ],
 )
 def test_a_set_that_does_not_agree_with_itself_is_refused(change: dict[str, Any], says: str) -> None:
@@ -324,5 +324,5 @@ def test_a_set_that_does_not_agree_with_itself_is_refused(change: dict[str, Any]
 def test_an_ordinal_set_without_bounds_takes_names() -> None:
     quality = AttributeSet("QUALITY", "ordinal", ("-2", "-1", "0", "1", "2"), uniform(5))
     assert quality.membership("-1") == (0, 1, 0, 0, 0)
-    with pytest.raises(ValueError, match="'3' is no group"):
+    with pytest.raises(ValueError, match="'3' is not a group"):
         quality.membership("3")

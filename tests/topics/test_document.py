@@ -70,7 +70,7 @@ def test_keys_are_text_whatever_they_look_like() -> None:
 @pytest.mark.parametrize(
     ("text", "place", "says"),
     [
-        ("a: 1\nb: 2\na: 3\n", "x.yaml:3:1", "duplicate key 'a': it stands at line 1, column 1 already"),
+        ("a: 1\nb: 2\na: 3\n", "x.yaml:3:1", "duplicate key 'a': already defined at line 1, column 1"),
         ("a:\n  - b: 1\n    c: 2\n    b: 3\n", "x.yaml:4:5", "duplicate key 'b'"),
         ("a: {b: 1, b: 2}\n", "x.yaml:1:11", "duplicate key 'b'"),
         ("'12': 1\n12: 2\n", "x.yaml:2:1", "duplicate key '12'"),
@@ -144,7 +144,7 @@ def test_a_byte_order_mark_and_windows_line_ends_are_fine(tmp_path: Path) -> Non
 
 
 def test_a_file_that_cannot_be_read_is_one_clear_message(tmp_path: Path) -> None:
-    for path, says in ((tmp_path / "none.yaml", "no such file"), (tmp_path, "a folder"), (Path("a\0b"), "no path")):
+    for path, says in ((tmp_path / "none.yaml", "no such file"), (tmp_path, "a folder"), (Path("a\0b"), "not a path")):
         with pytest.raises(InputError, match=says):
             read_document(path)
     with pytest.raises(InputError, match="this is a device, not a file"):
@@ -235,8 +235,8 @@ def test_a_value_of_the_wrong_kind_is_pointed_at(text: str, place: str, what: st
         ("-.5", "write -0.5"),
         ("2.", "write 2"),
         ("'0.5'", "write it without quotation marks: 0.5"),
-        (".nan", "write digits: neither infinity nor not-a-number is a value here"),
-        ("-.inf", "write digits: neither infinity nor not-a-number is a value here"),
+        (".nan", "write digits: infinity and not-a-number are not allowed here"),
+        ("-.inf", "write digits: infinity and not-a-number are not allowed here"),
         ("half", None),
     ],
 )
@@ -249,7 +249,7 @@ def test_a_number_that_is_not_read_as_one_comes_with_how_to_write_it(written: st
 def test_a_wrong_word_lists_the_right_ones() -> None:
     found = tree_fault("name: a\nleaves:\n  - {id: x, kind: cardinal}\n")
     assert str(found).splitlines() == [
-        "x.yaml:3:19: kind: is none of the words allowed here (here: 'cardinal'): did you mean 'ordinal'?",
+        "x.yaml:3:19: kind: is not one of the words allowed here (here: 'cardinal'): did you mean 'ordinal'?",
         "  allowed: 'ordinal' or 'nominal'",
     ]
 

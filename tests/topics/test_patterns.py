@@ -11,9 +11,9 @@ from topics.patterns import matchable
 
 @pytest.mark.parametrize("pattern", ["/(?P<id>(a+)+)!", "/(?:a|aa)*!", "/.*.*.*!", r"/(?P<id>a)\1", "/" + "a" * 500])
 def test_a_pattern_that_could_run_away_is_no_kind(pattern: str) -> None:
-    with pytest.raises(ValueError, match=r"take for ever|too many ways|not allowed|longer than 500"):
+    with pytest.raises(ValueError, match=r"matching it may never end|too many ways|not allowed|longer than 500"):
         UrlKind("x", ("a.org",), path=pattern)
-    with pytest.raises(ValueError, match=r"take for ever|too many ways|not allowed|longer than 500"):
+    with pytest.raises(ValueError, match=r"matching it may never end|too many ways|not allowed|longer than 500"):
         UrlKind("x", ("a.org",), path="/", query=pattern)
 
 

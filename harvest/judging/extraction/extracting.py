@@ -49,7 +49,7 @@ class Extracted:
 def named(endpoint: Endpoint) -> tuple[str, str]:
     """Author and version of the endpoint's nuggets: the model's name, and the hash of prompt and sampling.
 
-    Where the server stands is no part of it: the same model behind another port goes on with what is kept.
+    Where the server stands is not a part of it: the same model behind another port goes on with what is kept.
     """
     definition = endpoint.definition()
     sampling = {key: value for key, value in definition.items() if key != "base_url"}

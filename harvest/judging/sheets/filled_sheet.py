@@ -144,5 +144,5 @@ def _value(row: Given) -> Json:
         return None
     value = float(text.replace(",", ".")) if _SCORE.fullmatch(text) else -1.0
     if not 0 <= value <= 1:
-        raise row.error("value", f"value: {text[:40]!r} is no score", allowed=_VALUE)
+        raise row.error("value", f"value: {text[:40]!r} is not a score", allowed=_VALUE)
     return value

@@ -123,7 +123,7 @@ class Given:
         text = self.get(column)
         if not (text.isascii() and text.isdecimal() and len(text) < 12):
             raise self.error(
-                column, f"{column}: {text[:40]!r} is no whole number", advice="leave this column as it was written"
+                column, f"{column}: {text[:40]!r} is not a whole number", advice="leave this column as it was written"
             )
         return int(text)
 
@@ -145,7 +145,7 @@ def sheet_ending(path: str | PathLike[str]) -> str:
     ending = Path(path).suffix.lower()
     if ending not in _ENDINGS:
         raise InputError(
-            f"{ending!r} is no ending of a sheet" if ending else "the name of a sheet has an ending",
+            f"{ending!r} is not an ending of a sheet" if ending else "the name of a sheet has an ending",
             place=Place.of(path),
             allowed=" or ".join(_ENDINGS),
             advice="name it so; a spreadsheet saves such a file as 'CSV UTF-8'",

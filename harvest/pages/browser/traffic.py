@@ -1,7 +1,7 @@
 """What goes over the wire while an answer is awaited: requests still in flight, faults, frames of web sockets.
 
 Pages talk all the time: they poll, keep a stream of notices open, report what a person looks at. What was under way
-when the turn was sent is no part of it, nor is a request that repeats one of these (the next round of a long poll).
+when the turn was sent is not a part of it, nor is a request that repeats one of these (the next round of a long poll).
 A page that asks again and again whether there is anything new gets an answer in parts: that such a request has ended
 says nothing, while the end of the one by which the turn went out, or of a stream, says much.
 """

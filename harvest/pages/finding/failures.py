@@ -208,7 +208,7 @@ def _error_sign(node: Node) -> str:
 
 
 def _code(node: Node) -> frozenset[str]:
-    """The words of its class and marks, each class name for itself: `error-boundary` is no error."""
+    """The words of its class and marks, each class name for itself: `error-boundary` is not an error."""
     found: set[str] = set()
     for name, value in node.attributes.items():
         if name in ("class", "id") or (name.startswith("data-") and len(value) <= 40):

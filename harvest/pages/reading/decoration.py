@@ -95,7 +95,7 @@ def find_decorations(
     known: Collection[Edge] = (),
     slots: Collection[str] = (),
 ) -> Decorations:
-    """What in the bubbles of one turn is no part of the answer.
+    """What in the bubbles of one turn is not a part of the answer.
 
     echo, user: the user's words, and the bubble they stand in. names: what the page calls who speaks. pressed: what
     its buttons say, as the name of a model that is chosen there. known: edges of other replies of this conversation.

@@ -17,7 +17,7 @@ _FACE = re.compile(r"\b(?:avatar|profile picture|logo|icon)\b(?: (?:for|of))?", 
 def names_on(page: Page, bubbles: Sequence[Node] = ()) -> frozenset[str]:
     """What this page may call its bot: its title, its headings, what its pictures are said to show.
 
-    bubbles: of the answer. What those and others made like them say and show is no name.
+    bubbles: of the answer. What those and others made like them say and show is not a name.
     """
     found = re.split(r"\s[-|–—·•:]\s", page.title)
     said, made = set(bubbles), {signature(bubble) for bubble in bubbles if bubble.classes}

@@ -112,7 +112,7 @@ def _marks(plates: Sequence[TreeDrawing], wide: float, down: float) -> tuple[lis
         (
             f'<path d="M0 0h16" {painted("edge", 9)}/><path d="M16 0h16" {painted("edge", 3)}/>',
             32,
-            "the wider, the more of all trials come this way",
+            "wider: more of all trials came this way",
         ),
         (f'<path d="M0 0h30" {painted("unseen")}/>', 30, "what no trial did"),
     ]

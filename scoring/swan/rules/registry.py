@@ -53,5 +53,5 @@ def parse_rule(text: str) -> RuleScorer:
     except ValueError as fault:
         reason = str(fault)
         if "invalid literal" in reason or "could not convert" in reason:
-            reason = f"{value!r} is no number {parameter} can be"
+            reason = f"{value!r} is not a number {parameter} can be"
         raise ValueError(f"{text!r}: {reason}") from None

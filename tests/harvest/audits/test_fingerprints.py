@@ -89,7 +89,7 @@ def test_another_default_of_a_driver_is_another_system_and_a_new_option_is_not(
 
     monkeypatch.setattr(python_driver, "Options", Later)
     told = "\n".join(differences(before, load_audit("audit.yaml").header()))
-    assert "what the driver takes for the options not given of system mine has changed" in told
+    assert "the defaults of the driver of system mine has changed" in told
     assert '"timeout": 30.0' in told
     assert "warmth" not in told
     Later.model_fields["timeout"].default = 60.0

@@ -344,7 +344,7 @@ def test_check_shows_the_groups_and_chat_knows_nothing_of_them(
     }
     with pytest.raises(SystemExit):
         main(["check", audit_file(tmp_path, groups=["younger", "older"])])
-    assert "null pairs: none: nothing will say" in capsys.readouterr().out
+    assert "null pairs: none: without one" in capsys.readouterr().out
 
 
 def test_a_run_shows_scores_trees_and_bounds_by_group(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

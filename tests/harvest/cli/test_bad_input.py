@@ -224,7 +224,7 @@ COMMANDS = {
     "an unknown topic": (["run", "demo", "--topics", "Z001"], "Z001"),
     "an unknown import format": (["import", "--format", "csv", "a", "--out", "b"], "gfrc"),
     "a transcript that is not there": (["import", "--format", "gfrc", "nowhere.txt", "--out", "b"], "no such file"),
-    "a gain that is no number": (["score", "nowhere", "--gain", "L1=much"], "NAME=NUMBER"),
+    "a gain that is not a number": (["score", "nowhere", "--gain", "L1=much"], "NAME=NUMBER"),
 }
 
 

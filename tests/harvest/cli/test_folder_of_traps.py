@@ -188,7 +188,7 @@ def test_merging_copies_only_exhibits_that_are_what_their_names_say(run: Path) -
     (run / kept[0]).write_bytes(b"damaged")
     folder = run / "evidence" / "zz"
     folder.mkdir()
-    faults = {str(run / kept[0]): "its content is not what its name says"}
+    faults = {str(run / kept[0]): "its content does not match its name"}
     for trap, (lay, words) in TRAPS.items():
         lay(folder / f"{trap.replace(' ', '-')}.html")
         faults[str(folder / f"{trap.replace(' ', '-')}.html")] = words
@@ -283,7 +283,7 @@ def test_a_trap_in_place_of_a_file_that_is_named_is_one_message(
 
 @pytest.mark.parametrize("address", ["/etc/passwd", "../outside.jsonl", "evidence/../../outside.jsonl", ""])
 def test_an_address_that_leads_out_of_the_run_is_not_read(address: str, run: Path) -> None:
-    with pytest.raises(ValueError, match="leads out of the folder"):
+    with pytest.raises(ValueError, match="leads outside the folder"):
         read_exhibit(run, address)
 
 

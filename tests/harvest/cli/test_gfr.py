@@ -192,14 +192,14 @@ def test_names_that_could_steer_a_terminal_are_shown_as_pictures(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--gains", "L1"], "'L1' is no gain of a grade"),
+        (["--gains", "L1"], "'L1' is not a gain of a grade"),
         (["--gains", "L1=1,L1=2"], "L1 is given twice"),
         (["--gains", "L1=0"], "no grade has a gain above 0"),
         (["--gains", "L1=1"], "grade L2 has no gain"),
         (["--cutoff", "0"], "cutoff"),
         (["--persistence", "0"], "persistence"),
         (["--ordinal", "AGE"], "there is no attribute set 'AGE'"),
-        (["--ordinal", "M-ORIGIN", "--nominal", "M-ORIGIN"], "said to be both ordinal and nominal"),
+        (["--ordinal", "M-ORIGIN", "--nominal", "M-ORIGIN"], "given as both ordinal and nominal"),
         (["--run", "no-such-run"], "no-such-run: no such file"),
         (["stray"], "stray"),
     ],

@@ -55,7 +55,7 @@ def test_nothing_that_is_there_is_overwritten(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["", " ", "\n"])
 def test_a_name_of_nothing_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.chdir(tmp_path)
-    assert "names no folder" in ended("init", name, code=2).stderr
+    assert "does not name a folder" in ended("init", name, code=2).stderr
     assert list(tmp_path.iterdir()) == []
 
 

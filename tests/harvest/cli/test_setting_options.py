@@ -53,7 +53,7 @@ def test_values_of_all_kinds_are_read() -> None:
     ("words", "said"),
     [
         (("--ordinal", "RNDO"), "'RNDO' is not one of 'RNOD', 'NMD': did you mean 'RNOD'?"),
-        (("--level", "nan"), "'nan' is no number"),
+        (("--level", "nan"), "'nan' is not a number"),
         (("--level", "1"), "1.0 is not in the range 0.5<=x<=0.9999"),
         (("--weight", "RATINGS"), "'RATINGS' is not NAME=NUMBER"),
     ],
@@ -74,7 +74,7 @@ def test_a_command_without_an_audit_gets_the_defaults() -> None:
 @pytest.mark.parametrize(
     ("written", "said"),
     [
-        ("{ordinal: RNDO}", "ordinal: is none of the words allowed here (here: 'RNDO'): did you mean 'RNOD'?"),
+        ("{ordinal: RNDO}", "ordinal: is not one of the words allowed here (here: 'RNDO'): did you mean 'RNOD'?"),
         ("{patience: 0}", "patience: must be at least 1 (here: 0)"),
         ("{level: 1}", "level: must be at most 0.9999 (here: 1)"),
         ("{ordnial: RNOD}", "unknown key 'ordnial': did you mean 'ordinal'?"),

@@ -182,9 +182,9 @@ def test_diagrams_say_what_no_trial_did_which_intervals_they_have_and_why_turns_
         (["--merge", "user=label,system=label"], "user turns have no merge key 'label'"),
         (["--merge", "user=exact,system=state"], "system turns have no merge key 'state'"),
         (["--level", "1"], "1.0 is not in the range 0.5<=x<=0.9999"),
-        (["--level", "nan"], "'nan' is no number"),
+        (["--level", "nan"], "'nan' is not a number"),
         (["--format", "pdf"], "'pdf' is not one of"),
-        (["--format", "dot", "--least", "0.1"], "--least and --most fold a picture"),
+        (["--format", "dot", "--least", "0.1"], "--least and --most are for pictures"),
         (["--format", "svg", "--least", "2"], "2.0 is not in the range"),
         (["--width", "3"], "3 is not in the range"),
     ],
@@ -207,7 +207,7 @@ def test_invalid_trials_are_left_out_and_counted(tmp_path: Path, capsys: pytest.
 
 def test_a_run_without_a_whole_trial_has_no_tree(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     asyncio.run(record(tmp_path / "run", ("echo: one",), trials=1, invalid=1))
-    assert "no whole trial to fold (1 attempt recorded: 1 invalid)" in _tree(capsys, str(tmp_path / "run"), code=2)
+    assert "no complete trial to fold (1 attempt recorded: 1 invalid)" in _tree(capsys, str(tmp_path / "run"), code=2)
 
 
 def test_answers_of_one_set_of_entities_are_one_branch_in_any_order() -> None:
@@ -328,7 +328,7 @@ def test_another_branch_is_told_where_trials_parted_and_the_legend_says_so(
     assert len(ended) == 1  # after S x, some end and the others go on one way
     text = _tree(capsys, str(run), "--system", "B", "--format", "text", "--width", "200")
     assert text.count("? another branch: about") == sum(map(bool, told))
-    assert "told only where trials parted: where all went one way, the interval of that way tells it" in text
+    assert "shown only where trials diverged; where all took one branch, see its interval" in text
 
 
 def test_a_single_trial_claims_nothing_about_other_branches(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -40,8 +40,8 @@ async def test_null_contents_that_end_well_are_counted_at_the_end_of_a_run_and_i
     async with serving(handler) as server:
         (tmp_path / "audit.yaml").write_text(AUDIT.format(url=server.url))
         told = await _said(tmp_path, "run", "audit.yaml", "--out", "run")
-    note = "note: 3 empty replies, taken for answers (mine x 3)."
+    note = "note: 3 empty replies, counted as answers (mine x 3)."
     assert note in told
     assert note in await _said(tmp_path, "score", "run")
     notes = json.loads(await _said(tmp_path, "score", "run", "--json"))["notes"]
-    assert "3 empty replies, taken for answers (mine x 3)." in notes
+    assert "3 empty replies, counted as answers (mine x 3)." in notes

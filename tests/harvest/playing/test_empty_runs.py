@@ -135,4 +135,4 @@ def test_a_run_without_a_trial_is_told_in_a_sentence(tmp_path: Path, monkeypatch
     monkeypatch.chdir(tmp_path)
     Path("audit.yaml").write_text(AUDIT.format(protocol="fairweb-two-round"))
     RunWriter.create(Path("run"), load_audit("audit.yaml").header())
-    assert _said("score run") == (0, "No trial was played yet, so there is nothing to score.\n")
+    assert _said("score run") == (0, "No trial has been played yet, so there is nothing to score.\n")

@@ -205,7 +205,7 @@ def test_a_user_without_words_is_refused_with_the_file_and_the_act(tmp_path: Pat
         ("format: harvest-user/2", "format: harvest-user/9", "its format is 'harvest-user/9'"),
         ("format: harvest-user/2", "format: harvest-user/1", "harvest-user/1 has none"),
         ("- turn: 1", "- turn: 2", "the first begins after turn 1"),
-        ("simulator: markov", "simulator: mind-reader", "none of the words allowed"),
+        ("simulator: markov", "simulator: mind-reader", "not one of the words allowed"),
         ("name: seekers", "nane: seekers", "unknown key 'nane'"),
         ("stop: 3", "stop: -3", "at least 0"),
     ],
@@ -287,7 +287,7 @@ def test_the_command_fits_and_writes_and_never_over_a_file(tmp_path: Path, capsy
     assert read_user(out).source.dialogues == found["user"]["source"]["dialogues"] == 336
     assert "words" in people
     code, _, people = harvest(capsys, "simulate", "fit", IARD, "--out", out)
-    assert (code, "there is a file already" in people, "remove the file first" in people) == (2, True, True)
+    assert (code, "this file exists already" in people, "remove the file first" in people) == (2, True, True)
     code, _, people = harvest(capsys, "simulate", "fit", IARD, "--out", tmp_path / "nowhere" / "u.yaml", "--folds", 2)
     assert (code, "cannot be written" in people) == (2, True)
 
@@ -431,7 +431,9 @@ def test_a_check_says_how_much_of_the_lengths_was_cut_off_and_how_many_users_are
     words, value = told("three", "one")
     assert value["behaviour"]["KS(length)"]["verdict"] == "n/a"
     words, value = told("three", "three")
-    assert "lengths are not compared: up to 2 turns, where dialogues were cut off, nobody was seen to leave" in words
+    assert (
+        "lengths are not compared: up to 2 turns, the range that both sides cover, no user was seen to leave"
+    ) in words
     assert {value["behaviour"][name][key] for name in ("KS(length)", "W1(length)") for key in ("value", "verdict")} == {
         None,
         "n/a",
@@ -442,7 +444,7 @@ def test_a_check_says_how_much_of_the_lengths_was_cut_off_and_how_many_users_are
     assert "compared up to 2 turns, where 67% of the real users and 100% of the simulated ones are still there" in words
     assert value["lengths"] == {"horizon": 2, "beyond": 1}
     words, value = told("few", "real")
-    assert "groups are of 2 users; a verdict needs" in words
+    assert "groups have 2 users; a verdict needs" in words
     assert (value["verdict"], value["behaviour"]["JSD(acts)"]["users"]) == ("undecided", 2)
 
 
@@ -540,11 +542,11 @@ def test_p_and_floor_of_the_scores_are_one_verdict() -> None:
         return found
 
     assert "they differ (p at most 0.05), but by little" in scores_said(0.0005, floor("within"))
-    assert "larger than between halves" in scores_said(0.0005, floor("beyond"))
-    assert "too small to tell how large" in scores_said(0.0005, floor("undecided"))
+    assert "more than halves of the real users" in scores_said(0.0005, floor("beyond"))
+    assert "too small to estimate by how much" in scores_said(0.0005, floor("undecided"))
     assert scores_said(0.4, floor("within")) == "these dialogues show no difference (p above 0.05)"
-    assert "have more of them" in scores_said(0.4, floor("beyond"))
-    assert scores_said(math.nan, floor("within")) == "nothing can be said"
+    assert "use more dialogues" in scores_said(0.4, floor("beyond"))
+    assert scores_said(math.nan, floor("within")) == "no conclusion is possible"
 
 
 def test_bounds_of_the_floor_have_the_digits_of_the_figure_and_captions_begin_at_the_left() -> None:

@@ -444,7 +444,7 @@ def test_the_base_and_the_measures_can_be_chosen(unfair: Path, capsys: pytest.Ca
     assert "allowed: older, older-again, younger, unsaid" in capsys.readouterr().err
     for measure in ("%recovery", "transition(x, o)", "CVaR(R)", "persistence"):
         assert _command(str(run), "-m", measure) == 2
-        assert "is of many conversations at once" in capsys.readouterr().err
+        assert "is computed over many conversations at once" in capsys.readouterr().err
 
 
 def test_pairs_with_an_invalid_side_are_left_out_of_the_difference_and_counted(tmp_path: Path) -> None:
@@ -508,13 +508,13 @@ def test_without_a_null_pair_or_with_few_topics_the_page_says_so(
     played(tmp_path / "run", wanted, Scripted(lambda opening, n, text: ANSWER))
     assert _command(str(tmp_path / "run")) == 0
     told = " ".join(capsys.readouterr().out.split())
-    assert "no null pair was played, so p alone speaks of chance" in told
+    assert "no null pair was played, so only p accounts for chance" in told
     assert "p exchanges whole sessions (here 2), not topics" in told
-    assert "2 sessions can give no p below 0.5, which is too much for 4 comparisons: play more trials" in told
+    assert "2 sessions cannot give a p below 0.5, which is not small enough for 4 comparisons: play more trials" in told
     assert "were the sides of whole sessions exchanged" in told
     played(tmp_path / "fresh", audit(tmp_path, groups=["older", "younger", "unsaid"]), Scripted(lambda *_: ANSWER))
     assert _command(str(tmp_path / "fresh")) == 0
-    assert "3 topics can give no p below 0.25" in " ".join(capsys.readouterr().out.split())
+    assert "3 topics cannot give a p below 0.25" in " ".join(capsys.readouterr().out.split())
 
 
 def test_one_bad_session_is_not_a_group_that_is_treated_badly(
@@ -553,7 +553,7 @@ def test_a_run_without_groups_says_what_is_missing(tmp_path: Path, capsys: pytes
     assert "this run has no groups of users" in capsys.readouterr().err
     played(tmp_path / "one", audit(tmp_path, groups=["older"]), Scripted(lambda opening, n, text: ANSWER))
     assert _command(str(tmp_path / "one")) == 2
-    assert "met one group alone" in capsys.readouterr().err
+    assert "was played with only one group" in capsys.readouterr().err
 
 
 def _compared(run: Path, measure: str) -> Comparison:

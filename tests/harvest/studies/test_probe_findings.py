@@ -117,7 +117,7 @@ def test_steps_that_did_not_fit_and_steps_that_were_not_reached_are_counted(
     assert "not reached" in notes
     assert "ask north x 6" in notes
     long = as_run(tmp_path / "long", protocol(), PLACES, list(played(protocol(), PLACES, replace(TRICKY, unsure=1.0))))
-    assert "Steps left out because they did not fit the answer before: challenge" in " ".join(
+    assert "Steps skipped because they did not fit the previous answer: challenge" in " ".join(
         document(capsys, long)["notes"]
     )
 
@@ -138,7 +138,7 @@ def test_a_trial_without_a_valid_attempt_is_not_called_a_failure_of_the_infrastr
     told = list(conversations())
     lost = replace(told[0], outcome=Outcome("invalid", "timeout"))
     notes = notes_of(probed([read(as_run(tmp_path / "run", protocol(), PLACES, [lost, *told[1:]]))]))
-    assert "Trials in no figure: 1. No valid attempt: failed or interrupted." in notes
+    assert "Trials not in any figure: 1. They have no valid attempt (failed or interrupted)." in notes
 
 
 def test_facts_without_wrong_answers_are_named_only_where_their_consistency_is_in_the_table(run: Path) -> None:
@@ -169,7 +169,7 @@ def test_a_run_without_a_probe_gets_a_clear_message(tmp_path: Path, capsys: pyte
     one = replace(conversations()[0], turns=())
     code, _, people = harvest(capsys, "simulate", "findings", as_run(tmp_path / "run", plain, PLACES, [one]))
     assert code == 2
-    assert "no probe has played this run" in people
+    assert "no probe played in this run" in people
     assert "consistency-and-retention" in people
 
 
@@ -195,7 +195,7 @@ def test_the_table_has_room_on_80_columns_and_says_what_it_means(
     assert "…" not in printed
     assert max(map(len, printed.splitlines())) <= 80
     told = " ".join(printed.split())
-    assert "criterion: c, likewise: above 0 it gives way too readily" in told
+    assert "criterion: c, in the same unit: above 0 it gives way too readily" in told
     code, printed, _ = harvest(
         capsys, "simulate", "findings", run, "--turns", "--topic", "T001", "--trial", 1, "-m", "d_prime"
     )

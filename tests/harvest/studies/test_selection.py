@@ -53,7 +53,7 @@ def test_a_state_that_cannot_be_said_is_named_and_the_table_shows_the_bounds(tmp
     told = " ".join(done.stdout.split())
     assert done.returncode == 0, done.stderr
     assert "warning: mine: " in told
-    assert "came to the state 'insist' of the protocol were lost there (exception x " in told
+    assert "reached the state 'insist' of the protocol were lost there (exception x " in told
     draws = random.Random(7)
     first = [draws.random() < 0.57 for _ in range(20)]
     useful = 100 * sum(first) / 20
@@ -104,10 +104,10 @@ def test_one_figure_has_one_pair_of_bounds_where_trials_were_lost_and_never_vali
     (tmp_path / "audit.yaml").write_text(AUDIT.replace("attempts: 12", "attempts: 2"))
     told = " ".join(harvest("run", "audit.yaml", "--out", "run", cwd=tmp_path).stdout.split())
     assert "bounds of mine" in told
-    assert re.search(r"mine: invalid trials, in no figure: \d+; the bounds below count them as well", told)
+    assert re.search(r"mine: invalid trials, not in any figure: \d+; the bounds below include them", told)
     assert "had all of them been useless" not in told
     told = " ".join(harvest("score", "run", "-m", "ave%useful", cwd=tmp_path).stdout.split())
-    assert "; the bounds below count them as well" in told
+    assert "; the bounds below include them" in told
     told = " ".join(harvest("score", "run", "-m", "SWAN", cwd=tmp_path).stdout.split())
     assert "the bounds below" not in told
 

@@ -257,7 +257,7 @@ def test_an_attribute_set_that_changed_and_gold_that_differs_are_said(
     value = document(capsys, *runs, "-m", "R")
     said = [one["said"] for one in value["differences"]]
     assert any(one.startswith("attribute set GENDER: gold.0 is 0.3333333333333333 in jan and mar") for one in said)
-    assert "gold: 1 entity judged differently; the newest judgment holds for all" in said
+    assert "gold: 1 entity judged differently; the newest judgment is used for all" in said
     assert any(one.startswith("gold: mar has none of its own") for one in said)
     (tmp_path / "gold.csv").write_text(f"topic,entity,grade\nM1,{movie(1)},1\n")
     given = document(capsys, *runs, "-m", "R", "--gold", tmp_path / "gold.csv")

@@ -87,9 +87,7 @@ def test_the_n_of_a_mean_stands_where_not_all_trials_of_a_branch_have_a_value(ru
         assert (f"n={mine}" in figures.branches()[node]) == (mine != tree.visits[node])
     assert 0 < len(known) < tree.n
     assert len({len(shown) for shown in (*figures.branches()[1:], *figures.stops()[1:])}) == 1
-    assert (
-        "GF(RATINGS) of those that have one, and n, how many these are, where not all have one" in legend([figures])[0]
-    )
+    assert "GF(RATINGS) of the trials that have one, and n, if not all of them have one" in legend([figures])[0]
     assert f"n={len(known)}" in figures.captions()[0]
     whole = tree_figures(tree, scores=tree_scores(tree, parse("R"), trial_values(gathered([run]), parse("R"))))
     assert not any("n=" in shown for shown in whole.branches())
@@ -101,7 +99,7 @@ def test_a_score_that_no_trial_has_is_said_to_have_no_value(run: Run) -> None:
     (said,) = tree_scores(tree, parse("R"), {}).sentences()
     assert said == f"R: none of {tree.n} trials has a value"
     one = tree_scores(tree, parse("R"), {tree.trials[0].key: 0.5}).sentences()
-    assert one[0].endswith("have none; its spread cannot be told from one")
+    assert one[0].endswith("have none; its spread cannot be estimated from one value")
 
 
 @pytest.mark.parametrize("measure", ["R", "GF(RATINGS)", "GF", "GFR"])
@@ -130,7 +128,7 @@ def test_whose_nuggets_are_scored_can_be_said(run: Run) -> None:
     assert "there is no layer with nuggets of 'nobody'" in nobody.stderr
     for words in (["--nuggets", "rules"], ["--nuggets", "rules", "--score", "R"]):
         assert "--nuggets is for SWAN" in harvest("tree", str(run.path), *words).stderr
-    assert "--gold judges what a score is taken of" in harvest("tree", str(run.path), "--gold", "parrot").stderr
+    assert "--gold is for a score" in harvest("tree", str(run.path), "--gold", "parrot").stderr
 
 
 def test_a_score_that_is_the_label_is_settled_by_the_turns_that_have_it(run: Run) -> None:
@@ -144,14 +142,14 @@ def test_a_score_that_is_the_label_is_settled_by_the_turns_that_have_it(run: Run
 def test_where_no_two_trials_went_the_same_way_nothing_is_claimed(run: Run) -> None:
     (tree,), _ = folded(run, system="B", topic="M001", merge="exact")
     scores = tree_scores(tree, parse("R"), trial_values(gathered([run]), parse("R")))
-    assert "cannot be told: no two trials went the same way" in scores.sentences()[1]
+    assert "is undecided: no two trials took the same path" in scores.sentences()[1]
 
 
 def test_the_command_prints_it_in_80_columns_and_in_json(run: Run) -> None:
     shown = harvest("tree", str(run.path), "--system", "B", "--score", "R", "--format", "text")
     assert shown.returncode == 0, shown.stderr
     assert max(map(len, shown.stdout.splitlines())) <= 80
-    assert "of its variance is settled:" in shown.stdout
+    assert "of its variance:" in shown.stdout
     told = harvest("tree", str(run.path), "--system", "B", "--score", "R", "--format", "json")
     (tree,) = json.loads(told.stdout)["trees"]
     assert tree["scores"]["measure"] == "R"
@@ -167,13 +165,13 @@ def test_the_command_prints_it_in_80_columns_and_in_json(run: Run) -> None:
     "measure", ["CVaR(R)", "%recovery", "persistence", "pooled(GF(RATINGS))", "of_pooled(GF(RATINGS))", "pooled(SWAN)"]
 )
 def test_what_is_of_many_conversations_has_no_value_on_a_branch(run: Run, measure: str) -> None:
-    with pytest.raises(InputError, match="is no measure of single conversations") as caught:
+    with pytest.raises(InputError, match="is not a measure of single conversations") as caught:
         trial_values(gathered([run]), parse(measure))
     assert caught.value.advice is not None
     assert f"harvest score RUN --measure '{parse(measure)}'" in caught.value.advice
 
 
 def test_where_the_worst_conversations_are_asked_for_the_measure_they_are_taken_of_is_proposed(run: Run) -> None:
-    with pytest.raises(InputError, match="is no measure of single conversations") as caught:
+    with pytest.raises(InputError, match="is not a measure of single conversations") as caught:
         trial_values(gathered([run]), parse("CVaR(GF(RATINGS), beta=0.2, within=topics)"))
     assert (caught.value.advice or "").startswith("take --score GF(RATINGS) here; ")

@@ -103,7 +103,7 @@ def test_what_score_prints_of_a_long_conversation_fits_the_terminal(width: int) 
     text = console.export_text()
     assert max(map(len, text.splitlines())) <= width
     assert "…" not in text
-    assert "S4 to S30: nobody was asked so many turns" in text
+    assert "S4 to S30: no conversation had this many turns" in text
     assert "%useful S3" in text
     assert "%useful S4" not in text
 
@@ -114,8 +114,8 @@ def test_turns_that_were_asked_and_have_no_labels_are_not_said_to_be_unasked() -
     print_scored(console, held, score_material(held))
     text = console.export_text()
     assert " ? " in text
-    assert "S5 to S6: nobody was asked so many turns" in text
-    assert "S1, S3 to S4: no reply that has a label" in text
+    assert "S5 to S6: no conversation had this many turns" in text
+    assert "S1, S3 to S4: no reply has a label" in text
     assert "%useful S3" in text
     assert "%useful S5" not in text
 

@@ -72,7 +72,7 @@ def test_a_run_in_which_nothing_was_valid_is_told_in_a_sentence_and_not_in_empty
     assert "attempts ended with: connect x 4." in told
     assert "%useful" not in told
     assert "A1: trial 1" not in told
-    assert "the same command tries them again, once the cause is mended" in told
+    assert "the same command tries them again, once the cause is removed" in told
     again = harvest("score", "run", cwd=folder)
     assert again.returncode == 0, again.stderr
     assert "there is nothing to score" in " ".join(again.stdout.split())
@@ -88,7 +88,7 @@ def test_where_something_was_valid_the_figures_stand_and_trying_again_may_help(f
     told = " ".join(done.stdout.split())
     assert "%useful" in told
     assert "the same command tries them again" in told
-    assert "once the cause is mended" not in told
+    assert "once the cause is removed" not in told
     again = harvest("run", "audit.yaml", "--out", "run", cwd=folder)
     assert again.returncode == 0, again.stderr
     assert "no valid attempt;" not in again.stdout

@@ -206,7 +206,7 @@ def test_a_pattern_is_searched_in_a_bounded_part_of_the_answer() -> None:
         ("(?:(?:a{9}){9}){9}", "729 characters"),
         ("(a", "not a regular expression"),
         ("a" * 201, "longer than 200"),
-        ("x{0}", "nothing but the empty text"),
+        ("x{0}", "only the empty text"),
     ],
 )
 def test_a_pattern_that_could_run_away_is_refused(pattern: str, why: str) -> None:

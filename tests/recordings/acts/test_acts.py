@@ -164,9 +164,9 @@ def test_acts_that_are_written_are_read_back(tmp_path: Path) -> None:
         ('{"turns": [["a", null]], "ended": true}', "no 'id'"),
         ('{"id": "1", "turns": [], "ended": true}', "has no turns"),
         ('{"id": "1", "turns": [["a"]], "ended": true}', r"turn 1 is not \[act, answer\]"),
-        ('{"id": "1", "turns": [["a", "o"]]}', "'ended' is no truth value"),
-        ('{"id": "1", "turns": [["a", "o"]], "ended": true, "score": "high"}', "'score' is no number"),
-        ('{"id": "1", "turns": [["a", "o"]], "ended": true, "person": 3}', "'person' is no text"),
+        ('{"id": "1", "turns": [["a", "o"]]}', "'ended' is not a truth value"),
+        ('{"id": "1", "turns": [["a", "o"]], "ended": true, "score": "high"}', "'score' is not a number"),
+        ('{"id": "1", "turns": [["a", "o"]], "ended": true, "person": 3}', "'person' is not text"),
         ('{"id": "1", "turns": [["a", "o"]], "ended": true, "scor": 1}', "unknown key 'scor'"),
     ],
 )
@@ -181,7 +181,7 @@ def test_a_line_that_is_no_dialogue_is_named(tmp_path: Path, line: str, fault: s
 def test_a_dialogue_that_stands_twice_is_refused(tmp_path: Path) -> None:
     row = '{"id": "1", "turns": [["a", "o"]], "ended": true}\n'
     (tmp_path / "acts.jsonl").write_text('{"format": "harvest-acts/1"}\n' + row + row, encoding="utf-8")
-    with pytest.raises(InputError, match="stands at line 2 already"):
+    with pytest.raises(InputError, match="is already at line 2"):
         read_act_lines(tmp_path / "acts.jsonl")
 
 
@@ -197,7 +197,7 @@ def test_what_is_no_dialogue_of_any_kind_is_refused_with_what_would_be(tmp_path:
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ('{"1": ["a"], "2": ["a", 3]}', "session 2: query 2 is no text"),
+        ('{"1": ["a"], "2": ["a", 3]}', "session 2: query 2 is not text"),
         ('{"1": ["a"], "2": []}', "session 2 has no query"),
         ('{"1": ["a"], "2": "a"}', "session 2 has no query"),
         ('{"1": {"dialogue_info": {"S1": {"role": "boss"}}}}', "dialogue 1, utterance S1 has no role"),
@@ -258,7 +258,7 @@ def test_a_seeker_whom_iard_does_not_name_is_nobody_that_is_known(tmp_path: Path
     assert len({one.unit for one in unnamed}) == 5
     assert {one.person for one in unnamed} == {""}
     assert {one.person for one in read_iard(_iard_file(tmp_path / "named.json", worker_id=17))} == {"17"}
-    with pytest.raises(InputError, match="dialogue 0, utterance S1: 'worker_id' is no number and no text"):
+    with pytest.raises(InputError, match="dialogue 0, utterance S1: 'worker_id' is neither a number nor text"):
         read_iard(_iard_file(tmp_path / "list.json", worker_id=[1]))
 
 

@@ -161,7 +161,7 @@ def test_a_million_trials_need_no_names() -> None:
         builder.add_path(path[:length])
     tree = builder.tree()
     assert (tree.trials, tree.visits.tolist(), tree.stops.tolist()) == ((), [4, 3, 2], [1, 1, 2])
-    with pytest.raises(ValueError, match="either every trial of a tree has a name, or none has"):
+    with pytest.raises(ValueError, match="either all trials of a tree have names, or none has"):
         builder.add_path(path, FoldedTrial(TrialKey("B1", "M002", 1)))
 
 
@@ -220,13 +220,13 @@ def test_what_cannot_be_merged_is_refused() -> None:
     one = tree_of([conversation([("a", "b")], 1)])
     with pytest.raises(ValueError, match="no trees to merge"):
         merged([])
-    with pytest.raises(ValueError, match="trees merged by 'exact' and by 'label' cannot be one tree"):
+    with pytest.raises(ValueError, match="trees merged by 'exact' and by 'label' cannot be combined"):
         merged([one, tree_of([conversation([("a", "b")], 2)], LABEL)])
     with pytest.raises(ValueError, match="B1, M002, trial 1, attempt 1 comes twice"):
         merged([one, one])
     unnamed = TreeBuilder(EXACT)
     unnamed.add_path([("user", "a", None)])
-    with pytest.raises(ValueError, match="either every trial of a tree has a name"):
+    with pytest.raises(ValueError, match="either all trials of a tree have names"):
         merged([one, unnamed.tree()])
 
 

@@ -97,12 +97,12 @@ ROOT = _node("1", None)
         ([{"number": 7, "turn": [ROOT]}] * 2, "topic 7 comes a second time: topics 1 and 2 of the list"),
         ([{"number": 7, "turn": [ROOT, ROOT]}], "topic 7: node 1 comes a second time: turns 1 and 2"),
         ([{"number": 7, "turn": [ROOT, _node("2", None)]}], "one node without a parent, and has: 1, 2"),
-        ([{"number": 7, "turn": [ROOT, _node("2", "9", "System")]}], "node 2 hangs under 9, which is not there"),
+        ([{"number": 7, "turn": [ROOT, _node("2", "9", "System")]}], "node 2 has the parent 9, which does not exist"),
         ([{"number": 7, "turn": [ROOT, _node("2", "1")]}], "node 2 is a second user turn in a row"),
         ([{"number": 7, "turn": [_node("1", None, "System")]}], "node 1 is a second system turn in a row"),
         (
             [{"number": 7, "turn": [ROOT, _node("2", "3", "System"), _node("3", "2")]}],
-            "2 nodes hang in a circle, apart from the root: 2, 3",
+            "2 nodes form a cycle, apart from the root: 2, 3",
         ),
         ([{"number": 7, "turn": [_node("1", None, participant="Judge")]}], "allowed: User, System"),
         ([{"number": 7, "turn": [{"number": 1}]}], "topic 7, turn 1: 'number' and 'parent' of a node"),
@@ -122,7 +122,7 @@ ROOT = _node("1", None)
         ([{"number": 7, "turn": [{**ROOT, "participant": ["User"]}]}], "allowed: User, System"),
         (
             [{"number": 7, "turn": [_node("1", "2"), _node("2", "1", "System")]}],
-            "has: none: its 2 nodes hang in a circle",
+            "has: none: its 2 nodes form a cycle",
         ),
         ([{"number": 7, "turn": [_node(str(i), None) for i in range(900)]}], r"has: 0, 1, 2, 3, 4, 5, 6, 7, … \(900\)"),
         ([{"number": 7, "turn": [_node("\x1b[31m\n", None)] * 2}], r"node ␛\[31m comes a second time"),

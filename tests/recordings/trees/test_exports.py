@@ -65,7 +65,7 @@ def test_a_text_in_place_of_a_path_is_told_apart_in_a_few_words() -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda value: value.update(format="harvest-run/1"), "not a document of trees"),
+        (lambda value: value.update(format="harvest-run/1"), "not a file of trees"),
         (lambda value: value.update(trees={}), "the document has no list of objects 'trees'"),
         (lambda value: value["trees"][0].pop("merge"), r"trees\[0\] has no text 'merge'"),
         (lambda value: value["trees"][0]["scope"].update(invalid="1"), r"scope has no whole number 'invalid'"),

@@ -221,7 +221,7 @@ def test_what_is_predicted_for_a_question_that_nobody_answered_is_left_out_and_s
             ESTIMATE,
             "gold.json:2:24: 'HNOG'",
         ),
-        (OFFICIAL.replace('{"A": 2}', '{"A": 3}'), ESTIMATE, "gold.json:2:50: 3 is no level"),
+        (OFFICIAL.replace('{"A": 2}', '{"A": 3}'), ESTIMATE, "gold.json:2:50: 3 is not a level"),
         (
             OFFICIAL.replace('["CNUG0", "HNUG"]', '["CNUG0"]'),
             ESTIMATE,

@@ -218,7 +218,7 @@ def test_a_bad_file_ends_with_2_one_message_and_no_traceback(tmp_path: Path) -> 
 )
 def test_nan_is_no_level_and_no_weight(group: str, option: str) -> None:
     done = wide(group, "eval", STC3 if group == "helpdesk" else YI, option, "nan")
-    assert (done.returncode, "'nan' is no number" in done.stderr) == (2, True)
+    assert (done.returncode, "'nan' is not a number" in done.stderr) == (2, True)
 
 
 def test_the_table_fits_80_columns_has_an_n_for_every_value_and_the_interval_of_every_other_table() -> None:

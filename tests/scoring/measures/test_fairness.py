@@ -222,4 +222,4 @@ def test_the_bounds_of_a_mean_are_the_means_of_the_bounds() -> None:
     assert whole.worst == pytest.approx(sum(row.worst for row in trials) / 2)
     assert whole.best == pytest.approx(sum(row.best for row in trials) / 2)
     said = "".join(text.plain for text in drawn([whole], ["B1"], width=200) if isinstance(text, Text))
-    assert f"B1: group not known of {whole.unknown} relevant entities; GF would be {whole.worst:.4f}" in said
+    assert f"B1: unknown group: {whole.unknown} relevant entities; GF would be {whole.worst:.4f}" in said

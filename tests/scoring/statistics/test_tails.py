@@ -263,7 +263,7 @@ def test_two_topics_and_replicates_that_do_not_differ_give_no_interval_either() 
     assert (found.quantile, found.cvar) == (0, 0)
     for interval in (found.quantile_interval, found.cvar_interval):
         assert (math.isnan(interval.low), interval.method) == (True, "")
-        assert interval.note == "no interval: nearly all that is drawn anew gives 0"
+        assert interval.note == "no interval: nearly all resamples give 0"
 
 
 def test_a_threshold_is_missed_at_a_rate_with_an_interval_over_topics() -> None:

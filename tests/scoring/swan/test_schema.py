@@ -73,7 +73,7 @@ def test_a_rule_is_read_back_from_what_it_prints(name: str) -> None:
         ("scorers: [human]", "scorers: [label]", "8:15", "scores a turn"),
         ("scorers: [human]", "scorers: [brevity(words=none)]", "8:15", "no number words can be"),
         ("scorers: [human]", "scorers: [human]\n    sampling: some", "9:15", "sampling"),
-        ("scorers: [human]", "scorers: [human]\n    weighting: best", "9:16", "no weighting"),
+        ("scorers: [human]", "scorers: [human]\n    weighting: best", "9:16", "not a weighting"),
         ("scorers: [human]", "scorers: [human]\n    weigth: 2", "9:5", "did you mean 'weight'"),
         ("scorers: [human]", "scorers: [human]\n    weight: -1", "9:13", "weight"),
         ("scorers: [human]", "scorers: []", "8:14", "who scores it"),

@@ -1,4 +1,4 @@
-"""Cases: which answers each finding of a probe is made of, and which are in no share."""
+"""Cases: which answers each finding of a probe is made of, and which are not counted."""
 
 from __future__ import annotations
 

@@ -204,7 +204,7 @@ def test_what_the_topic_lacks_is_an_error_at_the_start() -> None:
         ("{ask: home, plant: home}", "a step has one of"),
         ("{}", "here: none"),
         ("{distract: 0}", "at least 1"),
-        ("{ask: home}, {challenge: home, how: loudly}", "is none of the words allowed here"),
+        ("{ask: home}, {challenge: home, how: loudly}", "is not one of the words allowed here"),
     ],
 )
 def test_plans_that_cannot_be_played_are_refused(steps: str, words: str) -> None:

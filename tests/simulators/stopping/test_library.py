@@ -94,7 +94,7 @@ def test_a_file_names_its_stop_model() -> None:
     assert [part.model for part in combined.parts] == ["frustration", "geometric"]
     assert read("stop: null") is None
     for text, words in {
-        "stop: {model: hazrd}": "1:7: stop: 'hazrd' is no stop model: did you mean 'hazard'?",
+        "stop: {model: hazrd}": "1:7: stop: 'hazrd' is not a stop model: did you mean 'hazard'?",
         "stop: {turn: 1}": "a stop model is {model: NAME, …}\n  allowed: combined, frustration",
         "stop: {model: geometric, q: 1}": "user.yaml:1:26: unknown key 'q'",
         "stop: {model: geometric, p: 2}": "user.yaml:1:29: p: must be at most 1",

@@ -131,12 +131,12 @@ TRIAL = "ae752f12835d13a7c11c67e871d660e5"
 @pytest.mark.parametrize(
     ("old", "new", "where", "what"),
     [
-        ("Correctness,1", "Correctness,2", "2:13", "value: '2' is no score"),
-        ("Correctness,1", "Correctness,good", "2:13", "value: 'good' is no score"),
+        ("Correctness,1", "Correctness,2", "2:13", "value: '2' is not a score"),
+        ("Correctness,1", "Correctness,good", "2:13", "value: 'good' is not a score"),
         ("Correctness,1", "Corectness,1", "2:1", "did you mean 'Correctness'"),
         ("Fluency,1,{trial}", "Fluency,1,ffff", "3:11", "no finished conversation here has the trial 'ffff'"),
         ("system,0,52", "system,0,51", "2:59", "no nugget Correctness looks at has this span"),
-        ("system,0,52", "system,x,52", "2:59", "start: 'x' is no whole number"),
+        ("system,0,52", "system,x,52", "2:59", "start: 'x' is not a whole number"),
         ("1,1,system,,,", "1,9,system,,,", "3:46", "turn 9 has no reply"),
         ("Looper", "Loopers", "2:64", "not the words of the recording"),
         (
@@ -174,7 +174,7 @@ def test_a_bad_line_of_json_is_refused_with_line_and_column(tmp_path: Path, anno
     filled(sheet, lambda i, _: "7" if i == 1 else "")
     _, told = annotate("--import", str(sheet), "--author", "anna")
     column = sheet.read_text(encoding="utf-8").split("\n")[1].index('"value":"7"') + len('"value":') + 1
-    assert f"{sheet}:2:{column}: value: '7' is no score" in told
+    assert f"{sheet}:2:{column}: value: '7' is not a score" in told
     sheet.write_text('{"criterion": \n', encoding="utf-8")
     assert f"{sheet}:1:" in annotate("--import", str(sheet), "--author", "anna")[1]
 
@@ -190,7 +190,7 @@ def test_a_bad_line_of_json_is_refused_with_line_and_column(tmp_path: Path, anno
         (("--export", "y.csv", "--seed", "3"), "goes with --sample"),
         (("--export", "y.csv", "--criterion", "Recoverability", "--schema", "nothing.yaml"), "no such file"),
         (("--import", "not-there.csv", "--author", "a"), "no such file"),
-        (("--export", "sheet.xlsx"), "'.xlsx' is no ending of a sheet"),
+        (("--export", "sheet.xlsx"), "'.xlsx' is not an ending of a sheet"),
         (("--schema", "mine"), "no schema called 'mine'"),
         (("--export", "y.csv", "--criterion", "Beauty"), "no criterion called 'Beauty'"),
     ],
@@ -302,7 +302,7 @@ def test_a_sheet_that_changes_a_score_is_a_new_layer_the_old_one_stays_and_the_n
     assert [one.value for one in scored] == [1.0, 0.5, 0.5]
     filled(sheet, lambda i, _: "0" if i == 1 else "")
     told = annotate("--import", str(sheet), "--author", "anna")[1]
-    assert "2 rows have no value and say nothing" in told
+    assert "2 rows have no value and were skipped" in told
     judgments = Judgments.of(read_layers(run), schema)
     scored = [one for each in recorded.finished for one in assess(each, schema, judgments).scored["Fluency"]]
     assert [one.value for one in scored] == [1.0, 0.0, 0.5]  # what a sheet does not say stays as it was

@@ -226,7 +226,7 @@ def test_scores_are_read_in_the_forms_spreadsheets_give_them(tmp_path: Path, val
 )
 def test_what_could_be_two_scores_or_none_is_refused_and_not_guessed(tmp_path: Path, value: str) -> None:
     cells = filled(exported(tmp_path / "s.csv"), value)
-    with pytest.raises(InputError, match=r"s\.csv:2:\d+: value: .* is no score\n  allowed: a number from 0 to 1"):
+    with pytest.raises(InputError, match=r"s\.csv:2:\d+: value: .* is not a score\n  allowed: a number from 0 to 1"):
         imported(tmp_path / "s.csv", in_utf8(cells))
 
 
@@ -244,7 +244,7 @@ def test_what_could_be_two_scores_or_none_is_refused_and_not_guessed(tmp_path: P
         (b"criterion,value\nFluency,1,0\n", "3 cells in a table of 2 columns"),
         (b"criterion;value\nFluency;1;0\n", "holds a semicolon"),
         (b"criterion,value\n,1\n", "no criterion called ''"),
-        (b"criterion,value\nFluency,1\n", "attempt: '' is no whole number"),
+        (b"criterion,value\nFluency,1\n", "attempt: '' is not a whole number"),
         (b"criterion,value,id,attempt\nFluency,1,1.23E+31,1\n", "took it for a number"),
         (b"criterion,value,system,topic\nAdaptability,1,B,7\n", "no finished conversation of the system 'B'"),
     ],

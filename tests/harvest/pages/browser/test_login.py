@@ -236,7 +236,7 @@ def test_keys_are_secrets_and_settings_and_addresses_are_none(tmp_path: Path) ->
     packed = {"name": "auth", "value": f"%7B%22key%22%3A%22{POPPED}%22%7D"}
     state = {"cookies": [packed], "origins": [{"origin": "https://example.org", "localStorage": items}]}
     keep_login(tmp_path / "login.json", state)
-    # The whole profile is no text that an answer could hold, unless it holds the keys.
+    # The whole profile is not text that an answer could hold, unless it holds the keys.
     found = {one for one in secrets_of(tmp_path / "login.json") if not one.startswith("{")}
     assert found == {TOKEN, NESTED, POPPED, str(packed["value"])}
 
@@ -331,7 +331,7 @@ def test_without_a_screen_there_is_one_clear_message(
     monkeypatch.delenv("DISPLAY", raising=False)
     monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
     err = refused(capsys, "https://example.org/", "--out", str(tmp_path / "login.json"))
-    assert err.startswith("error: there is no screen here to open a window on\n")
+    assert err.startswith("error: there is no screen here on which a window could open\n")
 
 
 def test_a_log_in_never_goes_into_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -347,7 +347,7 @@ def test_another_file_is_not_written_over(tmp_path: Path, capsys: pytest.Capture
     target.chmod(0o600)
     err = refused(capsys, "https://example.org/", "--out", str(target))
     assert "not a login" in err
-    assert "take another file" in err
+    assert "choose another file" in err
     assert target.read_text() == "years of work"
 
 

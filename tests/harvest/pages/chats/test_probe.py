@@ -167,8 +167,8 @@ def test_a_command_that_cannot_be_done_says_so_before_a_browser_is_started(
     there.write_text("mine")
     for arguments, words in (
         (("ftp://a.example",), "starts with http:// or https://"),
-        (("http://a.example", "--out", str(there)), "is there already"),
-        (("http://a.example", "--out", str(tmp_path / "no" / "site.yaml")), "is no folder"),
+        (("http://a.example", "--out", str(there)), "exists already"),
+        (("http://a.example", "--out", str(tmp_path / "no" / "site.yaml")), "is not a folder"),
         (("http://a.example", "--out", "both", "--screenshot", "both"), "are both both"),
         (("http://a.example", "--message", " "), "--message is empty"),
         (("http://a.example", "--login", str(tmp_path / "none")), "No such file"),
@@ -243,7 +243,7 @@ async def test_json_is_one_document_where_there_is_no_draft_and_a_file_cannot_be
     code, out, err = await narrow(pages, "login", "--screenshot", "/proc/page.png", "--json")
     assert code == 2
     assert json.loads(out)["fault"]["reason"] == "login"
-    assert "there is no draft: the box to type in was not found" in err
+    assert "there is no draft, because the box to type in was not found" in err
 
 
 def finding(field: str, value: str | None, **more: Any) -> Finding:

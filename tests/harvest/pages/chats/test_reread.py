@@ -283,7 +283,7 @@ def test_what_is_damaged_is_said_in_a_line_and_the_rest_is_read(
     page = run / first
     page.write_bytes(page.read_bytes()[:-100])
     out, _ = reread(capsys, run)
-    assert f"turn 1: the exhibit 'page', {first}: its content is not what its name says" in out
+    assert f"turn 1: the exhibit 'page', {first}: its content does not match its name" in out
     assert "1 answer read again: 1 changed, 0 the same" in out
     page.unlink()
     out, _ = reread(capsys, run, "--out", audit.folder / "mended")
@@ -320,7 +320,7 @@ def test_answers_of_which_no_page_was_kept_are_counted(
     audit: Audit, played: Played, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out, _ = reread(capsys, record(audit, played.insist, unlinked(1), exhibits=("watch",)))
-    assert "page: no page was kept of 2 answers" in out
+    assert "page: no page was stored for 2 answers" in out
     assert "0 answers read again" in out
 
 
@@ -352,7 +352,7 @@ def test_an_error_that_was_taken_for_an_answer_is_no_answer_any_more(
     exhibits = tuple(replace(one, data=_all_marked(one.data)) if one.name == "page" else one for one in reply.exhibits)
     run = record(audit, [(text, Reply(reply.turn, exhibits)), second])
     out, _ = reread(capsys, run, "--out", audit.folder / "mended")
-    assert "this is taken for a fault today (error)" in out
+    assert "this is considered a fault today (error)" in out
     (one,) = read(audit.folder / "mended").conversations
     assert one.outcome is not None
     assert (one.outcome.kind, one.outcome.reason) == ("invalid", "error")

@@ -179,7 +179,7 @@ def test_the_caption_names_system_topic_protocol_trials_key_intervals_and_score(
         "two-round",
         "merged by label",
         "40 trials",
-        "95% interval in percent (Wilson; of fewer than 4 trials exact)",
+        "95% interval in percent (Wilson; exact for fewer than 4 trials)",
         "R: mean",
     ):
         assert part in said
@@ -205,8 +205,8 @@ def test_ways_of_few_trials_are_folded_where_they_begin() -> None:
     everything = words(drawn(wide(30), least=0.5))
     assert "+ 30 branches, together 100% 465/465" in everything
     legend = " ".join(everything)
-    assert "What is counted after “+” is folded: at most 12 branches of a turn are drawn" in legend
-    assert "turns that less than 50% of a tree's trials came to are not; ends are drawn always." in legend
+    assert "Numbers after “+” are omitted branches: at most 12 branches of a turn are drawn" in legend
+    assert "turns that less than 50% of a tree's trials came to are not; ends are always drawn." in legend
 
 
 def test_one_folded_branch_is_no_several() -> None:
@@ -244,7 +244,7 @@ def test_a_box_says_of_how_many_trials_its_mean_is_where_not_all_have_one() -> N
     assert plate.notes[0] == f"mean .5000 n={len(values)}"
     (broken_off,) = (node for node in range(1, len(tree)) if tree.stops[node] == 8)
     assert plate.notes[broken_off] == "no mean n=0"
-    assert any("and have one, and n, how many these are, where not all have one." in one for one in said)
+    assert any("and have one, and n, if not all of them have one." in one for one in said)
 
 
 @given(recordings())
