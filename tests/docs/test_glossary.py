@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import get_args
 
 import protocols
 import recordings
@@ -11,6 +12,7 @@ import simulators
 import topics
 from recordings import judgments
 from recordings.conversation import INVALID, Outcome
+from recordings.events import Event
 from scoring.measures.usefulness import NOT_ASKED, UNLABELLED
 from scoring.stochastic.chain import STATES
 from tests.support.checkout import DOCS
@@ -62,6 +64,13 @@ def test_every_label_and_kind_of_layer_is_defined() -> None:
         assert f"label `{label}`" in TERMS, label
         assert f"label `{label}`" in _defined("label"), label
     assert all(f"`{kind}`" in _defined("layer") for kind in judgments.KINDS)
+
+
+def test_every_kind_of_event_is_defined() -> None:
+    kinds = [re.findall(r"`([a-z-]+)`", str(one.__doc__))[0] for one in get_args(Event)]
+    assert len(kinds) == 6
+    for kind in ("opened", *kinds):
+        assert f"event `{kind}`" in TERMS, kind
 
 
 def test_every_term_that_a_package_hands_on_is_defined() -> None:
