@@ -105,11 +105,11 @@ def _labels(pool: Pool) -> npt.NDArray[np.int8]:
 
 TRANSITION = Declaration(
     name="transition",
-    sentence="How often an answer of one kind follows one of another, or the conversation ends badly after it.",
+    sentence="How often one kind of answer follows another, or the conversation ends badly after it.",
     of="trials",
-    formula="turns asked after the first that are the second; to the end: of the turns asked or missing after it",
+    formula="turns with the second label / turns asked after the first; to the end: missing / asked or missing",
     source="our own; %useful S1 is transition(start, o)",
-    undefined="nothing followed the first",
+    undefined="no turn followed the first",
     example="transition(x, o)",
     n="turns",
     needs=("labels",),

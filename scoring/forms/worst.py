@@ -144,9 +144,9 @@ CVAR = Declaration(
 )
 QUANTILE = Declaration(
     name="Q",
-    sentence="What a share beta of all conversations does not surpass.",
+    sentence="The score that a share beta of all conversations does not exceed.",
     of="measure",
-    formula="least value that at least a share beta of all conversations score no more than",
+    formula="smallest x such that at least a share beta of all conversations score x or less",
     source="lower quantile",
     undefined=_OF,
     example="Q(R, beta=0.1)",
@@ -160,9 +160,9 @@ QUANTILE = Declaration(
 )
 MINIMUM = Declaration(
     name="min",
-    sentence="The worst conversation that was seen.",
+    sentence="The score of the worst conversation that was observed.",
     of="measure",
-    formula="least value of all conversations",
+    formula="smallest value of all conversations",
     source="minimum",
     undefined=_OF,
     example="min(R)",
@@ -170,18 +170,18 @@ MINIMUM = Declaration(
     written=("min(R)",),
     arguments=(1, 1),
     read=_read,
-    rows=_tails(lambda tail: (tail.minimum, no_interval("the least that was seen; another trial can be worse"))),
+    rows=_tails(lambda tail: (tail.minimum, no_interval("the smallest that was observed; another trial can be worse"))),
 )
 RATE = Declaration(
     name="P",
-    sentence="How often a conversation scores less than a bound, or something happens in it.",
+    sentence="How often a conversation scores below a bound, or an event happens in it.",
     of="measure",
     formula="share of the conversations that score less than the bound, or in which the event took place",
     source="[GFRC] §5 counts breakdowns so; bounds of scores are our own",
     undefined=_OF,
     example="P(R, below=0.1)",
     n=_N,
-    parameters=(Parameter("below", "the bound; must be given, but for an event"),),
+    parameters=(Parameter("below", "the bound; required, except for an event"),),
     good="low",
     written=("P(R, below=0.1)", "P(breakdown)"),
     arguments=(1, 1),

@@ -203,15 +203,15 @@ def _declared(
 
 ACCURACY = _declared("accuracy", "How often the predicted label is the gold one.", "hits / turns", example="accuracy")
 PRECISION = _declared(
-    "P", "How many of the turns that it calls a breakdown are one.", "hits / labels given", "labels given"
+    "P", "The share of turns labelled as breakdowns that are breakdowns.", "hits / labels given", "labels given"
 )
-RECALL = _declared("R", "How many of the breakdowns it finds.", "hits / gold labels", "gold labels")
+RECALL = _declared("R", "The share of breakdowns that are found.", "hits / gold labels", "gold labels")
 F1 = _declared(
     "F1", "Precision and recall together.", "hits / mean of labels given and gold labels", "turns with either"
 )
 DIVERGENCE = _declared(
     "JSD",
-    "How far the predicted distribution lies from that of the annotators.",
+    "How far the predicted distribution is from that of the annotators.",
     "mean over turns of the Jensen-Shannon divergence, in bits",
     good="low",
     example="JSD(O,T,X)",
@@ -219,12 +219,15 @@ DIVERGENCE = _declared(
 )
 SQUARED_ERROR = _declared(
     "MSE",
-    "How far it lies from it, as a squared error.",
+    "How far the predicted distribution is from that of the annotators, as a squared error.",
     "mean over turns of the mean over bins of (p - q)²",
     good="low",
     example="MSE(O,T,X)",
     top=False,
 )
 LEVEL = _declared(
-    "rate", "How many breakdowns it expects: a level, and no quality.", "mean predicted probability", good="neither"
+    "rate",
+    "The predicted rate of breakdowns, which is not a measure of quality.",
+    "mean predicted probability",
+    good="neither",
 )

@@ -22,7 +22,7 @@ def _score(material: Material, measure: Measure) -> Figure:
 
 BREAKDOWN = Declaration(
     name="breakdown",
-    sentence="Whether the protocol gave the conversation up: 1 if it did, 0 if not.",
+    sentence="Whether the protocol gave up the conversation: 1 if it did, 0 if not.",
     of="conversation",
     formula="1 where the conversation ended as a breakdown, else 0",
     source="[GFRC] §5",

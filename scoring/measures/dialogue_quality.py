@@ -33,11 +33,11 @@ Floats = npt.NDArray[np.float64]
 def _declared(name: str, by: str, formula: str) -> Declaration:
     return Declaration(
         name=name,
-        sentence=f"How far the predicted ratings of a dialogue lie from the annotators', {by}.",
+        sentence=f"How far the predicted ratings of a dialogue are from those of the annotators, {by}.",
         of="predictor",
         formula=formula,
         source="[STC3] Eq. 3-10",
-        undefined="nobody answered the question",
+        undefined="no annotator answered the question",
         example=f"{name}(A)",
         n="dialogues",
         needs=("annotations",),

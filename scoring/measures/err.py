@@ -66,6 +66,6 @@ ERR = Declaration(
     source="Chapelle et al., CIKM 2009; [GFRC] §2.1",
     undefined="never; 0 for an empty list",
     example="ERR",
-    n="documents of the list",
+    n="documents in the list",
     needs=("qrels",),
 )

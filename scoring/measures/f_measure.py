@@ -56,15 +56,15 @@ def _score(material: Material, measure: Measure) -> Figure:
 
 F_FLAT = Declaration(
     name="F-flat",
-    sentence="S-flat and T-flat in one figure, with S-flat taken beta times as seriously; S♯ is beta=10.",
+    sentence="S-flat and T-flat combined, with S-flat beta times as important; S♯ is beta=10.",
     of="conversation",
     formula="(1 + beta²)·S·T / (S + beta²·T) of S-flat and T-flat",
     source="Sakai and Kato, AIRS 2012",
-    undefined="where S-flat or T-flat is",
+    undefined="as S-flat or T-flat",
     example="F-flat(beta=10)",
     n="relevant entities named",
     needs=("gold",),
-    parameters=(Parameter("beta", "how much more S-flat weighs", default=1.0, value=_beta), PATIENCE),
+    parameters=(Parameter("beta", "importance of S-flat relative to T-flat", default=1.0, value=_beta), PATIENCE),
     has_top=False,
     score=_score,
 )

@@ -68,13 +68,13 @@ def gfr(utility: float, fairness: Sequence[float]) -> float:
 
 LIST_FAIRNESS = Declaration(
     name="GF",
-    sentence="How near the groups of a list come to the gold shares where its readers stop.",
+    sentence="How close the groups of a list are to the gold shares where its readers stop.",
     of="list",
     formula="Σ decay_k · (1 - X(achieved at k, gold)) over the ranks k",
     source="Sakai, Kim and Kang, TOIS 2023; [GFRC] Eq. 1",
     undefined="no row where the topic has no memberships; 0 for an empty list",
     example="GF(RATINGS, by=RNOD)",
-    n="documents of the list",
+    n="documents in the list",
     needs=("qrels", "memberships"),
     parameters=(Parameter("by", "X: RNOD, NMD or JSD"),),
     written=("GF(SET, by=RNOD)",),
@@ -82,13 +82,13 @@ LIST_FAIRNESS = Declaration(
 )
 LIST_SUMMARY = Declaration(
     name="GFR",
-    sentence="A summary of a list's utility and its group fairness; read each beside it.",
+    sentence="A summary of a list's utility and group fairness; read it together with both.",
     of="list",
     formula="mean of a utility (ERR or iRBU) and one GF for each attribute set",
     source="Sakai, Kim and Kang, TOIS 2023; [GFRC] Eq. 1",
     undefined="no row where a topic has no set, or one of unknown scale",
     example="GFR(ERR, ordinal=RNOD)",
-    n="documents of the list",
+    n="documents in the list",
     needs=("qrels", "memberships"),
     parameters=(Parameter("ordinal", "X of sets whose groups have an order: RNOD or NMD"),),
     written=("GFR(ERR, ordinal=RNOD)",),

@@ -187,7 +187,7 @@ _UNKNOWN = "nothing is known of the topic's entities"
 
 FAIRNESS = Declaration(
     name="GF",
-    sentence="How near the groups of the relevant entities of each turn come to the gold shares.",
+    sentence="How close the groups of the relevant entities in each turn are to the gold shares.",
     of="conversation",
     formula="mean of DistrSim over the turns with a relevant nugget; GF: mean over the M sets",
     source="[GFRC] Eq. 9 (whose 1/m is read as 1/M), 10",
@@ -209,7 +209,7 @@ FAIRNESS = Declaration(
 )
 CUMULATIVE_FAIRNESS = Declaration(
     name="GF_cum",
-    sentence="GF where each turn counts with all relevant entities so far.",
+    sentence="GF in which each turn counts with all relevant entities up to it.",
     of="conversation",
     formula="as GF, with the mean membership of all relevant nuggets up to the turn",
     source="[GFRC] Eq. 10, cumulative",
@@ -229,7 +229,7 @@ CUMULATIVE_FAIRNESS = Declaration(
 )
 FAIRNESS_WHERE_RELEVANT = Declaration(
     name="GF_rel",
-    sentence="GF over the conversations that hold a relevant entity: it tells unfair from empty-handed.",
+    sentence="GF over conversations with a relevant entity: it distinguishes unfair from empty-handed.",
     of="conversation",
     formula="GF where any nugget is relevant",
     source="our own, from [GFRC] Eq. 10",
@@ -251,7 +251,7 @@ FAIRNESS_WHERE_RELEVANT = Declaration(
 )
 SUMMARY = Declaration(
     name="GFR",
-    sentence="A summary of relevance and group fairness; read R and each GF beside it.",
+    sentence="A summary of relevance and group fairness; read it together with R and each GF.",
     of="conversation",
     formula="α·R + (1 - α)·GF",
     source="[GFRC] Eq. 5",
@@ -266,7 +266,7 @@ SUMMARY = Declaration(
 )
 CUMULATIVE_SUMMARY = Declaration(
     name="GFR_cum",
-    sentence="GFR with GF_cum in the place of GF.",
+    sentence="GFR with GF_cum instead of GF.",
     of="conversation",
     formula="α·R + (1 - α)·GF_cum",
     source="[GFRC] Eq. 5",
@@ -282,7 +282,7 @@ CUMULATIVE_SUMMARY = Declaration(
 )
 SIMILARITY = Declaration(
     name="DistrSim",
-    sentence="How near the groups of the relevant entities of one turn come to the gold shares.",
+    sentence="How close the groups of the relevant entities in one turn are to the gold shares.",
     of="turn",
     formula="1 - divergence(achieved, gold)",
     source="[GFRC] Eq. 10",

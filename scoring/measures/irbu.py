@@ -34,13 +34,13 @@ def irbu(gains: npt.ArrayLike, highest: float, *, persistence: float = PERSISTEN
 
 IRBU = Declaration(
     name="iRBU",
-    sentence="Whether a list satisfies its reader at all, and a little how soon.",
+    sentence="Whether a list satisfies its reader, and to a small degree how soon.",
     of="list",
     formula="Σ decay_k · p^k over the ranks k",
     source="Sakai and Zeng, SIGIR 2019; Sakai, Kim and Kang, TOIS 2023",
     undefined="never; 0 for an empty list",
     example="iRBU(p=0.9)",
-    n="documents of the list",
+    n="documents in the list",
     needs=("qrels",),
-    parameters=(Parameter("p", "how little it costs to read on", default=PERSISTENCE),),
+    parameters=(Parameter("p", "how little it costs to read on, at most 1", default=PERSISTENCE),),
 )

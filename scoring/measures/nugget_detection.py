@@ -34,7 +34,7 @@ HELPDESK_TYPES = ("HNUG", "HNUG*", "HNaN")
 def _declared(name: str, by: str) -> Declaration:
     return Declaration(
         name=name,
-        sentence=f"How far the predicted nugget types of each block lie from the annotators', {by}.",
+        sentence=f"How far the predicted nugget types of each block are from those of the annotators, {by}.",
         of="predictor",
         formula="alpha·mean over customer blocks + (1 - alpha)·mean over helpdesk blocks",
         source="[STC3] Eq. 11-13",

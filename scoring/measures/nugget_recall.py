@@ -106,7 +106,7 @@ _UNDEFINED = "nothing is known of the topic's entities, or none is relevant"
 
 RECALL = Declaration(
     name="Recall",
-    sentence="How many of the entities that are known to be relevant a conversation names.",
+    sentence="The share of the known relevant entities that a conversation names.",
     of="conversation",
     formula="relevant entities named / relevant entities of the gold table",
     source="NTCIR 1CLICK (Sakai, Kato and Song, CIKM 2011)",
@@ -118,7 +118,7 @@ RECALL = Declaration(
 )
 WEIGHTED_RECALL = Declaration(
     name="W-recall",
-    sentence="How much of the gain of all relevant entities a conversation names.",
+    sentence="The share of the total gain of all relevant entities that a conversation names.",
     of="conversation",
     formula="gains of the relevant entities named / gains of those of the gold table",
     source="NTCIR 1CLICK (Sakai, Kato and Song, CIKM 2011)",

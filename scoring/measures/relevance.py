@@ -78,7 +78,7 @@ def _relevance(material: Material, measure: Measure) -> Figure:
 
 RELEVANCE = Declaration(
     name="R",
-    sentence="How much that is relevant a conversation holds, discounted by the words it takes to get there.",
+    sentence="How much relevant content a conversation gives, discounted by the words read before it.",
     of="conversation",
     formula="(1/N) Σ pw(n)·g(n) over the nuggets n, N = (L + 1)/2",
     source="[GFRC] Eq. 3, 6, 7",
@@ -119,7 +119,7 @@ def _weights(material: Material) -> Iterator[Figure]:
 
 POSITION_WEIGHT = Declaration(
     name="pw",
-    sentence="What one nugget is worth by the words that a user reads up to its end.",
+    sentence="The weight of a nugget by the words that a user reads up to its end.",
     of="nugget",
     formula="max(0, 1 - (WC(n) - 1)/L)",
     source="[GFRC] Eq. 6; Eq. 8 prints WC for WC - 1, Table 1 needs Eq. 6",

@@ -99,7 +99,7 @@ _UNDEFINED = "nothing is known of the topic's entities, or none is relevant and 
 
 S_MEASURE = Declaration(
     name="S-measure",
-    sentence="Relevance as R, divided by that of the best list: all relevant entities at once, the best first.",
+    sentence="Relevance as in R, divided by that of the best list: all relevant entities at once, best first.",
     of="conversation",
     formula="Σ g·max(0, L - WC) over the relevant entities named / the same of the pseudo-minimal output",
     source="Sakai, Kato and Song, CIKM 2011; [GFRC] Eq. 2",
@@ -114,7 +114,7 @@ S_MEASURE = Declaration(
 )
 S_FLAT = Declaration(
     name="S-flat",
-    sentence="S-measure, cut at 1, which a conversation passes where several addresses stand in one word.",
+    sentence="S-measure, capped at 1 (it exceeds 1 if one word contains several addresses).",
     of="conversation",
     formula="S-measure, at most 1",
     source="Sakai, Kato and Song, CIKM 2011",

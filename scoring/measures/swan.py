@@ -37,7 +37,7 @@ def _score(material: Material, measure: Measure) -> Figure:
 
 SWAN = Declaration(
     name="SWAN",
-    sentence="How good the nuggets of a conversation are by all criteria together.",
+    sentence="How good the nuggets of a conversation are, over all criteria together.",
     of="conversation",
     formula="Σ CW(c)·WAN(c) / Σ CW(c) over the criteria c that are defined",
     source="[SWAN] Eq. 1",

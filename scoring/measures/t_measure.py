@@ -60,7 +60,7 @@ _UNDEFINED = "nothing is known of the topic's entities, or no word was exchanged
 
 T_MEASURE = Declaration(
     name="T-measure",
-    sentence="How much of what is exchanged is needed: one word for each relevant entity named.",
+    sentence="How much of the text is needed, at one word for each relevant entity named.",
     of="conversation",
     formula="relevant entities named / words of the conversation",
     source="Sakai and Kato, AIRS 2012",
@@ -74,7 +74,7 @@ T_MEASURE = Declaration(
 )
 T_FLAT = Declaration(
     name="T-flat",
-    sentence="T-measure, cut at 1.",
+    sentence="T-measure, capped at 1.",
     of="conversation",
     formula="T-measure, at most 1",
     source="Sakai and Kato, AIRS 2012",

@@ -112,7 +112,7 @@ def _score(material: Material, measure: Measure) -> Figure:
 
 U_MEASURE = Declaration(
     name="U-measure",
-    sentence="R without its divisor: the gains of a conversation, each by how much was read before it.",
+    sentence="R without its divisor: the sum of gains, each discounted by the words read before it.",
     of="conversation",
     formula="Σ g·max(0, 1 - (WC - 1)/L); its mean over the trials of a topic is an M-measure",
     source="Sakai and Dou, SIGIR 2013; [GFRC] Eq. 2",

@@ -84,18 +84,18 @@ def _score(material: Material, measure: Measure) -> Figure:
     criterion = criterion_of(measure.base, schema)
     one = assessment.wans(schema)[criterion]
     by = ", ".join(map(str, assessment.sources[criterion]))
-    return Figure(measure.name, one.value, one.n, note=f"scored by {by}" if by else "nobody scored it")
+    return Figure(measure.name, one.value, one.n, note=f"scored by {by}" if by else "it was not scored")
 
 
-WEIGHTS = Parameter("weights", "what a nugget counts by its place: uniform, linear(L=1250), last_turn, anchored")
+WEIGHTS = Parameter("weights", "weight of a nugget by its position: uniform, linear(L=1250), last_turn, anchored")
 
 WAN = Declaration(
     name="WAN",
-    sentence="The average score of the nuggets of a conversation by one criterion, each by its weight.",
+    sentence="The weighted mean score of the nuggets of a conversation by one criterion.",
     of="conversation",
     formula="Σ NW(n)·S(n) / Σ NW(n) over the nuggets that the criterion scores",
     source="[SWAN] Eq. 2, its denominator over the nuggets of the criterion",
-    undefined="nothing is scored by the criterion",
+    undefined="the criterion scores nothing",
     example="WAN(Correctness, weights=uniform)",
     n="scored nuggets or turns",
     needs=("judgments",),

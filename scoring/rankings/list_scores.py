@@ -26,7 +26,7 @@ __all__ = ["GAINS", "ListScores", "ListSettings", "list_scores"]
 GAINS: Mapping[int, float] = MappingProxyType({1: 1.0, 2: 3.0})
 """2^grade - 1, as in ERR's paper and in NTCIREVAL's guide."""
 
-ALL_DOCUMENTS = "over all documents of the list; GF of conversations takes relevant nuggets only"
+ALL_DOCUMENTS = "over all documents in the list; GF of conversations takes relevant nuggets only"
 
 _DIVERGENCES: Mapping[Scale | None, tuple[str, ...]] = {
     "ordinal": ("RNOD", "NMD", "JSD"),

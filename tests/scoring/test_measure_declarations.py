@@ -80,13 +80,13 @@ def test_a_measure_is_explained_with_its_formula_source_needs_parameters_and_an_
     done = asked("R(L=600)")
     assert max(map(len, done.output.splitlines())) <= 80
     words = " ".join(done.output.split())
-    assert "R: How much that is relevant a conversation holds" in words
+    assert "R: How much relevant content a conversation gives" in words
     for part in (
         "formula (1/N) Σ pw(n)·g(n)",
         "source [GFRC] Eq. 3, 6, 7",
         "needs a gold table",
         "L= words a user reads at most [1250, or the setting patience]",
-        "range from 0 to 1; more is good",
+        "range from 0 to 1; high is good",
         "undefined nothing is known of the topic's entities",
         "example harvest score RUN --measure 'R(L=600)'",
     ):

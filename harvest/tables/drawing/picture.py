@@ -114,7 +114,7 @@ def _marks(plates: Sequence[TreeDrawing], wide: float, down: float) -> tuple[lis
             32,
             "wider: more of all trials came this way",
         ),
-        (f'<path d="M0 0h30" {painted("unseen")}/>', 30, "what no trial did"),
+        (f'<path d="M0 0h30" {painted("unseen")}/>', 30, "unseen branches"),
     ]
     found, across = [], 0.0
     for mark, width, what in items:

@@ -541,7 +541,7 @@ def test_p_and_floor_of_the_scores_are_one_verdict() -> None:
         assert found.verdict == verdict
         return found
 
-    assert "they differ (p at most 0.05), but by little" in scores_said(0.0005, floor("within"))
+    assert "they differ (p at most 0.05), but only slightly" in scores_said(0.0005, floor("within"))
     assert "more than halves of the real users" in scores_said(0.0005, floor("beyond"))
     assert "too small to estimate by how much" in scores_said(0.0005, floor("undecided"))
     assert scores_said(0.4, floor("within")) == "these dialogues show no difference (p above 0.05)"

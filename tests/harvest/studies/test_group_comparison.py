@@ -511,7 +511,7 @@ def test_without_a_null_pair_or_with_few_topics_the_page_says_so(
     assert "no null pair was played, so only p accounts for chance" in told
     assert "p exchanges whole sessions (here 2), not topics" in told
     assert "2 sessions cannot give a p below 0.5, which is not small enough for 4 comparisons: play more trials" in told
-    assert "were the sides of whole sessions exchanged" in told
+    assert "exchanges the sides of whole sessions" in told
     played(tmp_path / "fresh", audit(tmp_path, groups=["older", "younger", "unsaid"]), Scripted(lambda *_: ANSWER))
     assert _command(str(tmp_path / "fresh")) == 0
     assert "3 topics cannot give a p below 0.25" in " ".join(capsys.readouterr().out.split())

@@ -145,7 +145,7 @@ def test_thirds_of_six_digits_are_a_distribution(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_missing_a_folder_or_no_path_is_refused(tmp_path: Path) -> None:
-    for path, words in ((tmp_path / "none", "no such file"), (tmp_path, "a folder"), ("a\0b", "no path")):
+    for path, words in ((tmp_path / "none", "no such file"), (tmp_path, "a folder"), ("a\0b", "not a path")):
         with pytest.raises(InputError, match=words):
             read_run(path)
 

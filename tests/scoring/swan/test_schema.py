@@ -71,7 +71,7 @@ def test_a_rule_is_read_back_from_what_it_prints(name: str) -> None:
         ("    nuggets: F\n", "", "6:12", "says which nuggets"),
         ("scorers: [human]", "scorers: [humans]", "8:15", "there is no rule 'humans'"),
         ("scorers: [human]", "scorers: [label]", "8:15", "scores a turn"),
-        ("scorers: [human]", "scorers: [brevity(words=none)]", "8:15", "no number words can be"),
+        ("scorers: [human]", "scorers: [brevity(words=none)]", "8:15", "not a number words can be"),
         ("scorers: [human]", "scorers: [human]\n    sampling: some", "9:15", "sampling"),
         ("scorers: [human]", "scorers: [human]\n    weighting: best", "9:16", "not a weighting"),
         ("scorers: [human]", "scorers: [human]\n    weigth: 2", "9:5", "did you mean 'weight'"),
