@@ -183,7 +183,7 @@ def test_the_caption_names_system_topic_protocol_trials_key_intervals_and_score(
         "R: mean",
     ):
         assert part in said
-    assert "In a box: the mean R of the trials that come this way and have one." in said
+    assert "In a box: the mean R of the trials that came this way and have one." in said
     assert re.search(r"mean \.\d{4}", said)
 
 
