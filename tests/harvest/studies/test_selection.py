@@ -94,7 +94,7 @@ def test_a_state_that_cannot_be_said_is_named_and_the_table_shows_the_bounds(tmp
     for rate in ("P(breakdown)", "P(WAN(Sufficiency), below=0.5)"):
         assert f"{rate} 0.0000 {lost / 20:.4f} 0.0000" in told
     assert (
-        "For P(breakdown) and P(WAN(Sufficiency), below=0.5) the bounds count these trials once as such cases, once "
+        "For P(breakdown) and P(WAN(Sufficiency), below=0.5) the bounds count these trials once as cases and once "
         "not. SWAN(rules) rests on the retries in the same way and has no bounds here." in told
     )
 
