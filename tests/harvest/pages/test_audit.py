@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,16 +14,16 @@ import yaml
 
 from harvest.audits.audit import load_audit
 from recordings.run_folder import read
-from tests.support.interfaces import Interface, interface
+from tests.harvest.pages.conftest import SharedInterface
+from tests.support.interfaces import Interface
 from tests.support.processes import below, browsers_of, gone
 
 TOPICS = ("M001", "M002", "M006", "R010")
 
 
-@pytest.fixture(scope="module")
-def page() -> Iterator[Interface]:
-    with interface("deep-chat") as running:
-        yield running
+@pytest.fixture
+def page(shared_interface: SharedInterface) -> Interface:
+    return shared_interface("deep-chat")
 
 
 @pytest.fixture

@@ -6,12 +6,11 @@ Turn by turn the recorded text, links and labels must be the same. What may diff
 
 from __future__ import annotations
 
-import contextlib
 import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,8 @@ import yaml
 from harvest.pages.chats.reread import read_again
 from recordings.conversation import Conversation
 from recordings.run_folder import Run, read
-from tests.support.interfaces import NAMES, BackEnd, back_end_server, interface_to
+from tests.harvest.pages.conftest import SharedInterface
+from tests.support.interfaces import NAMES, BackEnd, Interface, back_end_server, interface_to
 from tests.support.same_words import allowed_between, uncut
 
 DIRECT = "direct"
@@ -58,24 +58,17 @@ SAID = (
 )
 
 
-def _play(folder: Path, back_end: BackEnd, names: tuple[str, ...], **audit: Any) -> Run:
+def _play(folder: Path, back_end: BackEnd, pages: Sequence[Interface], **audit: Any) -> Run:
     """`harvest run` on an audit with a system for each interface, and DIRECT."""
-    with contextlib.ExitStack() as stack:
-        systems: list[dict[str, Any]] = [
-            {
-                "name": name,
-                "driver": "browser",
-                "options": {"url": stack.enter_context(interface_to(name, back_end)).url},
-                "delay": 0,
-                "concurrency": 2,
-            }
-            for name in names
-        ]
-        systems.append({"name": DIRECT, "driver": "http", "options": back_end.http_options, "concurrency": 4})
-        whole = {"format": "harvest-audit/1", "name": "live", "topics": "fairweb-45", **audit, "systems": systems}
-        (folder / "audit.yaml").write_text(yaml.safe_dump(whole))
-        command = [sys.executable, "-m", "harvest", "run", "audit.yaml", "--out", "run"]
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=3000)
+    systems: list[dict[str, Any]] = [
+        {"name": page.name, "driver": "browser", "options": {"url": page.url}, "delay": 0, "concurrency": 2}
+        for page in pages
+    ]
+    systems.append({"name": DIRECT, "driver": "http", "options": back_end.http_options, "concurrency": 4})
+    whole = {"format": "harvest-audit/1", "name": "live", "topics": "fairweb-45", **audit, "systems": systems}
+    (folder / "audit.yaml").write_text(yaml.safe_dump(whole))
+    command = [sys.executable, "-m", "harvest", "run", "audit.yaml", "--out", "run"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=3000)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     run = read(folder / "run")
     assert run.failures == ()
@@ -116,10 +109,9 @@ def _formats(run: Run) -> set[str]:
 
 
 @pytest.fixture(scope="module")
-def short(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
-    with back_end_server("scenario") as back_end:
-        folder = tmp_path_factory.mktemp("fairweb")
-        yield _play(folder, back_end, NAMES, only=list(TOPICS), protocol="fairweb-two-round", trials=1)
+def short(tmp_path_factory: pytest.TempPathFactory, shared_back_end: BackEnd, shared_interface: SharedInterface) -> Run:
+    folder, pages = tmp_path_factory.mktemp("fairweb"), [shared_interface(name) for name in NAMES]
+    return _play(folder, shared_back_end, pages, only=list(TOPICS), protocol="fairweb-two-round", trials=1)
 
 
 def test_the_topics_bring_about_every_format_both_labels_and_all_states(short: Run) -> None:
@@ -153,14 +145,14 @@ def test_every_answer_is_read_the_same_from_what_was_kept(short: Run) -> None:
     assert found == []
 
 
-def test_alice_says_the_same_on_every_page(tmp_path: Path) -> None:
-    with back_end_server("alice") as back_end:
-        run = _play(tmp_path, back_end, NAMES, only=["M002"], protocol=_small_talk(tmp_path), trials=2)
+@pytest.mark.parametrize("name", [NAMES[0], *(pytest.param(name, marks=pytest.mark.soak) for name in NAMES[1:])])
+def test_alice_says_the_same_on_a_page(tmp_path: Path, name: str) -> None:
+    with back_end_server("alice") as back_end, interface_to(name, back_end) as page:
+        run = _play(tmp_path, back_end, [page], only=["M002"], protocol=_small_talk(tmp_path), trials=2)
     (first, _) = _of(run, DIRECT).values()
     assert [turn.said for turn in first.turns] == list(SAID)
     assert [turn.label for turn in first.turns][:5] == ["o", "o", "o", "o", "o"]
-    for name in NAMES:
-        assert _compared(run, name) == {}
+    assert _compared(run, name) == {}
 
 
 def _small_talk(folder: Path) -> str:
@@ -187,8 +179,8 @@ def _after(number: int) -> dict[str, str]:
 @pytest.mark.soak
 @pytest.mark.parametrize("name", NAMES)
 def test_all_topics_twice(tmp_path: Path, name: str) -> None:
-    with back_end_server("scenario") as back_end:
-        run = _play(tmp_path, back_end, (name,), protocol="fairweb-two-round", trials=2)
+    with back_end_server("scenario") as back_end, interface_to(name, back_end) as page:
+        run = _play(tmp_path, back_end, [page], protocol="fairweb-two-round", trials=2)
     assert len(_of(run, name)) == 90
     differences = _compared(run, name)
     print(name, dict(differences))

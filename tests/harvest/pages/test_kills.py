@@ -10,13 +10,15 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 import yaml
 
 from recordings.run_folder import Run, read
-from tests.support.interfaces import NAMES, Interface, interface
+from tests.harvest.pages.conftest import SharedInterface
+from tests.support.interfaces import NAMES, Interface, Truth, interface
 from tests.support.processes import below, browsers_of, gone
 from topics.library import load_topics
 
@@ -88,6 +90,7 @@ def _kill_browsers(running: subprocess.Popen[bytes], kills: int, longest: float)
 
 
 def _killed_and_compared(folder: Path, page: Interface, topics: int, trials: int, kills: int, longest: float) -> Run:
+    before = len(page.truth())
     _write_audit(folder, page, topics, trials)
     running = _started(folder)
     try:
@@ -102,17 +105,16 @@ def _killed_and_compared(folder: Path, page: Interface, topics: int, trials: int
     assert gone(family) == []
     run = read(folder / "run")
     assert len(run.finished) == topics * trials
-    _nothing_is_lost(run, page)
+    _nothing_is_lost(run, page.truth(before))
     invalid = Counter(one.outcome.reason for one in run.conversations if one.outcome and not one.outcome.valid)
     assert invalid.keys() <= KILLED, invalid
     assert invalid, "no kill hit a conversation: the test shows nothing"
     return run
 
 
-def _nothing_is_lost(run: Run, page: Interface) -> None:
+def _nothing_is_lost(run: Run, truth: Sequence[Truth]) -> None:
     """Every answer in the recording is one that the back end gave, whole; and every answer that a user went on from,
     by the back end's own account, is in the recording."""
-    truth = page.truth()
     given = {turn.token: turn for turn in truth}
     recorded = []
     for conversation in run.conversations:
@@ -133,9 +135,10 @@ def _nothing_is_lost(run: Run, page: Interface) -> None:
     assert gone_on <= set(recorded)
 
 
-def test_after_four_kills_of_the_browser_thirty_conversations_are_whole(tmp_path: Path) -> None:
-    with interface("deep-chat") as page:
-        _killed_and_compared(tmp_path, page, topics=10, trials=3, kills=4, longest=4.0)
+def test_after_three_kills_of_the_browser_sixteen_conversations_are_whole(
+    tmp_path: Path, shared_interface: SharedInterface
+) -> None:
+    _killed_and_compared(tmp_path, shared_interface("deep-chat"), topics=8, trials=2, kills=3, longest=3.0)
 
 
 @pytest.mark.soak

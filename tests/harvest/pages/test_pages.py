@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -74,11 +74,17 @@ def said(name: str, turn: int) -> str:
     return f"Question {number} about {name}: what is **next**, and is `it` far?"
 
 
+FEW_LAYOUTS = ("authored", "bare", "grouped", "modifiers", "paragraphs", "transcript")
+OTHER_LAYOUTS = tuple(f"layout-{name}" for name in LAYOUTS if name not in FEW_LAYOUTS)
+"""Played under the marker `soak`."""
+MOST_PAGES = tuple(name for name in PAGES if name not in OTHER_LAYOUTS)
+
+
 @pytest.fixture(scope="module")
-def played() -> Iterator[dict[str, list[Played]]]:
-    """All pages, by name, turn by turn."""
+def played() -> dict[str, list[Played]]:
+    """Pages, by name, turn by turn."""
     with awkward_pages() as pages:
-        yield asyncio.run(play_all(pages, tuple(PAGES)))
+        return asyncio.run(play_all(pages, MOST_PAGES))
 
 
 async def play_all(pages: Pages, names: Sequence[str]) -> dict[str, list[Played]]:
@@ -117,7 +123,7 @@ async def play(browser: Browser, url: str, turns: Sequence[str]) -> list[Played]
     return outcomes
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", MOST_PAGES)
 def test_page(played: Mapping[str, Sequence[Played]], name: str) -> None:
     """Each turn comes to what the page says, word for word and link by link."""
     outcomes = played[name]
@@ -159,8 +165,19 @@ def test_every_answer_is_read_the_same_from_what_was_kept(
     assert [found for found, one in zip(wrong, again, strict=True) if one.now != one.was or one.refused] == []
 
 
+@pytest.mark.soak
+def test_every_layout_is_read_with_answers_of_any_kind_and_none() -> None:
+    with awkward_pages() as pages:
+        others = asyncio.run(play_all(pages, OTHER_LAYOUTS))
+    for name in OTHER_LAYOUTS:
+        test_page(others, name)
+        test_a_bubble_without_words_is_no_answer(others, name.removeprefix("layout-"))
+        for turn in (1, 3):
+            test_a_short_answer_is_read_whatever_it_looks_like(others, name.removeprefix("layout-"), turn)
+
+
 @pytest.mark.parametrize("turn", [1, 3])
-@pytest.mark.parametrize("name", LAYOUTS)
+@pytest.mark.parametrize("name", FEW_LAYOUTS)
 def test_a_short_answer_is_read_whatever_it_looks_like(
     played: Mapping[str, Sequence[Played]], name: str, turn: int
 ) -> None:
@@ -177,7 +194,7 @@ def test_a_short_answer_is_read_whatever_it_looks_like(
     assert wrong == {}
 
 
-@pytest.mark.parametrize("name", LAYOUTS)
+@pytest.mark.parametrize("name", FEW_LAYOUTS)
 def test_a_bubble_without_words_is_no_answer(played: Mapping[str, Sequence[Played]], name: str) -> None:
     """The name and the time that stand over an answer to come are none, nor where it never comes."""
     one = played[f"layout-{name}"][2]

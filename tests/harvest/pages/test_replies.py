@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 
 import pytest
 
+from tests.harvest.pages.conftest import SharedInterface
 from tests.support.interfaces import FURTHER, NAMES, Interface, interface
 from tests.support.wishing import ANSWERS, FAULTS, SHORT_ANSWERS, Came, play
 
@@ -17,33 +20,48 @@ TOLD_LIMIT = ("deep-chat",)
 UNSHOWN = {"chainlit": {"llama3:latest": "llama3"}}
 """What an interface itself shows of an answer: Chainlit takes `:latest` for a directive, which is an empty element."""
 
-SOME_SHORT = SHORT_ANSWERS[::9]
-"""All of them are played under the marker `soak`."""
+
+def share(of: Sequence[str], name: str) -> list[str]:
+    """Those that this interface answers with, each interface others of them; under the marker `soak` all have all."""
+    return list(of[NAMES.index(name) :: len(NAMES)])
 
 
-@pytest.fixture(scope="module", params=NAMES)
-def name(request: pytest.FixtureRequest) -> str:
-    """Of the interface."""
-    return str(request.param)
+WISHES = [(name, wish) for name in NAMES for wish in share(ANSWERS, name)]
+SHORT = [(name, wish) for name in NAMES for wish in share(SHORT_ANSWERS[::5], name)]
+NUMBERS = itertools.count()
+"""No two turns that a back end hears are the same."""
+CameOn = Callable[[str], Mapping[str, Came]]
 
 
 @pytest.fixture(scope="module")
-def came(name: str) -> Iterator[dict[str, Came]]:
-    """What came of each wish, on one interface."""
-    with interface(name) as page:
-        yield _all(page)
+def came_on(shared_interface: SharedInterface) -> CameOn:
+    """What came of each wish, by the name of an interface."""
+
+    def played(name: str) -> dict[str, Came]:
+        # Faults first: what never ends is then waited for while the others go on.
+        return _all(shared_interface(name), (*FAULTS, *share(ANSWERS, name), *share(SHORT_ANSWERS[::5], name)))
+
+    return cache(played)
 
 
-def _all(page: Interface) -> dict[str, Came]:
-    # Faults first: what never ends is then waited for while the others go on.
-    wishes = (*FAULTS, *ANSWERS, *SOME_SHORT)
-    turns = [f"scenario {wish} n={place}" for place, wish in enumerate(wishes)]
+def _all(page: Interface, wishes: Iterable[str]) -> dict[str, Came]:
+    turns = [f"scenario {wish} n={next(NUMBERS)}" for wish in wishes]
     return {one.wish: one for one in asyncio.run(play(page, turns, contexts=4, together=4))}
 
 
-@pytest.mark.parametrize("wish", ANSWERS)
-def test_what_is_answered_is_read_whole_and_nothing_else(came: dict[str, Came], wish: str) -> None:
-    one = came[wish]
+@pytest.mark.parametrize(("name", "wish"), WISHES)
+def test_what_is_answered_is_read_whole_and_nothing_else(came_on: CameOn, name: str, wish: str) -> None:
+    read_whole(came_on(name)[wish])
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name", NAMES)
+def test_every_kind_of_answer_is_read_whole_on_every_interface(shared_interface: SharedInterface, name: str) -> None:
+    for one in _all(shared_interface(name), ANSWERS).values():
+        read_whole(one)
+
+
+def read_whole(one: Came) -> None:
     assert set(one.differences()) <= {"autolink"}
     assert not one.cut
     assert one.noise == ()
@@ -51,9 +69,10 @@ def test_what_is_answered_is_read_whole_and_nothing_else(came: dict[str, Came], 
     assert one.reply.turn.finish == "signs", "where no sign tells the end, each answer costs 4 s more"
 
 
-@pytest.mark.parametrize("wish", SOME_SHORT)
-def test_a_short_answer_is_read(came: dict[str, Came], wish: str) -> None:
-    assert came[wish].text == came[wish].truth.answer, came[wish].fault
+@pytest.mark.parametrize(("name", "wish"), SHORT)
+def test_a_short_answer_is_read(came_on: CameOn, name: str, wish: str) -> None:
+    came = came_on(name)[wish]
+    assert came.text == UNSHOWN.get(name, {}).get(came.truth.answer, came.truth.answer), came.fault
 
 
 @pytest.mark.soak
@@ -67,8 +86,9 @@ def test_every_short_answer_is_read(any_name: str) -> None:
 
 
 @pytest.mark.parametrize("wish", FAULTS)
-def test_what_comes_to_nothing_is_a_named_fault_and_never_an_answer(came: dict[str, Came], wish: str) -> None:
-    one = came[wish]
+@pytest.mark.parametrize("name", NAMES)
+def test_what_comes_to_nothing_is_a_named_fault_and_never_an_answer(came_on: CameOn, name: str, wish: str) -> None:
+    one = came_on(name)[wish]
     assert one.reply is None, f"taken for an answer: {one.text!r}"
     assert one.fault is not None
     assert one.fault.reason in FAULTS[wish], f"{one.fault.reason}: {one.fault.detail}"
@@ -77,13 +97,8 @@ def test_what_comes_to_nothing_is_a_named_fault_and_never_an_answer(came: dict[s
     assert {exhibit.name for exhibit in one.fault.exhibits} >= {"screenshot", "page", "watch"}
 
 
-def test_a_limit_is_named_as_one_where_the_page_lets_its_status_be_seen(name: str, came: dict[str, Came]) -> None:
-    fault = came["error status=429"].fault
+@pytest.mark.parametrize("name", NAMES)
+def test_a_limit_is_named_as_one_where_the_page_lets_its_status_be_seen(name: str, came_on: CameOn) -> None:
+    fault = came_on(name)["error status=429"].fault
     assert fault is not None
     assert fault.reason == ("rate-limit" if name in TOLD_LIMIT else "error")
-
-
-def test_a_fault_is_told_within_its_time(came: dict[str, Came]) -> None:
-    """Some pages stay busy for ever after an error; nobody waits for that for as long as an answer may take."""
-    slow = {wish: came[wish].returned - came[wish].truth.ended for wish in FAULTS}
-    assert max(slow.values()) < 60, slow

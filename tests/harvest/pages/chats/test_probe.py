@@ -21,8 +21,9 @@ from harvest.pages.chats.draft import Finding, drafted, without
 from harvest.pages.chats.probe import Probed, probe
 from harvest.pages.sites.description import load_site, parse_site
 from harvest.systems.driver import DriverError, Opening, Surroundings
+from tests.harvest.pages.conftest import SharedInterface
 from tests.support.browsing import browsing
-from tests.support.interfaces import NAMES, Pages, awkward_pages, interface
+from tests.support.interfaces import NAMES, Pages, awkward_pages
 from tests.support.same_words import allowed_between
 
 PNG = b"\x89PNG\r\n"
@@ -61,27 +62,34 @@ async def play(site: Path, turns: tuple[str, ...]) -> list[str]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_draft_for_a_real_interface_works_untouched(name: str, tmp_path: Path) -> None:
+def test_the_draft_for_a_real_interface_works_untouched(
+    name: str, shared_interface: SharedInterface, tmp_path: Path
+) -> None:
     out, picture = tmp_path / "site.yaml", tmp_path / "site.png"
-    with interface(name) as it:
-        done = run(it.url, "--out", str(out), "--screenshot", str(picture), "--json")
-        assert done.returncode == 0, done.stderr
-        found = json.loads(done.stdout)
-        assert found["format"] == "harvest-probe/1"
-        assert found["answer"]["text"] == it.truth_of("Hello").answer
-        assert [truth.text for truth in it.truth()] == ["Hello"], "one message, and no other"
-        assert found["tried"] is True
-        assert found["draft"] == out.read_text()
-        assert picture.read_bytes().startswith(PNG)
-        used = {one["field"] for one in found["findings"] if one["used"]}
-        assert {"composer", "send"} <= used
-        assert {"composer", "send", "reply"} <= {one["field"] for one in found["findings"] if one["value"]}
-        assert all(0 < one["sure"] < 1 and one["why"] for one in found["findings"])
-        site = load_site(out)
-        assert (site.url, bool(site.composer), bool(site.send)) == (it.url, True, True)
-        assert site.reply is None, "one answer does not show every kind of bubble"
-        for text, read in zip(TURNS, asyncio.run(play(out, TURNS))):
-            allowed_between(it.truth_of(text).answer, read)
+    it = shared_interface(name)
+    before = len(it.truth())
+    done = run(it.url, "--out", str(out), "--screenshot", str(picture), "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["format"] == "harvest-probe/1"
+    (heard,) = it.truth(before)
+    assert heard.text == "Hello", "one message, and no other"
+    assert found["answer"]["text"] == heard.answer
+    assert found["tried"] is True
+    assert found["draft"] == out.read_text()
+    assert picture.read_bytes().startswith(PNG)
+    used = {one["field"] for one in found["findings"] if one["used"]}
+    assert {"composer", "send"} <= used
+    assert {"composer", "send", "reply"} <= {one["field"] for one in found["findings"] if one["value"]}
+    assert all(0 < one["sure"] < 1 and one["why"] for one in found["findings"])
+    site = load_site(out)
+    assert (site.url, bool(site.composer), bool(site.send)) == (it.url, True, True)
+    assert site.reply is None, "one answer does not show every kind of bubble"
+    before = len(it.truth())
+    read = asyncio.run(play(out, TURNS))
+    for truth, text, answer in zip(it.truth(before), TURNS, read, strict=True):
+        assert truth.text.strip() == text.strip()
+        allowed_between(truth.answer, answer)
     assert "draft written" in done.stderr
     assert "composer" in done.stderr
 
