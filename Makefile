@@ -21,7 +21,7 @@ test: $(DEV_READY) browser ## lint, types, import rules and all tests
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n 2 --no-loadscope-reorder
 
 # Debian's where we may install it, else Playwright's own; HARVEST_BROWSER, or any that is there, is enough.
 browser: $(DEV_READY)

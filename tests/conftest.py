@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from xdist.remote import Producer
+from xdist.scheduler.loadfile import LoadFileScheduling
+from xdist.scheduler.protocol import Scheduling
 
 from tests.servers.litellm_proxy import shared_proxy
 
@@ -15,6 +18,12 @@ from tests.servers.litellm_proxy import shared_proxy
 # new counterexample is for the people who explore, not for somebody else's change.
 settings.register_profile("harvest", deadline=None, derandomize=bool(os.environ.get("CI")))
 settings.load_profile("harvest")
+
+SHARING = {
+    f"tests/harvest/pages/{name}"
+    for name in ("chats/test_probe.py", "test_audit.py", "test_fairweb.py", "test_kills.py", "test_replies.py")
+}
+"""Files with tests of `shared_interface`: one process runs them all, so that each interface is started once."""
 
 LONGEST = (
     "harvest/pages/test_pages.py",
@@ -41,3 +50,15 @@ def litellm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     own = tmp_path_factory.getbasetemp()
     with shared_proxy((own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "litellm") as address:
         yield address
+
+
+class _ByFile(LoadFileScheduling):  # type: ignore[misc]  # xdist has no types
+    """The tests of a file in one process, and those of all files in SHARING."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = super()._split_scope(nodeid)
+        return "sharing" if file in SHARING else file
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Scheduling:
+    return _ByFile(config, log)
