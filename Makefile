@@ -42,7 +42,7 @@ bench: $(DEV_READY) ## speed, as ratios made in one run
 calibration: $(DEV_READY) ## how often the intervals hold the truth, written into docs/calibration.md (about half an hour)
 	$(BIN)/python -m tests.support.calibration_page --replications 500 --write
 
-soak: $(DEV_READY) ## the long tests: 300 kills of a run; on each of 3 chat pages 10 kills of the browser, 500 conversations, 45 topics twice; calibration of all intervals
+soak: $(DEV_READY) ## the long tests: 300 kills of a run; on each of 3 chat pages 10 kills of the browser, 500 conversations, 45 topics twice; calibration of all intervals; 500 examples of what holds for all values
 	$(BIN)/python -m pytest -m soak -n 2 --timeout 7200
 
 lock: ## renew the pinned versions

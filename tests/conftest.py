@@ -16,7 +16,8 @@ from tests.servers.litellm_proxy import shared_proxy
 
 # No deadline: machines are noisy, and speed is measured by benchmarks. Where CI is set, the same examples each time: a
 # new counterexample is for the people who explore, not for somebody else's change.
-settings.register_profile("harvest", deadline=None, derandomize=bool(os.environ.get("CI")))
+settings.register_profile("harvest", deadline=None, derandomize=bool(os.environ.get("CI")), max_examples=40)
+settings.register_profile("soak", settings.get_profile("harvest"), max_examples=500)
 settings.load_profile("harvest")
 
 SHARING = {
@@ -31,17 +32,30 @@ LONGEST = (
     "harvest/pages/test_fairweb.py",
     "harvest/parrot/test_coverage.py",
     "harvest/playing/test_kills.py",
-    "simulators/test_concurrent.py",
     "harvest/pages/test_kills.py",
     "harvest/pages/test_endurance.py",
 )
 """Files that take a minute or more: they go first, so that no process is left with one at the end."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_configure(config: pytest.Config) -> None:
+    if _soaking(config):
+        settings.load_profile("soak")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if _soaking(config):  # what holds for all values is tried with more of them
+        for item in items:
+            if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
+                item.add_marker(pytest.mark.soak)
     tests = Path(__file__).parent
     place = {tests / name: number for number, name in enumerate(LONGEST)}
     items.sort(key=lambda item: place.get(item.path, len(LONGEST)))
+
+
+def _soaking(config: pytest.Config) -> bool:
+    return bool(config.getoption("markexpr") == "soak")
 
 
 @pytest.fixture(scope="session")

@@ -370,11 +370,12 @@ KILLED = textwrap.dedent(
 )
 
 
-def test_kill_9_at_random_moments_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kills", [5, pytest.param(20, marks=pytest.mark.soak)])
+def test_kill_9_at_random_moments_loses_nothing_that_was_acknowledged(kills: int, tmp_path: Path) -> None:
     run = tmp_path / "run"
     rng = random.Random(20)
     acknowledged: list[int] = []
-    for kill in range(20):
+    for kill in range(kills):
         script = KILLED.format(run=str(run), first=1 + kill * 1_000_000)
         process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         assert process.stdout is not None
@@ -389,9 +390,9 @@ def test_kill_9_at_random_moments_loses_nothing_that_was_acknowledged(tmp_path: 
         process.stderr.close()
         acknowledged += [int(row) for row in said if row.endswith(b"\n")]
     recorded = read(run)
-    assert len(recorded.damage) <= 20
+    assert len(recorded.damage) <= kills
     finished = Counter(conversation.key.trial for conversation in recorded.finished)
-    assert len(acknowledged) >= 20
+    assert len(acknowledged) >= kills
     assert {number: finished[number] for number in acknowledged} == dict.fromkeys(acknowledged, 1)
     assert max(finished.values()) == 1
     lines = Counter(
@@ -401,7 +402,7 @@ def test_kill_9_at_random_moments_loses_nothing_that_was_acknowledged(tmp_path: 
         if b'"trial-ended"' in row
     )
     assert all(lines[f"trial-{number}"] == 1 for number in acknowledged)
-    assert len(list(run.glob("trials-*.jsonl"))) == 20
+    assert len(list(run.glob("trials-*.jsonl"))) == kills
 
 
 def test_a_torn_header_of_a_killed_process_does_not_stand_in_the_way(tmp_path: Path) -> None:

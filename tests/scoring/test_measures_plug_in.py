@@ -6,10 +6,8 @@ A real distribution in a folder of its own; nothing of the library is replaced.
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +15,7 @@ import pytest
 
 from tests.support import distributions
 from tests.support.checkout import ROOT
+from tests.support.distributions import commands, python
 
 SAMPLE = ROOT / "recordings" / "samples" / "run-1"
 BREVITY = '''\
@@ -75,19 +74,21 @@ thresholds: [{measure: "CVaR(Brevity(words=1), beta=0.5)", at_least: 0.5}]
 """
 
 
-def harvest(site: Path, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    path = os.pathsep.join([str(site), str(ROOT)])
-    environment = {**os.environ, "PYTHONPATH": path, "COLUMNS": "80"}
-    command = [sys.executable, "-m", "harvest", *arguments]
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
-
-
 def rows(done: subprocess.CompletedProcess[str], measure: str) -> list[dict[str, Any]]:
     return [row for row in json.loads(done.stdout)["rows"] if row["measure"] == measure]
 
 
 def test_a_run_is_scored_by_it_and_held_to_a_threshold_of_it(installed: Path, run: Path) -> None:
-    done = harvest(installed, run, "run", "audit.yaml", "--out", "run", "--json")
+    measures = "Brevity(words=1), Brevity(words=1000), min(Brevity)"
+    done, asked, plain, every, tree = commands(
+        installed,
+        run,
+        ("run", "audit.yaml", "--out", "run", "--json"),
+        ("score", "run", "--json", "-m", measures),
+        ("score", "run", "--replications", "100"),
+        ("score", "run", "--all", "--replications", "100"),
+        ("tree", "run", "--score", "Brevity(words=1000)"),
+    )
     assert done.returncode == 1, done.stderr  # no answer of a parrot has one word
     assert "threshold missed: CVaR(Brevity(words=1), beta=0.5), A: 0.0000" in " ".join(done.stderr.split())
     each = [row for row in rows(done, "Brevity") if row["trial"] is not None and row["topic"] is not None]
@@ -96,40 +97,36 @@ def test_a_run_is_scored_by_it_and_held_to_a_threshold_of_it(installed: Path, ru
     (mean,) = (row for row in rows(done, "Brevity") if (row["topic"], row["topic_type"], row["trial"]) == (None,) * 3)
     assert 0 <= mean["low"] <= mean["value"] <= mean["high"] <= 1
 
-    asked = harvest(
-        installed, run, "score", "run", "--json", "-m", "Brevity(words=1), Brevity(words=1000), min(Brevity)"
-    )
     assert {row["value"] for row in rows(asked, "Brevity(words=1)")} == {0.0}
     assert {row["value"] for row in rows(asked, "Brevity(words=1000)")} == {1.0}
     lowest = min(row["value"] for row in each)
     assert {row["value"] for row in rows(asked, "min(Brevity)") if row["topic_type"] is None} == {lowest}
 
-    plain, every = harvest(installed, run, "score", "run"), harvest(installed, run, "score", "run", "--all")
     assert "Brevity: short answers" in " ".join(every.stdout.split())
     assert any(line.strip().startswith("Brevity ") for line in every.stdout.splitlines())
     assert not any(line.strip().startswith("Brevity ") for line in plain.stdout.splitlines())
     assert "Brevity)" in " ".join(plain.stdout.split()).partition("not shown: ")[2]
 
-    tree = harvest(installed, run, "tree", "run", "--score", "Brevity(words=1000)")
     assert "Brevity(words=1000): mean 1.0000" in " ".join(tree.stdout.split()), tree.stderr
 
 
 def test_it_is_listed_and_explained_and_its_parameters_are_checked(installed: Path, tmp_path: Path) -> None:
-    assert "Brevity      How many of the answers have few words." in harvest(installed, tmp_path, "measures").stdout
-    told = " ".join(harvest(installed, tmp_path, "measures", "Brevity").stdout.split())
-    assert "words= words of a short answer [12]" in told
-    for written, what in (
-        ("Brevity(word=1)", "Brevity takes no word"),
-        ("Brevity(words=few)", "words: few is not a number"),
-        ("Brevity(A)", "Brevity is taken of nothing"),
-    ):
-        refused = harvest(installed, tmp_path, "score", str(SAMPLE), "-m", written)
+    wrong = {
+        "Brevity(word=1)": "Brevity takes no word",
+        "Brevity(words=few)": "words: few is not a number",
+        "Brevity(A)": "Brevity is taken of nothing",
+    }
+    scores = [("score", str(SAMPLE), "-m", written) for written in wrong]
+    every, one, *refusals = commands(installed, tmp_path, ("measures",), ("measures", "Brevity"), *scores)
+    assert "Brevity      How many of the answers have few words." in every.stdout
+    assert "words= words of a short answer [12]" in " ".join(one.stdout.split())
+    for refused, what in zip(refusals, wrong.values(), strict=True):
         assert refused.returncode == 2
         assert what in " ".join(refused.stderr.split())
 
 
 def test_without_the_distribution_its_name_is_no_measure(tmp_path: Path) -> None:
-    refused = harvest(tmp_path, tmp_path, "score", str(SAMPLE), "-m", "Brevity")
+    refused = python(tmp_path, tmp_path, "-m", "harvest", "score", str(SAMPLE), "-m", "Brevity")
     assert refused.returncode == 2
     assert "'Brevity' is not a measure" in refused.stderr
 
@@ -153,7 +150,7 @@ def test_a_broken_one_is_refused_in_one_message_and_no_traceback(how: str, insta
     site = tmp_path / "site"
     shutil.copytree(installed, site)
     (site / "echo_measures" / "brevity.py").write_text(BREVITY.replace(whole, broken))
-    refused = harvest(site, tmp_path, "score", str(SAMPLE), "-m", "Brevity")
+    refused = python(site, tmp_path, "-m", "harvest", "score", str(SAMPLE), "-m", "Brevity")
     assert refused.returncode == 2
     assert told in " ".join(refused.stderr.split())
     assert "Traceback" not in refused.stderr

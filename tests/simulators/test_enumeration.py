@@ -115,16 +115,17 @@ def agrees(values: Sequence[float], exact: float) -> None:
     assert abs(float(np.mean(values)) - exact) <= 3 * error, (np.mean(values), exact, error)
 
 
+@pytest.mark.parametrize("trials_played", [300, pytest.param(1500, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("visitor", VISITORS)
 @pytest.mark.parametrize("profile", ["erratic", "format-breaking"])
 def test_exact_expected_scores_on_a_parrot_equal_those_of_many_trials(
-    visitor: str, profile: str, tmp_path: Path
+    visitor: str, profile: str, trials_played: int, tmp_path: Path
 ) -> None:
     catalogue, user = load_catalogue("parrot", TOPICS), played_by(visitor, tmp_path)
     habits, shelf = PROFILES[profile], catalogue.shelves[TOPIC.id]
     tree = expand(user, SCENARIO, of_parrot(habits, catalogue))
     assert math.fsum(tree.weights) == pytest.approx(1, abs=1e-12)
-    played = list(rehearse(Parrot(catalogue, habits), user, [TOPIC], trials=1500, seed=5))
+    played = list(rehearse(Parrot(catalogue, habits), user, [TOPIC], trials=trials_played, seed=5))
 
     parts = [useful_share(path.exchanges, path.labels) for path in tree.paths]
     exact = ratio([n for n, _ in parts], [d for _, d in parts], tree.weights)
@@ -177,7 +178,8 @@ def relevance_and_turns(exchanges: Sequence[Exchange]) -> tuple[float, list[tupl
     return earned, turns
 
 
-def test_exact_expected_gfrc_equals_that_of_many_trials() -> None:
+@pytest.mark.parametrize("trials_played", [500, pytest.param(3000, marks=pytest.mark.soak)])
+def test_exact_expected_gfrc_equals_that_of_many_trials(trials_played: int) -> None:
     user = build(Options(leave=0.35, most=3, acts={"more": 2, "insist": 1}))
     tree = expand(user, SCENARIO, of_groups)
 
@@ -198,7 +200,7 @@ def test_exact_expected_gfrc_equals_that_of_many_trials() -> None:
     exact = 0.5 * relevant + 0.5 * gf(paths, tree.weights.tolist())
 
     trials = []
-    for trial in range(3000):
+    for trial in range(trials_played):
         rng = Streams(9, ("random", "M002", trial))
         action, state = user.respond(user.start(SCENARIO, rng.at(0)), None, rng.at(1))
         exchanges: tuple[Exchange, ...] = ()

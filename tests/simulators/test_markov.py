@@ -182,10 +182,11 @@ def test_the_second_act_back_counts_in_order_two() -> None:
     assert one.row(["a", "b"]) == one.row(["b", "b"])
 
 
-def test_fit_simulate_refit_recovers_the_table() -> None:
+@pytest.mark.parametrize("trials", [1000, pytest.param(3000, marks=pytest.mark.soak)])
+def test_fit_simulate_refit_recovers_the_table(trials: int) -> None:
     truth = build(Options())
     rng, data = np.random.default_rng(5), []
-    for trial in range(3000):
+    for trial in range(trials):
         streams = Streams(1, ("markov", "M002", trial))
         state, observation = truth.start(SCENARIO, streams.at(0)), None
         acts, answers, turn = [], [], 0
@@ -202,7 +203,7 @@ def test_fit_simulate_refit_recovers_the_table() -> None:
     for act in ILLUSTRATIVE.acts:
         for answer in "ox":
             n, given = table.seen([act], answer), ILLUSTRATIVE.row([act], answer)
-            assert n > 30
+            assert n > trials / 100
             for following, p in table.row([act], answer).items():
                 error = math.sqrt(given[following] * (1 - given[following]) / n)
                 assert abs(p - given[following]) < 4 * error + 2 / n, (act, answer, following)

@@ -6,14 +6,13 @@ A real distribution in a folder of its own, with a program of its own; nothing o
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
 
 from recordings.run_folder import read
 from tests.support import distributions
-from tests.support.distributions import python
+from tests.support.distributions import commands, python
 
 COIN = '''\
 """Asks its need, and then asks on or leaves by the toss of a coin. Written against the seam alone."""
@@ -93,9 +92,14 @@ print("conforms")
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder that the distribution was installed into, as from an index."""
-    names = {"harvest.simulators": {"coin": "coin_users.coin:build"}}
-    return distributions.installed(tmp_path_factory.mktemp("coin"), "coin-users", {"coin.py": COIN}, names)
+    """The folder that the distribution was installed into, as from an index: the user, and the broken ones."""
+    names = {"coin": "coin_users.coin:build"}
+    files = {"coin.py": COIN}
+    for number, (whole, broken, _) in enumerate(BROKEN.values()):
+        assert whole in COIN
+        files[f"broken{number}.py"] = COIN.replace(whole, broken)
+        names[f"broken{number}"] = f"coin_users.broken{number}:build"
+    return distributions.installed(tmp_path_factory.mktemp("coin"), "coin-users", files, {"harvest.simulators": names})
 
 
 def test_an_installed_simulator_is_found_by_its_entry_point_and_conforms(installed: Path, tmp_path: Path) -> None:
@@ -103,25 +107,29 @@ def test_an_installed_simulator_is_found_by_its_entry_point_and_conforms(install
     assert done.stdout == "conforms\n", done.stderr
 
 
-def test_doctor_lists_it(installed: Path, tmp_path: Path) -> None:
-    done = python(installed, tmp_path, "-m", "harvest", "doctor")
-    (line,) = (line for line in done.stdout.splitlines() if "markov" in line)
-    assert line.rstrip().endswith("coin")
-
-
-def test_it_plays_a_protocol_and_its_options_are_checked_at_their_place(installed: Path, tmp_path: Path) -> None:
-    (tmp_path / "tossed.yaml").write_text(PROTOCOL)
-    (tmp_path / "audit.yaml").write_text(AUDIT)
-    done = python(installed, tmp_path, "-m", "harvest", "run", "audit.yaml", "--out", "run", "--json")
+def test_it_plays_a_protocol_and_its_options_are_checked_at_their_place_and_doctor_lists_it(
+    installed: Path, tmp_path: Path
+) -> None:
+    for folder, heads in ((tmp_path, "0.6"), (tmp_path / "wrong", "1.5")):
+        folder.mkdir(exist_ok=True)
+        (folder / "tossed.yaml").write_text(PROTOCOL.replace("0.6", heads))
+        (folder / "audit.yaml").write_text(AUDIT)
+    done, refused, doctor = commands(
+        installed,
+        tmp_path,
+        ("run", "audit.yaml", "--out", "run", "--json"),
+        ("check", "wrong/audit.yaml"),
+        ("doctor",),
+    )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["format"] == "harvest-scores/1"
     conversations = read(tmp_path / "run").conversations
     assert len(conversations) == 6
     assert {turn.act for one in conversations for turn in one.turns} == {"ask", "more"}
-    (tmp_path / "tossed.yaml").write_text(PROTOCOL.replace("0.6", "1.5"))
-    refused = python(installed, tmp_path, "-m", "harvest", "check", "audit.yaml")
     assert refused.returncode == 2
     assert "tossed.yaml:5:43: heads: must be below 1 (here: 1.5)" in refused.stderr
+    (line,) = (line for line in doctor.stdout.splitlines() if "markov" in line)
+    assert line.rstrip().endswith("coin")
 
 
 def test_without_the_distribution_its_name_is_refused_with_those_there_are(tmp_path: Path) -> None:
@@ -141,16 +149,14 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("how", BROKEN)
-def test_a_broken_one_is_refused_in_one_message_and_no_traceback(how: str, installed: Path, tmp_path: Path) -> None:
-    whole, broken, told = BROKEN[how]
-    assert whole in COIN
-    site = tmp_path / "site"
-    shutil.copytree(installed, site)
-    (site / "coin_users" / "coin.py").write_text(COIN.replace(whole, broken))
-    (tmp_path / "tossed.yaml").write_text(PROTOCOL)
-    (tmp_path / "audit.yaml").write_text(AUDIT)
-    refused = python(site, tmp_path, "-m", "harvest", "check", "audit.yaml")
-    assert refused.returncode == 2
-    assert told in refused.stderr.replace("\n", " ")
-    assert "Traceback" not in refused.stderr
+def test_a_broken_one_is_refused_in_one_message_and_no_traceback(installed: Path, tmp_path: Path) -> None:
+    checks = []
+    for number in range(len(BROKEN)):
+        (tmp_path / f"{number}").mkdir()
+        (tmp_path / f"{number}" / "tossed.yaml").write_text(PROTOCOL.replace("coin", f"broken{number}"))
+        (tmp_path / f"{number}" / "audit.yaml").write_text(AUDIT)
+        checks.append(("check", f"{number}/audit.yaml"))
+    for refused, (_, _, told) in zip(commands(installed, tmp_path, *checks), BROKEN.values(), strict=True):
+        assert refused.returncode == 2
+        assert told in refused.stderr.replace("\n", " ")
+        assert "Traceback" not in refused.stderr

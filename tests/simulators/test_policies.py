@@ -53,10 +53,11 @@ def talk(user: RandomUser | ReplayUser, answers: list[str], seed: int) -> tuple[
     return said, action, state
 
 
-def test_the_random_user_is_a_uniform_or_a_given_floor() -> None:
-    conversations = [talk(USER, ["so"], seed) for seed in range(1500)]
+@pytest.mark.parametrize("number", [400, pytest.param(1500, marks=pytest.mark.soak)])
+def test_the_random_user_is_a_uniform_or_a_given_floor(number: int) -> None:
+    conversations = [talk(USER, ["so"], seed) for seed in range(number)]
     acts = Counter(turn.state for said, _, _ in conversations for turn in said)
-    # Of about 5,000 acts 2/3 are `more`: binomial, two-sided p above 0.001.
+    # Of about 3.3 acts each 2/3 are `more`: binomial, two-sided p above 0.001.
     assert stats.binomtest(acts["more"], acts.total(), 2 / 3).pvalue > 0.001
     lengths = [len(said) for said, _, _ in conversations]
     goings_on = sum(lengths) - len(lengths)

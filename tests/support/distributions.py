@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tests.support.checkout import ROOT
 
-__all__ = ["installed", "python"]
+__all__ = ["commands", "installed", "python"]
 
 PROJECT = """\
 [build-system]
@@ -53,3 +54,18 @@ def python(site: Path, folder: Path, *arguments: str) -> subprocess.CompletedPro
     return subprocess.run(
         [sys.executable, *arguments], cwd=folder, env=environment, capture_output=True, text=True, timeout=300
     )
+
+
+def commands(site: Path, folder: Path, *several: Sequence[str]) -> list[subprocess.CompletedProcess[str]]:
+    """What each `harvest` command comes to, one after another in one process that has what is installed in `site`."""
+    done = python(site, folder, "-c", _COMMANDS, json.dumps(several))
+    assert done.returncode == 0, done.stderr
+    return [subprocess.CompletedProcess(list(words), *found) for words, found in zip(several, json.loads(done.stdout))]
+
+
+_COMMANDS = """
+import json, sys
+from tests.support.command_line import harvest
+done = [harvest(*words, width=80) for words in json.loads(sys.argv[1])]
+print(json.dumps([(one.returncode, one.stdout, one.stderr) for one in done]))
+"""

@@ -107,21 +107,23 @@ def test_a_few_simulated_persons_get_no_verdict_either() -> None:
     assert found.users <= 4
 
 
-def test_persons_of_one_population_are_seldom_beyond_the_floor_where_a_verdict_is_given() -> None:
+@pytest.mark.parametrize(("pairs", "most"), [(8, 7), pytest.param(30, 16, marks=pytest.mark.soak)])
+def test_persons_of_one_population_are_seldom_beyond_the_floor_where_a_verdict_is_given(pairs: int, most: int) -> None:
     """IARD: few persons for a verdict, since some have many dialogues, held against as many others. Of 30 pairs and
-    four measures each, 5 verdicts in 100 would be 6 of 120; above 16 has a probability of .0002 at that rate."""
+    four measures each, 5 verdicts in 100 would be 6 of 120; above 16 has a probability of .0002 at that rate, as has
+    above 7 of the 32 of 8 pairs."""
     rng = np.random.default_rng(12)
     by_person: dict[str, list[Dialogue]] = {}
     for one in iard():
         by_person.setdefault(one.unit, []).append(one)
     names = sorted(by_person)
     verdicts = []
-    for _ in range(30):
+    for _ in range(pairs):
         drawn = rng.permutation(len(names))[: 7 * FEWEST]
         sides = [[one for place in part for one in by_person[names[place]]] for part in np.split(drawn, 2)]
         verdicts += [floor.verdict for floor in noise_floor(sides[0], sides[1], distances(), rng, splits=40).values()]
-    assert verdicts.count("undecided") < 12
-    assert verdicts.count("beyond") <= 16
+    assert verdicts.count("undecided") < len(verdicts) / 10
+    assert verdicts.count("beyond") <= most
 
 
 def test_lengths_that_nobody_could_compare_get_no_verdict() -> None:

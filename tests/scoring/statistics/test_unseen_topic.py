@@ -158,7 +158,7 @@ def test_scores_that_are_all_the_same_have_an_interval_about_other_topics() -> N
     assert (math.isnan(nothing.low), nothing.note) == (True, "every topic has the same value")
 
 
-@pytest.mark.parametrize("answers", [4, 8, 15, 45, 60, 225])
+@pytest.mark.parametrize("answers", [4, 8, 15, 45, *(pytest.param(n, marks=pytest.mark.soak) for n in (60, 225))])
 def test_of_one_answer_a_topic_it_covers_at_every_rate(answers: int) -> None:
     ends = np.array([answer_ends(float(useful), float(answers), 0.95) for useful in range(answers + 1)])
     for rate in np.linspace(0.005, 0.995, 199):
