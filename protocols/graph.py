@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from protocols.states import State
 from topics.topic import Topic
 
-__all__ = ["endless", "most_turns", "reached", "reached_on", "with_way_out"]
+__all__ = ["endless", "most_turns", "reachable_states", "reached_on", "with_way_out"]
 
 _Position = tuple[str, tuple[int, ...]]
 
 
-def reached(start: str, states: Mapping[str, State]) -> frozenset[str]:
+def reachable_states(start: str, states: Mapping[str, State]) -> frozenset[str]:
     """The states some conversation comes to."""
     return _reached(start, {name: _targets(state) for name, state in states.items()})
 

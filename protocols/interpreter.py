@@ -16,7 +16,7 @@ from protocols.protocol import Protocol
 from protocols.route import Ask, Evidence, Route, Say, Stop
 from protocols.rules.rule import Sight
 from protocols.states import Target
-from protocols.wording import rendered
+from protocols.wording import render
 from topics.topic import Topic
 
 __all__ = ["Position", "advance", "begin", "decode_position", "encode_position", "retrace"]
@@ -148,7 +148,7 @@ def _enter(
         then = replace(position, state=state.name, turn=turn)
         if state.say is None:
             return Ask(state.user, state.name, turn, route), then
-        return Say(rendered(state.say, topic, turn=turn, item=item), state.name, turn, route), then
+        return Say(render(state.say, topic, turn=turn, item=item), state.name, turn, route), then
     because = f"{route.rule} in state {route.state!r}" if route else f"nothing to say on topic {topic.id!r}"
     return _stop(target.outcome, because, position, route)
 

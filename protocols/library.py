@@ -12,7 +12,7 @@ from protocols.reading import read_protocol
 from protocols.rules.registry import encode_rule
 from protocols.schema import FORMAT
 from protocols.states import State, Target
-from protocols.wording import rendered
+from protocols.wording import render
 from topics.document import Document, read_document
 from topics.errors import InputError
 from topics.identity import content_hash
@@ -109,7 +109,7 @@ def check_topics(protocol: Protocol, topics: TopicSet) -> None:
                 continue
             for number, item in enumerate(topic.turns if state_.each else ("",), 1):
                 try:
-                    rendered(state_.say, topic, turn=number, item=item)
+                    render(state_.say, topic, turn=number, item=item)
                 except InputError as fault:
                     raise InputError(
                         f"protocol {protocol.name!r}, state {state_.name!r}: {fault.what}",

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from protocols.graph import endless, reached, with_way_out
+from protocols.graph import endless, reachable_states, with_way_out
 from protocols.protocol import Protocol
 from protocols.rules.registry import read_rule
 from protocols.rules.rule import Rule
@@ -192,7 +192,7 @@ def _target(document: Document, loc: Loc, target: TargetEntry, name: str, entry:
 
 
 def _check_graph(document: Document, protocol: Protocol) -> None:
-    alive = reached(protocol.start, protocol.states)
+    alive = reachable_states(protocol.start, protocol.states)
     for name in protocol.states:
         if name not in alive:
             raise document.error(

@@ -24,7 +24,7 @@ from topics.topic import Topic
 if TYPE_CHECKING:  # jinja takes 40 ms to import, and most commands render nothing
     from jinja2 import Environment, Template, nodes
 
-__all__ = ["FILTERS", "TOPIC_WORDS", "Fault", "Wording", "faults", "occurrence", "rendered"]
+__all__ = ["FILTERS", "TOPIC_WORDS", "Fault", "Wording", "faults", "occurrence", "render"]
 
 TOPIC_WORDS = ("asks_for", "fields", "id", "request", "subject", "turns", "type")
 """What a template may ask of `topic`; `topic.fields.NAME` for the file's own words."""
@@ -63,7 +63,7 @@ class Fault:
     words: str
 
 
-def rendered(wording: Wording, topic: Topic, *, turn: int, item: str = "") -> str:
+def render(wording: Wording, topic: Topic, *, turn: int, item: str = "") -> str:
     """What the state says about `topic` as user turn `turn` (from 1). Raises InputError where a word is missing
     or nothing is left to say; white space around the text is cut off."""
     from jinja2 import TemplateError

@@ -22,7 +22,7 @@ from topics.counting import counted
 from topics.errors import Place
 from topics.topic import TopicSet
 
-__all__ = ["added", "differences", "extended", "refuse_differences", "united_topics"]
+__all__ = ["added_names", "differences", "extend_header", "refuse_differences", "united_topics"]
 
 _LONGEST_DIFF = 12
 _LONGEST_LINE = 120
@@ -128,7 +128,7 @@ def refuse_differences(recorded: Header, now: Header, run: str | PathLike[str]) 
         )
 
 
-def added(old: Header, new: Header) -> dict[str, list[str]]:
+def added_names(old: Header, new: Header) -> dict[str, list[str]]:
     """Names that `new` has and `old` has not: `topics` and `systems`; a key is absent where nothing was added."""
     found = {
         kind: [name for name in new.hashes.get(kind, {}) if name not in old.hashes.get(kind, {})]
@@ -137,12 +137,12 @@ def added(old: Header, new: Header) -> dict[str, list[str]]:
     return {kind: names for kind, names in found.items() if names}
 
 
-def extended(old: Header, new: Header, at: str) -> Header:
+def extend_header(old: Header, new: Header, at: str) -> Header:
     """`old` with what `new` adds; `old` itself where the audit says nothing new. The two must not differ.
 
     at: time of the change, as recorded in `changes`.
     """
-    names = added(old, new)
+    names = added_names(old, new)
     if not names and old.audit == new.audit:
         return old
     change: dict[str, Json] = {"at": at, "added": names, "audit_before": old.audit, "software": dict(new.software)}

@@ -20,7 +20,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
-from recordings.continuation import extended, refuse_differences
+from recordings.continuation import extend_header, refuse_differences
 from recordings.errors import RunError, StoreError
 from recordings.event_lines import FORMAT, encode
 from recordings.events import Answered, Event, Failed, TrialEnded, TrialStarted
@@ -135,7 +135,7 @@ class RunWriter:
             if header is not None:
                 header = _redacted(header, redactor)
                 refuse_differences(recorded, header, run)
-                now = extended(recorded, header, stamp(clock()))
+                now = extend_header(recorded, header, stamp(clock()))
                 if now is not recorded:
                     _save(run, now)
                     recorded = now

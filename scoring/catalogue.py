@@ -20,13 +20,13 @@ from topics.errors import InputError
 from topics.suggestions import nearest
 from topics.topic import TopicSet
 
-__all__ = ["find", "understood"]
+__all__ = ["find", "understand"]
 
 _PARTS = {"turn": "system turn", "nugget": "nugget"}
 """What a figure is of that has no value over conversations, so that nothing could be asked for."""
 
 
-def understood(term: Term, settings: Settings, topics: TopicSet, schema: Schema) -> tuple[Measure, ...]:
+def understand(term: Term, settings: Settings, topics: TopicSet, schema: Schema) -> tuple[Measure, ...]:
     """What a term asks for: one measure, or the three readings of GF where one of the last two is asked for.
 
     Raises InputError for what is not a measure, for a parameter it does not take, and for values out of range.
@@ -61,4 +61,4 @@ def _inside(term: Term, declaration: Declaration, settings: Settings, topics: To
     if not isinstance(inside, Term) or found is None or found.of == "measure" or found.rows is not None:
         known = [one.name for one in measures() if one.of == "conversation" and (declaration.event or not one.event)]
         raise InputError(f"{term}: {term.name} is taken of a measure of single conversations", allowed=", ".join(known))
-    return understood(inside, settings, topics, schema)[0]
+    return understand(inside, settings, topics, schema)[0]

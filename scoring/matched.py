@@ -18,7 +18,7 @@ from scoring.statistics.bootstrap import Interval, Resampler
 from scoring.statistics.crossed import crossed_interval
 from scoring.statistics.exchange import exchange_p, exchange_sessions_p, holm, least_p
 
-__all__ = ["Cell", "Difference", "Trial", "compared", "difference", "session_difference"]
+__all__ = ["Cell", "Difference", "Trial", "compare", "difference", "session_difference"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -174,7 +174,7 @@ def _defined(cell: Cell) -> bool:
     return not math.isnan(cell[0]) and cell[1] > 0
 
 
-def compared(differences: Sequence[Difference], nulls: Sequence[float], *, level: float) -> list[Difference]:
+def compare(differences: Sequence[Difference], nulls: Sequence[float], *, level: float) -> list[Difference]:
     """The differences with what can be said of them. They are one family, which Holm's correction is over; null pairs
     are no part of it. nulls: for each difference, how far apart the null pair of its measure lies, NaN without one.
 

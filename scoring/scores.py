@@ -10,7 +10,7 @@ import numpy as np
 from recordings.conversation import Conversation, TrialKey
 from recordings.endings import missing_turns
 from scoring.asked import Asked, Judged
-from scoring.catalogue import understood
+from scoring.catalogue import understand
 from scoring.conversations import default_figures
 from scoring.conversations import rows as conversation_rows
 from scoring.forms.pool import Pool
@@ -77,7 +77,7 @@ def score(
     def by() -> Judged:
         return judged or _by_rules()
 
-    each = (one for term in measures for one in understood(term, settings, topics, by().schema))
+    each = (one for term in measures for one in understand(term, settings, topics, by().schema))
     wanted = {one.name: one for one in each}
     asked = Asked(tuple(wanted.values()), by)
     seed = int(rng.integers(2**63))

@@ -37,7 +37,7 @@ from protocols.rules.refusal import Refusal
 from protocols.rules.rule import Sight
 from simulators.memory import memory_kind, topic_for_user
 from simulators.moves import Memory, Move, Plan, PlanningUser, check_traits
-from simulators.phrasing import ItemWords, Phrasebook, Template, Variants, filled, phrasebook
+from simulators.phrasing import ItemWords, Phrasebook, Template, Variants, fill_template, phrasebook
 from simulators.questions import Question, clarifying_question, content_words
 from simulators.reasons import FRUSTRATED, GOAL_REACHED, PATIENCE
 from simulators.scenario import Observation, Scenario
@@ -139,8 +139,11 @@ class AgendaUser(PlanningUser[AgendaMemory]):
         topic, given = scenario.topic, scenario.traits.get("goal")
         if given is None:
             return (
-                [filled(one, topic, f"request {number}") for number, one in enumerate(self.options.requests, 1)],
-                {slot: filled(one, topic, f"constraint {slot!r}") for slot, one in self.options.constraints.items()},
+                [fill_template(one, topic, f"request {number}") for number, one in enumerate(self.options.requests, 1)],
+                {
+                    slot: fill_template(one, topic, f"constraint {slot!r}")
+                    for slot, one in self.options.constraints.items()
+                },
             )
         match given:
             case {"requests": [*requests], **rest} if set(rest) <= {"constraints"}:

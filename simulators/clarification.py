@@ -28,7 +28,7 @@ from pydantic import Field
 from protocols.labels import NOT_USEFUL
 from simulators.memory import memory_kind, topic_for_user
 from simulators.moves import Memory, Move, Plan, PlanningUser, check_traits
-from simulators.phrasing import ItemWords, Phrasebook, Template, filled, phrasebook
+from simulators.phrasing import ItemWords, Phrasebook, Template, fill_template, phrasebook
 from simulators.questions import clarifying_question, content_words, share_of_words
 from simulators.reasons import FRUSTRATED, PATIENCE, SATISFIED
 from simulators.scenario import Observation, Scenario
@@ -109,7 +109,7 @@ class ClarificationUser(PlanningUser[ClarificationMemory]):
         check_traits(scenario, ("facet",), self.name)
         topic, facet = scenario.topic, scenario.traits.get("facet")
         if facet is None and self.options.facet is not None:
-            facet = filled(self.options.facet, topic, "the facet")
+            facet = fill_template(self.options.facet, topic, "the facet")
         if not isinstance(facet, str) or not content_words(facet):
             raise InputError(
                 f"topic {topic.id!r} has no facet for the clarification user, or one without words",

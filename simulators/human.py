@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from protocols.route import Say, Stop
 from simulators.memory import check_order, memory_kind, recall
-from simulators.outside import Message, sampled
+from simulators.outside import Message, take_sample
 from simulators.reasons import PERSON_LEFT
 from simulators.scenario import Observation, Scenario, State
 from simulators.streams import Streams
@@ -51,7 +51,7 @@ class HumanUser:
         memory = recall(state, HumanMemory)
         check_order(observation, opened=memory.turn > 0, over=memory.over)
         shown = () if observation is None else (Message("user", observation.answer.text),)
-        sample = sampled(rng, "words", source=SOURCE, act=ACT, messages=shown)
+        sample = take_sample(rng, "words", source=SOURCE, act=ACT, messages=shown)
         if sample.finish == LEAVES:
             return Stop("user-stopped", PERSON_LEFT), replace(memory, over=True)
         if not sample.text.strip():

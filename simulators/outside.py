@@ -1,14 +1,14 @@
 """Words that no policy can make: a model's, or a person's.
 
 A user is a pure function, and such words come from outside and take time. They are to it what a random draw is: it asks
-for them by name (`sampled`), and where they are not there yet it is left with `WordsWanted`; whoever plays it gets the
-words and asks the user the same once more, with them at hand (`responded`). As the same memory, observation and streams
-give the same decisions, nothing is decided twice; and no wrapper, no protocol and no test around such a user needs to
-know of it.
+for them by name (`take_sample`), and where they are not there yet it is left with `WordsWanted`; whoever plays it gets
+the words and asks the user the same once more, with them at hand (`respond_with_words`). As the same memory,
+observation and streams give the same decisions, nothing is decided twice; and no wrapper, no protocol and no test
+around such a user needs to know of it.
 
-    responded(user, …) ──► user.respond(…, rng) ──► sampled(rng, …) ── there ──► words, to be judged by the user
-            ▲                                            │
-            └── WordingSource.sample(prompt) ◄── WordsWanted ┘
+    respond_with_words(user, …) ──► user.respond(…, rng) ──► take_sample(rng, …) ── there ──► words, to be judged by it
+            ▲                                                     │
+            └────── WordingSource.sample(prompt) ◄── WordsWanted ─┘
 
 A source that fails raises an error of its own, which goes past the user: no policy ever sees a failure, so none can
 turn one into words.
@@ -37,8 +37,8 @@ __all__ = [
     "SuppliedUser",
     "WordingSource",
     "WordsWanted",
-    "responded",
-    "sampled",
+    "respond_with_words",
+    "take_sample",
 ]
 
 _SEEDS = 2**31
@@ -114,7 +114,7 @@ class _SuppliedStreams(Streams):
     samples: Mapping[tuple[str | int, ...], Sample] = field(default_factory=_none)
 
 
-def sampled(rng: Streams, purpose: str, *, source: str, act: str, messages: tuple[Message, ...]) -> Sample:
+def take_sample(rng: Streams, purpose: str, *, source: str, act: str, messages: tuple[Message, ...]) -> Sample:
     """The sample of the stream `purpose`; call it once for each. Raises WordsWanted where it is not there yet."""
     names = (*rng.names, purpose)
     if isinstance(rng, _SuppliedStreams) and names in rng.samples:
@@ -132,7 +132,7 @@ Taken = tuple[tuple[Prompt, Sample], ...]
 """Every sample that was taken for one decision, in order, whether its words were sent or refused."""
 
 
-async def responded(
+async def respond_with_words(
     user: User,
     state: State,
     observation: Observation | None,

@@ -15,13 +15,13 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from protocols.wording import Wording, faults, rendered
+from protocols.wording import Wording, faults, render
 from topics.document import refused
 from topics.errors import InputError
 from topics.suggestions import nearest
 from topics.topic import Topic
 
-__all__ = ["ItemWords", "Phrasebook", "Template", "Variants", "Words", "filled", "phrasebook"]
+__all__ = ["ItemWords", "Phrasebook", "Template", "Variants", "Words", "fill_template", "phrasebook"]
 
 _TURNS_CHECKED = 100
 
@@ -79,7 +79,7 @@ class Phrasebook:
 
     def text(self, act: str, variant: int, topic: Topic, turn: int, item: str) -> str:
         """What the variant (from 0) of the act says at user turn `turn` (from 1). Raises InputError."""
-        return rendered(Wording(self.templates[act][variant], each=True), topic, turn=turn, item=item)
+        return render(Wording(self.templates[act][variant], each=True), topic, turn=turn, item=item)
 
     def check(self, topic: Topic, items: Mapping[str, Iterable[str]]) -> None:
         """Fills in every variant. items: by act, what it may be about; an act that is not there is about nothing.
@@ -96,7 +96,7 @@ class Phrasebook:
                 for item in items.get(act, ("",)) if re.search(r"\bitem\b", template) else ("",):
                     for turn in turns:
                         try:
-                            rendered(Wording(template, each=True), topic, turn=turn, item=item)
+                            render(Wording(template, each=True), topic, turn=turn, item=item)
                         except InputError as fault:
                             raise InputError(
                                 f"{variant}: {fault.what}", allowed=fault.allowed, advice=fault.advice
@@ -116,9 +116,9 @@ def phrasebook(own: Mapping[str, tuple[str, ...]], shipped: Mapping[str, tuple[s
     return Phrasebook({act: tuple(own.get(act, variants)) for act, variants in shipped.items()})
 
 
-def filled(template: str, topic: Topic, what: str) -> str:
+def fill_template(template: str, topic: Topic, what: str) -> str:
     """A single text of a scenario, for example a subtopic. Raises InputError, which says `what` could not be made."""
     try:
-        return rendered(Wording(template), topic, turn=1)
+        return render(Wording(template), topic, turn=1)
     except InputError as fault:
         raise InputError(f"{what}: {fault.what}", allowed=fault.allowed, advice=fault.advice) from None

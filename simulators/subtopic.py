@@ -21,7 +21,7 @@ from pydantic import Field, model_validator
 from protocols.labels import MISSING, NOT_USEFUL, USEFUL, judged
 from simulators.memory import memory_kind, topic_for_user
 from simulators.moves import Memory, Move, Plan, PlanningUser, check_traits
-from simulators.phrasing import ItemWords, Phrasebook, Template, filled, phrasebook
+from simulators.phrasing import ItemWords, Phrasebook, Template, fill_template, phrasebook
 from simulators.scenario import Observation, Scenario
 from simulators.stopping.experience import Experience, after
 from simulators.stopping.hazard import Hazard
@@ -138,7 +138,9 @@ class SubtopicUser(PlanningUser[SubtopicMemory]):
     def _subtopics(self, scenario: Scenario) -> list[str]:
         topic, given = scenario.topic, scenario.traits.get("subtopics")
         if given is None:
-            own = [filled(one, topic, f"subtopic {number}") for number, one in enumerate(self.options.subtopics, 1)]
+            own = [
+                fill_template(one, topic, f"subtopic {number}") for number, one in enumerate(self.options.subtopics, 1)
+            ]
             found = own or list(topic.turns)
         elif isinstance(given, (list, tuple)) and all(isinstance(one, str) for one in given):
             found = [str(one) for one in given]

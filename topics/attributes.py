@@ -17,7 +17,7 @@ from typing import Literal
 from topics.quantities import Range, quantity
 from topics.regions import REGIONS, country, nearest_names
 
-__all__ = ["AttributeSet", "normalised", "uniform"]
+__all__ = ["AttributeSet", "normalise", "uniform"]
 
 MAPPINGS = ("regions",)
 """Names a nominal set may give as its `mapping`."""
@@ -172,7 +172,7 @@ def uniform(groups: int) -> tuple[float, ...]:
     return (1 / groups,) * groups
 
 
-def normalised(counts: Mapping[str, float], groups: tuple[str, ...]) -> tuple[float, ...]:
+def normalise(counts: Mapping[str, float], groups: tuple[str, ...]) -> tuple[float, ...]:
     """Shares from counts or probabilities by group; a group that is not named has none.
 
     Raises ValueError for names that are no groups, for negative or infinite numbers, and where all are 0.

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
-from topics.attributes import AttributeSet, normalised, uniform
+from topics.attributes import AttributeSet, normalise, uniform
 from topics.document import Document, Loc, StrictModel
 from topics.errors import InputError
 from topics.kinds import KINDS, UrlKind
@@ -253,7 +253,7 @@ def _attribute(document: Document, name: str, entry: _Attribute) -> AttributeSet
         gold = tuple(map(float, entry.gold))
     else:
         try:
-            gold = normalised(entry.gold, groups)
+            gold = normalise(entry.gold, groups)
         except ValueError as fault:
             raise document.error(gold_loc, f"gold: {fault}") from None
     try:

@@ -22,7 +22,7 @@ from simulators import markov
 from simulators.scenario import Observation, Scenario
 from simulators.streams import Streams
 from simulators.wrappers import reformulating
-from simulators.wrappers.paraphrasing import paraphrased
+from simulators.wrappers.paraphrasing import paraphrase
 from simulators.wrappers.reformulations import REFORMULATIONS
 from topics.library import load_topics
 
@@ -53,7 +53,7 @@ def paraphrasing(trials: int = 4, kinds: Sequence[str] = ("typos", "synonyms", "
             left = words = 0
             for number, request in enumerate(requests):
                 for trial in range(trials):
-                    said = set(paraphrased(request, {kind: rate}, Streams(1, (number, trial)))[0].split())
+                    said = set(paraphrase(request, {kind: rate}, Streams(1, (number, trial)))[0].split())
                     left += sum(word in said for word in request.split())
                     words += len(request.split())
             points.append((rate, left / words))

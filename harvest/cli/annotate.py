@@ -15,7 +15,7 @@ from rich.progress import Progress
 
 from harvest.cli.interruption import run_until_stopped
 from harvest.judging.extraction.layer import nugget_judgments
-from harvest.judging.sheets.annotation_sheet import Assessed, counts, sampled, sheet_rows, write_sheet
+from harvest.judging.sheets.annotation_sheet import Assessed, counts, sample_rows, sheet_rows, write_sheet
 from harvest.judging.sheets.annotators import added, agreements, standing
 from harvest.judging.sheets.filled_sheet import read_sheet
 from harvest.judging.sheets.sheet_file import Row, sheet_ending
@@ -255,7 +255,7 @@ def _export(
     rows: Iterator[Row] = chain.from_iterable(
         sheet_rows(assessed, one)
         if sample is None
-        else sampled(sheet_rows(assessed, one), sample, generator(seed, "sheet", one.name))
+        else sample_rows(sheet_rows(assessed, one), sample, generator(seed, "sheet", one.name))
         for one in chosen
     )
     count = write_sheet(rows, sheet)

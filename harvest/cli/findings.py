@@ -9,7 +9,7 @@ import click
 from rich.console import Console
 
 from harvest.cli.setting_options import setting_option
-from harvest.studies.probe_findings import Noted, Probed, notes_of, probed
+from harvest.studies.probe_findings import Noted, Probed, notes_of, read_probes
 from harvest.studies.probe_rows import CRITERION, D_PRIME, probe_rows
 from harvest.tables.probe_figures import case_json, cases_shown, tables
 from harvest.terminal import shown
@@ -49,7 +49,7 @@ def command(
 
     RUN is the folder of a run that was played with a user `simulator: probe`, alone or under other users.
     """
-    found = probed([read(run) for run in runs])
+    found = read_probes([read(run) for run in runs])
     if (topic is not None or trial is not None) and not turns:
         raise InputError("--topic and --trial choose what --turns lists", advice="add --turns")
     _known(found, system, topic)

@@ -7,7 +7,7 @@ import json
 import click
 from rich.console import Console
 
-from harvest.tables.measure_tables import every_measure, explained, measure_list, measures_document
+from harvest.tables.measure_tables import every_measure, explain, measure_list, measures_document
 from topics.errors import InputError
 from topics.suggestions import nearest
 
@@ -43,5 +43,5 @@ def command(name: str | None, as_json: bool) -> None:
         console.print("harvest measures NAME explains one; harvest score RUN --measure NAME computes it", style="dim")
         return
     for one in wanted:
-        for part in explained(one):
+        for part in explain(one):
             console.print(part)

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from protocols.answer import Answer
-from protocols.wording import Wording, rendered
+from protocols.wording import Wording, render
 from scoring.statistics.beta import normal_quantile
 from simulators.probing.plan import Options
 from topics.topic import Topic
@@ -119,14 +119,14 @@ class Confidant:
     def _words(self, fact: str, right: bool | None) -> str:
         known = self._plan.facts[fact]
         phrases = () if right is None else known.right if right else known.wrong
-        return f"{rendered(Wording(phrases[0]), self._topic, turn=1)}." if phrases else _NOTHING
+        return f"{render(Wording(phrases[0]), self._topic, turn=1)}." if phrases else _NOTHING
 
 
 def _heard(plan: Options, topic: Topic) -> Iterator[tuple[str, str, str]]:
     """Every turn that the plan can say about a fact: its words, the act, and the fact ("" for the one asked last)."""
 
     def filled(template: str, claim: str = "") -> str:
-        return rendered(Wording(template, each=bool(claim)), topic, turn=1, item=claim)
+        return render(Wording(template, each=bool(claim)), topic, turn=1, item=claim)
 
     for words in plan.phrases.doubt:
         yield filled(words), "challenge-doubt", ""

@@ -24,7 +24,7 @@ from recordings.conversation import INVALID, Outcome, SystemTurn, Turn
 from recordings.events import Answered, Asked, Failed, Routed, TrialEnded, TrialStarted
 from recordings.store import RunWriter
 from recordings.times import stamp
-from simulators.outside import NoWords, WordingSource, responded
+from simulators.outside import NoWords, WordingSource, respond_with_words
 from simulators.promises import check_opening, check_turn, started
 from simulators.reasons import ENDPOINT_FAILED, MEANING, NO_WORDS
 from simulators.scenario import Observation, Scenario, State
@@ -222,7 +222,7 @@ class Player:
         """What the user does next, and how it came to words that are not its own. A fault in a user is an invalid
         attempt, and nothing of it is ever sent or appended. size: characters that the system has answered so far."""
         with unforeseen("user-fault"):
-            action, memory, taken = await responded(self.user, memory, observation, rng, words, size)
+            action, memory, taken = await respond_with_words(self.user, memory, observation, rng, words, size)
             check_turn(action, turn, self.user.name)
         if isinstance(action, Say) and not action.text.strip():
             raise Unanswered("user-fault", f"the user {self.user.name!r} said nothing at turn {action.turn}")

@@ -13,7 +13,7 @@ from harvest.audits.audit import Audit, load_audit
 from harvest.playing.attempt import Player
 from harvest.playing.plan import Plan, Work, make_plan
 from harvest.playing.runner import Runner, Watcher
-from recordings.continuation import extended, refuse_differences
+from recordings.continuation import extend_header, refuse_differences
 from recordings.conversation import Outcome
 from recordings.gold_layers import keep_gold
 from recordings.run_folder import Run, extent, is_run, read
@@ -73,7 +73,7 @@ async def play_audit(
     if recorded is not None:
         refuse_differences(recorded.header, header, folder)
         plan = make_plan(audit, recorded.conversations)
-        if not plan.to_play and extended(recorded.header, header, "") is recorded.header:
+        if not plan.to_play and extend_header(recorded.header, header, "") is recorded.header:
             with watching(plan, ()):
                 _keep_gold(audit, folder)
             return None

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from harvest.audits.audit import Audit
 from harvest.audits.threshold import Threshold
-from scoring.catalogue import understood
+from scoring.catalogue import understand
 from scoring.measure import Measure
 from scoring.measures.usefulness import MEAN_USEFUL, USEFUL
 from scoring.notation import Term, parse
@@ -36,7 +36,7 @@ def _check(threshold: Threshold, audit: Audit, schema: Schema, loc: Loc) -> None
     if (threshold.at_least is None) == (threshold.at_most is None):
         raise document.error(loc, "a threshold has exactly one bound", allowed="at_least, at_most")
     try:
-        measures = understood(parse(threshold.measure), Settings(), topics, schema)
+        measures = understand(parse(threshold.measure), Settings(), topics, schema)
     except InputError as fault:
         raise document.error(
             (*loc, "measure"), f"measure: {fault.what}", allowed=fault.allowed, advice=fault.advice
@@ -119,7 +119,7 @@ def missed(
         # The table names a measure in full: of `CVaR(R)` it holds `CVaR(R, beta=0.25)`.
         asked = parse(bound.measure)
         schema = schema or load_schema(SHIPPED)
-        made = understood(asked, Settings(), topics, schema)
+        made = understand(asked, Settings(), topics, schema)
         full = next(one for one in made if one.term.name == asked.name)
         turn = _turn(bound, full)
         rows = [

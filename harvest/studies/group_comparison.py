@@ -16,9 +16,9 @@ from harvest.audits.groups import noise_pairs
 from harvest.studies.scorecard import Material, gathered, score_material, scoring_settings
 from recordings.conversation import Conversation, TrialKey
 from recordings.run_folder import Run
-from scoring.catalogue import understood
+from scoring.catalogue import understand
 from scoring.library import listed, single
-from scoring.matched import Cell, Difference, Trial, compared, difference, session_difference
+from scoring.matched import Cell, Difference, Trial, compare, difference, session_difference
 from scoring.measures.group_fairness import FAIRNESS, SUMMARY
 from scoring.measures.relevance import RELEVANCE
 from scoring.measures.usefulness import MEAN_USEFUL, USEFUL, labels, useful_cells, useful_share
@@ -163,7 +163,7 @@ def _usual(material: Material) -> list[Term]:
 
 
 def _check(term: Term, settings: Settings, material: Material) -> None:
-    for measure in understood(term, settings, material.topics, load_schema(SHIPPED)):
+    for measure in understand(term, settings, material.topics, load_schema(SHIPPED)):
         one = measure.declaration
         if measure.form is not None or (one.of != "conversation" and one not in _SHARES):
             raise InputError(
@@ -212,7 +212,7 @@ def _compared(
     twins = {base, *(other for one, other in pairs if one == base)}
     tested = [(key, group) for key in keys for group in names if group not in twins]
     noise = {key: [abs(one.value) for (of, *_), one in nulls.items() if of == key and one.n] for key in keys}
-    differences = compared(
+    differences = compare(
         [between(key, base, group) for key, group in tested],
         [max(noise[key], default=math.nan) for key, _ in tested],
         level=settings.level,

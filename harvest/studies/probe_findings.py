@@ -16,7 +16,7 @@ from simulators.probing.recorded import Probe, Spoken, probes, spoken
 from topics.errors import InputError, Place
 from topics.topic import Topic
 
-__all__ = ["Found", "Noted", "Probed", "found_in", "notes_of", "probed"]
+__all__ = ["Found", "Noted", "Probed", "found_in", "notes_of", "read_probes"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class Probed:
                 yield system, here
 
 
-def probed(runs: Sequence[Run]) -> Probed:
+def read_probes(runs: Sequence[Run]) -> Probed:
     """Read what the probes of these runs found out. Raises InputError for a run that no probe has played."""
     by_run = [_probes(run) for run in runs]
     material = gathered(runs)

@@ -24,7 +24,7 @@ from recordings.judgments import Layer, read_layers
 from recordings.lengths import most_turns, with_missing_turns
 from recordings.run_folder import Run, first_valid
 from scoring.asked import Judged
-from scoring.catalogue import understood
+from scoring.catalogue import understand
 from scoring.notation import Term
 from scoring.scores import SHIPPED, check_weights, score
 from scoring.settings import Settings
@@ -316,7 +316,7 @@ def asked_names(measures: Sequence[Term], topics: TopicSet, schema: Schema | Non
     those of `CVaR(R, beta=0.25)`. Raises InputError for what is not a measure.
     """
     chosen = schema or load_schema(SHIPPED)
-    made = (one for term in measures for one in understood(term, Settings(), topics, chosen))
+    made = (one for term in measures for one in understand(term, Settings(), topics, chosen))
     return tuple(dict.fromkeys(one.name for one in made))
 
 

@@ -14,14 +14,14 @@ from harvest.studies.scorecard import Material, score_material
 from recordings.conversation import TrialKey
 from recordings.trees.preorder import depths
 from recordings.trees.tree import ConversationTree
-from scoring.catalogue import understood
+from scoring.catalogue import understand
 from scoring.library import declared, listed, single
 from scoring.notation import Term
 from scoring.scores import SHIPPED
 from scoring.settings import Settings
 from scoring.statistics.bootstrap import Interval, Resampler
 from scoring.stochastic.decomposition import Contributions, Spread, contributions, spread
-from scoring.stochastic.prefixes import gathered
+from scoring.stochastic.prefixes import sum_below
 from scoring.swan.judged import Precedence
 from scoring.swan.schema import load_schema
 from topics.counting import counted
@@ -161,7 +161,7 @@ def tree_scores(
     kept = [place for place, value in enumerate(known) if not math.isnan(value)]
     ends, given = tree.ends[kept], [known[place] for place in kept]
     parts, over = contributions(tree.parent, ends, given), spread(tree.parent, ends, given)
-    counts = gathered(tree.parent, np.bincount(ends, minlength=len(tree))).astype(np.int64)
+    counts = sum_below(tree.parent, np.bincount(ends, minlength=len(tree))).astype(np.int64)
     interval = _interval([tree.trials[place].key for place in kept], given, measure, level)
     return TreeScores(str(measure), len(kept), len(known), parts, over, counts, tree, interval, level)
 
@@ -202,7 +202,7 @@ def trial_scores(
 
     Raises InputError for any other measure, and where no conversation has a value.
     """
-    asked = understood(measure, Settings(), material.topics, load_schema(SHIPPED))
+    asked = understand(measure, Settings(), material.topics, load_schema(SHIPPED))
     one = asked[0].declaration
     if len(asked) != 1 or asked[0].form is not None or one.of != "conversation":
         inside = asked[0].base if len(asked) == 1 and one.of == "conversation" else None

@@ -20,7 +20,7 @@ from scoring.measure import Declaration, Of, Parameter
 from scoring.notation import number_text
 from scoring.settings import Settings
 
-__all__ = ["every_measure", "explained", "markdown", "measure_list", "measures_document"]
+__all__ = ["every_measure", "explain", "markdown", "measure_list", "measures_document"]
 
 FORMAT = "harvest-measures/1"
 
@@ -71,7 +71,7 @@ def measure_list(declarations: Sequence[Declaration]) -> Iterator[RenderableType
             yield Text()
 
 
-def explained(one: Declaration) -> Iterator[RenderableType]:
+def explain(one: Declaration) -> Iterator[RenderableType]:
     """One measure: what it says, how it is made, what it needs, and how it is asked for."""
     yield Text(f"{one.name}: {one.sentence}", style="bold")
     table = Table(box=box.SIMPLE, show_header=False, pad_edge=False, padding=(0, 1, 0, 0))

@@ -13,7 +13,7 @@ from recordings.trees.fingerprints import Fingerprints
 from recordings.trees.preorder import canonical, depths, subtotals
 from recordings.trees.tree import ConversationTree, DeclaredKey, FoldedTrial, Scope, Symbol
 
-__all__ = ["Raw", "assembled"]
+__all__ = ["Raw", "assemble"]
 
 
 @dataclass(slots=True)
@@ -39,7 +39,7 @@ class Raw:
     marked: npt.NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
 
 
-def assembled(raw: Raw) -> ConversationTree:
+def assemble(raw: Raw) -> ConversationTree:
     """The tree. Raises ValueError where a trial comes twice."""
     nodes = len(raw.parent)
     order = sorted(range(len(raw.symbols)), key=lambda i: (raw.symbols[i].speaker, raw.symbols[i].key))

@@ -13,12 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from recordings.conversation import Conversation
-from recordings.trees.assembly import Raw, assembled
+from recordings.trees.assembly import Raw, assemble
 from recordings.trees.growth import Growth
 from recordings.trees.keys import EXACT, Merging
 from recordings.trees.tree import ConversationTree, DeclaredKey, FoldedTrial, Scope, Symbol
 
-__all__ = ["PathTurn", "TreeBuilder", "fold", "merged", "path_of"]
+__all__ = ["PathTurn", "TreeBuilder", "fold", "merge_trees", "path_of"]
 
 PathTurn = tuple[str, str, str | None]
 """Speaker, key, and the text as recorded (None where it is not kept)."""
@@ -72,7 +72,7 @@ class TreeBuilder:
         return self._growth.tree()
 
 
-def merged(trees: Sequence[ConversationTree]) -> ConversationTree:
+def merge_trees(trees: Sequence[ConversationTree]) -> ConversationTree:
     """The tree of all trials of `trees`, the same in whatever order they come and are put together.
 
     Raises ValueError where there are none, they were merged by different keys, or a trial is in two of them.
@@ -134,7 +134,7 @@ def fold(
         else:
             ends[rows] = start + at
     raw = Raw(merge, symbols, np.concatenate(parents), np.concatenate(turns), ends, keys=keys, scope=scope or Scope())
-    return assembled(raw)
+    return assemble(raw)
 
 
 def _distinct(values: npt.NDArray[np.int64], most: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:

@@ -13,7 +13,7 @@ from hashlib import blake2b
 import numpy as np
 import numpy.typing as npt
 
-from recordings.trees.assembly import Raw, assembled
+from recordings.trees.assembly import Raw, assemble
 from recordings.trees.fingerprints import Fingerprints
 from recordings.trees.preorder import levels
 from recordings.trees.tree import ConversationTree, DeclaredKey, FoldedTrial, Scope, Symbol
@@ -106,7 +106,7 @@ class Growth:
             raise ValueError(f"a tree needs at least one complete trial; {left}")
         self._place()
         systems, topics, protocols = (tuple(sorted(one)) for one in (self.systems, self.topics, self.protocols))
-        return assembled(
+        return assemble(
             Raw(
                 merge=self.merge,
                 symbols=[Symbol(*pair, text) for pair, text in zip(self._symbols, self._texts, strict=True)],

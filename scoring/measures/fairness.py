@@ -20,7 +20,7 @@ from scoring.nuggets import Nugget
 from scoring.settings import Settings
 from topics.attributes import AttributeSet
 
-__all__ = ["GroupFairness", "TurnFairness", "combined", "divergence_names", "group_fairness", "summary"]
+__all__ = ["GroupFairness", "TurnFairness", "combine", "divergence_names", "group_fairness", "summary"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ def group_fairness(
     return tuple(found)
 
 
-def combined(values: Mapping[str, float], weights: Mapping[str, float]) -> float:
+def combine(values: Mapping[str, float], weights: Mapping[str, float]) -> float:
     """GF(C) = sum of w_m·GF^m over the M attribute sets, weights scaled to sum 1; Eq. 9, where 1/m is read as 1/M.
 
     values: GF^m by set, each in [0, 1]. weights: by set, 1 where a set is not named. NaN where M is 0 or all

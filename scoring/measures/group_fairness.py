@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from scoring.measure import Asking, Declaration, Figure, Measure, Parameter, a_number
-from scoring.measures.fairness import GroupFairness, combined, divergence_names, group_fairness, summary
+from scoring.measures.fairness import GroupFairness, combine, divergence_names, group_fairness, summary
 from scoring.measures.relevance import PATIENCE, RELEVANCE, relevance
 from scoring.notation import Term, Value, number_text
 from scoring.nuggets import Nugget
@@ -124,7 +124,7 @@ def _figures(material: Material, of: Declaration, summed: Declaration, similar: 
                 Figure(f"{similar.name}({label})", turn.similarity, turn.nuggets, turn.turn) for turn in fairness.turns
             )
     value, worst, best = (
-        combined({name: getattr(one, side) for name, one in first.items()}, settings.weights)
+        combine({name: getattr(one, side) for name, one in first.items()}, settings.weights)
         for side in ("value", "worst", "best")
     )
     unknown = sum(bool(nugget.unknown) for nugget in earning)

@@ -15,7 +15,7 @@ from os import PathLike
 from topics.errors import InputError, Place
 from topics.text_file import read_text
 
-__all__ = ["ColumnFile", "shown"]
+__all__ = ["ColumnFile", "quote_cell"]
 
 LARGEST = 512 * 1024 * 1024
 """Bytes: ten million lines of a run. Whatever is larger is no such file, and would take the memory of the machine."""
@@ -62,10 +62,10 @@ class ColumnFile:
         except ValueError:
             value = math.nan
         if not 0 <= value <= 1 or "_" in text:
-            raise self.fault(line, cell, f"{shown(text)} is not a probability", allowed="a number from 0 to 1")
+            raise self.fault(line, cell, f"{quote_cell(text)} is not a probability", allowed="a number from 0 to 1")
         return value
 
 
-def shown(text: str) -> str:
+def quote_cell(text: str) -> str:
     """A cell in a message: quoted, and cut where it is long."""
     return repr(text if len(text) <= 60 else f"{text[:59]}…")

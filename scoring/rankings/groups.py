@@ -20,7 +20,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from scoring.rankings.columns import ColumnFile, shown
+from scoring.rankings.columns import ColumnFile, quote_cell
 from topics.errors import InputError, Place
 
 __all__ = ["DocumentGroups", "Scale", "named_files", "read_groups"]
@@ -74,7 +74,7 @@ def named_files(files: Iterable[str], suffix: str) -> dict[str, str]:
             name = Path(given).name.removesuffix(suffix).rpartition(".")[2]
         if not _NAME.fullmatch(name):
             raise InputError(
-                f"the file's name gives its attribute set no name: {shown(name)}",
+                f"the file's name gives its attribute set no name: {quote_cell(name)}",
                 place=Place(path),
                 allowed="letters, digits, _ and -",
                 advice=f"say NAME=FILE, for example RATINGS={path}",
@@ -151,7 +151,7 @@ def _memberships(path: str | PathLike[str], size: int, gold: str) -> Mapping[str
         documents = found.setdefault(topic, {})
         if document in documents:
             raise file.fault(
-                line, 1, f"{shown(document)} stands twice for topic {topic}", advice="keep the line that is right"
+                line, 1, f"{quote_cell(document)} stands twice for topic {topic}", advice="keep the line that is right"
             )
         documents[document] = row
     if not found:

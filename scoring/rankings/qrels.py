@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from os import PathLike
 from types import MappingProxyType
 
-from scoring.rankings.columns import ColumnFile, shown
+from scoring.rankings.columns import ColumnFile, quote_cell
 from topics.errors import InputError
 
 __all__ = ["Qrels", "read_qrels"]
@@ -61,11 +61,14 @@ def read_qrels(path: str | PathLike[str]) -> Qrels:
         topic, document, text = cells
         grade = _GRADE.fullmatch(text)
         if grade is None:
-            raise file.fault(line, 2, f"{shown(text)} is no grade", allowed="L0 (nonrelevant), L1, L2, …")
+            raise file.fault(line, 2, f"{quote_cell(text)} is no grade", allowed="L0 (nonrelevant), L1, L2, …")
         judged = found.setdefault(topic, {})
         if document in judged:
             raise file.fault(
-                line, 1, f"{shown(document)} is judged twice for topic {topic}", advice="keep the line that is right"
+                line,
+                1,
+                f"{quote_cell(document)} is judged twice for topic {topic}",
+                advice="keep the line that is right",
             )
         judged[document] = int(grade[1])
     if not found:

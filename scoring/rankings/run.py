@@ -9,7 +9,7 @@ from itertools import pairwise
 from os import PathLike
 from types import MappingProxyType
 
-from scoring.rankings.columns import ColumnFile, shown
+from scoring.rankings.columns import ColumnFile, quote_cell
 
 __all__ = ["Run", "read_run"]
 
@@ -56,19 +56,19 @@ def read_run(path: str | PathLike[str]) -> Run:
             raise _uneven(file, line, cells)
         topic, _, document, rank, score, tag = cells
         if not (rank.isascii() and rank.isdigit()) or len(rank) > 18:
-            raise file.fault(line, 3, f"{shown(rank)} is not a rank", allowed="a whole number from 0")
+            raise file.fault(line, 3, f"{quote_cell(rank)} is not a rank", allowed="a whole number from 0")
         try:
             value = float(score)
         except ValueError:
             value = math.nan
         if not math.isfinite(value):
-            raise file.fault(line, 4, f"{shown(score)} is not a score", allowed="a finite number")
+            raise file.fault(line, 4, f"{quote_cell(score)} is not a score", allowed="a finite number")
         if tag != name:
             if name:
                 raise file.fault(
                     line,
                     5,
-                    f"the run is called {shown(name)} above and {shown(tag)} here",
+                    f"the run is called {quote_cell(name)} above and {quote_cell(tag)} here",
                     allowed="one run a file",
                     advice="split the file, or give every line one name",
                 )
@@ -97,7 +97,7 @@ def _ordered(file: ColumnFile, topic: str, here: _List) -> tuple[str, ...]:
                 raise file.fault(
                     line,
                     2,
-                    f"{shown(document)} is listed twice for topic {topic}",
+                    f"{quote_cell(document)} is listed twice for topic {topic}",
                     allowed="each document once",
                     advice="keep the better rank",
                 )

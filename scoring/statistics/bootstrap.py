@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from scoring.settings import Resample
 from scoring.statistics.studentised import studentised_ends
-from scoring.statistics.unseen_topic import beyond, boldest, drawn_weights, ends, weighted, with_unseen
+from scoring.statistics.unseen_topic import beyond, boldest, drawn_weights, ends, weighted_sums, with_unseen
 from topics.errors import InputError
 from topics.identity import generator
 
@@ -262,7 +262,7 @@ class Resampler:
         parts = [slice(start, start + size) for start in range(0, self._replications, size)]
         if kept is not None:
             for part in parts:
-                found[:, part] = weighted(values, kept[:, part].astype(np.float64))
+                found[:, part] = weighted_sums(values, kept[:, part].astype(np.float64))
             return found
         rng = self._generator(str(key[0]), names)
         counted = key[0] == "topics+trials"  # counts below 256 take a byte each
@@ -271,7 +271,7 @@ class Resampler:
         drawn = np.empty((values.shape[0], self._replications) if keep else (0, 0), np.uint8 if counted else np.float64)
         for part in parts:
             weights = draw(rng, found[:, part].shape[1])
-            found[:, part] = weighted(values, weights)
+            found[:, part] = weighted_sums(values, weights)
             keep = keep and (not counted or weights.max(initial=0) <= np.iinfo(np.uint8).max)
             if keep:
                 drawn[:, part] = weights

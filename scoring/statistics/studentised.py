@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from scoring.statistics.unseen_topic import weighted
+from scoring.statistics.unseen_topic import weighted_sums
 
 __all__ = ["studentised_ends"]
 
@@ -25,7 +25,7 @@ def studentised_ends(counts: Floats, above: Floats, below: Floats, level: float)
     """
     value = above.sum(axis=0) / below.sum(axis=0)
     error = _error(np.ones((len(above), 1)), above, below)[:, 0]
-    drawn = weighted(above, counts) / weighted(below, counts)
+    drawn = weighted_sums(above, counts) / weighted_sums(below, counts)
     with np.errstate(invalid="ignore", divide="ignore"):
         t = (drawn - value[:, None]) / _error(counts, above, below)
     t = np.where(np.isnan(t), 0.0, t)
@@ -38,10 +38,10 @@ def studentised_ends(counts: Floats, above: Floats, below: Floats, level: float)
 
 def _error(counts: Floats, above: Floats, below: Floats) -> Floats:
     """(C, B) standard errors; 0 where rounding is all that is left."""
-    whole, units = weighted(below, counts), len(counts)
-    ratio = weighted(above, counts) / whole
-    own = weighted(above**2, counts)
-    squares = own - 2 * ratio * weighted(above * below, counts) + ratio**2 * weighted(below**2, counts)
+    whole, units = weighted_sums(below, counts), len(counts)
+    ratio = weighted_sums(above, counts) / whole
+    own = weighted_sums(above**2, counts)
+    squares = own - 2 * ratio * weighted_sums(above * below, counts) + ratio**2 * weighted_sums(below**2, counts)
     squares = np.where(squares > 1e-12 * own, squares, 0.0)
     found: Floats = np.sqrt(squares * units / (units - 1)) / whole
     return found

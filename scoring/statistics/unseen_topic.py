@@ -37,7 +37,7 @@ import numpy.typing as npt
 from scoring.statistics.beta import beta_quantile, normal_quantile
 from topics.identity import generator
 
-__all__ = ["answer_ends", "beyond", "boldest", "drawn_weights", "ends", "share_ends", "weighted", "with_unseen"]
+__all__ = ["answer_ends", "beyond", "boldest", "drawn_weights", "ends", "share_ends", "weighted_sums", "with_unseen"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -75,7 +75,7 @@ def ends(products: Floats, level: float) -> tuple[Floats, Floats]:
     return np.quantile(low / whole, tail, axis=1), np.quantile(high / whole, 1 - tail, axis=1)
 
 
-def weighted(values: Floats, weights: Floats) -> Floats:
+def weighted_sums(values: Floats, weights: Floats) -> Floats:
     """(C, B) weighted sums. values: (rows, C). weights: (rows, B).
 
     Without BLAS, whose last bits vary with threads and alignment: files of scores are compared.
@@ -124,7 +124,7 @@ def share_ends(above: Floats, below: Floats, level: float, *, pooled: bool = Fal
         part = slice(start, start + _COLUMNS)
         order = np.lexsort((above[:, part], below[:, part]), axis=0)
         tops, bottoms = (np.take_along_axis(side[:, part], order, axis=0) for side in (above, below))
-        low[part], high[part] = ends(weighted(with_unseen(tops, bottoms, 0.0, 1.0), weights), level)
+        low[part], high[part] = ends(weighted_sums(with_unseen(tops, bottoms, 0.0, 1.0), weights), level)
     most = boldest(units, level)
     return np.minimum(low, most), np.maximum(high, 1 - most)
 

@@ -29,7 +29,7 @@ import numpy.typing as npt
 
 from recordings.trees.preorder import depths
 from scoring.stochastic.paths import weights_of
-from scoring.stochastic.prefixes import checked, gathered
+from scoring.stochastic.prefixes import check_parents, sum_below
 
 __all__ = ["Contributions", "Spread", "contributions", "pooled_contributions", "spread"]
 
@@ -81,7 +81,7 @@ def contributions(
     both = np.stack(
         [np.bincount(where, weights=part, minlength=len(nodes)) for part in (share, share * given)], axis=-1
     )
-    mass, total = gathered(nodes, both).T
+    mass, total = sum_below(nodes, both).T
     mean = np.divide(total, mass, out=np.full(len(nodes), np.nan), where=mass > 0)
     effect = np.full(len(nodes), np.nan)
     effect[1:] = mean[1:] - mean[nodes[1:]]
@@ -126,7 +126,7 @@ def spread(
     ended: Floats = np.stack(
         [np.bincount(where, weights=share * part, minlength=size) for part in (1.0, off, off * off)], -1
     )
-    through = gathered(nodes, ended)
+    through = sum_below(nodes, ended)
     corrected = not known and not plain
     # By turn: nodes of that depth with all that come through them, and shallower ones with what ended there.
     at_depth, ended_at = (_inside(part, depth, deepest, corrected) for part in (through, ended))
@@ -166,7 +166,7 @@ def _inside(sums: Floats, depth: Depths, deepest: int, corrected: bool) -> Float
 def _paths(
     parent: npt.ArrayLike, ends: npt.ArrayLike, values: npt.ArrayLike
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], Floats]:
-    nodes, where, given = checked(parent), np.asarray(ends, dtype=np.intp), np.asarray(values, dtype=np.float64)
+    nodes, where, given = check_parents(parent), np.asarray(ends, dtype=np.intp), np.asarray(values, dtype=np.float64)
     if where.ndim != 1 or where.shape != given.shape or not np.all(np.isfinite(given)):
         raise ValueError(
             "each path needs the node it ends at and a finite score; leave undefined ones out, and count them"

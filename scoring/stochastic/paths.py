@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from scoring.stochastic.prefixes import along, checked
+from scoring.stochastic.prefixes import along, check_parents
 
-__all__ = ["WeightedPaths", "enumerated", "evenly", "reach", "stop_probabilities", "weights_of"]
+__all__ = ["WeightedPaths", "enumerate_paths", "evenly", "reach", "stop_probabilities", "weights_of"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -35,7 +35,7 @@ def evenly(ends: npt.ArrayLike) -> WeightedPaths:
     return WeightedPaths(nodes, np.full(len(nodes), 1.0 / len(nodes) if len(nodes) else np.nan))
 
 
-def enumerated(parent: npt.ArrayLike, probability: npt.ArrayLike) -> WeightedPaths:
+def enumerate_paths(parent: npt.ArrayLike, probability: npt.ArrayLike) -> WeightedPaths:
     """Every path of positive probability in a tree of known probabilities, by the node it ends at.
 
     parent: (N,). probability: (N,) of each node given its parent; that of the root is 1. Raises ValueError where
@@ -54,7 +54,7 @@ def reach(parent: npt.ArrayLike, probability: npt.ArrayLike) -> Floats:
 
 def stop_probabilities(parent: npt.ArrayLike, probability: npt.ArrayLike) -> Floats:
     """(N,) q(v) = 1 - sum of p(w|v) over the children w; a remainder below 1e-9 is rounding, and 0."""
-    nodes, chances = checked(parent), _probabilities(probability)
+    nodes, chances = check_parents(parent), _probabilities(probability)
     if chances.shape != nodes.shape:
         raise ValueError(f"there are {len(nodes)} nodes and {chances.size} probabilities")
     if chances[0] != 1:

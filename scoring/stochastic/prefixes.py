@@ -14,13 +14,13 @@ import numpy.typing as npt
 
 from recordings.trees.preorder import depths, levels
 
-__all__ = ["along", "checked", "gathered"]
+__all__ = ["along", "check_parents", "sum_below"]
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
 
 
-def checked(parent: npt.ArrayLike) -> Indices:
+def check_parents(parent: npt.ArrayLike) -> Indices:
     """`parent` as indices. Raises ValueError unless node 0 is the one root and parents stand before children."""
     nodes = np.asarray(parent)
     if nodes.ndim != 1 or not nodes.size or not np.issubdtype(nodes.dtype, np.integer):
@@ -36,15 +36,15 @@ def along(parent: npt.ArrayLike, values: npt.ArrayLike, *, product: bool = False
 
     values: (N,), for example words of each turn, or edge probabilities with 1 at the root (then: reach probabilities).
     """
-    nodes, given = checked(parent), np.asarray(values, dtype=np.float64)
+    nodes, given = check_parents(parent), np.asarray(values, dtype=np.float64)
     if given.shape != nodes.shape:
         raise ValueError(f"there are {len(nodes)} nodes and values of shape {given.shape}")
     return _doubled(nodes, given.copy(), np.multiply if product else np.add)
 
 
-def gathered(parent: npt.ArrayLike, values: npt.ArrayLike) -> Floats:
+def sum_below(parent: npt.ArrayLike, values: npt.ArrayLike) -> Floats:
     """(N, ...) sum of `values`, (N, ...), over each node and all nodes below it."""
-    nodes, total = checked(parent), np.array(values, dtype=np.float64)
+    nodes, total = check_parents(parent), np.array(values, dtype=np.float64)
     if total.shape[:1] != nodes.shape:
         raise ValueError(f"there are {len(nodes)} nodes and values of shape {total.shape}")
     for level in reversed(list(levels(depths(nodes.astype(np.int32))))):  # the deepest first

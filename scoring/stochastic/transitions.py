@@ -25,7 +25,7 @@ from scoring.statistics.proportions import FEW, clopper_pearson, jeffreys, wilso
 from scoring.statistics.unseen import Unseen, unseen_mass
 from scoring.stochastic.by_topic import alone, by_topic, nested, topic_shares, unseen_over_topics
 from scoring.stochastic.paths import reach
-from scoring.stochastic.prefixes import checked
+from scoring.stochastic.prefixes import check_parents
 from topics.errors import InputError
 
 __all__ = ["IntervalName", "Transitions", "transitions", "unseen_paths"]
@@ -96,7 +96,7 @@ def transitions(
         raise InputError(
             f"{level} is not a level of confidence", allowed="a number from 0.5 to 0.9999, for example 0.95"
         )
-    parent = checked(tree.parent)
+    parent = check_parents(tree.parent)
     visits, stops = np.asarray(tree.visits, dtype=np.int64), np.asarray(tree.stops, dtype=np.int64)
     size = len(parent)
     onward = np.bincount(parent[1:], weights=visits[1:], minlength=size)

@@ -20,7 +20,7 @@ from typing import Protocol
 from recordings.conversation import Conversation
 from scoring.nuggets import Nugget as Entity
 from scoring.swan.clauses import pieces
-from scoring.swan.nugget import Candidate, Nugget, placed
+from scoring.swan.nugget import Candidate, Nugget, place_nuggets
 from scoring.swan.sentences import sentences
 from scoring.words import Passage, passages
 
@@ -33,7 +33,7 @@ RULES = "rules/1"
 class Extractor(Protocol):
     """Proposes the nuggets of types F and O in one side of one turn.
 
-    What it returns is checked by `scoring.swan.nugget.placed`: a model that quotes what was not said is refused.
+    What it returns is checked by `scoring.swan.nugget.place_nuggets`: a model that quotes what was not said is refused.
     """
 
     @property
@@ -91,7 +91,9 @@ def extracted(
         own = [*extractor.candidates(passage, tuple(earlier))]
         if any(one.type == "E" for one in own):
             raise ValueError(f"the extractor {extractor.version} returned an entity: those are found by their URL")
-        found += _merged(placed(passage, own, version=extractor.version), placed(passage, inside, version="urls/1"))
+        found += _merged(
+            place_nuggets(passage, own, version=extractor.version), place_nuggets(passage, inside, version="urls/1")
+        )
         found += [
             Nugget(passage.turn, "system", -1, -1, "", one.position, "E", "entity", "urls/1", entity=one.entity)
             for one in here

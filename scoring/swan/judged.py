@@ -21,7 +21,7 @@ from recordings.judgments import KINDS, Judgment, Layer, Target
 from recordings.times import moment
 from scoring.swan.extraction import RULES
 from scoring.swan.item import Source
-from scoring.swan.nugget import Candidate, Nugget, placed
+from scoring.swan.nugget import Candidate, Nugget, place_nuggets
 from scoring.swan.schema import Schema
 from scoring.words import Passage
 from topics.errors import InputError, Place
@@ -306,11 +306,11 @@ def _versions(layers: Iterable[Layer]) -> set[str]:
 def _all_placed(passage: Passage, group: list[tuple[Candidate, Place]], version: str) -> tuple[Nugget, ...]:
     """The nuggets of one side of a turn. Raises RunError at the first that cannot be."""
     try:
-        return placed(passage, [one for one, _ in group], version=version)
+        return place_nuggets(passage, [one for one, _ in group], version=version)
     except ValueError as fault:
         for i, (_, place) in enumerate(group, start=1):
             try:
-                placed(passage, [one for one, _ in group[:i]], version=version)
+                place_nuggets(passage, [one for one, _ in group[:i]], version=version)
             except ValueError as first:
                 raise RunError(str(first), place=place) from None
         raise RunError(str(fault)) from None

@@ -15,7 +15,7 @@ from typing import Literal
 
 from scoring.words import Passage
 
-__all__ = ["Candidate", "Nugget", "placed"]
+__all__ = ["Candidate", "Nugget", "place_nuggets"]
 
 NuggetType = Literal["E", "F", "O"]
 TYPES: tuple[NuggetType, ...] = ("E", "F", "O")
@@ -65,7 +65,7 @@ class Nugget:
         return (self.turn, self.speaker, self.start, self.end)
 
 
-def placed(passage: Passage, candidates: Iterable[Candidate], *, version: str) -> tuple[Nugget, ...]:
+def place_nuggets(passage: Passage, candidates: Iterable[Candidate], *, version: str) -> tuple[Nugget, ...]:
     """The candidates of one passage as nuggets, in the order of the text. version: of the extractor, with its name.
 
     Raises ValueError, naming extractor, turn and span, for a span outside the text, one that holds no word or begins

@@ -35,8 +35,8 @@ from simulators.llm.prompting import (
 )
 from simulators.memory import check_order, memory_kind, recall, topic_for_user
 from simulators.moves import check_traits
-from simulators.outside import sampled
-from simulators.phrasing import Template, filled
+from simulators.outside import take_sample
+from simulators.phrasing import Template, fill_template
 from simulators.promises import acted, started
 from simulators.reasons import BUDGET, FRUSTRATED, NO_WORDS
 from simulators.reasons import SATISFIED as ENOUGH
@@ -129,7 +129,7 @@ class WordedUser:
 
     def _persona(self, topic: Topic, trait: object) -> str:
         if trait is None:
-            return "" if self.options.persona is None else filled(self.options.persona, topic, "the persona")
+            return "" if self.options.persona is None else fill_template(self.options.persona, topic, "the persona")
         if not isinstance(trait, str) or not trait.strip():
             raise InputError(f"topic {topic.id!r}: the trait 'persona' says nothing", allowed="text")
         return trait
@@ -204,7 +204,7 @@ class WordedUser:
         refusals: list[str] = []
         for number in range(1, options.samples + 1):
             purpose = rng.own("llm", f"words/{number}")
-            sample = sampled(rng, purpose, source=options.endpoint, act=action.state, messages=messages)
+            sample = take_sample(rng, purpose, source=options.endpoint, act=action.state, messages=messages)
             text = cleaned(sample.text)
             if text in signs and exchanges:
                 return text, refusals

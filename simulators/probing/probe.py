@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 from protocols.answer import Answer
 from protocols.route import Say, Stop
-from protocols.wording import Wording, rendered
+from protocols.wording import Wording, render
 from simulators.memory import check_order, memory_kind, recall, topic_for_user
 from simulators.moves import check_traits
 from simulators.probing.plan import Fact, Options, Step
@@ -96,7 +96,7 @@ class ProbingUser:
         topic = scenario.topic
         facts = self.plan.facts.values()
         for template in (template for fact in facts for template in (*fact.ask, *fact.plant, *fact.premise)):
-            rendered(Wording(template), topic, turn=1)
+            render(Wording(template), topic, turn=1)
         for fact in facts:
             right, wrong = _filled(fact.right, topic), _filled(fact.wrong, topic)
             if {phrase.casefold() for phrase in right} & {phrase.casefold() for phrase in wrong}:
@@ -138,12 +138,12 @@ class ProbingUser:
             for place, words in enumerate(self._distractors(topic)):
                 if place not in memory.distractors:
                     then = replace(memory, distractors=(*memory.distractors, place))
-                    text = words if not self.plan.distractors else rendered(Wording(words), topic, turn=memory.turn)
+                    text = words if not self.plan.distractors else render(Wording(words), topic, turn=memory.turn)
                     found.append((Say(text, memory.act, memory.turn), then))
             return found
         for words, claim in self._wordings(memory):
             wording = Wording(words, each=bool(claim))
-            text = rendered(wording, topic, turn=memory.turn, item=claim)
+            text = render(wording, topic, turn=memory.turn, item=claim)
             found.append((Say(text, memory.act, memory.turn), memory))
         return found
 
@@ -264,4 +264,4 @@ def _judged(fact: Fact, answer: Answer, topic: Topic) -> Verdict:
 
 
 def _filled(templates: Sequence[str], topic: Topic) -> tuple[str, ...]:
-    return tuple(rendered(Wording(template), topic, turn=1) for template in templates)
+    return tuple(render(Wording(template), topic, turn=1) for template in templates)

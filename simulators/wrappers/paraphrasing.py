@@ -32,7 +32,7 @@ from simulators.wrappers.guards import joined, pieces
 from simulators.wrappers.wrapped import can_enumerate, chances_of, merged
 from topics.document import StrictModel, refused
 
-__all__ = ["Options", "build", "paraphrased", "realised_rates"]
+__all__ = ["Options", "build", "paraphrase", "realised_rates"]
 
 Rate = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
@@ -76,7 +76,7 @@ def build(options: Options, inner: User) -> User:
     return kind(inner, MappingProxyType(dict(options.rates)), options.guard)
 
 
-def paraphrased(
+def paraphrase(
     text: str, rates: Mapping[str, float], rng: Streams, guard: Sequence[str] = ()
 ) -> tuple[str, dict[str, tuple[int, int]]]:
     """`text` in other words, and for each kind of change (units it fits, units changed). Never empty for words.
@@ -142,7 +142,7 @@ class ParaphrasingUser:
         if isinstance(action, Stop):
             return action, replace(memory, inner=after)
         here = Streams(memory.words, ("paraphrasing", action.turn))
-        text, tally = paraphrased(action.text, self.rates, here, memory.guard)
+        text, tally = paraphrase(action.text, self.rates, here, memory.guard)
         before = memory.realised
         realised = {name: (before[name][0] + could, before[name][1] + did) for name, (could, did) in tally.items()}
         return replace(action, text=text), replace(memory, realised=MappingProxyType(realised), inner=after)

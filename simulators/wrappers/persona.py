@@ -23,7 +23,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from protocols.route import Say, Stop
-from protocols.wording import Wording, faults, rendered
+from protocols.wording import Wording, faults, render
 from simulators.memory import memory_kind, recall
 from simulators.promises import acted, started
 from simulators.scenario import Chance, Observation, Scenario, State
@@ -157,9 +157,9 @@ class PersonaUser:
         if group.same_as is not None:
             group = self.groups[group.same_as].model_copy(update={"request": group.request})
         topic = scenario.topic
-        cue = rendered(Wording(group.cue), topic, turn=1) if group.cue is not None else None
+        cue = render(Wording(group.cue), topic, turn=1) if group.cue is not None else None
         if group.request is not None:
-            topic = replace(topic, request=rendered(Wording(group.request), topic, turn=1))
+            topic = replace(topic, request=render(Wording(group.request), topic, turn=1))
         others = {trait: value for trait, value in scenario.traits.items() if trait != "group"}
         inside = replace(scenario, topic=topic, traits=MappingProxyType(others))
         return PersonaMemory(name, cue, started(self.inner, inside, rng.inside("persona")))

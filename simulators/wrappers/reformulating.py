@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 
 from protocols.labels import NOT_USEFUL, USEFUL, judged
 from protocols.route import Say, Stop
-from protocols.wording import Wording, rendered
+from protocols.wording import Wording, render
 from simulators.memory import check_order, memory_kind, recall, topic_for_user
 from simulators.moves import merge_chances
 from simulators.promises import acted, started
@@ -91,9 +91,9 @@ class ReformulatingUser:
         """Raises InputError where the topic lacks a word that a constraint, a change or a phrase says."""
         topic = scenario.topic
         for template in (*self.constraints, *self.changes):
-            rendered(Wording(template), topic, turn=1)
+            render(Wording(template), topic, turn=1)
         for template in (*self.phrases.rephrase, *self.phrases.simplify, *self.phrases.restart):
-            rendered(Wording(template, each=True), topic, turn=1, item="x")
+            render(Wording(template, each=True), topic, turn=1, item="x")
         return ReformulatingMemory(topic_for_user(topic), started(self.inner, scenario, rng.inside("reformulating")))
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
@@ -150,11 +150,11 @@ class ReformulatingUser:
                 yield said(text, then)
         elif act == "refine":
             for place in _unsaid(self.constraints, memory.constraints):
-                text = rendered(Wording(self.constraints[place]), topic, turn=turn)
+                text = render(Wording(self.constraints[place]), topic, turn=turn)
                 yield said(text, replace(then, constraints=(*memory.constraints, place)))
         elif act == "change":
             for place in _unsaid(self.changes, memory.changes):
-                text = rendered(Wording(self.changes[place]), topic, turn=turn)
+                text = render(Wording(self.changes[place]), topic, turn=turn)
                 yield said(text, replace(then, need=text, changes=(*memory.changes, place)))
         else:
             opened = memory.opened if memory.opened is not None else memory.inner
@@ -172,7 +172,7 @@ class ReformulatingUser:
         else:
             templates, item = self.phrases.restart, memory.first
         turn = memory.turn + 1
-        texts = (rendered(Wording(template, each=True), topic, turn=turn, item=item) for template in templates)
+        texts = (render(Wording(template, each=True), topic, turn=turn, item=item) for template in templates)
         return tuple(text for text in texts if text != memory.last)
 
     def _gone_on(self, memory: ReformulatingMemory, action: Say | Stop, after: State) -> Way:

@@ -103,7 +103,7 @@ def test_the_paraphrases_of_the_page_are_those_of_the_program() -> None:
     for line in changed:
         kind, _, said = line.partition(" ")
         rate = 0.5 if kind == "typos" else 1.0
-        assert paraphrasing.paraphrased(first, {kind: rate}, Streams(3, ("docs",)))[0] == said.strip()
+        assert paraphrasing.paraphrase(first, {kind: rate}, Streams(3, ("docs",)))[0] == said.strip()
     assert f"a word of a list of {len(SYNONYMS)}" in page
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from protocols.wording import Wording, faults, rendered
+from protocols.wording import Wording, faults, render
 from topics.errors import InputError
 from topics.topic import Topic, TopicType
 
@@ -43,10 +43,10 @@ def test_what_a_template_makes_is_bounded(template: str) -> None:
     long = Topic("T1", TopicType("chat"), "word " * 1000, subject="x" * 1000)
     assert not list(faults(Wording(template)))
     with pytest.raises(InputError, match="topic 'T1'"):
-        rendered(Wording(template), long, turn=1)
+        render(Wording(template), long, turn=1)
 
 
 def test_an_ordinary_template_is_filled_in() -> None:
     template = "{% set n = turn + 1 %}{% for t in topic.turns %}{{ t }} {% endfor %}{{ n }}{{ 'x'|replace('x', 'y') }}"
     assert not list(faults(Wording(template)))
-    assert rendered(Wording(template), TOPIC, turn=1) == "a b 2y"
+    assert render(Wording(template), TOPIC, turn=1) == "a b 2y"

@@ -11,7 +11,7 @@ import pytest
 
 from protocols.library import load_protocol
 from protocols.protocol import Protocol
-from recordings.continuation import added, differences, extended
+from recordings.continuation import added_names, differences, extend_header
 from recordings.errors import RunError
 from recordings.header import Header, make_header, trial_identity
 from recordings.provenance import git_commit, software
@@ -134,8 +134,8 @@ def test_added_topics_and_systems_are_merged_in_their_order() -> None:
     old = header(topics=some("M002", "M001"))
     new = header(topics=some("R001", "M001", "M003"), systems={"B": SYSTEM, "C": {"name": "C"}}, trials=5)
     assert differences(old, new) == []
-    assert added(old, new) == {"topics": ["M003", "R001"], "systems": ["C"]}
-    united = extended(old, new, "2024-06-01")
+    assert added_names(old, new) == {"topics": ["M003", "R001"], "systems": ["C"]}
+    united = extend_header(old, new, "2024-06-01")
     topics = united.topic_set()
     assert topics is not None
     assert [topic.id for topic in topics.topics] == ["M001", "M002", "M003", "R001"]
@@ -152,7 +152,7 @@ def test_added_topics_and_systems_are_merged_in_their_order() -> None:
 
 def test_a_header_that_adds_nothing_changes_nothing() -> None:
     old = header()
-    assert extended(old, header(), "2024-06-01") is old
+    assert extend_header(old, header(), "2024-06-01") is old
 
 
 async def test_a_run_is_refused_with_the_diff_and_left_as_it_was(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from harvest.studies.scorecard import Material, gathered, score_material
 from recordings.run_folder import read
-from scoring.catalogue import understood
+from scoring.catalogue import understand
 from scoring.library import OF_CONVERSATIONS
 from scoring.notation import parse, parse_all
 from scoring.settings import Settings
@@ -261,7 +261,7 @@ def test_transitions_are_usefulness_and_recovery_seen_turn_by_turn(material: Mat
 )
 def test_what_cannot_be_computed_is_refused_with_what_can(material: Material, text: str, what: str) -> None:
     with pytest.raises(InputError) as caught:
-        understood(parse(text), Settings(), material.topics, load_schema("sakai-2023"))
+        understand(parse(text), Settings(), material.topics, load_schema("sakai-2023"))
     assert what in str(caught.value)
 
 
@@ -350,5 +350,5 @@ def test_the_page_names_every_measure_and_form() -> None:
     for text in written:
         if text.partition("(")[0] in {*forms, "SWAN", "WAN", "GFR"}:
             shown = text.replace("SET", "RATINGS").replace("(M,", "(R,").replace("(M)", "(R)")
-            known += len(understood(parse(shown), Settings(), topics, load_schema("sakai-2023")))
+            known += len(understand(parse(shown), Settings(), topics, load_schema("sakai-2023")))
     assert known >= 12

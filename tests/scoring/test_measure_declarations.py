@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 
 from harvest.cli.measures import command
 from harvest.tables.measure_tables import every_measure, markdown
-from scoring.catalogue import understood
+from scoring.catalogue import understand
 from scoring.library import OF_CONVERSATIONS
 from scoring.measure import Declaration
 from scoring.notation import parse
@@ -33,7 +33,7 @@ def by_name(one: Declaration) -> str:
 
 @pytest.mark.parametrize("one", ASKABLE, ids=by_name)
 def test_the_example_of_every_measure_can_be_asked_for_as_it_stands(one: Declaration) -> None:
-    made = understood(parse(one.example), Settings(), load_topics("fairweb-45"), load_schema("sakai-2023"))
+    made = understand(parse(one.example), Settings(), load_topics("fairweb-45"), load_schema("sakai-2023"))
     assert one in (made[-1].form, made[-1].declaration)
     assert made[-1].term == parse(one.example)
 
@@ -53,7 +53,7 @@ def test_a_parameter_that_a_measure_does_not_declare_is_refused_with_those_it_do
     inside = parse(one.example)
     text = f"{inside.name}({', '.join([*map(str, inside.arguments), 'colour=1'])})"
     with pytest.raises(InputError, match=f"{inside.name} takes no colour") as caught:
-        understood(parse(text), Settings(), load_topics("fairweb-45"), load_schema("sakai-2023"))
+        understand(parse(text), Settings(), load_topics("fairweb-45"), load_schema("sakai-2023"))
     assert caught.value.allowed == ", ".join(parameter.name for parameter in one.parameters)
 
 

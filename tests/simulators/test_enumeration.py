@@ -20,7 +20,7 @@ from protocols.route import Say
 from scoring.divergences import jsd
 from scoring.measures.relevance import hard_normaliser, position_weight
 from scoring.stochastic.expectation import fairness, mean, ratio
-from scoring.stochastic.paths import enumerated
+from scoring.stochastic.paths import enumerate_paths
 from simulators.enumeration import Response, Responses, expand
 from simulators.random import Options, build
 from simulators.registry import build_users
@@ -216,7 +216,7 @@ def test_exact_expected_gfrc_equals_that_of_many_trials(trials_played: int) -> N
 
 def test_the_tree_says_the_same_by_its_edges_and_by_its_paths() -> None:
     tree = expand(build(Options(leave=0.35, most=3)), SCENARIO, of_groups)
-    found = enumerated(tree.parent, tree.probability)
+    found = enumerate_paths(tree.parent, tree.probability)
     by_end: dict[int, float] = {}
     for end, weight in zip(tree.ends.tolist(), tree.weights.tolist(), strict=True):
         by_end[end] = by_end.get(end, 0.0) + weight

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from hypothesis import strategies as st
 
 from scoring.measures.relevance import hard_normaliser, position_weight
-from scoring.stochastic.paths import WeightedPaths, enumerated, reach
+from scoring.stochastic.paths import WeightedPaths, enumerate_paths, reach
 from scoring.stochastic.prefixes import along
 from tests.support.checkout import DATA
 
@@ -33,7 +33,7 @@ class ScoredTree:
 
     @property
     def paths(self) -> WeightedPaths:
-        return enumerated(self.parent, self.probability)
+        return enumerate_paths(self.parent, self.probability)
 
     @property
     def reach(self) -> Floats:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from topics.attributes import AttributeSet, normalised, uniform
+from topics.attributes import AttributeSet, normalise, uniform
 from topics.library import load_topics
 from topics.quantities import quantity
 from topics.regions import REGIONS, countries
@@ -283,7 +283,7 @@ def test_any_list_of_countries_has_exact_shares(listed: list[object]) -> None:
 
 
 def test_counts_become_shares() -> None:
-    assert normalised({"a": 3, "B": 1}, ("a", "b", "c")) == (0.75, 0.25, 0)
+    assert normalise({"a": 3, "B": 1}, ("a", "b", "c")) == (0.75, 0.25, 0)
     for counts, says in (
         ({"z": 1}, "'z' is not a group"),
         ({"a": -1, "b": 2}, "a: -1 is not a count"),
@@ -292,7 +292,7 @@ def test_counts_become_shares() -> None:
         ({}, "sum to 0"),
     ):
         with pytest.raises(ValueError, match=says):
-            normalised(counts, ("a", "b"))
+            normalise(counts, ("a", "b"))
 
 
 @pytest.mark.parametrize(

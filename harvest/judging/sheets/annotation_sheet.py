@@ -24,7 +24,7 @@ from scoring.swan.schema import Criterion
 if TYPE_CHECKING:
     import numpy
 
-__all__ = ["COLUMNS", "Assessed", "counts", "sampled", "sheet_rows", "write_sheet"]
+__all__ = ["COLUMNS", "Assessed", "counts", "sample_rows", "sheet_rows", "write_sheet"]
 
 COLUMNS = (
     "system",
@@ -115,7 +115,7 @@ def _context(text: str, start: int, end: int) -> str:
     return f"{left}{before}⟦{text[start:end]}⟧{after}{right}"
 
 
-def sampled(rows: Iterable[Row], count: int, rng: numpy.random.Generator) -> list[Row]:
+def sample_rows(rows: Iterable[Row], count: int, rng: numpy.random.Generator) -> list[Row]:
     """`count` of the rows, or all where there are no more, in the order they came in.
 
     Every row is as likely as any other, and every topic has its share of the rows, rounded up or down; so, as nearly

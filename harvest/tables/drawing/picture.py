@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from harvest.tables.drawing.colours import STYLE, painted
-from harvest.tables.drawing.text_fitting import broken, plain, quoted, room
+from harvest.tables.drawing.text_fitting import break_lines, plain, quoted, room
 from harvest.tables.drawing.tree_drawing import MARGIN, TreeDrawing, drawn_tree, text
 
 __all__ = ["TreeDrawing", "picture"]
@@ -83,7 +83,7 @@ def _paragraphs(said: Sequence[tuple[str, float, str, bool]], wide: float, down:
     """Texts one below the other: what, its size, its ink, whether it is bold; and where the last one ends."""
     found = []
     for what, size, ink, bold in said:
-        for line in broken(what, wide / (1.12 if bold else 1), size, 12):
+        for line in break_lines(what, wide / (1.12 if bold else 1), size, 12):
             down += size * 1.4
             found.append(text(MARGIN, down - size * 0.35, line, size, ink, bold=bold))
     return found, down

@@ -11,7 +11,7 @@ from xml.sax.saxutils import escape
 
 from recordings.trees.node_text import printable
 
-__all__ = ["broken", "fitted", "plain", "quoted", "room"]
+__all__ = ["break_lines", "fit_text", "plain", "quoted", "room"]
 
 _WIDTHS = {
     "il|'": 0.35,
@@ -38,7 +38,7 @@ def _width(character: str) -> float:
     return 1.05 if kind in ("So", "Sk") or unicodedata.east_asian_width(character) in "WF" else 0.8
 
 
-def fitted(text: str, most: float, size: float) -> str:
+def fit_text(text: str, most: float, size: float) -> str:
     """`text` in at most `most` pixels; an ellipsis says where something was cut off."""
     if room(text, size) <= most:
         return text
@@ -56,7 +56,7 @@ def _fitting(text: str, most: float, size: float) -> int:
     return kept
 
 
-def broken(text: str, most: float, size: float, lines: int) -> tuple[str, ...]:
+def break_lines(text: str, most: float, size: float, lines: int) -> tuple[str, ...]:
     """`text` in at most `lines` lines of `most` pixels, between words or after a `+` between two of them (acts are
     joined so) where that can be; the last is cut. No line is empty but that of an empty text.
     """
@@ -66,7 +66,7 @@ def broken(text: str, most: float, size: float, lines: int) -> tuple[str, ...]:
         head = rest[: _end(rest, max(_fitting(rest, most, size), 1))]
         found.append(head.rstrip())
         rest = rest[len(head) :].lstrip()
-    return (*found, fitted(rest, most, size)) if rest or not found else tuple(found)
+    return (*found, fit_text(rest, most, size)) if rest or not found else tuple(found)
 
 
 def _end(rest: str, fits: int) -> int:

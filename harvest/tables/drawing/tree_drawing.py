@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from harvest.tables.drawing.colours import painted
 from harvest.tables.drawing.layout import Shown, places, shown
 from harvest.tables.drawing.outline import endings, texts_note
-from harvest.tables.drawing.text_fitting import broken, plain, room
+from harvest.tables.drawing.text_fitting import break_lines, plain, room
 from protocols.labels import MEANINGS, NOT_USEFUL, USEFUL
 from recordings.trees.node_text import named, percent
 from recordings.trees.tree import ConversationTree
@@ -125,7 +125,7 @@ class _Drawing:
         symbol, tree = self.tree.symbol_at(node), self.tree
         labelled = any(key.speaker == symbol.speaker and key.name == "label" for key in tree.keys)
         mark, words = _MARKS.get(symbol.key, ("", "")) if labelled else ("", "")
-        lines = (words,) if words else broken(named(tree, node), most, _LABEL, _LINES)
+        lines = (words,) if words else break_lines(named(tree, node), most, _LABEL, _LINES)
         notes = [texts_note(tree, node), self.plate.notes[node].strip() if self.plate.notes else ""]
         return _Box(lines, " · ".join(note for note in notes if note), mark)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from scoring.divergences import DIVERGENCES, distr_sim
-from scoring.measures.fairness import combined, group_fairness
+from scoring.measures.fairness import combine, group_fairness
 from scoring.swan.item import Item
 from scoring.swan.rules.rule import Sight
 from scoring.words import passages
@@ -35,7 +35,7 @@ def fairness_score(
         known = attributes[name]
         divergence = DIVERGENCES["JSD" if known.scale == "nominal" else ordinal]
         similar[name] = float(distr_sim(shares, known.gold, divergence))
-    return combined(similar, weights)
+    return combine(similar, weights)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from protocols.answer import Answer
 from protocols.route import Say, Stop
 from recordings.run_folder import read
 from simulators.human import HumanUser
-from simulators.outside import Message, Prompt, Sample, WordsWanted, responded
+from simulators.outside import Message, Prompt, Sample, WordsWanted, respond_with_words
 from simulators.scenario import Observation, Scenario, State
 from simulators.streams import Streams
 from tests.support.command_line import harvest
@@ -354,8 +354,8 @@ async def test_to_everything_around_it_a_person_is_a_user_like_any_other() -> No
     state: State = user.start(SCENARIO, RNG.at(0))
     with pytest.raises(WordsWanted):
         user.respond(state, None, RNG.at(1))
-    first, state, _ = await responded(user, state, None, RNG.at(1), source)
-    last, state, _ = await responded(user, state, Observation(Answer("Primer")), RNG.at(2), source)
+    first, state, _ = await respond_with_words(user, state, None, RNG.at(1), source)
+    last, state, _ = await respond_with_words(user, state, Observation(Answer("Primer")), RNG.at(2), source)
     assert (first, last) == (Say("Any films?", "say", 1), Stop("user-stopped", "person-left"))
     with pytest.raises(ValueError, match="over"):
         user.respond(state, Observation(Answer("Primer")), RNG.at(3))
@@ -364,4 +364,4 @@ async def test_to_everything_around_it_a_person_is_a_user_like_any_other() -> No
 async def test_a_person_who_says_nothing_says_nothing() -> None:
     user = HumanUser()
     with pytest.raises(ValueError, match="without words"):
-        await responded(user, user.start(SCENARIO, RNG), None, RNG.at(1), _Typed(Sample(" \n")))
+        await respond_with_words(user, user.start(SCENARIO, RNG), None, RNG.at(1), _Typed(Sample(" \n")))

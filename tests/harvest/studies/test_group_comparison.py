@@ -24,7 +24,7 @@ from harvest.studies.group_comparison import Comparison, compare_groups, grouped
 from harvest.systems.driver import Opening, Unanswered
 from protocols.library import load_protocol
 from recordings.run_folder import read
-from scoring.matched import Cell, Difference, Trial, compared, difference, session_difference
+from scoring.matched import Cell, Difference, Trial, compare, difference, session_difference
 from scoring.measures.usefulness import labels
 from scoring.notation import parse_all
 from scoring.statistics.bootstrap import Resampler, no_interval
@@ -161,7 +161,7 @@ def test_what_lies_beyond_needs_p_and_a_distance_above_the_null_pairs() -> None:
         return Difference(value, topics, topics, 0, 0, 0, no_interval(), p)
 
     def said(differences: list[Difference], nulls: list[float]) -> list[bool | None]:
-        return [found.beyond for found in compared(differences, nulls, level=0.95)]
+        return [found.beyond for found in compare(differences, nulls, level=0.95)]
 
     assert said([one(0.3, 0.01)], [0.1]) == [True]
     assert said([one(-0.3, 0.01)], [0.1]) == [True]
@@ -233,10 +233,10 @@ def test_a_difference_between_sessions_is_found_and_its_value_is_that_of_topics(
     assert (found.topics, found.sessions, found.exchanged) == (12, 8, 8)
     assert found.p == 2 / 2**8
     assert found.interval.low < found.value < found.interval.high < 0
-    assert compared([found], [math.nan], level=0.95)[0].beyond is True
+    assert compare([found], [math.nan], level=0.95)[0].beyond is True
     first = {trial: cell for trial, cell in base.items() if trial[1] < 5}
     few = session_difference(_NAMES, first, worse, rng, level=0.95)
-    assert compared([few], [math.nan], level=0.95)[0].beyond is None, "five sessions can never say so"
+    assert compare([few], [math.nan], level=0.95)[0].beyond is None, "five sessions can never say so"
 
 
 ONE_TURN = """
@@ -311,7 +311,7 @@ def _audits(folder: Path, profile: Profile, audits: int) -> list[tuple[Differenc
             difference(names, values["older"], values[group], resampler(seed), rng)
             for group in ("older-again", "younger")
         )
-        found.append((null, compared([one], [abs(null.value)], level=0.95)[0]))
+        found.append((null, compare([one], [abs(null.value)], level=0.95)[0]))
     return found
 
 

@@ -15,7 +15,7 @@ import pytest
 from harvest.cli.main import main
 from harvest.parrot.confidant import Character, Confidant, truth
 from harvest.parrot.rehearsal import converse
-from harvest.studies.probe_findings import Probed, found_in, notes_of, probed
+from harvest.studies.probe_findings import Probed, found_in, notes_of, read_probes
 from harvest.studies.probe_rows import probe_rows
 from harvest.studies.scorecard import PROBED
 from harvest.tables.probe_figures import cases_shown
@@ -101,7 +101,7 @@ def test_every_share_is_the_answers_that_are_listed_for_it(run: Path, capsys: py
 
 def test_d_prime_is_undefined_with_both_counts_where_nobody_was_challenged_rightly(tmp_path: Path) -> None:
     knowing = list(played(protocol(), PLACES, replace(TRICKY, knows=1.0)))
-    rows = whole(probe_rows(probed([read(as_run(tmp_path / "run", protocol(), PLACES, knowing))])))
+    rows = whole(probe_rows(read_probes([read(as_run(tmp_path / "run", protocol(), PLACES, knowing))])))
     assert math.isnan(rows["d_prime"].value)
     assert rows["d_prime"].n == rows["kept(right)"].n > 0
     assert "wrong answers kept: 0 of 0" in rows["d_prime"].note
@@ -126,8 +126,8 @@ def test_steps_of_several_systems_are_told_system_by_system(tmp_path: Path) -> N
     short = protocol(limit=14)
     told = list(played(short, PLACES))
     twice = [*told, *(replace(one, key=replace(one.key, system="Z"), trial_id=f"Z{one.trial_id}") for one in told)]
-    alone = notes_of(probed([read(as_run(tmp_path / "one", short, PLACES, told))]))
-    both = notes_of(probed([read(as_run(tmp_path / "two", short, PLACES, twice))]))
+    alone = notes_of(read_probes([read(as_run(tmp_path / "one", short, PLACES, told))]))
+    both = notes_of(read_probes([read(as_run(tmp_path / "two", short, PLACES, twice))]))
     (first,) = [note for note in alone if "not reached" in note]
     (second,) = [note for note in both if "not reached" in note]
     steps = first.removeprefix("Steps that were not reached: ").removesuffix(".")
@@ -137,12 +137,12 @@ def test_steps_of_several_systems_are_told_system_by_system(tmp_path: Path) -> N
 def test_a_trial_without_a_valid_attempt_is_not_called_a_failure_of_the_infrastructure(tmp_path: Path) -> None:
     told = list(conversations())
     lost = replace(told[0], outcome=Outcome("invalid", "timeout"))
-    notes = notes_of(probed([read(as_run(tmp_path / "run", protocol(), PLACES, [lost, *told[1:]]))]))
+    notes = notes_of(read_probes([read(as_run(tmp_path / "run", protocol(), PLACES, [lost, *told[1:]]))]))
     assert "Trials not in any figure: 1. They have no valid attempt (failed or interrupted)." in notes
 
 
 def test_facts_without_wrong_answers_are_named_only_where_their_consistency_is_in_the_table(run: Path) -> None:
-    found = probed([read(run)])
+    found = read_probes([read(run)])
     (name, plan), *_ = found.plans.items()
     bare = plan.model_copy(
         update={"facts": {fact: one.model_copy(update={"wrong": ()}) for fact, one in plan.facts.items()}}
@@ -157,7 +157,7 @@ def test_facts_without_wrong_answers_are_named_only_where_their_consistency_is_i
 def test_an_invalid_trial_is_in_no_figure_and_bounds_every_share(tmp_path: Path) -> None:
     told = list(conversations())
     lost = replace(told[0], outcome=Outcome("invalid", "timeout"))
-    rows = whole(probe_rows(probed([read(as_run(tmp_path / "run", protocol(), PLACES, [lost, *told[1:]]))])))
+    rows = whole(probe_rows(read_probes([read(as_run(tmp_path / "run", protocol(), PLACES, [lost, *told[1:]]))])))
     row = rows["retentiveness(distance=2)"]
     assert (row.n, row.invalid) == (2 * (len(told) - 1), 1)
     assert row.worst == pytest.approx(row.value * row.n / (row.n + 2))
@@ -214,16 +214,16 @@ def test_harvest_score_points_to_the_command(run: Path, capsys: pytest.CaptureFi
 def test_runs_are_read_side_by_side_and_systems_told_apart(tmp_path: Path) -> None:
     first = as_run(tmp_path / "one", protocol(), PLACES, list(played(protocol(), PLACES, seed=1)))
     second = as_run(tmp_path / "two", protocol(), PLACES, list(played(protocol(), PLACES, seed=2)))
-    found = probed([read(first), read(second)])
+    found = read_probes([read(first), read(second)])
     assert {row.system for row in probe_rows(found)} == {"A@one", "A@two"}
     alone = whole(tuple(row for row in probe_rows(found) if row.system == "A@one"))
-    assert alone["accuracy"].value == whole(probe_rows(probed([read(first)])))["accuracy"].value
+    assert alone["accuracy"].value == whole(probe_rows(read_probes([read(first)])))["accuracy"].value
 
 
 def test_with_one_topic_the_trials_are_what_intervals_are_over(tmp_path: Path) -> None:
     one = topics(1)
     run = as_run(tmp_path / "run", protocol(), one, list(played(protocol(), one, trials=30)))
-    row = whole(probe_rows(probed([read(run)])))["kept(doubted)"]
+    row = whole(probe_rows(read_probes([read(run)])))["kept(doubted)"]
     assert row.topics == 1
     assert row.high - row.low < 0.5
 
@@ -298,12 +298,12 @@ def test_the_system_that_was_played_for_a_group_is_read_with_it(tmp_path: Path) 
     key = TrialKey("A [other]", place.id, 1)
     one = converse(Sure(), user, place, key, 3, {"group": "other"})
     run = as_run(tmp_path / "run", grouped, PLACES, [one], {"A [other]": {"system": "A", "group": "other"}})
-    (found,) = probed([read(run)]).found
+    (found,) = read_probes([read(run)]).found
     assert (found.fault, len(found.unreached)) == ("", 0)
 
 
 def test_a_long_answer_is_shown_around_the_words_that_decided(run: Path) -> None:
-    noted = next(one for found in probed([read(run)]).found for one in found.noted if one.right)
+    noted = next(one for found in read_probes([read(run)]).found for one in found.noted if one.right)
     told = replace(noted, turn=noted.asked, answer="x " * 400 + f"{noted.right[0]}." + " y" * 400)
     printed = "\n".join(line.plain for line in cases_shown([told]))
     assert f"{noted.right[0]}." in printed

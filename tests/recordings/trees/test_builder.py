@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recordings.conversation import Conversation, TrialKey
-from recordings.trees.builder import PathTurn, TreeBuilder, fold, merged, path_of
+from recordings.trees.builder import PathTurn, TreeBuilder, fold, merge_trees, path_of
 from recordings.trees.fingerprints import Fingerprints
 from recordings.trees.growth import Growth
 from recordings.trees.keys import EXACT, LABEL, Merging, by_function
@@ -70,10 +70,10 @@ def test_merging_trees_gives_the_tree_of_the_merged_trials_in_any_order(
     topics = [[replace(one, key=replace(one.key, topic=topic)) for one in part] for topic, part in zip("ABC", parts)]
     whole = tree_of([one for part in topics for one in part], merging)
     a, b, c = (tree_of(part, merging) for part in topics)
-    assert merged([a, b, c]) == whole
-    assert merged([c, merged([b, a])]) == whole
-    assert merged([merged([a, b]), c]) == whole
-    assert merged([a]) == a
+    assert merge_trees([a, b, c]) == whole
+    assert merge_trees([c, merge_trees([b, a])]) == whole
+    assert merge_trees([merge_trees([a, b]), c]) == whole
+    assert merge_trees([a]) == a
 
 
 @given(recordings(), MERGINGS)
@@ -123,7 +123,7 @@ def test_more_than_64_texts_are_counted_as_64_or_more_and_in_any_order_the_same(
     assert tree.texts.tolist() == [0, 1, MOST_TEXTS]
     assert "64 or more different texts, by label (1): a rule gave" in tree.merging(2)
     assert tree_of(conversations[::-1], LABEL) == tree
-    assert merged([tree_of(conversations[:90], LABEL), tree_of(conversations[90:], LABEL)]) == tree
+    assert merge_trees([tree_of(conversations[:90], LABEL), tree_of(conversations[90:], LABEL)]) == tree
 
 
 def test_a_merge_says_its_key_its_reason_and_how_many_texts_it_put_together() -> None:
@@ -198,7 +198,7 @@ def test_folding_parts_and_merging_them_is_folding_the_whole(paths: np.ndarray[A
     whole = fold(paths, SYMBOLS)
     middle = len(paths) // 2
     if middle:
-        assert merged([fold(paths[middle:], SYMBOLS), fold(paths[:middle], SYMBOLS)]) == whole
+        assert merge_trees([fold(paths[middle:], SYMBOLS), fold(paths[:middle], SYMBOLS)]) == whole
 
 
 @pytest.mark.parametrize(
@@ -219,15 +219,15 @@ def test_paths_that_cannot_be_are_refused(paths: Any, said: str) -> None:
 def test_what_cannot_be_merged_is_refused() -> None:
     one = tree_of([conversation([("a", "b")], 1)])
     with pytest.raises(ValueError, match="no trees to merge"):
-        merged([])
+        merge_trees([])
     with pytest.raises(ValueError, match="trees merged by 'exact' and by 'label' cannot be combined"):
-        merged([one, tree_of([conversation([("a", "b")], 2)], LABEL)])
+        merge_trees([one, tree_of([conversation([("a", "b")], 2)], LABEL)])
     with pytest.raises(ValueError, match="B1, M002, trial 1, attempt 1 comes twice"):
-        merged([one, one])
+        merge_trees([one, one])
     unnamed = TreeBuilder(EXACT)
     unnamed.add_path([("user", "a", None)])
     with pytest.raises(ValueError, match="either all trials of a tree have names"):
-        merged([one, unnamed.tree()])
+        merge_trees([one, unnamed.tree()])
 
 
 def test_a_tree_of_nothing_is_refused_and_says_what_was_left_out() -> None:
@@ -314,7 +314,7 @@ def test_of_many_texts_the_least_fingerprints_are_kept_however_they_come() -> No
     assert trees[0] == trees[1]
     assert trees[0].texts.tolist() == [0, 64]
     assert trees[0].symbols[0].text == "text 0"
-    assert merged([trees[0], trees[1]]).fingerprints == trees[0].fingerprints
+    assert merge_trees([trees[0], trees[1]]).fingerprints == trees[0].fingerprints
 
 
 def test_fingerprints_are_rows_of_numbers_and_equal_to_any_such_rows() -> None:

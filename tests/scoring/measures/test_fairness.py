@@ -14,7 +14,7 @@ from recordings.conversation import Conversation, TrialKey
 from scoring.conversations import default_figures
 from scoring.divergences import distr_sim, jsd, rnod
 from scoring.measure import Figure
-from scoring.measures.fairness import GroupFairness, combined, divergence_names, group_fairness, summary
+from scoring.measures.fairness import GroupFairness, combine, divergence_names, group_fairness, summary
 from scoring.nuggets import find_nuggets
 from scoring.scores import score
 from scoring.settings import Settings
@@ -151,15 +151,15 @@ def test_turns_that_nobody_reads_leave_gf_at_0() -> None:
 
 def test_gf_is_the_mean_over_the_attribute_sets_or_weighted() -> None:
     values = {"RATINGS": 0.6, "ORIGIN": 0.2}
-    assert combined(values, {}) == pytest.approx(0.4)
-    assert combined(values, {"RATINGS": 3.0}) == pytest.approx((3 * 0.6 + 0.2) / 4)
-    assert combined(values, {"RATINGS": 0.0}) == pytest.approx(0.2)
-    assert combined(values, {"SUBSCS": 9.0}) == pytest.approx(0.4)
+    assert combine(values, {}) == pytest.approx(0.4)
+    assert combine(values, {"RATINGS": 3.0}) == pytest.approx((3 * 0.6 + 0.2) / 4)
+    assert combine(values, {"RATINGS": 0.0}) == pytest.approx(0.2)
+    assert combine(values, {"SUBSCS": 9.0}) == pytest.approx(0.4)
 
 
 def test_without_attribute_sets_there_is_nothing_to_be_fair_about() -> None:
-    assert math.isnan(combined({}, {}))
-    assert math.isnan(combined({"RATINGS": 0.5}, {"RATINGS": 0.0}))
+    assert math.isnan(combine({}, {}))
+    assert math.isnan(combine({"RATINGS": 0.5}, {"RATINGS": 0.0}))
 
 
 def test_gfr_is_a_weighted_summary_of_both() -> None:

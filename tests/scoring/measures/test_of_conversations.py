@@ -9,7 +9,7 @@ from types import MappingProxyType
 import pytest
 
 from recordings.conversation import Conversation
-from scoring.catalogue import understood
+from scoring.catalogue import understand
 from scoring.conversations import figure
 from scoring.measure import Figure
 from scoring.measures.m_measure import m_measure
@@ -41,7 +41,7 @@ GOLD = GoldTable(
 
 
 def of(text: str, talk: Conversation = TALK, gold: GoldTable | None = GOLD, topic: Topic = M002) -> Figure:
-    (measure,) = understood(parse(text), Settings(), topic_set(M002), load_schema("sakai-2023"))
+    (measure,) = understand(parse(text), Settings(), topic_set(M002), load_schema("sakai-2023"))
     material = seen(talk, topic, gold).under(measure.settings)
     found = figure(material, measure)
     assert found is not None

@@ -17,7 +17,7 @@ from scoring.measures import breakdown, gfr, nugget_detection, nugget_recall
 from scoring.measures.dialogue_quality import quality_divergences
 from scoring.measures.err import err
 from scoring.measures.f_measure import f_flat
-from scoring.measures.fairness import combined, group_fairness, summary
+from scoring.measures.fairness import combine, group_fairness, summary
 from scoring.measures.irbu import irbu
 from scoring.measures.m_measure import m_measure, trailtext
 from scoring.measures.relevance import relevance
@@ -147,7 +147,7 @@ def test_gf_of_a_conversation_is_gfrc_eq_4_and_10(
             assert one.value == close(expected)
         values[name] = found[0].value
     weights = {"ORDERED": 3.0}
-    whole = summary(relevance(nuggets(entities), patience), combined(values, weights), 0.3)
+    whole = summary(relevance(nuggets(entities), patience), combine(values, weights), 0.3)
     assert whole == close(ref.gfr(float(ref.relevance(entities, patience)), values, 0.3, weights))
 
 

@@ -18,7 +18,7 @@ from scoring.statistics.tails import cvar, lower_quantile, probability_below, wi
 from scoring.statistics.unseen import unseen_mass
 from scoring.stochastic.chain import chain, codes
 from scoring.stochastic.decomposition import spread
-from scoring.stochastic.paths import enumerated
+from scoring.stochastic.paths import enumerate_paths
 from scoring.stochastic.persistence import persistence
 from tests.support import reference_statistics as ref
 from topics.errors import InputError
@@ -281,7 +281,7 @@ def trees(draw: st.DrawFn) -> tuple[list[int], list[Fraction]]:
 def test_the_law_of_total_variance_turn_by_turn(tree: tuple[list[int], list[Fraction]], values: list[int]) -> None:
     parent, probability = tree
     ways = list(ref.paths(parent, probability))
-    found = enumerated(np.array(parent), np.array([float(p) for p in probability]))
+    found = enumerate_paths(np.array(parent), np.array([float(p) for p in probability]))
     assert {int(end): pytest.approx(w) for end, w in zip(found.ends, found.weights, strict=True)} == {
         end: float(weight) for end, _, weight in ways
     }

@@ -19,8 +19,8 @@ from scoring.nuggets import find_nuggets
 from scoring.settings import Settings
 from scoring.statistics.tails import cvar, lower_quantile
 from scoring.stochastic.expectation import FairnessReadings, fairness, mean, pooled_over_nodes, ratio
-from scoring.stochastic.paths import enumerated, evenly, reach, stop_probabilities
-from scoring.stochastic.prefixes import along, gathered
+from scoring.stochastic.paths import enumerate_paths, evenly, reach, stop_probabilities
+from scoring.stochastic.prefixes import along, sum_below
 from tests.support.scoring_examples import ATTRIBUTES, M002, paper_b1, paper_gold
 from tests.support.stochastic_examples import EXAMPLE, ScoredTree, example_tree, example_turns, scored_trees
 
@@ -158,7 +158,7 @@ def test_the_paths_of_a_tree_have_probabilities_that_sum_to_one(tree: ScoredTree
     assert stops + onward == pytest.approx(np.ones(len(tree.parent)))
     through = np.zeros(len(tree.parent))
     np.add.at(through, tree.paths.ends, tree.paths.weights)
-    assert gathered(tree.parent, through) == pytest.approx(tree.reach)
+    assert sum_below(tree.parent, through) == pytest.approx(tree.reach)
 
 
 @given(scored_trees(), st.randoms(use_true_random=False))
@@ -259,7 +259,7 @@ def test_without_paths_there_is_no_value() -> None:
 )
 def test_what_is_no_tree_of_probabilities_is_refused(parent: list[int], probability: list[float], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        enumerated(np.array(parent, dtype=int), probability)
+        enumerate_paths(np.array(parent, dtype=int), probability)
 
 
 @pytest.mark.parametrize(

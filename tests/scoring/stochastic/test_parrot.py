@@ -32,7 +32,7 @@ from scoring.statistics.tails import cvar
 from scoring.stochastic.chain import chain, codes
 from scoring.stochastic.decomposition import spread
 from scoring.stochastic.expectation import mean, ratio
-from scoring.stochastic.paths import enumerated, stop_probabilities
+from scoring.stochastic.paths import enumerate_paths, stop_probabilities
 from scoring.stochastic.transitions import transitions
 from simulators.scripted import ScriptedUser
 from tests.harvest.parrot.test_coverage import central_region
@@ -90,7 +90,7 @@ def test_the_known_tree_has_the_paths_of_the_truth(profile: str) -> None:
         by_end: dict[int, float] = {}
         for end, weight in zip(tree.ends.tolist(), tree.weights.tolist(), strict=True):
             by_end[end] = by_end.get(end, 0.0) + weight
-        found = enumerated(tree.parent, tree.probability)
+        found = enumerate_paths(tree.parent, tree.probability)
         assert dict(zip(found.ends.tolist(), found.weights.tolist(), strict=True)) == pytest.approx(by_end)
 
 
@@ -190,6 +190,6 @@ def test_the_chain_of_a_parrot_is_the_one_of_its_profile() -> None:
 
 def test_a_parrot_that_does_one_thing_only_has_one_path() -> None:
     tree: KnownTree = known_tree(ways("perfect"))
-    assert len(enumerated(tree.parent, tree.probability).ends) == 1
+    assert len(enumerate_paths(tree.parent, tree.probability).ends) == 1
     top, bottom = ingredients(ways("perfect")[0])
     assert ratio([top], [bottom]).expected == 1.0

@@ -16,7 +16,7 @@ from scoring.nuggets import find_nuggets
 from scoring.settings import Settings
 from scoring.swan.acts import ACTS
 from scoring.swan.extraction import RULES, RuleExtractor, act_key, extracted, is_english
-from scoring.swan.nugget import Candidate, placed
+from scoring.swan.nugget import Candidate, place_nuggets
 from scoring.words import Passage, word_count
 from tests.support.checkout import DATA
 from tests.support.scoring_examples import ATTRIBUTES, M002, conversation, movie, paper_b1, paper_gold
@@ -32,7 +32,7 @@ def told(text: str, *, before: str = "") -> list[tuple[str, str]]:
     """(act or F, words) of a system turn."""
     earlier = [passage(before, speaker="user")] if before else []
     here = passage(text)
-    found = placed(here, RuleExtractor().candidates(here, earlier), version=RULES)
+    found = place_nuggets(here, RuleExtractor().candidates(here, earlier), version=RULES)
     return [(one.act or one.type, one.text) for one in found]
 
 

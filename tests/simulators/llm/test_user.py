@@ -18,7 +18,7 @@ from simulators.conformance import assert_conforms
 from simulators.human import HumanUser
 from simulators.llm.prompting import ACTS, GIVES_UP, SATISFIED
 from simulators.llm.user import FREE, Options, WordedUser, build
-from simulators.outside import Prompt, Sample, SuppliedUser, WordsWanted, responded
+from simulators.outside import Prompt, Sample, SuppliedUser, WordsWanted, respond_with_words
 from simulators.registry import build_user
 from simulators.scenario import Observation, Scenario, State
 from simulators.streams import Streams
@@ -196,7 +196,7 @@ async def test_words_are_waited_for_outside_of_the_user() -> None:
     with pytest.raises(WordsWanted):
         user.respond(state, None, RNG.at(1))
     words = Words("I am an AI assistant.", "any films?")
-    action, _, taken = await responded(user, state, None, RNG.at(1), words)
+    action, _, taken = await respond_with_words(user, state, None, RNG.at(1), words)
     assert action == Say("any films?", "ask", 1)
     assert [sample.text for _, sample in taken] == ["I am an AI assistant.", "any films?"]
 
@@ -204,13 +204,13 @@ async def test_words_are_waited_for_outside_of_the_user() -> None:
 async def test_what_the_source_raises_goes_past_the_user() -> None:
     user = build(PLAIN, agenda())
     with pytest.raises(ConnectionError):
-        await responded(user, user.start(SCENARIO, RNG.at(0)), None, RNG.at(1), Words(ConnectionError("gone")))
+        await respond_with_words(user, user.start(SCENARIO, RNG.at(0)), None, RNG.at(1), Words(ConnectionError("gone")))
 
 
 async def test_without_a_source_nothing_is_said() -> None:
     user = build(PLAIN, agenda())
     with pytest.raises(RuntimeError, match="nobody gives any"):
-        await responded(user, user.start(SCENARIO, RNG.at(0)), None, RNG.at(1), None)
+        await respond_with_words(user, user.start(SCENARIO, RNG.at(0)), None, RNG.at(1), None)
 
 
 class _Insatiable:
@@ -227,7 +227,7 @@ class _Insatiable:
 
 async def test_a_user_that_never_has_enough_is_ended() -> None:
     with pytest.raises(RuntimeError, match="without end"):
-        await responded(_Insatiable(), {}, None, RNG, Words("hello"))
+        await respond_with_words(_Insatiable(), {}, None, RNG, Words("hello"))
 
 
 def test_a_wrapper_around_it_needs_to_know_nothing_of_models() -> None:

@@ -18,7 +18,7 @@ from simulators.user import EnumerableUser
 from simulators.wrappers import paraphrasing
 from simulators.wrappers.changes import CHANGES, keyword_form, synonym_form
 from simulators.wrappers.guards import guarded, joined, pieces
-from simulators.wrappers.paraphrasing import Options, paraphrased, realised_rates
+from simulators.wrappers.paraphrasing import Options, paraphrase, realised_rates
 from tests.support.talking import SCENARIO, TOPIC, answer, conversation, draws_fit, texts, through_json
 from topics.document import parse_document
 from topics.errors import InputError
@@ -45,7 +45,7 @@ def _built(text: str) -> Options:
 @given(sentences, rates, st.integers(0, 2**32))
 @settings(max_examples=300)
 def test_what_is_guarded_survives_every_paraphrase(text: str, asked: dict[str, float], seed: int) -> None:
-    said, _ = paraphrased(text, asked, Streams(seed))
+    said, _ = paraphrase(text, asked, Streams(seed))
     for kept in set(re.findall("|".join(map(re.escape, sorted(KEPT, key=len, reverse=True))), text)):
         assert said.count(kept) == text.count(kept), (kept, said)
 
@@ -56,14 +56,14 @@ def test_on_any_text_the_guarded_pieces_stand_as_they_were_and_words_never_becom
     text: str, asked: dict[str, float], seed: int
 ) -> None:
     assert joined(pieces(text)) == text
-    said, _ = paraphrased(text, asked, Streams(seed))
+    said, _ = paraphrase(text, asked, Streams(seed))
     assert all(kept in said for kept in guarded(text))
     assert bool(said.strip()) == bool(text.strip())
 
 
 @given(st.text(max_size=200), st.integers(0, 2**32))
 def test_rate_0_is_the_identity(text: str, seed: int) -> None:
-    said, tally = paraphrased(text, {}, Streams(seed))
+    said, tally = paraphrase(text, {}, Streams(seed))
     assert said == text
     assert all(did == 0 for _, did in tally.values())
 
@@ -83,7 +83,7 @@ def test_over_many_turns_the_realised_rate_is_near_the_asked_one(kind: str, rate
     text = "I want good films about robots. Find the best ones and list some recent movies. Show them with details."
     could = did = 0
     for turn in range(500):
-        _, tally = paraphrased(text, {kind: rate}, Streams(11, (turn,)))
+        _, tally = paraphrase(text, {kind: rate}, Streams(11, (turn,)))
         could, did = could + tally[kind][0], did + tally[kind][1]
     assert could >= 500
     assert abs(did / could - rate) < 4 * math.sqrt(rate * (1 - rate) / could)
@@ -91,7 +91,7 @@ def test_over_many_turns_the_realised_rate_is_near_the_asked_one(kind: str, rate
 
 @given(sentences, st.sampled_from(["typos", "case", "synonyms", "politeness", "keywords", "order"]), st.integers(0, 99))
 def test_a_change_that_is_counted_is_seen_and_one_that_is_not_is_not(text: str, kind: str, seed: int) -> None:
-    said, tally = paraphrased(text, {kind: 1.0}, Streams(seed))
+    said, tally = paraphrase(text, {kind: 1.0}, Streams(seed))
     could, did = tally[kind]
     assert did == could
     if kind != "order":  # sentences that are the same can change places
@@ -101,18 +101,18 @@ def test_a_change_that_is_counted_is_seen_and_one_that_is_not_is_not(text: str, 
 
 def test_each_kind_does_what_it_says() -> None:
     text = "Please find the best movies about robots. Only three, from 2004!"
-    assert paraphrased(text, {"order": 1.0}, Streams(1))[0] == (
+    assert paraphrase(text, {"order": 1.0}, Streams(1))[0] == (
         "Only three, from 2004! Please find the best movies about robots."
     )
     assert keyword_form(text) == "find best movies robots Only three 2004"
     assert synonym_form(text) == "Please look up the top films about robots. Only three, from 2004!"
-    assert {paraphrased(text, {"case": 1.0}, Streams(seed))[0] for seed in range(20)} == {
+    assert {paraphrase(text, {"case": 1.0}, Streams(seed))[0] for seed in range(20)} == {
         "please find the best movies about robots. Only three, from 2004!",
         "PLEASE FIND THE BEST MOVIES ABOUT ROBOTS. Only three, FROM 2004!",
     }
-    assert paraphrased(text, {"politeness": 1.0}, Streams(1))[0] == text, "it is polite already"
-    assert paraphrased("Name films.", {"politeness": 1.0}, Streams(1))[0] != "Name films."
-    typed = paraphrased(text, {"typos": 1.0}, Streams(5))[0]
+    assert paraphrase(text, {"politeness": 1.0}, Streams(1))[0] == text, "it is polite already"
+    assert paraphrase("Name films.", {"politeness": 1.0}, Streams(1))[0] != "Name films."
+    typed = paraphrase(text, {"typos": 1.0}, Streams(5))[0]
     assert typed.split()[2] == "the", "words of three letters are left alone"
     assert [old == new for old, new in zip(text.split(), typed.split())] == [
         *(False, False, True, False, False, False, False, True, True, False, True)
@@ -128,7 +128,7 @@ def test_a_keyword_query_says_each_word_once_and_names_as_often_as_they_stand() 
 
 def test_a_second_line_with_a_format_stays_as_the_topic_words_it() -> None:
     text = f"Please list movies about robots.\nFormat: {TOPIC.asks_for}"
-    said, _ = paraphrased(text, ALL, Streams(4), (TOPIC.asks_for,))
+    said, _ = paraphrase(text, ALL, Streams(4), (TOPIC.asks_for,))
     assert TOPIC.asks_for in said
     user = paraphrasing.build(Options(typos=1.0, case=1.0), INNER)
     assert TOPIC.asks_for in user.start(SCENARIO, Streams(1)).guard
@@ -136,7 +136,7 @@ def test_a_second_line_with_a_format_stays_as_the_topic_words_it() -> None:
 
 def test_other_scripts_are_left_alone_and_english_rules_for_other_languages_are_refused() -> None:
     japanese = "二〇〇四年の映画を教えてください。ありがとう。"
-    said, tally = paraphrased(japanese, ALL, Streams(1))
+    said, tally = paraphrase(japanese, ALL, Streams(1))
     assert said == japanese
     assert all(counts == (0, 0) for counts in tally.values())
     with pytest.raises(InputError, match=r"synonyms: these rules know English only, not 'ja'"):

@@ -18,7 +18,7 @@ from harvest.judging.extraction.endpoint_file import read_extraction_endpoint
 from harvest.judging.extraction.prompting import MEANINGS, prompted, version_of
 from harvest.judging.extraction.reply import NUGGET_FAULTS, REPLY_FAULTS, Reading, read_reply
 from scoring.swan.acts import ACTS
-from scoring.swan.nugget import placed
+from scoring.swan.nugget import place_nuggets
 from scoring.words import Passage, word_count
 from simulators.outside import Sample
 from tests.support.checkout import DOCS
@@ -50,7 +50,7 @@ def test_quotations_become_nuggets_with_their_spans_types_and_acts() -> None:
         ("東京Towerは高い。", "F", "", "model"),
     ]
     assert (found.refused, found.fault) == ({}, "")
-    assert len(placed(passage(), found.found, version="m/1")) == 3
+    assert len(place_nuggets(passage(), found.found, version="m/1")) == 3
 
 
 def test_of_words_that_are_said_twice_the_second_quotation_is_the_second_saying() -> None:
@@ -184,7 +184,7 @@ def test_whatever_is_taken_was_said_lies_over_nothing_else_and_every_item_is_cou
     assert all(text[one.start : one.end] == one.text for one in found.found)
     assert all(one.end <= two.start for one, two in pairwise(found.found))
     assert len(found.found) + sum(found.refused.values()) == len(items)
-    assert len(placed(passage(text), found.found, version="m/1")) == len(found.found)
+    assert len(place_nuggets(passage(text), found.found, version="m/1")) == len(found.found)
 
 
 @given(st.text(max_size=200), st.text(max_size=20))

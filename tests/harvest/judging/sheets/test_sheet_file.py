@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harvest.judging.sheets.annotation_sheet import COLUMNS, Assessed, counts, sampled, sheet_rows, write_sheet
+from harvest.judging.sheets.annotation_sheet import COLUMNS, Assessed, counts, sample_rows, sheet_rows, write_sheet
 from harvest.judging.sheets.filled_sheet import FilledSheet, read_sheet
 from harvest.judging.sheets.sheet_file import LARGEST, kept_apart, read_rows, taken_back, writable
 from protocols.answer import Answer
@@ -298,7 +298,7 @@ def test_every_row_is_as_likely_to_be_drawn_and_every_topic_has_its_share() -> N
     ]
     drawn = Counter[int]()
     for seed in range(600):
-        chosen = sampled(rows, 15, np.random.default_rng(seed))
+        chosen = sample_rows(rows, 15, np.random.default_rng(seed))
         topics = Counter(row["topic"] for row in chosen)
         assert (len(chosen), topics["a"], topics["b"], topics["c"]) == (15, 10, 4, 1)
         places = [next(i for i, row in enumerate(rows) if row is one) for one in chosen]
@@ -310,15 +310,15 @@ def test_every_row_is_as_likely_to_be_drawn_and_every_topic_has_its_share() -> N
 
 def test_a_sample_smaller_than_the_topics_does_not_always_take_the_largest() -> None:
     rows = [{"topic": topic, "system": "x"} for topic, count in (("a", 5), ("b", 1)) for _ in range(count)]
-    topics = Counter(sampled(rows, 1, np.random.default_rng(seed))[0]["topic"] for seed in range(300))
+    topics = Counter(sample_rows(rows, 1, np.random.default_rng(seed))[0]["topic"] for seed in range(300))
     assert 20 < topics["b"] < 80  # 50 expected
 
 
 def test_the_same_seed_draws_the_same_rows_and_a_sample_of_all_is_all() -> None:
     rows = [{"topic": str(i % 7), "system": "x", "id": str(i)} for i in range(50)]
-    one, again, other = (sampled(rows, 10, np.random.default_rng(seed)) for seed in (1, 1, 2))
+    one, again, other = (sample_rows(rows, 10, np.random.default_rng(seed)) for seed in (1, 1, 2))
     assert one == again != other
-    assert sampled(rows, 50, np.random.default_rng(1)) == sampled(rows, 99, np.random.default_rng(1)) == rows
+    assert sample_rows(rows, 50, np.random.default_rng(1)) == sample_rows(rows, 99, np.random.default_rng(1)) == rows
 
 
 def test_places_in_a_sheet_after_a_declared_separator_are_those_of_the_file(tmp_path: Path) -> None:

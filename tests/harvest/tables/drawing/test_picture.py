@@ -22,7 +22,7 @@ from harvest.studies.tree_scores import tree_scores
 from harvest.tables.drawing.colours import STYLE
 from harvest.tables.drawing.layout import places, shown
 from harvest.tables.drawing.picture import picture
-from harvest.tables.drawing.text_fitting import broken, fitted, room
+from harvest.tables.drawing.text_fitting import break_lines, fit_text, room
 from harvest.tables.tree_figures import tree_figures
 from harvest.tables.tree_words import plates
 from recordings.conversation import Conversation
@@ -306,19 +306,19 @@ def test_a_conversation_without_a_turn_and_a_single_trial_are_drawn() -> None:
 )
 @pytest.mark.parametrize("most", [12.0, 60.0, 200.0])
 def test_lines_fit_their_room_and_lose_nothing_but_the_end(text: str, most: float) -> None:
-    lines = broken(text, most, 13, 3)
+    lines = break_lines(text, most, 13, 3)
     assert len(lines) <= 3
     assert all(room(line, 13) <= most + 14 for line in lines)
     whole = "".join(lines).replace(" ", "")
     assert text.replace(" ", "").startswith(whole.removesuffix("…"))
-    assert room(fitted(text, most, 13), 13) <= most or len(fitted(text, most, 13)) <= 1
+    assert room(fit_text(text, most, 13), 13) <= most or len(fit_text(text, most, 13)) <= 1
     assert all(lines) or lines == ("",)
 
 
 @given(st.text("aM+ -…", max_size=40), st.floats(5, 300), st.integers(1, 5))
 def test_no_line_is_empty_or_broken_where_a_letter_would_be_lost(text: str, most: float, lines: int) -> None:
     text = " ".join(text.split())
-    found = broken(text, most, 13, lines)
+    found = break_lines(text, most, 13, lines)
     assert len(found) <= lines
     assert all(found) or found == ("",)
     if not found[-1].endswith("…"):
@@ -327,11 +327,11 @@ def test_no_line_is_empty_or_broken_where_a_letter_would_be_lost(text: str, most
 
 def test_acts_are_broken_where_they_are_joined_and_not_within_a_word() -> None:
     said = "F+OTHER+F+ACTION-DIRECTIVE+OPEN-OPTION"
-    found = broken(said, room("F+OTHER+F+ACTION-DI", 13), 13, 3)
+    found = break_lines(said, room("F+OTHER+F+ACTION-DI", 13), 13, 3)
     assert found == ("F+OTHER+F+", "ACTION-DIRECTIVE+", "OPEN-OPTION")
-    narrow = broken(said, room("F+OTHER+F+AC", 13), 13, 9)
+    narrow = break_lines(said, room("F+OTHER+F+AC", 13), 13, 9)
     assert narrow == ("F+OTHER+F+", "ACTION-", "DIRECTIVE+", "OPEN-OPTION")
-    assert broken("C++ is a language", room("C++", 13), 13, 9)[0] == "C++"
+    assert break_lines("C++ is a language", room("C++", 13), 13, 9)[0] == "C++"
 
 
 # What a browser makes of it.
