@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from protocols.answer import Answer
@@ -88,7 +88,6 @@ def _said(text: str) -> Asked:
 @example(_said('NUL \0, tab \t, \r\n, quote " and backslash \\'))
 @example(_said(f"half {HALVES[0]} and {HALVES[1]} half"))
 @example(_said("\\ud83d written out"))
-@settings(max_examples=300)
 def test_every_event_comes_back_from_its_line(event: Event) -> None:
     data = line(encode(event))
     assert data.endswith(b"\n")

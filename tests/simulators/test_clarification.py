@@ -193,7 +193,6 @@ def test_content_words_leave_out_what_every_sentence_has() -> None:
 
 
 @given(text=st.text(max_size=200))
-@settings(max_examples=200, deadline=None)
 def test_no_answer_is_too_strange_to_be_looked_at(text: str) -> None:
     clarifying_question(Answer(text))
     assert 0 <= share_of_words(text, text) <= 1

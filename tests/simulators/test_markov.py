@@ -123,7 +123,6 @@ def plain_witten_bell(data: list[ActSequence], order: int, after: list[str], ans
 
 
 @given(data=sequences, order=st.sampled_from([1, 2]), history=st.lists(acts, max_size=4), answer=st.sampled_from("ox-"))
-@settings(max_examples=300, deadline=None)
 def test_witten_bell_is_what_a_plain_reading_of_its_definition_gives(
     data: list[ActSequence], order: int, history: list[str], answer: str
 ) -> None:

@@ -108,7 +108,6 @@ kinds = st.recursive(
 
 
 @given(memory=kinds)
-@settings(max_examples=300, deadline=None)
 def test_every_memory_reads_back_as_it_was_written(memory: State) -> None:
     check_memory(memory, "any")
     assert through_json(memory) == memory

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring import divergences
@@ -29,8 +29,6 @@ from scoring.nuggets import Nugget
 from scoring.settings import Settings
 from tests.support import reference_measures as ref
 from topics.attributes import AttributeSet
-
-FEW = settings(max_examples=200, deadline=None)
 
 
 def close(expected: object, *, nan_ok: bool = False) -> object:
@@ -56,7 +54,6 @@ def floats(row: Sequence[Fraction]) -> list[float]:
     return [float(value) for value in row]
 
 
-@FEW
 @given(pairs)
 def test_divergences_are_those_of_stc3_eq_2_to_10(two: tuple[tuple[Fraction, ...], tuple[Fraction, ...]]) -> None:
     p, q = floats(two[0]), floats(two[1])
@@ -96,14 +93,12 @@ def nuggets(entities: list[ref.Entity]) -> list[Nugget]:
     return found
 
 
-@FEW
 @given(conversation(), st.integers(20, 1500))
 def test_r_of_a_conversation_is_gfrc_eq_3_6_7(talk: tuple[list[ref.Entity], dict[int, int]], patience: int) -> None:
     found = relevance(nuggets(talk[0]), patience)
     assert found == close(float(ref.relevance(talk[0], patience)))
 
 
-@FEW
 @given(
     conversation(),
     distribution(4),
@@ -162,7 +157,6 @@ def ranked(draw: st.DrawFn) -> tuple[list[Fraction], list[tuple[Fraction, ...]],
     return gains, [draw(distribution(bins)) for _ in range(length)], draw(distribution(bins))
 
 
-@FEW
 @given(ranked(), st.integers(1, 99))
 def test_err_irbu_gf_and_gfr_of_a_list_are_gfrc_eq_1(
     ranking: tuple[list[Fraction], list[tuple[Fraction, ...]], tuple[Fraction, ...]], hundredths: int
@@ -195,7 +189,6 @@ gold_nuggets = st.lists(
 )
 
 
-@FEW
 @given(gold_nuggets, st.integers(1, 250), st.integers(0, 500), st.sampled_from([1.0, 10.0]))
 def test_s_t_f_and_recall_of_a_text_are_the_sums_over_its_nuggets(
     gold: list[ref.Gold], patience: int, length: int, beta: float
@@ -222,7 +215,6 @@ _behind = st.lists(st.tuples(st.integers(0, 20), st.sampled_from([None, "a", "b"
 _gain = st.dictionaries(st.sampled_from("abcde"), st.integers(0, 3).map(Fraction), max_size=5)
 
 
-@FEW
 @given(_layer, _behind, _behind, distribution(3), st.lists(_gain, min_size=3, max_size=3), st.integers(1, 120))
 def test_u_u_ia_and_m_measure_are_expectations_over_what_users_read(
     layer: list[tuple[int, str | None, str | None]],
@@ -254,7 +246,6 @@ def test_u_u_ia_and_m_measure_are_expectations_over_what_users_read(
 # --- annotated dialogues ---------------------------------------------------------------------------------------------
 
 
-@FEW
 @given(st.lists(pair(4), max_size=4), st.lists(pair(3), max_size=4), st.fractions(0, 1))
 def test_nugget_detection_is_stc3_eq_11_and_12(
     customer: list[tuple[tuple[Fraction, ...], tuple[Fraction, ...]]],
@@ -272,7 +263,6 @@ def test_nugget_detection_is_stc3_eq_11_and_12(
         assert found == close(ref.nugget_dialogue(customer, helpdesk, by, float(alpha)), nan_ok=True)
 
 
-@FEW
 @given(st.lists(pair(3), max_size=12))
 def test_breakdown_detection_is_accuracy_f1_jsd_and_mse_of_dbdc3(
     turns: list[tuple[tuple[Fraction, ...], tuple[Fraction, ...]]],

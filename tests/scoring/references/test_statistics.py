@@ -23,7 +23,6 @@ from scoring.stochastic.persistence import persistence
 from tests.support import reference_statistics as ref
 from topics.errors import InputError
 
-FEW = settings(max_examples=200, deadline=None)
 LEVELS = st.sampled_from([0.5, 0.8, 0.95, 0.99])
 
 
@@ -33,7 +32,6 @@ def counts(draw: st.DrawFn, most: int = 60) -> tuple[int, int]:
     return draw(st.integers(0, n)), n
 
 
-@FEW
 @given(counts(), LEVELS)
 def test_wilson_holds_the_rates_a_score_test_keeps(case: tuple[int, int], level: float) -> None:
     low, high = wilson(*case, level)
@@ -53,7 +51,6 @@ def test_the_bound_after_no_failure_is_the_rate_that_passes_n_times_with_the_mis
         assert (1 - highest_rate_after_none(n, level)) ** n == pytest.approx(1 - level)
 
 
-@FEW
 @given(st.text("abcdefghijkl", min_size=1, max_size=25), LEVELS)
 @example("a", 0.95)
 @example("aab", 0.95)
@@ -67,7 +64,6 @@ def test_unseen_mass_is_good_and_turings_with_estys_error(seen: str, level: floa
 # --- the worst case --------------------------------------------------------------------------------------------------
 
 
-@FEW
 @given(
     st.lists(st.tuples(st.integers(-8, 8), st.integers(1, 5)), min_size=1, max_size=12),
     st.integers(1, 64),
@@ -114,7 +110,6 @@ def grids(draw: st.DrawFn) -> tuple[list[list[str]], list[int]]:
     return found, [turns]
 
 
-@FEW
 @given(grids())
 @example(([["xx", "xx", "xx", "xx"], ["oo", "ox", "xo", "oo"]], [2]))
 def test_the_test_of_persistence_is_what_dealing_out_the_next_labels_in_every_way_gives(
@@ -150,7 +145,6 @@ def test_the_test_of_persistence_is_what_dealing_out_the_next_labels_in_every_wa
         assert side.value == pytest.approx(expected, nan_ok=True)
 
 
-@FEW
 @given(grids())
 def test_a_transition_is_how_often_it_was_taken_over_how_often_its_source_was_left(
     grid: tuple[list[list[str]], list[int]],
@@ -276,7 +270,6 @@ def trees(draw: st.DrawFn) -> tuple[list[int], list[Fraction]]:
     return parent, probability
 
 
-@FEW
 @given(trees(), st.lists(st.integers(0, 6), min_size=9, max_size=9))
 def test_the_law_of_total_variance_turn_by_turn(tree: tuple[list[int], list[Fraction]], values: list[int]) -> None:
     parent, probability = tree

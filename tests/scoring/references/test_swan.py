@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring.divergences import jsd
@@ -20,7 +20,6 @@ from tests.scoring.references.test_measures import distribution, floats
 from tests.support import reference_measures
 from tests.support import reference_swan as ref
 
-FEW = settings(max_examples=150, deadline=None)
 HUMAN = Source("human", "anna")
 CRITERIA = ("Correctness", "Fluency", "Modesty")
 WEIGHTS = {"Correctness": Fraction(2), "Fluency": Fraction(1), "Modesty": Fraction(0)}
@@ -70,7 +69,6 @@ def number(value: Fraction | None) -> float:
 sessions = st.lists(st.tuples(*[conversation()] * len(CRITERIA)), min_size=1, max_size=5)
 
 
-@FEW
 @given(sessions, weightings)
 def test_wan_and_swan_are_eq_1_and_2_of_one_conversation_and_of_several(
     talks: list[tuple[tuple[ref.Nugget, ...], ...]], text: str
@@ -98,7 +96,6 @@ def test_wan_and_swan_are_eq_1_and_2_of_one_conversation_and_of_several(
     assert per_session.value == pytest.approx(number(ref.expectation(values, even)), nan_ok=True)
 
 
-@FEW
 @given(sessions, weightings, st.lists(st.integers(1, 5), min_size=5, max_size=5))
 def test_expected_and_pooled_swan_over_paths_of_known_probability(
     talks: list[tuple[tuple[ref.Nugget, ...], ...]], text: str, parts: list[int]
@@ -133,7 +130,6 @@ def turns(draw: st.DrawFn) -> list[list[tuple[tuple[Fraction, ...], int]]]:
     return draw(st.lists(st.lists(turn, max_size=3), min_size=1, max_size=4))
 
 
-@FEW
 @given(turns(), distribution(3), st.lists(st.integers(1, 5), min_size=4, max_size=4))
 def test_the_three_readings_of_gf(
     talks: list[list[tuple[tuple[Fraction, ...], int]]], gold: tuple[Fraction, ...], parts: list[int]

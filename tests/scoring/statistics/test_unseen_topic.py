@@ -7,7 +7,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -50,7 +50,6 @@ def answered(draw: st.DrawFn) -> tuple[list[int], list[int], int]:
     return [draw(st.integers(0, most)) for most in below], below, trials
 
 
-@settings(max_examples=300)
 @given(answered(), st.booleans(), st.randoms(use_true_random=False))
 def test_one_more_useful_answer_never_lowers_an_end(
     topics: tuple[list[int], list[int], int], pooled: bool, random: object

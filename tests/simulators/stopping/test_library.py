@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from protocols.answer import Answer
@@ -57,7 +57,6 @@ turns = st.lists(st.tuples(st.sampled_from("ox-"), share, st.integers(0, 300)), 
 
 
 @given(model=models, conversation=turns)
-@settings(max_examples=300, deadline=None)
 def test_hazards_are_probabilities_and_their_reasons_sum_to_them(
     model: StopOption, conversation: list[tuple[str, float, int]]
 ) -> None:
@@ -76,7 +75,6 @@ def test_hazards_are_probabilities_and_their_reasons_sum_to_them(
 
 
 @given(model=models)
-@settings(max_examples=200, deadline=None)
 def test_a_stop_model_reads_back_from_the_options_it_writes(model: StopOption) -> None:
     assert stop_model(json.loads(json.dumps(as_options(model)))) == model
 

@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from protocols.route import Say
@@ -43,7 +43,6 @@ def _built(text: str) -> Options:
 
 
 @given(sentences, rates, st.integers(0, 2**32))
-@settings(max_examples=300)
 def test_what_is_guarded_survives_every_paraphrase(text: str, asked: dict[str, float], seed: int) -> None:
     said, _ = paraphrase(text, asked, Streams(seed))
     for kept in set(re.findall("|".join(map(re.escape, sorted(KEPT, key=len, reverse=True))), text)):
@@ -51,7 +50,6 @@ def test_what_is_guarded_survives_every_paraphrase(text: str, asked: dict[str, f
 
 
 @given(st.text(max_size=200), rates, st.integers(0, 2**32))
-@settings(max_examples=300)
 def test_on_any_text_the_guarded_pieces_stand_as_they_were_and_words_never_become_nothing(
     text: str, asked: dict[str, float], seed: int
 ) -> None:
