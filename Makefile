@@ -7,11 +7,11 @@ DEV_READY := $(VENV)/.ready-dev
 OUT ?= demo-run
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test browser lint check-types unit bench calibration soak lock clean
+.PHONY: help demo test test-fast browser lint check-types unit bench calibration soak lock clean
 
 help: ## list what there is
 	@echo "Harvest: conversation harvesting and scoring. What make can do:"
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-8s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-11s %s\n", $$1, $$2}'
 
 demo: $(RUN_READY) ## play 45 topics x 5 trials with two embedded systems, and score them (no key, no network)
 	@$(BIN)/harvest run demo --out $(OUT)
@@ -22,6 +22,14 @@ test: $(DEV_READY) browser ## lint, types, import rules and all tests
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -n 2 --no-loadscope-reorder
+
+# What makes a test slow can be seen in its file: it starts a process, a server, a browser or a command, or it draws,
+# plays or counts very many. Such files are left out, and those with properties try few examples.
+STARTS := subprocess|multiprocessing|harvest\.cli|tests\.servers|tests\.support\.(browsing|command_line|distributions|interfaces|processes|scripted_page)
+COUNTS := soak|default_rng|rehears|enumera|browser
+
+test-fast: $(DEV_READY) ## units only, within a minute: no test that starts a process, server or browser, or plays very many conversations
+	@$(BIN)/python -m pytest -q -n 2 --hypothesis-profile fast $$(grep -rLE --include='test_*.py' '$(STARTS)|$(COUNTS)' tests)
 
 # Debian's where we may install it, else Playwright's own; HARVEST_BROWSER, or any that is there, is enough.
 browser: $(DEV_READY)

@@ -1,6 +1,7 @@
 """One obvious place for each change: each row of the table in docs/extending.md, made in a copy of the tree.
 
 A change may touch the files that its row names and no others, and the new thing then works through the command line.
+Four of them, each of another kind, are made in `make test`, all in `make soak`.
 """
 
 from __future__ import annotations
@@ -205,6 +206,7 @@ POLITENESS = Declaration(
     assert {(row["measure"], row["value"]) for row in scored["rows"]} == {("Politeness", 1.0)}
 
 
+@pytest.mark.soak
 def test_a_measure_over_many_conversations(build: Build) -> None:
     house = build("a measure over many conversations")
     house.add(
@@ -261,6 +263,7 @@ MAXIMUM = Declaration(
     assert {(row["value"] > 0, row["n"]) for row in scored["rows"] if row["measure"] == "max(R)"} == {(True, 2)}
 
 
+@pytest.mark.soak
 def test_a_setting_of_score(build: Build) -> None:
     house = build("a setting of `score`")
     house.edit(
@@ -278,6 +281,7 @@ def test_a_setting_of_score(build: Build) -> None:
     assert "audit.yaml:8:18: tempo: must be at most 9 (here: 10)" in refused
 
 
+@pytest.mark.soak
 def test_a_driver(build: Build, tmp_path: Path) -> None:
     house = build("a driver")
     house.add(
@@ -342,6 +346,7 @@ def build(options: Options, surroundings: Surroundings) -> Shouting:
     assert all(text.startswith("PLEASE") and text.endswith("?") for text in said)
 
 
+@pytest.mark.soak
 def test_a_kind_of_rule(build: Build, tmp_path: Path) -> None:
     house = build("a kind of rule")
     house.add(
@@ -386,6 +391,7 @@ class Shouted(StrictModel):
     assert {turn.label for one in read(tmp_path / "run").conversations for turn in one.turns} == {"x"}
 
 
+@pytest.mark.soak
 def test_a_simulated_user(build: Build, tmp_path: Path) -> None:
     house = build("a simulated user")
     house.add(
@@ -465,6 +471,7 @@ def played_by(user: str) -> str:
     )
 
 
+@pytest.mark.soak
 def test_a_stop_model(build: Build, tmp_path: Path) -> None:
     house = build("a stop model")
     house.add(
@@ -543,6 +550,7 @@ IMPORTERS: Mapping[str, Importer] = MappingProxyType(
     assert all(words in shown for words in ("Hello", "Good day", "Bye", "See you"))
 
 
+@pytest.mark.soak
 def test_an_attribute_set(build: Build) -> None:
     house = build("an attribute set")
     about_films(house)
@@ -625,6 +633,7 @@ def pages() -> Iterator[str]:
         thread.join()
 
 
+@pytest.mark.soak
 def test_a_sign_that_a_page_is_still_writing(build: Build, tmp_path: Path, pages: str) -> None:
     house = build("a sign that a page is still writing")
     house.edit(
@@ -697,6 +706,7 @@ def command() -> None:
     assert "Say hello." in house.harvest("--help")
 
 
+@pytest.mark.soak
 def test_a_rule_that_scores_nuggets(build: Build) -> None:
     house = build("a rule that scores nuggets")
     house.add(

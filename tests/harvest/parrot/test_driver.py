@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import subprocess
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -28,6 +26,7 @@ from recordings.run_folder import read
 from simulators.scenario import Observation, Scenario
 from simulators.scripted import ScriptedUser
 from simulators.streams import Streams
+from tests.support.command_line import harvest
 from tests.support.stepping import Stepped
 from topics.errors import InputError
 from topics.identity import derived_seed
@@ -170,9 +169,10 @@ def test_a_folder_called_demo_does_not_hide_the_demo(tmp_path: Path, monkeypatch
     assert load_audit("demo").name == "demo"
 
 
-def test_a_rehearsal_holds_the_words_of_a_real_run(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "harvest", "run", "demo", "--out", str(tmp_path / "run"), "--json"]
-    subprocess.run(command, check=True, capture_output=True, timeout=120)
+@pytest.mark.parametrize("trials", [1, pytest.param(5, marks=pytest.mark.soak)])
+def test_a_rehearsal_holds_the_words_of_a_real_run(tmp_path: Path, trials: int) -> None:
+    done = harvest("run", "demo", "--trials", trials, "--out", tmp_path / "run", "--json")
+    assert done.returncode == 0, done.stderr
     audit = load_audit("demo")
     recorded = {
         conversation.key: [(exchange.said, exchange.answer) for exchange in conversation.exchanges]
@@ -185,10 +185,10 @@ def test_a_rehearsal_holds_the_words_of_a_real_run(tmp_path: Path) -> None:
             Parrot(load_catalogue(), PROFILES[system.options["profile"]]),
             USER,
             TOPICS.topics,
-            trials=audit.trials,
+            trials=trials,
             seed=audit.seed,
             system=system.name,
         )
     }
-    assert len(rehearsed) == 450
+    assert len(rehearsed) == 45 * 2 * trials
     assert recorded == rehearsed

@@ -32,7 +32,9 @@ from topics.library import load_gold, load_topics
 TOPICS = load_topics("fairweb-45")
 PROTOCOL = load_protocol("fairweb-two-round")
 DRAWS = 30
-"""Trials of each of the 45 topics: 1,350 conversations a profile."""
+FEW = 10
+"""Trials of each of the 45 topics: 1,350 conversations a profile, and in `make test` 450."""
+SIZES = pytest.mark.parametrize("draws", [FEW, pytest.param(DRAWS, marks=pytest.mark.soak)])
 FALSE_ALARM = 0.001
 """The probability with which a true chain fails one chi-square test; seeds are fixed, so it fails always or never."""
 
@@ -48,9 +50,9 @@ def true(name: str) -> Truth:
 
 
 @cache
-def played(name: str) -> tuple[Conversation, ...]:
+def played(name: str, draws: int) -> tuple[Conversation, ...]:
     parrot = Parrot(catalogue(), PROFILES[name])
-    return tuple(rehearse(parrot, ScriptedUser(PROTOCOL), TOPICS.topics, trials=DRAWS, seed=2))
+    return tuple(rehearse(parrot, ScriptedUser(PROTOCOL), TOPICS.topics, trials=draws, seed=2))
 
 
 def label_path(conversation: Conversation) -> str:
@@ -117,18 +119,20 @@ def test_the_paths_of_every_profile_sum_to_one_on_every_topic(name: str) -> None
         assert all(5 * way.labels.count("o") == len(way.positions) for way in ways)
 
 
+@SIZES
 @pytest.mark.parametrize("name", PROFILES)
-def test_label_paths_are_drawn_as_often_as_the_truth_says(name: str) -> None:
-    assert_drawn_from(Counter(map(label_path, played(name))), dict(true(name).label_paths))
+def test_label_paths_are_drawn_as_often_as_the_truth_says(name: str, draws: int) -> None:
+    assert_drawn_from(Counter(map(label_path, played(name, draws))), dict(true(name).label_paths))
 
 
+@SIZES
 @pytest.mark.parametrize("name", PROFILES)
-def test_the_words_of_every_conversation_stand_where_its_path_says(name: str) -> None:
+def test_the_words_of_every_conversation_stand_where_its_path_says(name: str, draws: int) -> None:
     expected: dict[tuple[str, tuple[str, ...]], set[tuple[int, ...]]] = {}
     for topic in TOPICS.topics:
         for way in paths(PROFILES[name], PROTOCOL, topic, catalogue()):
             expected.setdefault((topic.id, way.labels), set()).add(way.positions)
-    for conversation in played(name):
+    for conversation in played(name, draws):
         labels = tuple(conversation.label(turn) for turn in (1, 2))
         words = " ".join(
             text for exchange in conversation.exchanges for text in (exchange.said, exchange.answer.text)
@@ -137,24 +141,26 @@ def test_the_words_of_every_conversation_stand_where_its_path_says(name: str) ->
         assert places in expected[conversation.key.topic, labels]
 
 
+@SIZES
 @pytest.mark.parametrize("name", PROFILES)
-def test_the_mean_relevance_of_many_conversations_is_the_expected_one(name: str) -> None:
+def test_the_mean_relevance_of_many_conversations_is_the_expected_one(name: str, draws: int) -> None:
     gold, settings = load_gold("parrot", TOPICS), Settings()
     scores = [
         relevance(find_nuggets(played_, TOPICS[played_.key.topic], gold, TOPICS.attributes, settings), 1250)
-        for played_ in played(name)
+        for played_ in played(name, draws)
     ]
     error = np.std(scores, ddof=1) / len(scores) ** 0.5
     assert np.mean(scores) == pytest.approx(true(name).relevance, abs=max(4 * error, 1e-12))
 
 
+@pytest.mark.parametrize("sittings", [100, pytest.param(400, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("name", ["erratic", "refusing", "steady"])
-def test_a_session_through_many_topics_follows_the_chain_that_carries_on(name: str) -> None:
+def test_a_session_through_many_topics_follows_the_chain_that_carries_on(name: str, sittings: int) -> None:
     topics = TOPICS.topics[10:20]  # films, then researchers
     expected = sitting(PROFILES[name], PROTOCOL, topics, catalogue())
     parrot, user = Parrot(catalogue(), PROFILES[name]), ScriptedUser(PROTOCOL)
     counts = [Counter[str]() for _ in topics]
-    for trial in range(1, 401):
+    for trial in range(1, sittings + 1):
         for place, conversation in enumerate(sit(parrot, user, topics, trial=trial, seed=6)):
             counts[place][label_path(conversation)] += 1
     for place in (0, 1, 2, 9):
@@ -196,7 +202,10 @@ def test_the_page_about_the_parrot_holds_the_tables_as_the_program_prints_them()
     assert demo_table() in page
 
 
-def test_a_protocol_that_stops_once_it_has_what_it_wanted_is_scored_as_the_truth_says(tmp_path: Path) -> None:
+@SIZES
+def test_a_protocol_that_stops_once_it_has_what_it_wanted_is_scored_as_the_truth_says(
+    tmp_path: Path, draws: int
+) -> None:
     text = (Path(protocols.__path__[0]) / "fairweb-two-round.yaml").read_text(encoding="utf-8")
     file = tmp_path / "until-useful.yaml"
     file.write_text(text.replace("label: o, go: more", "label: o, stop: completed").replace("go: insist", "go: more"))
@@ -205,7 +214,7 @@ def test_a_protocol_that_stops_once_it_has_what_it_wanted_is_scored_as_the_truth
     expected = truth(PROFILES["erratic"], protocol, TOPICS.topics, catalogue())
     assert set(expected.label_paths) == {"o ·", "x o", "x x", "x -"}
     parrot = Parrot(catalogue(), PROFILES["erratic"])
-    trials = rehearse(parrot, ScriptedUser(protocol), TOPICS.topics, trials=DRAWS, seed=4)
+    trials = rehearse(parrot, ScriptedUser(protocol), TOPICS.topics, trials=draws, seed=4)
     found = score(trials, TOPICS, None, Settings(), np.random.default_rng(0), turns=2)
     overall = [row for row in found.rows if row.topic is None and row.topic_type is None and row.trial is None]
     figures = {(row.measure, row.turn): row for row in overall}

@@ -420,21 +420,7 @@ async def test_what_was_found_in_one_recording_says_nothing_of_another_of_the_sa
     async with extraction(run, replying(ruled)):
         pass
     _, alone = await asyncio.to_thread(scored, run, "-m", "SWAN", "--nuggets", "m1")
-    command = [
-        sys.executable,
-        "-m",
-        "harvest",
-        "score",
-        str(run),
-        str(other),
-        "-m",
-        "SWAN",
-        "--nuggets",
-        "m1",
-        "--json",
-    ]
-    done = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, check=True)
-    table = json.loads(done.stdout)
+    _, table = await asyncio.to_thread(scored, run, str(other), "-m", "SWAN", "--nuggets", "m1")
     assert "4 conversations without a whole extraction by m1" in " ".join(table["notes"])
 
     def values(rows: list[dict[str, Any]], run_name: str) -> dict[tuple[str, str], float]:
@@ -566,7 +552,9 @@ def command_of(run: Path, file: Path, *more: str) -> list[str]:
     return [sys.executable, "-m", "harvest", "annotate", str(run), "--extract", str(file), *more]
 
 
-@pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize(
+    "stop", [signal.SIGKILL, *(pytest.param(stop, marks=pytest.mark.soak) for stop in (signal.SIGTERM, signal.SIGINT))]
+)
 async def test_a_command_that_is_stopped_goes_on_where_it_was_and_asks_nothing_twice(
     run: Path, stop: signal.Signals
 ) -> None:
