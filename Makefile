@@ -24,9 +24,9 @@ test: $(DEV_READY) browser ## lint, types, import rules and all tests
 	$(BIN)/python -m pytest -n 2 --no-loadscope-reorder
 
 # What makes a test slow can be seen in its file: it starts a process, a server, a browser or a command, or it draws,
-# plays or counts very many. Such files are left out, and those with properties try few examples.
+# plays, counts or times very many. Such files are left out, and those with properties try few examples.
 STARTS := subprocess|multiprocessing|harvest\.cli|tests\.servers|tests\.support\.(browsing|command_line|distributions|interfaces|processes|scripted_page)
-COUNTS := soak|default_rng|rehears|enumera|browser
+COUNTS := soak|default_rng|rehears|enumera|browser|thread_time|process_time|perf_counter
 
 test-fast: $(DEV_READY) ## units only, within a minute: no test that starts a process, server or browser, or plays very many conversations
 	@$(BIN)/python -m pytest -q -n 2 --hypothesis-profile fast $$(grep -rLE --include='test_*.py' '$(STARTS)|$(COUNTS)' tests)

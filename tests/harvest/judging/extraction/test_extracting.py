@@ -42,8 +42,12 @@ TOPICS = ("M002", "R001")
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of two topics with two systems."""
-    folder = tmp_path_factory.mktemp("played") / "run"
-    harvest("run", "demo", "--trials", "1", "--topics", ",".join(TOPICS), "--out", str(folder))
+    return play(tmp_path_factory.mktemp("played") / "run")
+
+
+def play(folder: Path, *options: str) -> Path:
+    done = harvest("run", "demo", "--trials", "1", "--topics", ",".join(TOPICS), "--out", str(folder), *options)
+    assert done.returncode == 0, done.stderr
     return folder
 
 
@@ -411,16 +415,20 @@ async def test_a_score_says_which_conversations_lack_the_nuggets_and_how_many_we
     assert {(row["value"], row["n"]) for row in alone} == {(None, 0)}
 
 
-async def test_what_was_found_in_one_recording_says_nothing_of_another_of_the_same_trials(run: Path) -> None:
-    other = run.parent / "later"
-    await asyncio.to_thread(
-        harvest, "run", "demo", "--trials", "1", "--seed", "9", "--topics", ",".join(TOPICS), "--out", str(other)
-    )
-    assert {one.trial_id for one in read(other).finished} == {one.trial_id for one in read(run).finished}
+@pytest.fixture
+def later(tmp_path: Path) -> Path:
+    """Another run of the same trials."""
+    return play(tmp_path / "later", "--seed", "9")
+
+
+async def test_what_was_found_in_one_recording_says_nothing_of_another_of_the_same_trials(
+    run: Path, later: Path
+) -> None:
+    assert {one.trial_id for one in read(later).finished} == {one.trial_id for one in read(run).finished}
     async with extraction(run, replying(ruled)):
         pass
     _, alone = await asyncio.to_thread(scored, run, "-m", "SWAN", "--nuggets", "m1")
-    _, table = await asyncio.to_thread(scored, run, str(other), "-m", "SWAN", "--nuggets", "m1")
+    _, table = await asyncio.to_thread(scored, run, str(later), "-m", "SWAN", "--nuggets", "m1")
     assert "4 conversations without a whole extraction by m1" in " ".join(table["notes"])
 
     def values(rows: list[dict[str, Any]], run_name: str) -> dict[tuple[str, str], float]:
