@@ -68,7 +68,7 @@ def _killed(folder: Path, calls: int) -> None:
     process.communicate()
 
 
-@pytest.mark.parametrize("session", ["fresh", "continued"])
+@pytest.mark.parametrize("session", ["continued", pytest.param("fresh", marks=pytest.mark.soak)])
 def test_a_turn_that_was_answered_is_not_asked_again(tmp_path: Path, session: str) -> None:
     (tmp_path / "bot.py").write_text(BOT)
     (tmp_path / "audit.yaml").write_text(AUDIT.format(function="answer", takes="history", session=session))

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -103,11 +104,15 @@ def family(folder: Path, programs: int = 2) -> list[int]:
         time.sleep(0.02)
 
 
+def _soaked(*stops: signal.Signals) -> Iterator[Any]:
+    return (pytest.param(stop, marks=pytest.mark.soak) for stop in stops)
+
+
 def living(ids: list[int]) -> list[int]:
     return gone(ids, seconds=0)
 
 
-@pytest.mark.parametrize("stop", [signal.SIGHUP, signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGKILL, *_soaked(signal.SIGHUP, signal.SIGINT)])
 def test_no_program_is_left_behind_by_a_signal(folder: Path, stop: signal.Signals) -> None:
     with running(folder) as process:
         started = family(folder)
@@ -200,7 +205,7 @@ def test_what_a_killed_supervisor_leaves_is_killed_with_the_programs_group(folde
                 os.kill(one, signal.SIGKILL)  # those with sessions of their own cannot be known any more
 
 
-@pytest.mark.parametrize("stop", [signal.SIGHUP, signal.SIGKILL])
+@pytest.mark.parametrize("stop", [signal.SIGKILL, *_soaked(signal.SIGHUP)])
 def test_no_browser_is_left_behind(tmp_path: Path, stop: signal.Signals) -> None:
     with interface("deep-chat") as page:
         head = AUDIT.partition("  - name: program")[0].format()
