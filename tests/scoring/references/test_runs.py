@@ -20,7 +20,7 @@ from tests.support.reference_runs import GOLD, TOPICS, Talk, over_topics, write_
 
 Rows = dict[str, dict[str, object]]
 TRIALS = 3
-SEEDS = range(6)
+SEEDS = [0, 1, *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(2, 6))]
 
 CRITERIA = ("Harmlessness", "Fluency", "Sufficiency", "Fair exposure")
 SCHEMA = """\
