@@ -97,7 +97,7 @@ def test_check_says_what_would_be_sent_and_opens_nothing(folder: Path, page: Int
 def test_a_run_is_stopped_by_its_user_and_by_a_kill_and_goes_on(folder: Path) -> None:
     code, output = _stopped(folder, signal.SIGINT, group=True)
     assert code == 130, output
-    assert "the same command goes on" in output
+    assert "the same command resumes the run" in output
     assert "Traceback" not in output
     code, output = _stopped(folder, signal.SIGKILL, group=False)
     assert code == -signal.SIGKILL

@@ -124,7 +124,7 @@ def test_no_program_is_left_behind_by_a_signal(folder: Path, stop: signal.Signal
     run = read(folder / "run")
     assert [(one.outcome, len(one.turns)) for one in run.conversations] == [(None, 1)] * 2
     if stop != signal.SIGKILL:
-        assert "the same command goes on" in (folder / "log").read_text()
+        assert "the same command resumes the run" in (folder / "log").read_text()
         assert "Traceback" not in (folder / "log").read_text()
 
 
