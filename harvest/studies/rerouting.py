@@ -103,7 +103,7 @@ def _path(protocol: Protocol, topic: Topic, conversation: Conversation, answers:
         outcome = conversation.outcome
         if following is not None:
             if isinstance(action, Stop) or (isinstance(action, Say) and action.text != following.said):
-                return _Path(routes, turn.number, _because(turn, action, f"was said {following.said!r}"))
+                return _Path(routes, turn.number, _because(turn, action, f"the user said {following.said!r}"))
         elif isinstance(action, Stop):
             return _Path(routes, outcome=Outcome(action.outcome, action.reason))
         elif isinstance(action, Ask) and outcome is not None and outcome.kind == "user-stopped":

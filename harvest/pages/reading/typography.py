@@ -20,7 +20,7 @@ _PLAIN: dict[str, tuple[tuple[re.Pattern[str], str], ...]] = {
         (re.compile("[“”„‟″〝〞]"), '"'),
         (re.compile("[‘’‚‛′´]"), "'"),
     ),
-    "dashes": ((re.compile("[‐‑‒–—―−]|-{2,3}"), "-"),),
+    "dashes": ((re.compile("[-‐‑‒–—―−]+"), "-"),),  # an editor may have set a part of a row of them
     "ellipsis": ((re.compile("…"), "..."),),
     "spaces": ((re.compile(r"[^\S\n]+"), " "), (re.compile(" ?\n ?"), "\n")),
     "breaks": ((re.compile(r"\s*\n\s*"), " "),),

@@ -246,7 +246,7 @@ def test_a_conversation_that_would_have_gone_another_way_is_played_again(
     assert labels(read(run)) == ["x", "o"]
     out, _ = reread(capsys, run, "--out", audit.folder / "mended")
     assert "the label was x, now o" in out
-    assert f"would say '{MORE}'; then was said '{INSIST}'" in out
+    assert f"would say '{MORE}'; in the recording, the user said '{INSIST}'" in out
     assert "outcome: was completed, now invalid (read-anew)" in out
     mended = read(audit.folder / "mended")
     (one,) = mended.conversations

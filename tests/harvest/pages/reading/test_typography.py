@@ -24,6 +24,7 @@ from harvest.pages.reading.typography import DIFFERENCES, differences
         ("1990--2000", "1990–2000", ("dashes",)),
         ("so -- and", "so — and", ("dashes",)),
         ("a---b", "a—b", ("dashes",)),
+        ("a---b", "a—-b", ("dashes",)),
         ("wait...", "wait…", ("ellipsis",)),
         ("two  spaces", "two\u00a0 spaces", ("spaces",)),
         ("a\tb", "a b", ("spaces",)),
