@@ -130,9 +130,9 @@ def test_a_topic_that_no_run_could_be_read_with_is_refused_with_its_line(tmp_pat
 
 def test_what_nobody_says_is_asked_for(tmp_path: Path) -> None:
     (tmp_path / "x.jsonl").write_text('{"messages": []}')
-    with pytest.raises(InputError, match="which system this is"):
+    with pytest.raises(InputError, match="the system is not known"):
         read_messages(tmp_path / "x.jsonl", topic="M001")
-    with pytest.raises(InputError, match="which topic this is"):
+    with pytest.raises(InputError, match="the topic is not known"):
         read_messages(tmp_path / "x.jsonl", system="B")
     with pytest.raises(InputError, match="topic 'M999' is not in the topic set"):
         read_messages(tmp_path / "x.jsonl", system="B", topic="M999", topics=TOPICS)
