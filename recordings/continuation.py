@@ -18,7 +18,7 @@ from typing import Any
 from recordings.errors import RunError
 from recordings.header import Header, plain, topic_value
 from recordings.json_text import Json
-from topics.counting import counted
+from topics.counting import quantity
 from topics.errors import Place
 from topics.topic import TopicSet
 
@@ -109,7 +109,7 @@ def _diff(what: str, old: Json, new: Json) -> list[str]:
     found = list(difflib.unified_diff(before, after, "recorded", "now", lineterm="", n=1))
     lines = [f"{what} has changed:", *(f"  {_short(line)}" for line in found[:_LONGEST_DIFF])]
     if len(found) > _LONGEST_DIFF:
-        lines.append(f"  … and {counted(len(found) - _LONGEST_DIFF, 'more line')}")
+        lines.append(f"  … and {quantity(len(found) - _LONGEST_DIFF, 'more line')}")
     return lines
 
 

@@ -20,7 +20,7 @@ from recordings.transcript import Transcript, read_transcript
 from topics.errors import InputError, Place
 from topics.gold import GoldEntry, GoldTable
 from topics.library import load_topics
-from topics.plug_ins import found_in, loaded
+from topics.plug_ins import found_in, load_entry
 from topics.suggestions import did_you_mean
 from topics.topic import Topic, TopicSet, TopicType
 
@@ -77,7 +77,7 @@ def importer(name: str) -> Importer:
     others = found_in(GROUP, "importers", IMPORTERS)
     if name not in others:
         raise InputError(f"there is no format {name!r}{did_you_mean(name, formats())}", allowed=", ".join(formats()))
-    return loaded(others[name], "the importer", "a function from a recordings.importers.Request to Found", _checked)
+    return load_entry(others[name], "the importer", "a function from a recordings.importers.Request to Found", _checked)
 
 
 def _checked(read: Importer) -> Importer:

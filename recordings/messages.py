@@ -29,7 +29,7 @@ from topics.errors import InputError, Place
 from topics.json_file import json_lines
 from topics.links import Link
 from topics.regular_file import read_bytes
-from topics.text_file import decoded
+from topics.text_file import decode
 from topics.topic import TopicSet, check_topic_id
 
 __all__ = ["Messages", "messages_line", "read_messages", "write_messages"]
@@ -55,7 +55,7 @@ def read_messages(
     system, topic: of lines whose metadata does not say. A line without a trial gets the next number of its system
     and topic. topics: names of topics that are allowed. Raises InputError with file:line.
     """
-    text = decoded(read_bytes(path), fspath(path), "JSON lines")
+    text = decode(read_bytes(path), fspath(path), "JSON lines")
     conversations: list[Conversation] = []
     prompts: dict[TrialKey, tuple[str, ...]] = {}
     most_turns: dict[tuple[str, str], int] = {}

@@ -26,7 +26,7 @@ from recordings.searched_text import SearchedText
 from recordings.secret_forms import forms_of
 from recordings.secret_patterns import KINDS, PATTERNS, POSSIBLE, cookies
 from recordings.stream_pieces import over_pieces
-from topics.lower_case import lowered
+from topics.lower_case import to_lower
 
 __all__ = ["Redactor", "marks_in"]
 
@@ -95,7 +95,7 @@ class Redactor:
                 continue
             self._known.add(value)
             self._forms.extend(form for form in forms_of(value) if form not in _EVERY_MARK)
-            lower = lowered(value)
+            lower = to_lower(value)
             if len(value) >= _ANY_CASE and lower not in _EVERY_MARK:
                 self._any_case.append(lower)
             raw = value.encode("utf-8", "surrogatepass")
@@ -117,7 +117,7 @@ class Redactor:
         """Whether a look is worth while: names, hashes and addresses are most texts of a recording."""
         if not text.isascii() or any(sign in text for sign in ESCAPING) or any(form in text for form in self._forms):
             return True
-        lower = lowered(text)
+        lower = to_lower(text)
         return any(form in lower for form in self._any_case) or POSSIBLE.search(lower) is not None
 
     def pieces(self, pieces: Sequence[str]) -> list[str]:

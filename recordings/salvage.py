@@ -28,7 +28,7 @@ from recordings.events import Event, TrialStarted
 from recordings.json_text import Json
 from recordings.run_folder import Run, event_files, ordered, read_events
 from recordings.store import read_header
-from topics.counting import counted
+from topics.counting import quantity
 from topics.errors import Place
 
 __all__ = ["DamagedFile", "salvaged"]
@@ -88,7 +88,7 @@ def _shared(first: _Trusted, one: Attempt, second: _Trusted, two: Attempt) -> At
     same = next((i for i, (row, other) in enumerate(both) if row != other), len(both))
     if same == len(both):
         return max(one, two, key=lambda attempt: len(attempt.rows))
-    lines = f"cut after {counted(same, 'line')}, which both have, and counts as interrupted" if same else "left out"
+    lines = f"cut after {quantity(same, 'line')}, which both have, and counts as interrupted" if same else "left out"
     second.blame(f"{_whose(two)} is recorded otherwise here than in {first.path.name}; {lines}")
     cut = Attempt(one.started, one.worker, one.place, one.rows[:same])
     for row in one.rows[1:same]:
@@ -188,13 +188,13 @@ class _Trusted(Attempts):
         told = list(self._faults)
         for name, cut in self._cuts.items():
             place = Place(cut.place.path, cut.place.line)
-            later = f", {counted(cut.later, 'later line')} left out" if cut.later else ""
+            later = f", {quantity(cut.later, 'later line')} left out" if cut.later else ""
             told.append(f"{place}: {_whose(self.found[name])} is cut here and counts as interrupted{later}")
         for (trial_id, number), lines in self._strays.items():
             place = Place(str(self.path), lines[0])
             told.append(
                 f"{place}: attempt {number} at trial {trial_id} has no first line here that can be trusted; left out "
-                f"({counted(len(lines), 'line')}, the last at {lines[-1]})"
+                f"({quantity(len(lines), 'line')}, the last at {lines[-1]})"
             )
         return told
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from functools import lru_cache
 from itertools import pairwise
 
-from topics.lower_case import lowered
+from topics.lower_case import to_lower
 
 __all__ = ["SearchedText"]
 
@@ -36,7 +36,7 @@ class SearchedText:
     @property
     def lower(self) -> str:
         if self._lower is None:
-            self._lower = lowered(self.text)
+            self._lower = to_lower(self.text)
         return self._lower
 
     def may_hold(self, literal: str) -> bool:

@@ -38,7 +38,7 @@ from topics.errors import InputError, Place
 from topics.gold import GoldEntry, GoldTable
 from topics.links import canonical_url, find_urls
 from topics.regular_file import read_bytes
-from topics.text_file import decoded
+from topics.text_file import decode
 from topics.topic import Topic, TopicSet
 
 __all__ = ["FORMAT", "Transcript", "entity_key", "parse_transcript", "read_transcript"]
@@ -95,7 +95,7 @@ def read_transcript(
     identified and how many groups an attribute set has; without it URLs stand for entities in their canonical form.
     Raises InputError with file:line:column.
     """
-    text = decoded(read_bytes(path), fspath(path), "a transcript")
+    text = decode(read_bytes(path), fspath(path), "a transcript")
     return parse_transcript(text, fspath(path), system=system, trial=trial, topics=topics)
 
 

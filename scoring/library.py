@@ -43,7 +43,7 @@ from scoring.measures.t_measure import T_FLAT, T_MEASURE
 from scoring.measures.u_measure import U_MEASURE
 from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY, USEFUL
 from scoring.measures.wan import WAN
-from topics.plug_ins import found_in, loaded
+from topics.plug_ins import found_in, load_entry
 
 __all__ = ["OF_CONVERSATIONS", "OF_LISTS", "OF_PREDICTORS", "declared", "listed", "measures", "plug_ins", "single"]
 
@@ -99,7 +99,7 @@ def plug_ins() -> tuple[Declaration, ...]:
     """The measures that other distributions add. Raises InputError for one that is none, or whose name is taken."""
     allowed = "a scoring.Declaration of that name, of a conversation, with score"
     others = found_in(GROUP, "measures", _OWN)
-    return tuple(loaded(entry, "the measure", allowed, partial(_checked, name)) for name, entry in others.items())
+    return tuple(load_entry(entry, "the measure", allowed, partial(_checked, name)) for name, entry in others.items())
 
 
 def _checked(name: str, one: Declaration) -> Declaration:

@@ -25,7 +25,7 @@ from scoring.summaries import SystemScores
 from scoring.swan.judged import Judgments
 from scoring.swan.schema import load_schema
 from scoring.table import ScoreRow, ScoreTable
-from topics.counting import counted
+from topics.counting import quantity
 from topics.errors import InputError
 from topics.gold import GoldTable
 from topics.topic import TopicSet
@@ -199,18 +199,18 @@ def _notes(
         (gold is None, "No gold table: only usefulness is scored; R, GF and GFR need one."),
         (
             unjudged,
-            f"{counted(unjudged, 'link')} to entities that the gold table does not judge: they count as nonrelevant.",
+            f"{quantity(unjudged, 'link')} to entities that the gold table does not judge: they count as nonrelevant.",
         ),
-        (unlabelled, f"{counted(unlabelled, 'reply')} without a label: in no %useful and no %recovery."),
+        (unlabelled, f"{quantity(unlabelled, 'reply')} without a label: in no %useful and no %recovery."),
         (
             invalid,
-            f"{counted(invalid, 'invalid trial')}, failed by the infrastructure or interrupted in every attempt: "
+            f"{quantity(invalid, 'invalid trial')}, failed by the infrastructure or interrupted in every attempt: "
             "in no figure.",
         ),
-        (missing, f"{counted(missing, 'planned trial')} not played yet: in no figure."),
+        (missing, f"{quantity(missing, 'planned trial')} not played yet: in no figure."),
         (
             not_asked,
-            f"{counted(not_asked, 'conversation')} ended before the protocol's last turn without breaking down (or in "
+            f"{quantity(not_asked, 'conversation')} ended before the protocol's last turn without breaking down (or in "
             "a way that was not recorded): the turns not asked count neither for nor against.",
         ),
     )

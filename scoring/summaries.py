@@ -32,7 +32,7 @@ from scoring.settings import Settings
 from scoring.statistics.bootstrap import Resampler, no_interval
 from scoring.stochastic.failures import rate_of
 from scoring.table import ScoreRow, has_top
-from topics.counting import counted
+from topics.counting import quantity
 from topics.topic import Topic
 
 __all__ = ["SystemScores"]
@@ -177,7 +177,7 @@ class SystemScores:
         lost = invalid & np.array([[self.turns[self.topics[row].id] > 1] for row in part.topics])
         found = self._share(part, self._recovered[grid], self._failed[grid], lost, resampler, pooled=True)
         if 0 < found.topics < FEWEST_FAILED:
-            few = f"{counted(found.topics, part.unit)} with a first turn that failed, too few for an interval"
+            few = f"{quantity(found.topics, part.unit)} with a first turn that failed, too few for an interval"
             found = replace(found, interval=no_interval(few))
         yield self._share_row(RECOVERY.name, found, part, lost)
 
@@ -254,7 +254,7 @@ class SystemScores:
             rows = seen.any(axis=1)
             interval = intervals[place]
             absent = int((self._valid[grid] & ~seen & self._having(measure, part)[:, None]).sum()) if rows.any() else 0
-            left_out = f"{counted(absent, 'conversation')} without a value, left out" if absent else ""
+            left_out = f"{quantity(absent, 'conversation')} without a value, left out" if absent else ""
             yield ScoreRow(
                 measure=measure,
                 system=self.system,

@@ -27,7 +27,7 @@ from simulators.stopping.experience import Experience, after
 from simulators.stopping.library import StopOption
 from simulators.streams import Streams
 from simulators.turn_table import TurnTable
-from topics.document import StrictModel, refused
+from topics.document import StrictModel, refusal
 from topics.errors import InputError
 
 __all__ = ["Count", "MarkovUser", "Options", "Row", "Stretch", "build"]
@@ -113,7 +113,7 @@ class Options(StrictModel):
     @model_validator(mode="after")
     def _one_table(self) -> Self:
         if self.rows and self.counts:
-            raise refused("rows and counts: give one of the two")
+            raise refusal("rows and counts: give one of the two")
         if not self.rows and not self.counts:
             self._refuse_idle(("acts", "order"), "rows or counts")
         if not self.counts:
@@ -124,14 +124,14 @@ class Options(StrictModel):
             if turns is not None and isinstance(table, ActTable):
                 _check_stretches(turns, table)
         except ValueError as fault:
-            raise refused(str(fault)) from None
+            raise refusal(str(fault)) from None
         return self
 
     def _refuse_idle(self, names: tuple[str, ...], needed: str) -> None:
         """Silence would play another table than the one that was meant."""
         idle = [name for name in names if getattr(self, name) != type(self).model_fields[name].default]
         if idle:
-            raise refused(f"{' and '.join(idle)} without {needed}: there is no table to use them for", allowed=_TABLES)
+            raise refusal(f"{' and '.join(idle)} without {needed}: there is no table to use them for", allowed=_TABLES)
 
     def turn_table(self) -> TurnTable | None:
         """The counts by stretches of turns, where there are any. Raises ValueError."""

@@ -16,7 +16,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from protocols.wording import Wording, faults, render
-from topics.document import refused
+from topics.document import refusal
 from topics.errors import InputError
 from topics.suggestions import nearest
 from topics.topic import Topic
@@ -37,9 +37,9 @@ def _item_template(template: str) -> str:
 def _checked(wording: Wording) -> str:
     fault = next(faults(wording), None)
     if fault:
-        raise refused(fault.what, allowed=fault.allowed)
+        raise refusal(fault.what, allowed=fault.allowed)
     if not wording.template.strip():
-        raise refused("a variant without words")
+        raise refusal("a variant without words")
     return wording.template
 
 
@@ -53,7 +53,7 @@ ItemTemplate = Annotated[str, AfterValidator(_item_template)]
 def _some(variants: tuple[str, ...]) -> tuple[str, ...]:
     # Not by min_length: pydantic would tell of a list that is too short in place of the variant at fault.
     if not variants:
-        raise refused("at least one way to say it is needed")
+        raise refusal("at least one way to say it is needed")
     return variants
 
 

@@ -22,7 +22,7 @@ from simulators.phrasing import Phrasebook, Words, phrasebook
 from simulators.reasons import BUDGET, LEFT
 from simulators.scenario import Observation, Scenario
 from simulators.streams import Streams
-from topics.document import StrictModel, refused
+from topics.document import StrictModel, refusal
 from topics.errors import InputError
 
 __all__ = ["Options", "RandomUser", "build"]
@@ -53,7 +53,7 @@ class Options(StrictModel):
     @model_validator(mode="after")
     def _some_act(self) -> Options:
         if self.acts and not sum(self.acts.values()):
-            raise refused("acts: no act has a weight above 0")
+            raise refusal("acts: no act has a weight above 0")
         return self
 
 

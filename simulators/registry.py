@@ -32,7 +32,7 @@ from simulators.user import User
 from topics.document import Document, StrictModel
 from topics.errors import InputError
 from topics.identity import content_hash
-from topics.plug_ins import found_in, loaded, source
+from topics.plug_ins import found_in, load_entry, source
 from topics.regular_file import read_inside, read_regular
 from topics.suggestions import did_you_mean
 from topics.topic import Topic
@@ -95,7 +95,7 @@ def simulator(name: str) -> Simulator:
     if name in others:
         module_name = others[name].module
         allowed = "a module with Options, a StrictModel, and build(options) or build(options, inner)"
-        return loaded(
+        return load_entry(
             others[name], "the simulator", allowed, lambda build: _simulator(name, import_module(module_name), build)
         )
     known = sorted({*SIMULATORS, *others})

@@ -27,7 +27,7 @@ from simulators.stopping.experience import Experience, after
 from simulators.stopping.hazard import Hazard
 from simulators.stopping.library import StopOption
 from simulators.streams import Streams
-from topics.document import StrictModel, refused
+from topics.document import StrictModel, refusal
 from topics.errors import InputError
 
 __all__ = ["ACTS", "Matrices", "Options", "Requery", "SubtopicUser", "build"]
@@ -70,9 +70,9 @@ class Matrices(StrictModel):
     def _stochastic(self) -> Self:
         for name, matrix in (("useful", self.useful), ("useless", self.useless)):
             if len(matrix) != len(self.useful) or any(len(row) != len(self.useful) for row in matrix):
-                raise refused(f"{name}: as many rows as columns are needed, and as many in both matrices")
+                raise refusal(f"{name}: as many rows as columns are needed, and as many in both matrices")
             if any(abs(sum(row) - 1) > 1e-6 for row in matrix):
-                raise refused(f"{name}: each row must sum to 1")
+                raise refusal(f"{name}: each row must sum to 1")
         return self
 
 
@@ -92,7 +92,7 @@ class Options(StrictModel):
     @model_validator(mode="after")
     def _sums(self) -> Self:
         if self.first and abs(sum(self.first) - 1) > 1e-6:
-            raise refused("first: the probabilities must sum to 1")
+            raise refusal("first: the probabilities must sum to 1")
         return self
 
 

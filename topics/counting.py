@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["counted", "plural"]
+__all__ = ["plural", "quantity"]
 
 
-def counted(n: int, one: str, many: str | None = None) -> str:
+def quantity(n: int, one: str, many: str | None = None) -> str:
     """`n` with its noun. one: for exactly 1. many: for any other number, zero among them [by the rules of `plural`].
 
     From 10,000 on with commas, as numbers of so many digits are read.

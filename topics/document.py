@@ -19,12 +19,12 @@ import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from topics.counting import counted
+from topics.counting import quantity
 from topics.errors import InputError, Place
 from topics.suggestions import nearest
 from topics.text_file import place_in, read_text
 
-__all__ = ["Document", "Loc", "StrictModel", "parse_document", "read_document", "refused"]
+__all__ = ["Document", "Loc", "StrictModel", "parse_document", "read_document", "refusal"]
 
 Loc = tuple[str | int, ...]
 """The way to a value from the top of a document: ("topics", 3, "id")."""
@@ -68,7 +68,7 @@ _LENGTHS: Mapping[str, tuple[str, str, str]] = {  # by kind: the words, the boun
 }
 
 
-def refused(what: str, *, allowed: str = "") -> PydanticCustomError:
+def refusal(what: str, *, allowed: str = "") -> PydanticCustomError:
     """An error of a validator that is shown as it is, at its place in the file, without the value: it may be secret."""
     return PydanticCustomError("refused", "{what}", {"what": what, "expected": allowed})
 
@@ -252,7 +252,7 @@ def _too_many_or_few(kind: str, context: Mapping[str, Any]) -> str:
     found = context.get("actual_length")
     stands = f", and has {found}" if isinstance(found, int) else ""
     verb = "needs" if words == "at least" else "takes"
-    return f"{verb} {words} {counted(context[name], unit)}{stands}"
+    return f"{verb} {words} {quantity(context[name], unit)}{stands}"
 
 
 def _inside(loc: Loc) -> str:

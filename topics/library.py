@@ -17,7 +17,7 @@ from topics.document import parse_document, read_document
 from topics.errors import InputError
 from topics.gold import GoldTable, parse_gold, read_gold
 from topics.suggestions import did_you_mean
-from topics.text_file import decoded
+from topics.text_file import decode
 from topics.topic import TopicSet
 from topics.topic_file import decode_topics, encode_topics, read_topics
 
@@ -43,7 +43,7 @@ def load_topics(name_or_path: str | PathLike[str]) -> TopicSet:
     if file is None:
         return read_topics(read_document(name_or_path))
     place = f"topics/{file.name}"
-    return read_topics(parse_document(decoded(file.read_bytes(), place, "YAML text"), place))
+    return read_topics(parse_document(decode(file.read_bytes(), place, "YAML text"), place))
 
 
 def load_gold(name_or_path: str | PathLike[str], topics: TopicSet) -> GoldTable:
@@ -52,7 +52,7 @@ def load_gold(name_or_path: str | PathLike[str], topics: TopicSet) -> GoldTable:
     if file is None:
         return read_gold(name_or_path, topics)
     place = f"topics/{file.name}"
-    return parse_gold(decoded(file.read_bytes(), place, "a CSV table"), topics, place)
+    return parse_gold(decode(file.read_bytes(), place, "a CSV table"), topics, place)
 
 
 def _shipped(end: str) -> tuple[str, ...]:

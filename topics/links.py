@@ -16,7 +16,7 @@ from itertools import islice
 
 from topics.addresses import AUTHORITY, address, canonical_host, canonical_url
 from topics.kinds import KINDS, UrlKind
-from topics.lower_case import lowered
+from topics.lower_case import to_lower
 
 __all__ = ["KINDS", "MOST_LINKS", "Link", "UrlKind", "canonical_url", "find_links", "find_urls", "links_in"]
 
@@ -137,7 +137,7 @@ def find_links(text: str, *, www: bool = False) -> FoundLinks:
     if len(found) > MOST_LINKS:
         reached = min(reached, found[MOST_LINKS][0])
     kept = tuple(link for start, link in found[:MOST_LINKS] if start < reached)
-    rest = lowered(text[reached:])
+    rest = to_lower(text[reached:])
     return FoundLinks(kept, rest.count("http://") + rest.count("https://"))
 
 
@@ -170,7 +170,7 @@ def _tried(text: str, www: bool, covered: Sequence[tuple[int, int]] = ()) -> Ite
 def _runs(text: str, www: bool) -> Iterator[tuple[int, int]]:
     """[start, end) of what holds no white space, from a scheme on (www: or from `www.` on)."""
     if www:
-        for run in _RUN_OR_WWW.finditer(lowered(text)):
+        for run in _RUN_OR_WWW.finditer(to_lower(text)):
             yield run.span()
     else:
         for run in _RUN.finditer(text):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-__all__ = ["lowered"]
+__all__ = ["to_lower"]
 
 
-def lowered(text: str) -> str:
+def to_lower(text: str) -> str:
     """`text` in lower case, character by character: of all characters only İ would become two."""
     lower = text.lower()
     return lower if len(lower) == len(text) else text.replace("İ", "i").lower()

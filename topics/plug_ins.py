@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from topics.errors import InputError
 
-__all__ = ["found_in", "loaded", "source"]
+__all__ = ["found_in", "load_entry", "source"]
 
 T = TypeVar("T")
 
@@ -30,7 +30,7 @@ def found_in(group: str, what: str, taken: Collection[str]) -> Mapping[str, Entr
     return MappingProxyType(found)
 
 
-def loaded(entry: EntryPoint, what: str, allowed: str, made: Callable[[Any], T]) -> T:
+def load_entry(entry: EntryPoint, what: str, allowed: str, made: Callable[[Any], T]) -> T:
     """What `made` makes of what an entry point stands for; it raises TypeError for what is none. what: `the driver`.
 
     Raises InputError for whatever goes wrong: the code is somebody else's, and anything may be in it.

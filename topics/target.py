@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from urllib.parse import SplitResult, urlsplit
 
-from topics.document import refused
+from topics.document import refusal
 
 __all__ = ["checked_target"]
 
@@ -25,14 +25,14 @@ def checked_target(url: str, *, secret: str) -> SplitResult:
         host, _ = parts.hostname, parts.port
     except ValueError:  # its words repeat pieces of the URL
         if "@" in url:
-            raise refused(_no_secret(secret)) from None
-        raise refused("not a URL: its host or port cannot be read") from None
+            raise refusal(_no_secret(secret)) from None
+        raise refusal("not a URL: its host or port cannot be read") from None
     if parts.scheme not in ("http", "https") or not host:
-        raise refused("not a URL that starts with http:// or https:// and names a host")
+        raise refusal("not a URL that starts with http:// or https:// and names a host")
     if "@" in parts.netloc:
-        raise refused(_no_secret(secret))
+        raise refusal(_no_secret(secret))
     if _UNSENDABLE.search(url):
-        raise refused("a URL must not contain spaces or control characters: write %20 for a space")
+        raise refusal("a URL must not contain spaces or control characters: write %20 for a space")
     return parts
 
 

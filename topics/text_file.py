@@ -7,7 +7,7 @@ from os import PathLike
 from topics.errors import InputError, Place
 from topics.regular_file import read_bytes
 
-__all__ = ["decoded", "place_in", "read_text"]
+__all__ = ["decode", "place_in", "read_text"]
 
 LARGEST = 16 * 1024 * 1024
 """Bytes. Whatever is larger is not a file of ours, and would take the memory of the machine."""
@@ -19,10 +19,10 @@ def read_text(path: str | PathLike[str], kind: str, *, largest: int = LARGEST, a
     largest: in bytes; advice: what to do about a larger one. Raises InputError, with line and column, where it is not
     there, no regular file, larger than that, binary or not UTF-8.
     """
-    return decoded(read_bytes(path, kind, largest=largest, advice=advice), Place.of(path).path, kind)
+    return decode(read_bytes(path, kind, largest=largest, advice=advice), Place.of(path).path, kind)
 
 
-def decoded(data: bytes, path: str, kind: str) -> str:
+def decode(data: bytes, path: str, kind: str) -> str:
     """`data` as text. Raises InputError at the first byte that cannot stand in a text in UTF-8."""
     nul = data.find(b"\0")
     if nul >= 0:

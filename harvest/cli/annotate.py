@@ -30,7 +30,7 @@ from scoring.swan.assessment import PageText, assess
 from scoring.swan.extraction import RULES
 from scoring.swan.judged import NUGGET, Judgments, Precedence
 from scoring.swan.schema import Schema, load_schema
-from topics.counting import counted
+from topics.counting import quantity
 from topics.errors import InputError, Place
 from topics.identity import generator
 
@@ -175,7 +175,7 @@ def _annotate(run: Path, recorded: Run, schema: Schema) -> None:
         place = f"written to judgments/{path.name}" if path else "nothing new to write"
         click.echo(f"{layer.author}: {_counted(layer)}, {place}", err=True)
     unscored = [one.name for one in schema if not one.rules]
-    click.echo(f"{counted(len(assessed), 'conversation')}. No rule scores: {', '.join(unscored) or 'none'}", err=True)
+    click.echo(f"{quantity(len(assessed), 'conversation')}. No rule scores: {', '.join(unscored) or 'none'}", err=True)
 
 
 def _nuggets(assessed: Iterable[Assessed], now: str) -> Layer:
@@ -215,7 +215,7 @@ def _counted(layer: Layer) -> str:
         for judgment in layer.judgments:
             if isinstance(judgment.value, dict):
                 types[str(judgment.value["type"])] += 1
-        return f"{counted(len(layer.judgments), 'nugget')} ({types['F']} of type F, {types['O']} of type O)"
+        return f"{quantity(len(layer.judgments), 'nugget')} ({types['F']} of type F, {types['O']} of type O)"
     criteria = ", ".join(sorted({judgment.criterion for judgment in layer.judgments}))
     return f"{len(layer.judgments)} scores{f' for {criteria}' if criteria else ''}"
 

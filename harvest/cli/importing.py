@@ -13,7 +13,7 @@ from recordings.imports import import_header, record
 from recordings.lengths import told_most_turns
 from recordings.run_folder import is_run
 from recordings.store import read_header
-from topics.counting import counted
+from topics.counting import quantity
 from topics.errors import InputError
 from topics.library import load_gold, load_topics
 
@@ -66,6 +66,6 @@ def command(
     if gold is not None and table is not None:
         keep_gold(out, table, source=gold)
     known = f", {imported.known} were there already" if imported.known else ""
-    written = counted(imported.written, "conversation")
-    entities = counted(len(read_gold_layers([out], found.topics)), "judged entity")
+    written = quantity(imported.written, "conversation")
+    entities = quantity(len(read_gold_layers([out], found.topics)), "judged entity")
     click.echo(f"{written} written to {out}{known}; {entities}", err=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from recordings.merge import merge
-from topics.counting import counted
+from topics.counting import quantity
 
 __all__ = ["command"]
 
@@ -32,4 +32,6 @@ def command(runs: tuple[Path, ...], out: Path, salvage: bool) -> None:
             "harvest score RUN RUN; in the merged run the first valid attempt of each trial counts",
             err=True,
         )
-    click.echo(f"{counted(merged.attempts, 'attempt')} at {counted(merged.trials, 'trial')} in {merged.path}", err=True)
+    click.echo(
+        f"{quantity(merged.attempts, 'attempt')} at {quantity(merged.trials, 'trial')} in {merged.path}", err=True
+    )

@@ -25,7 +25,7 @@ from harvest.studies.selection import selection
 from harvest.tables.report import print_scored
 from harvest.terminal import Lasting
 from recordings.run_folder import read
-from topics.counting import counted
+from topics.counting import quantity
 from topics.errors import HarvestError
 
 __all__ = ["command"]
@@ -96,7 +96,7 @@ def command(
         stuck = {one.name for one in resolved.played if one.asked in left or one.name not in working}
         helps = any(sittings for name, sittings in plan.sittings.items() if name not in stuck)
         advice = "the same command tries them again" + ("" if helps else ", once the cause is removed")
-        people.print(f"[red]no valid attempt: {plan.to_play} of {counted(plan.planned, 'trial')}[/]; {advice}")
+        people.print(f"[red]no valid attempt: {plan.to_play} of {quantity(plan.planned, 'trial')}[/]; {advice}")
         if plan.to_play > resolved.max_invalid * plan.planned:
             return 3
     return 1 if misses else 0
@@ -105,8 +105,8 @@ def command(
 def _introduce(console: Console, audit: Audit) -> None:
     """What is going to be played, for somebody who has not read the audit."""
     console.print(
-        f"[bold]{audit.name}[/]: protocol {audit.protocol.name}, {counted(len(audit.topics.topics), 'topic')} of "
-        f"{audit.topics.name}, {counted(audit.trials, 'trial')}"
+        f"[bold]{audit.name}[/]: protocol {audit.protocol.name}, {quantity(len(audit.topics.topics), 'topic')} of "
+        f"{audit.topics.name}, {quantity(audit.trials, 'trial')}"
     )
     if audit.about:
         console.print(escape(audit.about.strip()))
@@ -128,7 +128,7 @@ def _play(audit: Audit, folder: Path, worker: str, console: Console) -> tuple[Pa
     def watching(plan: Plan, damage: tuple[str, ...]) -> Iterator[Watcher]:
         for sentence in damage:
             console.print(f"[yellow]note:[/] {escape(sentence)}")
-        planned = counted(plan.planned, "trial")
+        planned = quantity(plan.planned, "trial")
         if not plan.to_play:
             console.print(f"recorded: {plan.planned} of {planned}; nothing to play")
             yield Silent()

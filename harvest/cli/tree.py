@@ -34,7 +34,7 @@ from scoring.catalogue import find
 from scoring.notation import Term, parse
 from scoring.stochastic.transitions import IntervalName
 from scoring.swan.judged import Precedence
-from topics.counting import counted
+from topics.counting import quantity
 from topics.errors import InputError, Place
 from topics.library import load_gold
 
@@ -191,7 +191,7 @@ def _tried(conversations: Sequence[Conversation]) -> str:
     broken_off = sum(one.outcome is None for one in conversations)
     invalid = sum(one.outcome is not None and not one.valid for one in conversations)
     kinds = [f"{count} {kind}" for count, kind in ((invalid, "invalid"), (broken_off, "interrupted")) if count]
-    return f"{counted(len(conversations), 'attempt')} recorded" + (f": {', '.join(kinds)}" if kinds else "")
+    return f"{quantity(len(conversations), 'attempt')} recorded" + (f": {', '.join(kinds)}" if kinds else "")
 
 
 def _acts(conversations: Sequence[Conversation], merge: str) -> list[str]:

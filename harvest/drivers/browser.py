@@ -39,7 +39,7 @@ from harvest.systems.driver import (
     Surroundings,
 )
 from recordings.conversation import SystemTurn
-from topics.document import StrictModel, refused
+from topics.document import StrictModel, refusal
 from topics.errors import InputError
 
 __all__ = ["BrowserDriver", "Options", "build", "settings_of"]
@@ -67,26 +67,26 @@ def _is_proxy(address: str) -> bool:
 
 def _proxy(value: Text) -> Text:
     if isinstance(value, str) and not _is_proxy(value):
-        raise refused(f"this is no proxy: write {_A_PROXY}")
+        raise refusal(f"this is no proxy: write {_A_PROXY}")
     return value
 
 
 def _timezone(name: str) -> str:
     known = available_timezones()
     if known and name not in known:
-        raise refused(f"{name!r} is no time zone: write one such as Asia/Tokyo")
+        raise refusal(f"{name!r} is no time zone: write one such as Asia/Tokyo")
     return name
 
 
 def _locale(name: str) -> str:
     if not _LOCALE.fullmatch(name):
-        raise refused(f"{name!r} is no locale: write one such as ja-JP")
+        raise refusal(f"{name!r} is no locale: write one such as ja-JP")
     return name
 
 
 def _line(text: str) -> str:
     if not text.strip() or not text.isprintable() or len(text) > 1000:
-        raise refused("this is one line of text, of at most 1,000 characters")
+        raise refusal("this is one line of text, of at most 1,000 characters")
     return text
 
 
@@ -130,7 +130,7 @@ class Options(StrictModel):
     @model_validator(mode="after")
     def _fits(self) -> Self:
         if self.url is None and self.site is None:
-            raise refused("url is missing: give the page's, or a site that names it")
+            raise refusal("url is missing: give the page's, or a site that names it")
         return self
 
 

@@ -30,7 +30,7 @@ from harvest.systems.driver import (
 from harvest.systems.timing import Clock, Stopwatch
 from protocols.answer import Exchange
 from recordings.long_work import aside
-from topics.document import StrictModel, refused
+from topics.document import StrictModel, refusal
 
 __all__ = ["Options", "build"]
 
@@ -65,17 +65,17 @@ class Options(StrictModel):
     @model_validator(mode="after")
     def _fits(self) -> Self:
         if self.mode != "lines" and (self.end is not None or self.prompt is not None):
-            raise refused(f"end and prompt belong to mode: lines, not to {self.mode}")
+            raise refusal(f"end and prompt belong to mode: lines, not to {self.mode}")
         if self.end is not None and self.prompt is not None:
-            raise refused("end and prompt cannot both mark the end of a reply: keep one")
+            raise refusal("end and prompt cannot both mark the end of a reply: keep one")
         if self.end is not None and ("\n" in self.end or not self.end):
-            raise refused("end must be one line, and not an empty one")
+            raise refusal("end must be one line, and not an empty one")
         if self.prompt == "":
-            raise refused("prompt must not be empty")
+            raise refusal("prompt must not be empty")
         if self.greeting and self.end is None:
-            raise refused("greeting needs `end`, the line that ends it (with `prompt`, a greeting is always read)")
+            raise refusal("greeting needs `end`, the line that ends it (with `prompt`, a greeting is always read)")
         if "\n" in self.line_break or "\r" in self.line_break:
-            raise refused("line_break must not be a line break itself: the program would take it for a turn's end")
+            raise refusal("line_break must not be a line break itself: the program would take it for a turn's end")
         return self
 
 

@@ -31,7 +31,7 @@ from harvest.systems.driver import Capabilities, Denied, DriverError, Opening, R
 from protocols.answer import Answer, Exchange
 from recordings.conversation import SystemTurn
 from recordings.long_work import aside
-from topics.document import StrictModel, refused
+from topics.document import StrictModel, refusal
 from topics.links import Link
 
 __all__ = ["Options", "build"]
@@ -44,7 +44,7 @@ def _path(text: str) -> str:
     try:
         ReplyPath.parse(text)
     except ValueError as fault:
-        raise refused(str(fault)) from None
+        raise refusal(str(fault)) from None
     return text
 
 
@@ -109,13 +109,13 @@ class Options(WireOptions):
         _check_call(self, PLACEHOLDERS)
         used = names_in((self.url, self.query, self.body, self.form, _texts(self.headers)))
         if not used & {"text", "messages"}:
-            raise refused("nothing here sends what the user says: put {{ text }} into body, form, query or url")
+            raise refusal("nothing here sends what the user says: put {{ text }} into body, form, query or url")
         calls = [call for call in (self.open, self.close) if call is not None]
         everywhere = used.union(*(names_in((c.url, c.query, c.body, c.form, _texts(c.headers))) for c in calls))
         if "session" in everywhere and self.session is None:
-            raise refused("{{ session }} is used, and `session` does not say where it comes from")
+            raise refusal("{{ session }} is used, and `session` does not say where it comes from")
         if self.stateful and used & {"history", "messages"}:
-            raise refused("a system that is sent the history keeps no state of its own: set stateful: false")
+            raise refusal("a system that is sent the history keeps no state of its own: set stateful: false")
         return self
 
     @property
@@ -129,16 +129,16 @@ def _texts(headers: Mapping[str, Text]) -> list[str]:
 
 def _check_call(call: Call | Options, allowed: tuple[str, ...]) -> None:
     if call.body is not None and call.form is not None:
-        raise refused("body and form cannot both be sent: keep one")
+        raise refusal("body and form cannot both be sent: keep one")
     if call.method == "GET" and (call.body is not None or call.form is not None):
-        raise refused("a GET request has no body: use query, or method: POST")
+        raise refusal("a GET request has no body: use query, or method: POST")
     plain = tuple(name for name in allowed if name not in ("history", "messages"))
     try:
         check_template(call.url, plain)
         check_template((call.query, call.body, call.form), allowed)
         check_template(_texts(call.headers), ("session",))
     except ValueError as fault:
-        raise refused(str(fault)) from None
+        raise refusal(str(fault)) from None
 
 
 class _Caller:

@@ -19,7 +19,7 @@ from harvest.systems.driver import Capabilities, DriverError, Opening, Reply, Su
 from protocols.answer import Answer
 from recordings.conversation import SystemTurn
 from recordings.long_work import aside
-from topics.document import refused
+from topics.document import refusal
 from topics.errors import InputError
 from topics.identity import derived_seed
 
@@ -29,7 +29,7 @@ __all__ = ["OpenAIDriver", "Options", "build"]
 def _extra(extra: dict[str, Any]) -> dict[str, Any]:
     for key in extra:
         if key in ("messages", "n", "stream_options") or (key in Options.model_fields and key != "extra"):
-            raise refused(f"{key!r} cannot stand in `extra`: " + _INSTEAD.get(key, f"use the option {key!r}"))
+            raise refusal(f"{key!r} cannot stand in `extra`: " + _INSTEAD.get(key, f"use the option {key!r}"))
     return extra
 
 

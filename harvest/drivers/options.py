@@ -13,7 +13,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from harvest.systems.driver import Surroundings
-from topics.document import StrictModel, refused
+from topics.document import StrictModel, refusal
 from topics.errors import InputError
 from topics.target import checked_target
 
@@ -42,7 +42,7 @@ _PLACEHOLDER = re.compile(r"\{\{.*?\}\}")
 def _variable(name: str) -> str:
     if not _NAME.fullmatch(name):
         # Not repeated: whoever takes `env` for the value itself writes the secret here.
-        raise refused("this is not the name of an environment variable (letters, digits and _)")
+        raise refusal("this is not the name of an environment variable (letters, digits and _)")
     return name
 
 
@@ -62,28 +62,28 @@ Text = str | FromEnvironment
 def _headers(headers: dict[str, Text]) -> dict[str, Text]:
     for name, value in headers.items():
         if not _TOKEN.fullmatch(name):
-            raise refused(f"{name!r} is not the name of a header")
+            raise refusal(f"{name!r} is not the name of a header")
         if isinstance(value, FromEnvironment):
             continue
         if name.lower() in SECRET_HEADERS:
-            raise refused(f"header {name} carries a secret: write {{env: NAME}}, and set that environment variable")
+            raise refusal(f"header {name} carries a secret: write {{env: NAME}}, and set that environment variable")
         if not _PLAIN.fullmatch(value):
-            raise refused(f"header {name} holds a character that cannot be sent (printable ASCII can)")
+            raise refusal(f"header {name} holds a character that cannot be sent (printable ASCII can)")
     return headers
 
 
 def _url(url: str) -> str:
     if _PLACEHOLDER.search(url.partition("://")[2].partition("/")[0]):
-        raise refused("a placeholder may stand in the path or the query of a URL, not in its host")
+        raise refusal("a placeholder may stand in the path or the query of a URL, not in its host")
     if checked_target(_PLACEHOLDER.sub("x", url), secret="use a header with {env: NAME}").fragment:
-        raise refused("a URL with a fragment (#…) cannot be asked for")
+        raise refusal("a URL with a fragment (#…) cannot be asked for")
     return url
 
 
 def _proxy(value: Text) -> Text:
     # Before anything is parsed: what a parser says of a URL may repeat its password.
     if "@" in (value if isinstance(value, str) else value.prefix):
-        raise refused(
+        raise refusal(
             "a proxy's user name and password must not stand in a file or a command: put its URL into an environment "
             "variable, and write {env: NAME} (in a command env:NAME)"
         )

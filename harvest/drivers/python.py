@@ -28,7 +28,7 @@ from harvest.systems.timing import REAL_CLOCK, Clock, Stopwatch
 from protocols.answer import Answer
 from recordings.conversation import SystemTurn
 from recordings.long_work import aside
-from topics.document import StrictModel, refused
+from topics.document import StrictModel, refusal
 from topics.errors import InputError
 from topics.identity import content_hash
 from topics.suggestions import did_you_mean
@@ -41,7 +41,7 @@ _ARGUMENTS = {"text": ("text",), "history": ("text", "history"), "nothing": ()}
 def _reference(text: str) -> str:
     module, colon, name = text.rpartition(":")
     if not colon or not module or not all(part.isidentifier() for part in name.split(".")):
-        raise refused(f"{text!r} does not name a function: write package.module:function or file.py:function")
+        raise refusal(f"{text!r} does not name a function: write package.module:function or file.py:function")
     return text
 
 

@@ -18,7 +18,7 @@ from typing import Any
 from harvest.systems.driver import Driver, Surroundings
 from topics.document import Document, Loc, StrictModel
 from topics.errors import InputError
-from topics.plug_ins import found_in, loaded
+from topics.plug_ins import found_in, load_entry
 from topics.suggestions import did_you_mean
 
 __all__ = ["DRIVERS", "build_driver", "driver_files", "driver_module", "options_model"]
@@ -48,7 +48,7 @@ def driver_module(name: str) -> ModuleType:
     if name not in others:
         raise InputError(f"there is no driver {name!r}{did_you_mean(name, known)}", allowed=", ".join(known))
     allowed = "a module with Options, a StrictModel, and build(options, surroundings)"
-    return loaded(others[name], "the driver", allowed, _checked)
+    return load_entry(others[name], "the driver", allowed, _checked)
 
 
 def _checked(module: ModuleType) -> ModuleType:

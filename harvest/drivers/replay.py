@@ -11,7 +11,7 @@ from pydantic import Field
 from harvest.drivers.received import excerpt
 from harvest.systems.driver import Capabilities, Driver, Opening, Reply, Surroundings, Unanswered
 from recordings.conversation import Conversation, TrialKey, Turn
-from topics.counting import counted
+from topics.counting import quantity
 from topics.document import StrictModel
 from topics.errors import HarvestError, InputError
 
@@ -64,7 +64,7 @@ class _Session:
         """The recorded reply. Raises Unanswered (`diverged`) where the user says something else than then."""
         number = self._next + 1
         if self._next >= len(self._turns):
-            held = counted(len(self._turns), "turn")
+            held = quantity(len(self._turns), "turn")
             raise Unanswered("diverged", f"the recording has {held}; turn {number} was never asked")
         turn = self._turns[self._next]
         if turn.said != text:

@@ -18,7 +18,7 @@ from recordings.conversation import Conversation
 from recordings.trees.builder import TreeBuilder
 from recordings.trees.keys import EXACT, exact_form
 from recordings.trees.tree import ConversationTree
-from topics.counting import counted
+from topics.counting import quantity
 from topics.identity import generator
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class _Session:
         trial = int(trials[self._rng.integers(len(trials))])
         end = int(tree.ends[trial])
         if end == asked:
-            ended = f"{tree.stops[asked]} of {counted(len(trials), 'trial')}"
+            ended = f"{tree.stops[asked]} of {quantity(len(trials), 'trial')}"
             raise Unanswered("not-recorded", f"turn {number} was asked then, and never answered in {ended}")
         self._node = next(node for node in tree.children(asked) if node <= end < node + tree.size[node])
         self._turns = number
@@ -90,7 +90,7 @@ class _Session:
         """What users went on with after this conversation."""
         tree = self._tree
         branches = tree.children(self._node)
-        trials = counted(int(tree.visits[self._node]), "trial")
+        trials = quantity(int(tree.visits[self._node]), "trial")
         if not branches:
             return f"the recording ends here ({trials})"
         said = ", ".join(repr(excerpt(tree.symbol_at(node).text, 60)) for node in branches[:3])

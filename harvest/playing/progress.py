@@ -15,7 +15,7 @@ from harvest.playing.plan import Plan, Work
 from harvest.terminal import shown
 from protocols.labels import NOT_USEFUL, USEFUL
 from recordings.conversation import INVALID, Outcome
-from topics.counting import counted
+from topics.counting import quantity
 
 __all__ = ["Display"]
 
@@ -104,7 +104,7 @@ class Display:
             }
             # A system of which nothing was seen, as one that was played before, has no entry.
             seen = "; ".join(f"{system}: {kinds}" for system, kinds in told.items() if kinds)
-            done = f"{self._done} of {counted(self._total, 'trial')}"
+            done = f"{self._done} of {quantity(self._total, 'trial')}"
             self._console.print(done + (f" ({seen})" if seen else ""), markup=False, soft_wrap=True)
 
     def _shown(self, system: str) -> None:

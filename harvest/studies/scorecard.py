@@ -32,7 +32,7 @@ from scoring.swan.judged import Judgments, Precedence
 from scoring.swan.schema import Schema, load_schema
 from scoring.table import ScoreTable
 from simulators.probing.recorded import holds_probe
-from topics.counting import counted
+from topics.counting import quantity
 from topics.errors import InputError, Place
 from topics.gold import GoldTable
 from topics.identity import generator
@@ -292,7 +292,7 @@ def _empty_replies(material: Material) -> Iterator[str]:
     )
     if of:
         systems = ", ".join(f"{system} x {count}" for system, count in of.items())
-        yield f"{counted(of.total(), 'empty reply')}, counted as answers ({systems})."
+        yield f"{quantity(of.total(), 'empty reply')}, counted as answers ({systems})."
 
 
 def _like_errors(material: Material) -> Iterator[str]:
@@ -306,7 +306,7 @@ def _like_errors(material: Material) -> Iterator[str]:
     if of:
         systems = ", ".join(f"{system} x {count}" for system, count in of.items())
         yield (
-            f"{counted(of.total(), 'answer')} opening with the words of an error ({systems}): if the page failed, say "
+            f"{quantity(of.total(), 'answer')} opening with the words of an error ({systems}): if the page failed, say "
             "in a site file how that looks, see `blocked` in docs/sites.md."
         )
 

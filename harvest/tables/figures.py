@@ -16,7 +16,7 @@ from scoring.measures.group_fairness import FAIRNESS
 from scoring.measures.usefulness import MEAN_USEFUL, USEFUL
 from scoring.notation import parse
 from scoring.table import ScoreRow, is_percentage
-from topics.counting import counted
+from topics.counting import quantity
 
 __all__ = ["figures", "interval_notes", "printed_rows", "shown_with_interval"]
 
@@ -78,7 +78,7 @@ def figures(
             if said:
                 yield Text(f"{row.label}, {shown(row.system, line=True)}: {said}", style="dim")
     if variants:
-        hidden = counted(len(variants), "variant")
+        hidden = quantity(len(variants), "variant")
         yield Text(f"not shown: {hidden} ({_aside(variants)}); score --all, or --json", style="dim")
 
 
@@ -220,7 +220,7 @@ def _unknown(rows: Sequence[ScoreRow]) -> Iterator[Text]:
     for row in rows:
         if row.unknown and row.measure == FAIRNESS.name:
             yield Text(
-                f"{shown(row.system, line=True)}: unknown group: {counted(row.unknown, 'relevant entity')}; "
+                f"{shown(row.system, line=True)}: unknown group: {quantity(row.unknown, 'relevant entity')}; "
                 f"{FAIRNESS.name} would be {row.shown(row.worst)} with the least favourable groups, "
                 f"{row.shown(row.best)} with the best",
                 style="yellow",

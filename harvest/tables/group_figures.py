@@ -18,7 +18,7 @@ from scoring.matched import Difference
 from scoring.measures.relevance import RELEVANCE
 from scoring.statistics.exchange import least_p
 from scoring.table import is_percentage
-from topics.counting import counted
+from topics.counting import quantity
 
 __all__ = ["FORMAT", "group_rows", "group_tables", "legend"]
 
@@ -167,7 +167,7 @@ def _too_few(found: Comparison) -> Iterator[str]:
     elif most >= 2 and least_p(most) * family > 1 - found.settings.level + _SAME:
         yield (
             f"{most} {what} cannot give a p below {least_p(most):.2g}, which is not small enough for "
-            f"{counted(family, 'comparison')}: play more {more}, or ask for fewer measures (-m)"
+            f"{quantity(family, 'comparison')}: play more {more}, or ask for fewer measures (-m)"
         )
 
 

@@ -16,7 +16,7 @@ from harvest.studies.probe_findings import Noted, Probed
 from harvest.studies.probe_rows import CRITERION, D_PRIME, meaning, undecided
 from harvest.terminal import shown
 from scoring.table import ScoreRow
-from topics.counting import counted
+from topics.counting import quantity
 
 __all__ = ["case_json", "cases_shown", "tables"]
 
@@ -34,7 +34,7 @@ def tables(probed: Probed, rows: Sequence[ScoreRow], wanted: Sequence[str] = ())
             continue
         measures += [name for name in shown_here if name not in measures]
         topics = len({one.key.topic for one in found})
-        heading = f"{shown(system, line=True)}: {counted(len(found), 'conversation')}, {counted(topics, 'topic')}"
+        heading = f"{shown(system, line=True)}: {quantity(len(found), 'conversation')}, {quantity(topics, 'topic')}"
         yield Text(heading, style="bold")
         yield _table(shown_here, here)
         for name in shown_here:

@@ -17,7 +17,7 @@ from scoring.simulation.lengths import Survival
 from scoring.simulation.likelihood import HeldOut
 from scoring.simulation.realism import BEHAVIOUR, FORESIGHT, SCORES, Realism
 from simulators.fitted import UserFile
-from topics.counting import counted
+from topics.counting import quantity
 
 __all__ = [
     "FORMAT",
@@ -129,7 +129,7 @@ def check_notes(found: Realism) -> Iterator[str]:
         yield "lengths are not compared: on one side every dialogue was cut off before its user could leave"
     elif math.isnan(found.behaviour["KS(length)"].value):
         yield (
-            f"lengths are not compared: up to {counted(lengths.horizon, 'turn')}, the range that both "
+            f"lengths are not compared: up to {quantity(lengths.horizon, 'turn')}, the range that both "
             "sides cover, no user "
             "was seen to leave on either side"
         )
@@ -140,12 +140,12 @@ def check_notes(found: Realism) -> Iterator[str]:
         )
         real, simulated = (f"{share:.0%}" for share in shares)
         yield (
-            f"lengths are compared up to {counted(lengths.horizon, 'turn')}, where {real} of the real users and "
+            f"lengths are compared up to {quantity(lengths.horizon, 'turn')}, where {real} of the real users and "
             f"{simulated} of the simulated ones are still there: KS and W1 do not cover later turns"
         )
     users = min(measured.floor.users for measured in found.behaviour.values())
     if users < FEWEST:
-        yield f"groups have {counted(users, 'user')}; a verdict needs {FEWEST} on either side"
+        yield f"groups have {quantity(users, 'user')}; a verdict needs {FEWEST} on either side"
 
 
 def check_json(found: Realism) -> dict[str, Any]:
@@ -258,7 +258,7 @@ def _survival(curves: Sequence[Survival]) -> Table:
     table = _table("still there after", "real", "simulated")
     for turn in range(1, last + 1):
         shares = [float(curve.share[turn]) if turn < len(curve.share) else _after(curve) for curve in curves]
-        table.add_row(counted(turn, "turn"), *("n/a" if math.isnan(share) else f"{share:.2f}" for share in shares))
+        table.add_row(quantity(turn, "turn"), *("n/a" if math.isnan(share) else f"{share:.2f}" for share in shares))
     return table
 
 

@@ -10,7 +10,7 @@ from recordings.trees.node_text import printable, what_was_folded
 from recordings.trees.tree import ConversationTree
 from scoring.statistics.bootstrap import METHOD
 from scoring.statistics.proportions import FEW
-from topics.counting import counted
+from topics.counting import quantity
 
 __all__ = ["legend", "plates", "sentences"]
 
@@ -82,7 +82,7 @@ def plates(
     ]
     folded = any(plate.chosen.folded for plate in drawn)
     if folded:
-        branches = counted(most, "branch")
+        branches = quantity(most, "branch")
         limits = [f"at most {branches} of a turn {'is' if most == 1 else 'are'} drawn, and 400 turns of a tree"]
         limits += [f"turns that less than {100 * least:g}% of a tree's trials came to are not"] if least else []
         said.append(f"Numbers after “+” are omitted branches: {'; '.join(limits)}; ends are always drawn.")

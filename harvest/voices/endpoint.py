@@ -28,7 +28,7 @@ from recordings.redaction import Redactor
 from simulators.llm.acceptance import OTHER_ROLE, SECRET, UNFINISHED
 from simulators.outside import Prompt, Sample
 from simulators.reasons import ENDPOINT_FAILED
-from topics.document import refused
+from topics.document import refusal
 from topics.errors import InputError
 
 __all__ = ["Endpoint", "EndpointFailed", "EndpointOptions"]
@@ -39,7 +39,7 @@ _OURS = ("model", "messages", "n", "seed", "stream", "stream_options", "temperat
 def _extra(extra: dict[str, Any]) -> dict[str, Any]:
     for key in extra:
         if key in _OURS:
-            raise refused(f"{key!r} cannot stand in `extra`: it is an option, or Harvest's own")
+            raise refusal(f"{key!r} cannot stand in `extra`: it is an option, or Harvest's own")
     return extra
 
 

@@ -25,7 +25,7 @@ from protocols.rules.rule import Rule
 from protocols.rules.urls import Urls
 from protocols.rules.words import Words
 from topics.document import Document, Loc, StrictModel
-from topics.plug_ins import found_in, loaded
+from topics.plug_ins import found_in, load_entry
 from topics.suggestions import did_you_mean
 
 __all__ = ["KINDS_OF_RULES", "encode_rule", "read_rule"]
@@ -89,7 +89,7 @@ def _model(kind: str) -> type[StrictModel]:
     """The class of a kind that looks at an answer itself. Raises InputError for a plug-in that is none."""
     if kind in KINDS_OF_RULES:
         return KINDS_OF_RULES[kind]
-    return loaded(_others()[kind], "the rule", f"a StrictModel with {', '.join(_PARTS)}", _checked)
+    return load_entry(_others()[kind], "the rule", f"a StrictModel with {', '.join(_PARTS)}", _checked)
 
 
 def _checked(model: type[StrictModel]) -> type[StrictModel]:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from scoring.measures.usefulness import Share, share
 from scoring.statistics.bootstrap import Interval
 from scoring.statistics.proportions import clopper_pearson, highest_rate_after_none
-from topics.counting import counted
+from topics.counting import quantity
 
 __all__ = ["rate_below", "rate_of"]
 
@@ -41,7 +41,7 @@ class Rate:
         """What a reader must know of the share: that of its interval, and that nothing was seen, or nothing else."""
         if self.share.value not in (0, 1):
             return self.share.interval.note
-        units = counted(self.units, "trial" if self.within else "topic")
+        units = quantity(self.units, "trial" if self.within else "topic")
         said = f"{'always' if self.share.value else 'never'} seen; the interval is that of {units}"
         return "; ".join(filter(None, (self.share.interval.note, said)))
 

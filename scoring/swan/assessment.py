@@ -23,7 +23,7 @@ from scoring.swan.schema import Criterion, Schema
 from scoring.swan.wan import SessionMean, Swan, Wan, mean_per_session, pooled, swan, wan
 from scoring.words import passages
 from topics.attributes import AttributeSet
-from topics.counting import counted
+from topics.counting import quantity
 from topics.gold import GoldTable
 from topics.topic import Topic
 
@@ -162,9 +162,9 @@ def nugget_notes(assessments: Iterable[Assessment], judgments: Judgments) -> tup
         (name and whose, f"SWAN and WAN are taken over the nuggets of {', '.join(whose)}."),
         (
             lacking,
-            f"{counted(lacking, 'conversation')} without a whole extraction by {name}, in no SWAN and no WAN.",
+            f"{quantity(lacking, 'conversation')} without a whole extraction by {name}, in no SWAN and no WAN.",
         ),
-        (refused, f"{counted(refused, 'nugget')} of {name} could not be taken when its replies were read."),
+        (refused, f"{quantity(refused, 'nugget')} of {name} could not be taken when its replies were read."),
     )
     return tuple(note for applies, note in found if applies)
 

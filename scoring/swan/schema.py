@@ -23,7 +23,7 @@ from scoring.swan.weighting import Uniform, Weighting, parse_weighting
 from topics.document import Document, Loc, StrictModel, parse_document, read_document
 from topics.errors import InputError
 from topics.suggestions import did_you_mean
-from topics.text_file import decoded
+from topics.text_file import decode
 
 __all__ = ["SAMPLINGS", "Criterion", "Schema", "load_schema", "shipped_schemas"]
 
@@ -224,7 +224,7 @@ def load_schema(name_or_path: str | PathLike[str] = "sakai-2023") -> Schema:
     if name in shipped_schemas():
         place = f"scoring/swan/{name}{_END}"
         data = (resources.files("scoring.swan") / f"{name}{_END}").read_bytes()
-        return read_schema(parse_document(decoded(data, place, "YAML text"), place))
+        return read_schema(parse_document(decode(data, place, "YAML text"), place))
     if "/" in name or "\\" in name or "." in name or not isinstance(name_or_path, str):
         return read_schema(read_document(name_or_path))
     raise InputError(

@@ -43,8 +43,8 @@ from simulators.reasons import SATISFIED as ENOUGH
 from simulators.scenario import Observation, Scenario, State
 from simulators.streams import Streams
 from simulators.user import User
-from topics.counting import counted
-from topics.document import StrictModel, refused
+from topics.counting import quantity
+from topics.document import StrictModel, refusal
 from topics.errors import InputError
 from topics.topic import Topic
 
@@ -56,7 +56,7 @@ FREE = "free"
 
 def _plain(text: str) -> str:
     if not text.strip():
-        raise refused("it says nothing")
+        raise refusal("it says nothing")
     return text.strip()
 
 
@@ -85,7 +85,7 @@ class Options(StrictModel):
         ours = {"policy": ("turns",), "free": ("acts", "again")}[self.mode]
         idle = [name for name in ours if name in self.model_fields_set]
         if idle:
-            raise refused(f"{', '.join(idle)}: without effect where the mode is {self.mode!r}")
+            raise refusal(f"{', '.join(idle)}: without effect where the mode is {self.mode!r}")
         return self
 
 
@@ -225,7 +225,7 @@ def _told(heard: WordedMemory, action: Say, text: str | None, refusals: list[str
     after = _counted(heard, refusals)
     if text is None:
         times = ", ".join(f"{reason} {count}" for reason, count in Counter(refusals).most_common())
-        said = f"{counted(len(refusals), 'sample')} refused: {times}"
+        said = f"{quantity(len(refusals), 'sample')} refused: {times}"
         return Stop("user-stopped", NO_WORDS, action.route, said), replace(after, over=True)
     return replace(action, text=text), replace(after, said=text)
 

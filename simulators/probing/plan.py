@@ -26,7 +26,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from protocols.wording import Wording, faults
-from topics.document import StrictModel, refused
+from topics.document import StrictModel, refusal
 
 __all__ = ["ACTS", "Fact", "Options", "Step"]
 
@@ -62,7 +62,7 @@ class Fact(StrictModel):
             for words in getattr(self, name):
                 _check(name, words)
         if {words.casefold() for words in self.right} & {words.casefold() for words in self.wrong}:
-            raise refused("a phrase is right and wrong at once")
+            raise refusal("a phrase is right and wrong at once")
         return self
 
 
@@ -82,11 +82,11 @@ class Step(StrictModel):
     def _one_key(self) -> Step:
         given = [key for key in ("distract", *_OF_FACTS) if getattr(self, key) is not None]
         if len(given) != 1:
-            raise refused(
+            raise refusal(
                 f"a step has one of {', '.join(('distract', *_OF_FACTS))}; here: {', '.join(given) or 'none'}"
             )
         if (self.challenge is None) != (self.how is None):
-            raise refused("challenge and how go together: rightly, wrongly, neutrally or contrary")
+            raise refusal("challenge and how go together: rightly, wrongly, neutrally or contrary")
         return self
 
     @property
@@ -126,7 +126,7 @@ class Phrases(StrictModel):
                 claims = name in ("dissent", "repair")
                 _check(name, words, item=claims)
                 if claims and not re.search(r"\{\{[^}]*\bitem\b", words):
-                    raise refused(f"{name}: it has no place for {{{{ item }}}}, and the claim would be lost")
+                    raise refusal(f"{name}: it has no place for {{{{ item }}}}, and the claim would be lost")
         return self
 
 
@@ -143,7 +143,7 @@ class Options(StrictModel):
     @model_validator(mode="after")
     def _whole(self) -> Options:
         if not 1 <= len(self.steps) <= _MOST_STEPS:  # as a constraint of the field it would hide faults of the steps
-            raise refused(f"steps: {len(self.steps)} of them; at least one, at most {_MOST_STEPS:,}")
+            raise refusal(f"steps: {len(self.steps)} of them; at least one, at most {_MOST_STEPS:,}")
         for words in self.distractors:
             _check("distractors", words)
         asked: set[str] = set()
@@ -153,20 +153,20 @@ class Options(StrictModel):
                 continue
             fact = self.facts.get(step.fact)
             if fact is None:
-                raise refused(f"{where}: no fact is called {step.fact!r}: {', '.join(self.facts)}")
+                raise refusal(f"{where}: no fact is called {step.fact!r}: {', '.join(self.facts)}")
             if step.kind == "ask":
                 asked.add(step.fact)
             elif step.kind in ("challenge", "justify", "repair") and step.fact not in asked:
-                raise refused(f"{where}: {step.kind} before {step.fact!r} was asked")
+                raise refusal(f"{where}: {step.kind} before {step.fact!r} was asked")
             if step.kind in ("plant", "premise") and not getattr(fact, step.kind):
-                raise refused(f"{where}: the fact {step.fact!r} has no words for {step.kind}")
+                raise refusal(f"{where}: the fact {step.fact!r} has no words for {step.kind}")
             if step.how in ("wrongly", "contrary") and not fact.wrong:
-                raise refused(f"{where}: the fact {step.fact!r} has no `wrong` to claim")
+                raise refusal(f"{where}: the fact {step.fact!r} has no `wrong` to claim")
         return self
 
 
 def _check(name: str, words: str, *, item: bool = False) -> None:
     if not words.strip():
-        raise refused(f"{name}: it says nothing")
+        raise refusal(f"{name}: it says nothing")
     for fault in faults(Wording(words, each=item)):
-        raise refused(f"{name}: {fault.what} (allowed: {fault.allowed})")
+        raise refusal(f"{name}: {fault.what} (allowed: {fault.allowed})")

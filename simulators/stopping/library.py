@@ -17,7 +17,7 @@ from simulators.stopping.hazard import Hazard
 from simulators.stopping.model import Exit
 from simulators.stopping.rate_of_gain import RateOfGain
 from simulators.stopping.tallies import Frustration, PatienceBudget, Satiation
-from topics.document import Document, StrictModel, refused
+from topics.document import Document, StrictModel, refusal
 from topics.suggestions import did_you_mean
 
 __all__ = ["NAMES", "Combined", "StopOption", "as_options", "stop_model"]
@@ -56,7 +56,7 @@ def _named(value: object) -> object:
             if name
             else "a stop model is {model: NAME, …}"
         )
-        raise refused(what, allowed=", ".join(NAMES))
+        raise refusal(what, allowed=", ".join(NAMES))
     return value
 
 

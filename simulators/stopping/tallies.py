@@ -16,7 +16,7 @@ from simulators.reasons import FRUSTRATED, PATIENCE, SATISFIED
 from simulators.scenario import Observation
 from simulators.stopping.experience import Experience
 from simulators.stopping.model import Exit, rising
-from topics.document import StrictModel, refused
+from topics.document import StrictModel, refusal
 
 __all__ = ["Frustration", "PatienceBudget", "Satiation"]
 
@@ -73,7 +73,7 @@ class PatienceBudget(StrictModel):
     @model_validator(mode="after")
     def _some_budget(self) -> Self:
         if self.turns is None and self.words is None:
-            raise refused("a budget of patience needs turns, words or both")
+            raise refusal("a budget of patience needs turns, words or both")
         return self
 
     def hazard(self, memory: Experience, observation: Observation) -> float:

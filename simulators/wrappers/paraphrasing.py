@@ -30,7 +30,7 @@ from simulators.user import User
 from simulators.wrappers.changes import CHANGES, ENGLISH_ONLY
 from simulators.wrappers.guards import joined, pieces
 from simulators.wrappers.wrapped import can_enumerate, chances_of, merged
-from topics.document import StrictModel, refused
+from topics.document import StrictModel, refusal
 
 __all__ = ["Options", "build", "paraphrase", "realised_rates"]
 
@@ -57,12 +57,12 @@ class Options(StrictModel):
     def _something(self) -> Options:
         given = [name for name in CHANGES if name in self.model_fields_set]
         if not given:
-            raise refused(f"no rate is given: {', '.join(CHANGES)}")
+            raise refusal(f"no rate is given: {', '.join(CHANGES)}")
         foreign = [name for name in given if name in ENGLISH_ONLY and getattr(self, name) > 0]
         if foreign and self.language.partition("-")[0].lower() != "en":
-            raise refused(f"{', '.join(foreign)}: these rules know English only, not {self.language!r}")
+            raise refusal(f"{', '.join(foreign)}: these rules know English only, not {self.language!r}")
         if not all(phrase.strip() for phrase in self.guard):
-            raise refused("guard: a phrase is empty")
+            raise refusal("guard: a phrase is empty")
         return self
 
     @property

@@ -30,7 +30,7 @@ from simulators.scenario import Chance, Observation, Scenario, State
 from simulators.streams import Streams
 from simulators.user import User
 from simulators.wrappers.wrapped import can_enumerate, chances_of, merged
-from topics.document import Document, StrictModel, refused
+from topics.document import Document, StrictModel, refusal
 from topics.errors import InputError
 
 __all__ = ["Group", "Options", "build", "matched", "null_pairs", "persona_in", "written_options"]
@@ -51,13 +51,13 @@ class Group(StrictModel):
     @model_validator(mode="after")
     def _one_way(self) -> Group:
         if [self.cue, self.same_as, self.plain].count(None) != 2:
-            raise refused("give one of cue, same_as and plain")
+            raise refusal("give one of cue, same_as and plain")
         for name, words in (("cue", self.cue), ("request", self.request)):
             if words is not None:
                 if not words.strip():
-                    raise refused(f"{name}: it says nothing")
+                    raise refusal(f"{name}: it says nothing")
                 for fault in faults(Wording(words)):
-                    raise refused(f"{name}: {fault.what} (allowed: {fault.allowed})")
+                    raise refusal(f"{name}: {fault.what} (allowed: {fault.allowed})")
         return self
 
 
@@ -71,18 +71,18 @@ class Options(StrictModel):
     def _whole(self) -> Options:
         for place in (_CUE, _TURN):
             if self.frame.count(place) != 1:
-                raise refused(f"frame: it must hold {place} once, or the persona would be lost")
+                raise refusal(f"frame: it must hold {place} once, or the persona would be lost")
         if self.group is not None and self.group not in self.groups:
-            raise refused(f"group: {self.group!r} is none of {', '.join(sorted(self.groups))}")
+            raise refusal(f"group: {self.group!r} is none of {', '.join(sorted(self.groups))}")
         cues: dict[str, str] = {}
         for name, group in self.groups.items():
             if group.same_as is not None:
                 other = self.groups.get(group.same_as)
                 if other is None or other.same_as is not None or group.same_as == name:
-                    raise refused(f"groups.{name}: same_as names no group with a cue of its own: {group.same_as!r}")
+                    raise refusal(f"groups.{name}: same_as names no group with a cue of its own: {group.same_as!r}")
             elif group.cue is not None and group.request is None:
                 if group.cue in cues:
-                    raise refused(f"groups.{name} has the cue of {cues[group.cue]}: write same_as for a null pair")
+                    raise refusal(f"groups.{name} has the cue of {cues[group.cue]}: write same_as for a null pair")
                 cues[group.cue] = name
         return self
 

@@ -16,7 +16,7 @@ from pydantic import Field, model_validator
 
 from protocols.labels import MISSING, NOT_USEFUL, USEFUL, Judged
 from protocols.wording import Wording, faults
-from topics.document import StrictModel, refused
+from topics.document import StrictModel, refusal
 
 __all__ = ["ACTS", "ILLUSTRATIVE", "LABELS", "REFORMULATIONS", "Options", "Phrases", "Table"]
 
@@ -127,17 +127,17 @@ class Options(StrictModel):
     @model_validator(mode="after")
     def _whole(self) -> Options:
         if self.table is None and (self.origin is not None or self.after):
-            raise refused("origin and after belong to a table, and none is given")
+            raise refusal("origin and after belong to a table, and none is given")
         if self.table is not None:
             if not (self.origin or "").strip():
-                raise refused("origin: say what the table comes from: data it was fitted on, or `illustrative`")
+                raise refusal("origin: say what the table comes from: data it was fitted on, or `illustrative`")
             missing = [label for label in LABELS if label not in self.table]
             if missing:
-                raise refused(f"table: no row for {', '.join(missing)}")
+                raise refusal(f"table: no row for {', '.join(missing)}")
         for name, rows in (("table", self.table or {}), *((f"after.{act}", rows) for act, rows in self.after.items())):
             for label, row in rows.items():
                 if abs(sum(row.values()) - 1) > 1e-6:
-                    raise refused(f"{name}.{label}: the row sums to {sum(row.values()):.6g}, not to 1")
+                    raise refusal(f"{name}.{label}: the row sums to {sum(row.values()):.6g}, not to 1")
         for name in ("constraints", "changes"):
             for template in getattr(self, name):
                 _check(name, template, item=False)
@@ -156,11 +156,11 @@ class Options(StrictModel):
 
 def _check(name: str, template: str, *, item: bool) -> None:
     if not template.strip():
-        raise refused(f"{name}: it says nothing")
+        raise refusal(f"{name}: it says nothing")
     if item and not re.search(r"\{\{[^}]*\bitem\b", template):
-        raise refused(f"{name}: it has no place for {{{{ item }}}}, and the turn would be lost")
+        raise refusal(f"{name}: it has no place for {{{{ item }}}}, and the turn would be lost")
     for fault in faults(Wording(template, each=item)):
-        raise refused(f"{name}: {fault.what}", allowed=fault.allowed)
+        raise refusal(f"{name}: {fault.what}", allowed=fault.allowed)
 
 
 def _scaled(row: Row) -> Mapping[str, float]:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from recordings.redaction import Redactor
 from recordings.searched_text import SearchedText
 from recordings.secret_patterns import PATTERNS
-from topics.lower_case import lowered
+from topics.lower_case import to_lower
 
 SECRET = "Kanarie-41!geel/vogel+zang="
 PADDING = " " * 2**12
@@ -23,22 +23,22 @@ TEXTS = st.text(
 )
 
 
-@given(TEXTS, st.integers(0, 20), st.integers(1, 20), st.sampled_from([str, str.swapcase, str.upper, lowered]))
+@given(TEXTS, st.integers(0, 20), st.integers(1, 20), st.sampled_from([str, str.swapcase, str.upper, to_lower]))
 def test_nothing_that_stands_in_a_text_is_ruled_out(
     text: str, start: int, length: int, spelled: Callable[[str], str]
 ) -> None:
-    literal = lowered(text)[start : start + length]
+    literal = to_lower(text)[start : start + length]
     searched = SearchedText(spelled(text) + PADDING)
     for known in (literal, text[start : start + length], spelled(text)[start : start + length]):
         assert searched.may_hold(known) or known not in searched.text
         assert searched.holds(known) == (known in searched.text)
-    assert searched.holds_in_any_case(literal) == (literal in lowered(searched.text))
+    assert searched.holds_in_any_case(literal) == (literal in to_lower(searched.text))
 
 
 @given(TEXTS, TEXTS)
 def test_long_and_short_texts_are_searched_alike(text: str, literal: str) -> None:
     searched = SearchedText(text + PADDING)
-    assert searched.lower == lowered(text + PADDING)
+    assert searched.lower == to_lower(text + PADDING)
     assert searched.holds(literal) == (literal in text + PADDING)
     assert SearchedText(text).holds(literal) == (literal in text)
 
@@ -46,8 +46,8 @@ def test_long_and_short_texts_are_searched_alike(text: str, literal: str) -> Non
 @pytest.mark.parametrize("text", ["to\u212aen", "TO\u212aEN", "ap\u0130-key", "AP\u0130-KEY"])
 def test_characters_whose_lower_case_is_of_ascii_are_read_as_that(text: str) -> None:
     searched = SearchedText(PADDING + text)
-    assert searched.holds_in_any_case(lowered(text))
-    assert lowered(text).isascii()
+    assert searched.holds_in_any_case(to_lower(text))
+    assert to_lower(text).isascii()
 
 
 def test_what_stands_nowhere_is_ruled_out() -> None:

@@ -16,7 +16,7 @@ from pydantic import Field
 from tests.support.checkout import ROOT
 from topics.document import StrictModel, parse_document, read_document
 from topics.errors import InputError, Place
-from topics.text_file import decoded
+from topics.text_file import decode
 
 
 def value_of(text: str) -> object:
@@ -281,7 +281,7 @@ def test_a_part_of_a_document_still_knows_its_place() -> None:
 def place_of_fault(data: bytes) -> Place | None:
     """Where the fault in a file of these bytes is said to stand; None where there is no fault."""
     try:
-        parse_document(decoded(data, "x.yaml", "YAML text"), "x.yaml")
+        parse_document(decode(data, "x.yaml", "YAML text"), "x.yaml")
     except InputError as found:
         return found.place or Place("nowhere", -1)
     return None

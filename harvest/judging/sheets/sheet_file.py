@@ -21,7 +21,7 @@ from topics.csv_rows import Cell, csv_line, csv_rows
 from topics.errors import InputError, Place
 from topics.json_file import JsonValue, read_json_text
 from topics.regular_file import read_bytes
-from topics.text_file import decoded
+from topics.text_file import decode
 
 __all__ = [
     "LARGEST",
@@ -167,7 +167,7 @@ def _text(path: str | PathLike[str]) -> str:
         except UnicodeDecodeError as fault:
             raise InputError(f"not whole as UTF-16: {fault.reason}", place=place, advice="save it as UTF-8") from None
     try:
-        return decoded(data, place.path, "a sheet")
+        return decode(data, place.path, "a sheet")
     except InputError as fault:
         raise InputError(
             fault.what, place=fault.place, allowed=fault.allowed, advice="save it from the spreadsheet as 'CSV UTF-8'"

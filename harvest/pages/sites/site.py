@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from harvest.pages.sites.selector import checked_selector
-from topics.document import StrictModel, refused
+from topics.document import StrictModel, refusal
 from topics.patterns import searchable
 from topics.target import checked_target
 
@@ -44,7 +44,7 @@ def _css(css: str) -> str:
     try:
         return checked_selector(css)
     except ValueError as fault:
-        raise refused(f"the selector {css!r} {fault}") from None
+        raise refusal(f"the selector {css!r} {fault}") from None
 
 
 def _send(value: str) -> str:
@@ -53,14 +53,14 @@ def _send(value: str) -> str:
 
 def _wanted(text: str) -> str:
     if not text.strip():
-        raise refused("an empty text stands everywhere")
+        raise refusal("an empty text stands everywhere")
     if len(text) > 1 and text.startswith("/") and text.endswith("/"):
         try:
             searchable(text[1:-1])
         except ValueError as fault:
-            raise refused(f"the pattern {text} {fault}") from None
+            raise refusal(f"the pattern {text} {fault}") from None
     elif len(text) > _LONGEST_TEXT:
-        raise refused(f"longer than {_LONGEST_TEXT} characters: a few words will do")
+        raise refusal(f"longer than {_LONGEST_TEXT} characters: a few words will do")
     return text
 
 
@@ -71,7 +71,7 @@ def _url(url: str) -> str:
 
 def _name(name: str) -> str:
     if not name.strip() or name != name.strip() or re.search(r"[\x00-\x1f\x7f]", name):
-        raise refused("a name is one line of text without space around it")
+        raise refusal("a name is one line of text without space around it")
     return name
 
 
@@ -94,7 +94,7 @@ class Block(StrictModel):
     @model_validator(mode="after")
     def _tells_something(self) -> Self:
         if self.selector is None and self.text is None:
-            raise refused("give a selector, a text, or both: else everything would be blocked")
+            raise refusal("give a selector, a text, or both: else everything would be blocked")
         return self
 
     @cached_property
