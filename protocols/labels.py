@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final, Literal, get_args
 
-__all__ = ["LABELS", "MEANINGS", "MISSING", "NOT_USEFUL", "USEFUL", "Judged", "Label", "allowed_labels", "judged"]
+__all__ = ["LABELS", "MEANINGS", "MISSING", "NOT_USEFUL", "USEFUL", "Judged", "Label", "allowed_labels", "usefulness"]
 
 Label = Literal["o", "x"]
 """What a rule says of an answer, as protocols and recordings write it."""
@@ -34,6 +34,6 @@ def allowed_labels() -> str:
     return ", ".join((*(f"{label} ({MEANINGS[label]})" for label in LABELS), f"{MISSING} (no such turn)"))
 
 
-def judged(label: str | None) -> Judged:
+def usefulness(label: str | None) -> Judged:
     """What `label` says about usefulness; `-` for none, and for one that is neither useful nor not useful."""
     return USEFUL if label == USEFUL else NOT_USEFUL if label == NOT_USEFUL else MISSING

@@ -18,7 +18,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from protocols.labels import MISSING, NOT_USEFUL, USEFUL, judged
+from protocols.labels import MISSING, NOT_USEFUL, USEFUL, usefulness
 from simulators.memory import memory_kind, topic_for_user
 from simulators.moves import Memory, Move, Plan, PlanningUser, check_traits
 from simulators.phrasing import ItemWords, Phrasebook, Template, fill_template, phrasebook
@@ -163,7 +163,7 @@ class SubtopicUser(PlanningUser[SubtopicMemory]):
             met = (*met, now)
         lived = after(memory.experience, observation, len(met) / size)
         exits = self.options.stop.exits(lived, observation) if self.options.stop else ()
-        useful = {USEFUL: 1.0, NOT_USEFUL: 0.0, MISSING: self.options.unjudged}[judged(observation.label)]
+        useful = {USEFUL: 1.0, NOT_USEFUL: 0.0, MISSING: self.options.unjudged}[usefulness(observation.label)]
         row = [useful * a + (1 - useful) * b for a, b in zip(*self._rows(now, size))]
         learnt = replace(memory, met=met, experience=lived)
         return Plan(learnt, self.phrasebook, exits, _moves(row, learnt))

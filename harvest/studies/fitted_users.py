@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from protocols.labels import USEFUL, judged
+from protocols.labels import USEFUL, usefulness
 from recordings.acts.dialogue import Dialogue
 from scoring.simulation.act_model import Smoothing, UniformModel, fit_acts
 from scoring.simulation.decisions import acts_in, decisions_of
@@ -63,7 +63,7 @@ def stays_of(dialogues: Sequence[Dialogue]) -> tuple[Stay, ...]:
     stays = []
     for one in dialogues:
         turns = one.turns if one.ended else one.turns[:-1]
-        labels = tuple(judged(turn.answer) for turn in turns)
+        labels = tuple(usefulness(turn.answer) for turn in turns)
         if labels:
             useful = np.cumsum([label == USEFUL for label in labels])
             coverage = () if "-" in labels else tuple(min(1.0, float(count) / _ENOUGH) for count in useful)

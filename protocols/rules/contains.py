@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from pydantic import Field, field_validator, model_validator
 
-from protocols.rules.rule import Sight, Verdict, absent, listed, span
+from protocols.rules.rule import Sight, Verdict, absence, limit_evidence, span
 from topics.document import StrictModel
 from topics.patterns import searchable
 from topics.topic import Topic
@@ -77,10 +77,10 @@ class Contains(StrictModel):
                     break
         if hits:
             what = "one of the phrases" if self.pattern is None else "the pattern"
-            return Verdict(True, listed((span(text, start, end, what) for start, end in hits), len(hits)))
+            return Verdict(True, limit_evidence((span(text, start, end, what) for start, end in hits), len(hits)))
         missed = " | ".join(self.phrases) if self.phrases else str(self.pattern)
         note = "not found" if limit == len(text) else f"not found in the first {limit} of {len(text)} characters"
-        return Verdict(False, (absent(missed, note),))
+        return Verdict(False, (absence(missed, note),))
 
     def unfit(self, topic: Topic) -> str | None:
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import ClassVar
 
-from protocols.rules.rule import Sight, Verdict, absent, span
+from protocols.rules.rule import Sight, Verdict, absence, span
 from topics.document import StrictModel
 from topics.topic import Topic
 
@@ -33,8 +33,8 @@ class Empty(StrictModel):
         if visible:
             return Verdict(False, (span(answer.text, visible.start(), visible.end(), "the first visible character"),))
         if answer.links:
-            return Verdict(False, (absent(answer.links[0].href, "no visible text, but a link"),))
-        return Verdict(True, (absent("a visible character", f"none in {len(answer.text)} characters"),))
+            return Verdict(False, (absence(answer.links[0].href, "no visible text, but a link"),))
+        return Verdict(True, (absence("a visible character", f"none in {len(answer.text)} characters"),))
 
     def unfit(self, topic: Topic) -> str | None:
         return None

@@ -13,7 +13,7 @@ import re
 from typing import ClassVar
 
 from protocols.route import Evidence
-from protocols.rules.rule import Sight, Verdict, absent, span
+from protocols.rules.rule import Sight, Verdict, absence, span
 from topics.document import StrictModel
 from topics.links import find_urls
 from topics.topic import Topic
@@ -89,7 +89,7 @@ class ErrorPage(StrictModel):
     def judge(self, sight: Sight) -> Verdict:
         text = sight.answer.text
         found = _page(text) or _body(text) or _message(text)
-        return Verdict(True, (found,)) if found else Verdict(False, (absent("an error message", "none found"),))
+        return Verdict(True, (found,)) if found else Verdict(False, (absence("an error message", "none found"),))
 
     def unfit(self, topic: Topic) -> str | None:
         return None

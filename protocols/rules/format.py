@@ -8,8 +8,8 @@ from typing import ClassVar, NamedTuple
 from pydantic import Field, field_validator
 
 from protocols.rules.empty import INVISIBLE
-from protocols.rules.mentions import ASKED, Named, kind_trouble, looked_at, named
-from protocols.rules.rule import Sight, Verdict, absent, listed, span
+from protocols.rules.mentions import ASKED, Named, kind_trouble, looked_at, named_urls
+from protocols.rules.rule import Sight, Verdict, absence, limit_evidence, span
 from protocols.rules.urls import known_kind
 from topics.document import StrictModel
 from topics.topic import Topic
@@ -50,18 +50,18 @@ class Format(StrictModel):
         kept: list[_Line] = []
         broken: list[_Line] = []
         keys: set[str] = set()
-        for line, items in _by_line(text, named(sight.answer, self.kind, sight.topic)):
+        for line, items in _by_line(text, named_urls(sight.answer, self.kind, sight.topic)):
             if _keeps(text, line, items, before, after):
                 kept.append(line)
                 keys.update(item.key for item in items[:1])
             else:
                 broken.append(line)
         holds = len(keys) >= self.at_least and not (self.every and broken)
-        pieces = listed((span(text, *line, "keeps the format") for line in kept), len(kept))
+        pieces = limit_evidence((span(text, *line, "keeps the format") for line in kept), len(kept))
         if not holds:
             pieces += tuple(span(text, *line, "holds the URL without the words asked for") for line in broken[:10])
             what = f"at least {self.at_least} line(s) of the form {sight.topic.asks_for!r}"
-            pieces += (absent(what, f"{len(keys)} kept, {len(broken)} broken{looked_at(sight.answer)}"),)
+            pieces += (absence(what, f"{len(keys)} kept, {len(broken)} broken{looked_at(sight.answer)}"),)
         return Verdict(holds, pieces)
 
     def unfit(self, topic: Topic) -> str | None:

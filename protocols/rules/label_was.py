@@ -7,7 +7,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from protocols.labels import Label
-from protocols.rules.rule import Sight, Verdict, absent
+from protocols.rules.rule import Sight, Verdict, absence
 from topics.document import StrictModel
 from topics.topic import Topic
 
@@ -30,7 +30,7 @@ class LabelWas(StrictModel):
         turn = self.turn if self.turn is not None else len(sight.exchanges) - 1
         found = sight.labels[turn - 1] if 1 <= turn <= len(sight.labels) else None
         note = f"turn {turn} was labelled {found}" if found else f"no turn {turn} before this one"
-        return Verdict(found == self.label, (absent(f"label {self.label} on turn {turn}", note),))
+        return Verdict(found == self.label, (absence(f"label {self.label} on turn {turn}", note),))
 
     def unfit(self, topic: Topic) -> str | None:
         return None

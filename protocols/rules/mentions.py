@@ -13,7 +13,7 @@ from protocols.answer import Answer
 from topics.links import KINDS, MOST_LINKS, UrlKind, canonical_url, find_urls
 from topics.topic import Topic
 
-__all__ = ["ANY", "ASKED", "Named", "kind_trouble", "looked_at", "named"]
+__all__ = ["ANY", "ASKED", "Named", "kind_trouble", "looked_at", "named_urls"]
 
 ASKED = "asked"
 """The kind of URL the topic's type asks for."""
@@ -60,7 +60,7 @@ def looked_at(answer: Answer) -> str:
     return f" in the first {MOST_LINKS} of {links} links" if links > MOST_LINKS else ""
 
 
-def named(answer: Answer, name: str, topic: Topic) -> tuple[Named, ...]:
+def named_urls(answer: Answer, name: str, topic: Topic) -> tuple[Named, ...]:
     """The URLs of the kind `name` in the answer, in order of appearance: first those written in its text, then
     those only its links lead to (a page shows an anchor, not the address)."""
     kind = url_kind(name, topic)

@@ -18,8 +18,8 @@ import re
 from collections.abc import Iterator
 from typing import ClassVar
 
-from protocols.rules.mentions import ASKED, named
-from protocols.rules.rule import Sight, Verdict, absent, span
+from protocols.rules.mentions import ASKED, named_urls
+from protocols.rules.rule import Sight, Verdict, absence, span
 from topics.document import StrictModel
 from topics.topic import Topic
 
@@ -136,7 +136,7 @@ class Refusal(StrictModel):
 
 
 def _no(note: str) -> Verdict:
-    return Verdict(False, (absent("a refusal", note),))
+    return Verdict(False, (absence("a refusal", note),))
 
 
 def _sentences(plain: str) -> Iterator[tuple[int, int]]:
@@ -185,7 +185,7 @@ def _japanese(plain: str) -> tuple[int, int, str] | None:
 
 def _delivered(sight: Sight, plain: str) -> str | None:
     """What the answer gives besides the refusal; None where it gives nothing."""
-    given = named(sight.answer, ASKED, sight.topic)
+    given = named_urls(sight.answer, ASKED, sight.topic)
     if given:
         return f"a URL of the asked kind, {given[0].href}"
     lines = sum(1 for _ in _LIST_LINE.finditer(plain))

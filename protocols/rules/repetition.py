@@ -6,8 +6,8 @@ import re
 from typing import ClassVar, Literal
 
 from protocols.rules.empty import INVISIBLE
-from protocols.rules.mentions import ANY, named
-from protocols.rules.rule import Sight, Verdict, absent, listed, span
+from protocols.rules.mentions import ANY, named_urls
+from protocols.rules.rule import Sight, Verdict, absence, limit_evidence, span
 from topics.document import StrictModel
 from topics.topic import Topic
 
@@ -54,26 +54,26 @@ def _text_again(sight: Sight) -> Verdict:
     for turn, answer in enumerate(sight.earlier, 1):
         if form and same_text(answer.text) == form:
             return Verdict(True, (span(text, 0, len(text), f"the same text as the answer to turn {turn}"),))
-    return Verdict(False, (absent("the text of an earlier answer", f"{len(sight.earlier)} earlier answers compared"),))
+    return Verdict(False, (absence("the text of an earlier answer", f"{len(sight.earlier)} earlier answers compared"),))
 
 
 def _urls_again(sight: Sight) -> Verdict:
     text = sight.answer.text
-    found = named(sight.answer, ANY, sight.topic)
+    found = named_urls(sight.answer, ANY, sight.topic)
     first: dict[str, int] = {}
     for turn, answer in enumerate(sight.earlier, 1):
-        for item in named(answer, ANY, sight.topic):
+        for item in named_urls(answer, ANY, sight.topic):
             first.setdefault(item.key, turn)
     fresh = [item for item in found if item.key not in first]
     if not found or fresh:
         missed = "only URLs already given"
         if not found:
-            return Verdict(False, (absent(missed, "no URL in this answer"),))
-        return Verdict(False, (absent(missed, f"{len(fresh)} of {len(found)} are new, first {fresh[0].key}"),))
+            return Verdict(False, (absence(missed, "no URL in this answer"),))
+        return Verdict(False, (absence(missed, f"{len(fresh)} of {len(found)} are new, first {fresh[0].key}"),))
     pieces = (
-        absent(item.href, f"already given in turn {first[item.key]}")
+        absence(item.href, f"already given in turn {first[item.key]}")
         if item.start < 0
         else span(text, item.start, item.end, f"already given in turn {first[item.key]}")
         for item in found
     )
-    return Verdict(True, listed(pieces, len(found)))
+    return Verdict(True, limit_evidence(pieces, len(found)))

@@ -16,7 +16,7 @@ from protocols.answer import Answer, Exchange
 from protocols.route import Evidence
 from topics.topic import Topic
 
-__all__ = ["Rule", "Sight", "Verdict", "absent", "listed", "span"]
+__all__ = ["Rule", "Sight", "Verdict", "absence", "limit_evidence", "span"]
 
 _LONGEST_QUOTE = 300
 _MOST_PIECES = 100
@@ -83,14 +83,14 @@ def span(text: str, start: int, end: int, note: str) -> Evidence:
     return Evidence(start, end, text[start:end], note)
 
 
-def absent(missed: str, note: str) -> Evidence:
+def absence(missed: str, note: str) -> Evidence:
     """Evidence that stands outside the text, or is an absence: `missed` says what was looked for."""
     return Evidence(-1, -1, missed[:_LONGEST_QUOTE], note)
 
 
-def listed(pieces: Iterable[Evidence], total: int) -> tuple[Evidence, ...]:
+def limit_evidence(pieces: Iterable[Evidence], total: int) -> tuple[Evidence, ...]:
     """The first 100 of `total` pieces, and a last one that counts the others: a route stays small."""
     shown = tuple(islice(pieces, _MOST_PIECES))
     if total > len(shown):
-        shown += (absent("", f"{total - len(shown)} more pieces of evidence are not listed"),)
+        shown += (absence("", f"{total - len(shown)} more pieces of evidence are not listed"),)
     return shown

@@ -8,8 +8,8 @@ from typing import ClassVar
 from pydantic import Field, field_validator
 
 from protocols.route import Evidence
-from protocols.rules.mentions import ANY, ASKED, Named, kind_trouble, looked_at, named
-from protocols.rules.rule import Sight, Verdict, absent, listed, span
+from protocols.rules.mentions import ANY, ASKED, Named, kind_trouble, looked_at, named_urls
+from protocols.rules.rule import Sight, Verdict, absence, limit_evidence, span
 from topics.document import StrictModel
 from topics.links import KINDS
 from topics.topic import Topic
@@ -41,13 +41,13 @@ class Urls(StrictModel):
     _known = field_validator("kind")(known_kind)
 
     def judge(self, sight: Sight) -> Verdict:
-        found = named(sight.answer, self.kind, sight.topic)
+        found = named_urls(sight.answer, self.kind, sight.topic)
         distinct = len({item.key for item in found})
         holds = distinct >= self.at_least
-        pieces = listed(self._pieces(sight.answer.text, found), len(found))
+        pieces = limit_evidence(self._pieces(sight.answer.text, found), len(found))
         if not holds:
             what = f"at least {self.at_least} URL(s) of the kind {self._called(sight.topic)}"
-            pieces += (absent(what, f"{distinct} different ones found{looked_at(sight.answer)}"),)
+            pieces += (absence(what, f"{distinct} different ones found{looked_at(sight.answer)}"),)
         return Verdict(holds, pieces)
 
     def unfit(self, topic: Topic) -> str | None:
@@ -62,6 +62,6 @@ class Urls(StrictModel):
             note = f"again {item.key}" if item.key in seen else item.key
             seen.add(item.key)
             if item.start < 0:
-                yield absent(item.href, f"{note}, a link outside the text")
+                yield absence(item.href, f"{note}, a link outside the text")
             else:
                 yield span(text, item.start, item.end, note if item.bare else f"{note}, behind this anchor")

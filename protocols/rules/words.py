@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from pydantic import Field, model_validator
 
-from protocols.rules.rule import Sight, Verdict, absent
+from protocols.rules.rule import Sight, Verdict, absence
 from topics.document import StrictModel
 from topics.topic import Topic
 
@@ -38,7 +38,7 @@ class Words(StrictModel):
         bounds = [f"at least {self.at_least}"] if self.at_least is not None else []
         bounds += [f"at most {self.at_most}"] if self.at_most is not None else []
         holds = count >= (self.at_least or 0) and (self.at_most is None or count <= self.at_most)
-        return Verdict(holds, (absent(f"{' and '.join(bounds)} words", f"{count} words"),))
+        return Verdict(holds, (absence(f"{' and '.join(bounds)} words", f"{count} words"),))
 
     def unfit(self, topic: Topic) -> str | None:
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from protocols.labels import LABELS, NOT_USEFUL, Judged, judged
+from protocols.labels import LABELS, NOT_USEFUL, Judged, usefulness
 from simulators.scenario import Observation
 
 __all__ = ["Experience", "after", "begin"]
@@ -50,7 +50,7 @@ def after(memory: Experience, observation: Observation, coverage: float) -> Expe
     """The memory with one more answer. coverage: share of the need that is met now, in [0, 1]."""
     if not 0 <= coverage <= 1:
         raise ValueError(f"coverage is a share in [0, 1], not {coverage}")
-    label = judged(observation.label)
+    label = usefulness(observation.label)
     if observation.label is not None and observation.label not in LABELS:
         raise ValueError(f"a label is one of {', '.join(LABELS)}, or None, not {observation.label!r}")
     return Experience(

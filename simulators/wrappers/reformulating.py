@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from protocols.labels import NOT_USEFUL, USEFUL, judged
+from protocols.labels import NOT_USEFUL, USEFUL, usefulness
 from protocols.route import Say, Stop
 from protocols.wording import Wording, render
 from simulators.memory import check_order, memory_kind, recall, topic_for_user
@@ -119,7 +119,7 @@ class ReformulatingUser:
 
     def _possible(self, memory: ReformulatingMemory, observation: Observation) -> dict[str, float]:
         """The acts that are possible now, with probabilities that sum to 1, in the order of `ACTS`."""
-        row = self.table.row(judged(observation.label), memory.before)
+        row = self.table.row(usefulness(observation.label), memory.before)
         full = memory.row >= self.most
         barred = {
             *(REFORMULATIONS if full else ()),
@@ -141,7 +141,7 @@ class ReformulatingUser:
             return Say(text, act, turn), replace(memory, last=text)
 
         if act == "stop":
-            reason = {USEFUL: SATISFIED, NOT_USEFUL: FRUSTRATED}.get(judged(observation.label), PATIENCE)
+            reason = {USEFUL: SATISFIED, NOT_USEFUL: FRUSTRATED}.get(usefulness(observation.label), PATIENCE)
             yield Stop("user-stopped", reason), replace(memory, over=True)
         elif act == "repeat":
             yield said(memory.last, then)

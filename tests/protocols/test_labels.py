@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from protocols.labels import LABELS, MEANINGS, MISSING, NOT_USEFUL, USEFUL, allowed_labels, judged
+from protocols.labels import LABELS, MEANINGS, MISSING, NOT_USEFUL, USEFUL, allowed_labels, usefulness
 from tests.support.checkout import ROOT
 
 PACKAGES = ("topics", "protocols", "simulators", "recordings", "scoring", "harvest")
@@ -31,7 +31,7 @@ def test_every_label_has_a_meaning_and_messages_name_it() -> None:
 
 @pytest.mark.parametrize(("label", "said"), [("o", "o"), ("x", "x"), (None, "-"), ("-", "-"), ("c", "-")])
 def test_only_the_two_labels_say_something_about_usefulness(label: str | None, said: str) -> None:
-    assert judged(label) == said
+    assert usefulness(label) == said
 
 
 def letters(code: str) -> Iterator[str]:
