@@ -16,7 +16,7 @@ from itertools import accumulate
 
 from recordings.searched_text import SearchedText
 
-__all__ = ["ESCAPING", "Span", "unescaped"]
+__all__ = ["ESCAPING", "Span", "unescape"]
 
 Span = tuple[int, int, str]
 """Characters [start, end) of a text, and the kind of secret that stands there."""
@@ -102,7 +102,7 @@ class Unescaped:
             self.text = "".join(pieces)
 
 
-def unescaped(searched: SearchedText) -> Unescaped:
+def unescape(searched: SearchedText) -> Unescaped:
     """The text with its escapes undone; false where it holds none."""
     text = searched.text
     found = Unescaped(text)

@@ -17,7 +17,7 @@ from recordings.errors import RunError
 from topics.errors import Place
 from topics.regular_file import read_inside, read_regular
 
-__all__ = ["Json", "document", "line", "lines_of", "parsed", "read_lines", "row_of", "unended"]
+__all__ = ["Json", "document", "line", "lines_of", "parse_value", "read_lines", "read_unended", "row_of"]
 
 Json = object
 """A JSON value: dict with text keys, list, text, number, true, false, null."""
@@ -46,7 +46,7 @@ def _no_constant(name: str) -> float:
     raise ValueError(f"{name} is not a number in JSON")
 
 
-def parsed(data: bytes, place: Place) -> Json:
+def parse_value(data: bytes, place: Place) -> Json:
     """The value in `data`, which a program of ours wrote. Raises RunError, naming the place, where it is no JSON."""
     try:
         return json.loads(data.decode(), parse_constant=_no_constant)
@@ -83,13 +83,13 @@ def lines_of(path: Path, folder: Path | None = None) -> Iterator[tuple[Place, by
 
 def row_of(data: bytes, place: Place) -> dict[str, Json]:
     """The object that the line `data` holds. Raises RunError, with the place, where it is no JSON object."""
-    value = parsed(data, place)
+    value = parse_value(data, place)
     if not isinstance(value, dict):
         raise RunError("a line that is not a JSON object", place=place)
     return value
 
 
-def unended(data: bytes, place: Place) -> tuple[dict[str, Json] | None, str]:
+def read_unended(data: bytes, place: Place) -> tuple[dict[str, Json] | None, str]:
     """The object in a last line without a line end where it is whole; otherwise None, and a sentence that says so."""
     try:
         return row_of(data, place), ""
@@ -110,7 +110,7 @@ def read_lines(path: Path, folder: Path | None = None) -> tuple[list[tuple[Place
         if ended:
             rows.append((place, row_of(data, place)))
             continue
-        last, torn = unended(data, place)
+        last, torn = read_unended(data, place)
         if last is not None:
             rows.append((place, last))
     return rows, torn

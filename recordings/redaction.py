@@ -21,7 +21,7 @@ from itertools import islice
 from operator import itemgetter, le
 from typing import Any
 
-from recordings.escapes import ESCAPING, Span, unescaped
+from recordings.escapes import ESCAPING, Span, unescape
 from recordings.searched_text import SearchedText
 from recordings.secret_forms import forms_of
 from recordings.secret_patterns import KINDS, PATTERNS, POSSIBLE, cookies
@@ -158,7 +158,7 @@ class Redactor:
         """Where secrets stand in `text`, as it stands and as it is meant, in no order."""
         searched = SearchedText(text)
         found = list(self._standing(searched))
-        meant = unescaped(searched)
+        meant = unescape(searched)
         if meant:
             found += meant.led_back(list(self._standing(SearchedText(meant.text))))
         return found

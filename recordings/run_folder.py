@@ -19,11 +19,11 @@ from recordings.errors import RunError
 from recordings.event_lines import FORMAT, check_format, decode
 from recordings.events import Failed
 from recordings.header import Header, topic_order
-from recordings.json_text import Json, lines_of, row_of, unended
+from recordings.json_text import Json, lines_of, read_unended, row_of
 from recordings.store import read_header
 from topics.errors import Place
 
-__all__ = ["Run", "event_files", "extent", "is_run", "ordered", "read", "read_events", "run_around"]
+__all__ = ["Run", "event_files", "extent", "is_run", "order_attempts", "read", "read_events", "run_around"]
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def read(path: str | PathLike[str], *, keep_rows: bool = False, turns_of: Contai
     attempts, damage = _Whole(folder, keep_rows, turns_of), []
     for file in event_files(folder):
         damage += read_events(file, attempts)
-    return Run(folder, header, tuple(ordered(attempts.found.values(), header)), tuple(damage))
+    return Run(folder, header, tuple(order_attempts(attempts.found.values(), header)), tuple(damage))
 
 
 class _Whole(Attempts):
@@ -145,7 +145,7 @@ def read_events(file: Path, attempts: Attempts) -> list[str]:
             if ended:
                 row = row_of(data, place)
             else:
-                row, torn = unended(data, place)
+                row, torn = read_unended(data, place)
                 if row is None:
                     damage.append(torn)
                     continue
@@ -173,7 +173,7 @@ def _is_opening(row: dict[str, Json], place: Place, attempts: Attempts) -> bool:
     return False
 
 
-def ordered(attempts: Iterable[Attempt], header: Header) -> list[Attempt]:
+def order_attempts(attempts: Iterable[Attempt], header: Header) -> list[Attempt]:
     """Attempts in the order of system, topic, trial and attempt: see `Run`."""
     systems = {name: i for i, name in enumerate(header.systems)}
     topics = topic_order(header)

@@ -26,7 +26,7 @@ from recordings.errors import RunError
 from recordings.event_lines import FORMAT, decode
 from recordings.events import Event, TrialStarted
 from recordings.json_text import Json
-from recordings.run_folder import Run, event_files, ordered, read_events
+from recordings.run_folder import Run, event_files, order_attempts, read_events
 from recordings.store import read_header
 from topics.counting import quantity
 from topics.errors import Place
@@ -64,7 +64,7 @@ def salvaged(path: str | PathLike[str]) -> tuple[Run, tuple[DamagedFile, ...]]:
     damaged = tuple(DamagedFile(file.path, sentences) for file, sentences in zip(files, told, strict=True) if sentences)
     lost = _lost(folder, files) if contradictions.played else ()
     damage = (*(sentence for file in damaged for sentence in file.told), *lost)
-    return Run(folder, header, tuple(ordered(attempts, header)), damage), damaged
+    return Run(folder, header, tuple(order_attempts(attempts, header)), damage), damaged
 
 
 def _agreed(files: Sequence[_Trusted]) -> list[Attempt]:

@@ -27,7 +27,7 @@ from recordings.events import Answered, Event, Failed, TrialEnded, TrialStarted
 from recordings.evidence import fsync_folder, keep_exhibit, write_safely
 from recordings.header import Header
 from recordings.journal import Journal
-from recordings.json_text import document, line, parsed
+from recordings.json_text import document, line, parse_value
 from recordings.lock import Lock
 from recordings.long_work import aside
 from recordings.provenance import software
@@ -57,7 +57,7 @@ def read_header(run: Path) -> Header:
         ) from None
     except OSError as fault:
         raise RunError(f"cannot be read: {fault.strerror}", place=place) from None
-    return Header.from_json(parsed(data, Place(str(path), 1)), place)
+    return Header.from_json(parse_value(data, Place(str(path), 1)), place)
 
 
 class RunWriter:

@@ -32,7 +32,7 @@ from protocols.labels import LABELS, MISSING, allowed_labels
 from recordings.conversation import Conversation
 from recordings.header import trial_identity
 from recordings.transcript_heading import NOTHING, parse_heading
-from recordings.transcript_turns import Draft, assembled, topic_names
+from recordings.transcript_turns import Draft, assemble, topic_names
 from topics.attributes import AttributeSet
 from topics.errors import InputError, Place
 from topics.gold import GoldEntry, GoldTable
@@ -391,7 +391,7 @@ class _Reader:
         entries += [entry for entry in self.further if (entry.topic, entry.entity) not in annotated]
         conversations: list[Conversation] = []
         for draft in self.drafts:
-            conversation, warnings = assembled(draft, self.path)
+            conversation, warnings = assemble(draft, self.path)
             conversations.append(conversation)
             self.warnings += warnings
         return Transcript(tuple(conversations), GoldTable(entries), notes, tuple(self.warnings), self.most_turns)

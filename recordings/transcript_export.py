@@ -16,7 +16,7 @@ from os import PathLike
 from recordings.conversation import Conversation
 from recordings.exports import write_export
 from recordings.transcript import FORMAT, entity_key
-from recordings.transcript_heading import encoded, heading_line, judged_line
+from recordings.transcript_heading import encode, heading_line, judged_line
 from topics.gold import GoldTable, written_vector
 from topics.links import find_urls
 from topics.topic import TopicSet
@@ -71,7 +71,7 @@ def _conversation(
 ) -> Iterator[str]:
     """Its lines; the entities that they annotate are added to `judged`."""
     key = conversation.key
-    yield f"##### {encoded(key.topic)}"
+    yield f"##### {encode(key.topic)}"
     words = 0
     topic = next((one for one in topics.topics if one.id == key.topic), None) if topics else None
     for turn in conversation.turns:
@@ -80,7 +80,7 @@ def _conversation(
         words += len(turn.said.split())
         if turn.reply is None:
             continue
-        yield f"### S{turn.number}" + (f" {encoded(turn.label)}" if turn.label else "")
+        yield f"### S{turn.number}" + (f" {encode(turn.label)}" if turn.label else "")
         for line in turn.reply.answer.text.split("\n"):
             yield _escaped(line)
             mentions = find_urls(line)

@@ -22,7 +22,7 @@ from recordings.conversation import LARGEST_NUMBER, Conversation, Turn
 from topics.gold import GoldEntry, written_vector
 from topics.links import Link, links_in
 
-__all__ = ["NOTHING", "Heading", "encoded", "heading_line", "judged_line", "own_links", "parse_heading"]
+__all__ = ["NOTHING", "Heading", "encode", "heading_line", "judged_line", "own_links", "parse_heading"]
 
 _SAFE = "/:+,;@!$&'()*#-._~<>[]{}|^?"  # everything a person would like to read; not %, = or white space
 _NUMBER = re.compile(r"[0-9]{1,20}")
@@ -30,7 +30,7 @@ _NUMBERS = {"trial": 1, "attempt": 1, "place": 1, "missing": 0, "most_turns": 0}
 """Names whose values are numbers, and the least of them."""
 
 
-def encoded(text: str) -> str:
+def encode(text: str) -> str:
     return quote(text, safe=_SAFE, errors="surrogatepass")
 
 
@@ -106,7 +106,7 @@ def judged_line(entry: GoldEntry) -> str:
 
 
 def _written(pairs: Mapping[str, str]) -> Iterator[str]:
-    return (f"{name}={encoded(value)}" for name, value in pairs.items() if value)
+    return (f"{name}={encode(value)}" for name, value in pairs.items() if value)
 
 
 def own_links(turns: Iterable[Turn]) -> list[list[list[str]] | None]:

@@ -11,7 +11,7 @@ from recordings.conversation import INVALID, Conversation, Outcome, SystemTurn, 
 from recordings.transcript_heading import Heading
 from topics.topic import Topic, TopicSet
 
-__all__ = ["IMPORT_RULE", "Draft", "assembled", "imported_route", "marked_breakdown", "state_name", "topic_names"]
+__all__ = ["IMPORT_RULE", "Draft", "assemble", "imported_route", "marked_breakdown", "state_name", "topic_names"]
 
 IMPORT_RULE = "imported"
 """Name of the rule in the route of a label that somebody else gave."""
@@ -93,7 +93,7 @@ def marked_breakdown(never: int, detail: str) -> Outcome:
     return Outcome("breakdown", IMPORT_RULE, detail, never)
 
 
-def assembled(draft: Draft, path: str) -> tuple[Conversation, list[str]]:
+def assemble(draft: Draft, path: str) -> tuple[Conversation, list[str]]:
     """The conversation in a draft, and warnings, each with file:line."""
     said = [turn for turn in draft.turns if turn.speaker == "U"]
     replies = {turn.number: turn for turn in draft.turns if turn.speaker == "S"}

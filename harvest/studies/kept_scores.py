@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from recordings.acts.dialogue import Dialogue
-from recordings.json_text import parsed
+from recordings.json_text import parse_value
 from topics.errors import InputError, Place
 from topics.regular_file import read_inside
 
@@ -56,7 +56,7 @@ def with_kept_scores(dialogues: Sequence[Dialogue], run: Path, measure: str) -> 
             advice="name the folder of a run that `harvest score RUN --keep` has scored, or leave --measure out",
         )
     path = run / "scores.json"
-    value = parsed(_kept(run, path), Place(str(path)))
+    value = parse_value(_kept(run, path), Place(str(path)))
     rows = value.get("rows") if isinstance(value, dict) else None
     if not isinstance(rows, list):
         raise InputError("not a file of scores", place=Place(str(path)), advice=_KEEP)

@@ -12,7 +12,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["canonical", "depths", "grouped", "levels", "out_of_order", "sizes", "subtotals"]
+__all__ = ["canonical", "depths", "group_branches", "levels", "out_of_order", "sizes", "subtotals"]
 
 Index = npt.NDArray[np.int64]
 Nodes = npt.NDArray[np.int32]
@@ -58,7 +58,7 @@ def subtotals(parent: Nodes, depth: Nodes, values: npt.NDArray[_Integer]) -> npt
     return found
 
 
-def grouped(parent: Nodes) -> tuple[Nodes, Index]:
+def group_branches(parent: Nodes) -> tuple[Nodes, Index]:
     """Branches by node: those of node v are `branches[starts[v]:starts[v + 1]]`, in ascending order."""
     branches = np.argsort(parent[1:], kind="stable").astype(np.int32) + np.int32(1)
     starts = np.searchsorted(parent[1:][branches - 1], np.arange(len(parent) + 1))

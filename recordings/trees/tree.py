@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from recordings.conversation import TrialKey
 from recordings.trees.fingerprints import MOST_TEXTS, Fingerprints
-from recordings.trees.preorder import depths, grouped, out_of_order, sizes
+from recordings.trees.preorder import depths, group_branches, out_of_order, sizes
 
 __all__ = ["MOST_TEXTS", "ConversationTree", "DeclaredKey", "FoldedTrial", "Scope", "Symbol"]
 
@@ -174,7 +174,7 @@ class ConversationTree:
 
     @cached_property
     def _branches(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
-        return grouped(self.parent)
+        return group_branches(self.parent)
 
     @cached_property
     def _by_end(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:

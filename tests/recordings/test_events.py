@@ -14,7 +14,7 @@ from recordings.conversation import Outcome, SystemTurn, TrialKey
 from recordings.errors import RunError
 from recordings.event_lines import check_format, decode, encode
 from recordings.events import Answered, Asked, Event, Failed, Routed, TrialEnded, TrialStarted
-from recordings.json_text import line, parsed
+from recordings.json_text import line, parse_value
 from topics.errors import Place
 from topics.links import Link
 
@@ -93,7 +93,7 @@ def test_every_event_comes_back_from_its_line(event: Event) -> None:
     assert data.endswith(b"\n")
     assert data.count(b"\n") == 1
     data.decode("utf-8")  # real UTF-8, whatever the text
-    row = parsed(data, PLACE)
+    row = parse_value(data, PLACE)
     assert isinstance(row, dict)
     assert decode(row, PLACE) == event
 
@@ -103,7 +103,7 @@ def test_characters_stand_in_the_file_as_themselves() -> None:
 
 
 def test_halves_of_a_pair_that_meet_become_the_character() -> None:
-    row = parsed(line(encode(_said("".join(HALVES)))), PLACE)
+    row = parse_value(line(encode(_said("".join(HALVES)))), PLACE)
     assert isinstance(row, dict)
     assert row["text"] == "😀"
 
@@ -112,7 +112,7 @@ def test_a_value_that_is_no_number_is_refused_when_written_and_when_read() -> No
     with pytest.raises(ValueError, match="JSON compliant"):
         line(encode(Answered("id", 1, 1, SystemTurn(Answer("x"), seconds=float("nan")))))
     with pytest.raises(RunError, match=r"trials-000001.jsonl:3: .*NaN is not a number"):
-        parsed(b'{"event": "turn", "seconds": NaN}', PLACE)
+        parse_value(b'{"event": "turn", "seconds": NaN}', PLACE)
 
 
 def test_keys_of_a_later_version_are_passed_over() -> None:
