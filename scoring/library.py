@@ -45,7 +45,7 @@ from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY, USEFUL
 from scoring.measures.wan import WAN
 from topics.plug_ins import found_in, load_entry
 
-__all__ = ["OF_CONVERSATIONS", "OF_LISTS", "OF_PREDICTORS", "declared", "listed", "measures", "plug_ins", "single"]
+__all__ = ["OF_CONVERSATIONS", "OF_LISTS", "OF_PREDICTORS", "declared", "list_forms", "measures", "plug_ins", "single"]
 
 GROUP = "harvest.measures"
 """The group of entry points by which other distributions add measures of conversations."""
@@ -130,6 +130,6 @@ def single() -> tuple[Declaration, ...]:
     return tuple(one for one in measures() if one.of == "conversation")
 
 
-def listed(declarations: Iterable[Declaration]) -> str:
+def list_forms(declarations: Iterable[Declaration]) -> str:
     """How they are written, for messages that say what is allowed."""
     return ", ".join(form for one in declarations for form in one.forms)

@@ -17,7 +17,7 @@ from harvest.studies.scorecard import Material, gathered, score_material, scorin
 from recordings.conversation import Conversation, TrialKey
 from recordings.run_folder import Run
 from scoring.catalogue import understand
-from scoring.library import listed, single
+from scoring.library import list_forms, single
 from scoring.matched import Cell, Difference, Trial, compare, difference, session_difference
 from scoring.measures.group_fairness import FAIRNESS, SUMMARY
 from scoring.measures.relevance import RELEVANCE
@@ -168,7 +168,7 @@ def _check(term: Term, settings: Settings, material: Material) -> None:
         if measure.form is not None or (one.of != "conversation" and one not in _SHARES):
             raise InputError(
                 f"{term} is computed over many conversations at once, so two conversations are not a pair",
-                allowed=listed((*_SHARES, *single())),
+                allowed=list_forms((*_SHARES, *single())),
             )
 
 

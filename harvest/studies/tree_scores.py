@@ -15,7 +15,7 @@ from recordings.conversation import TrialKey
 from recordings.trees.preorder import depths
 from recordings.trees.tree import ConversationTree
 from scoring.catalogue import understand
-from scoring.library import declared, listed, single
+from scoring.library import declared, list_forms, single
 from scoring.notation import Term
 from scoring.scores import SHIPPED
 from scoring.settings import Settings
@@ -208,14 +208,14 @@ def trial_scores(
         inside = asked[0].base if len(asked) == 1 and one.of == "conversation" else None
         raise InputError(
             f"{measure} is not a measure of single conversations, so branches cannot have it",
-            allowed=listed(single()),
+            allowed=list_forms(single()),
             advice=(f"take --score {inside} here; " if inside else "")
             + f"{measure} itself: harvest score RUN --measure '{measure}'",
         )
     if material.gold is None and gold is None and "gold" in one.needs:
         raise InputError(
             f"{measure} has no value here: the run has no gold table",
-            allowed=f"{listed(one for one in single() if 'gold' not in one.needs)}: these need none",
+            allowed=f"{list_forms(one for one in single() if 'gold' not in one.needs)}: these need none",
             advice="name one: --gold NAME or --gold FILE.csv",
         )
     table = score_material(material, {"replications": 100}, gold=gold, measures=[measure], only=True, judges=judges)

@@ -17,7 +17,7 @@ from scoring.measure import Asking, Declaration, Measure
 from scoring.measures.fairness import TurnFairness, divergence_names, group_fairness
 from scoring.measures.group_fairness import FAIRNESS, attribute_of
 from scoring.measures.swan import SWAN
-from scoring.measures.wan import WAN, criterion_of, weighted
+from scoring.measures.wan import WAN, criterion_of, weighted_schema
 from scoring.notation import Term
 from scoring.nuggets import find_nuggets
 from scoring.statistics.bootstrap import Interval, Resampler, no_interval
@@ -120,7 +120,7 @@ def _reading(
 def _of_nuggets(measure: Measure, pool: Pool) -> Iterator[Reading]:
     """SWAN or WAN over all nuggets of all conversations together ([SWAN] Eq. 2 as printed)."""
     scores, resampler, judgments = pool.scores, pool.resampler, pool.judged().judgments
-    schema = weighted(pool.judged().schema, measure.base)
+    schema = weighted_schema(pool.judged().schema, measure.base)
     own = [one for one in pool.assessments if one.key.system == scores.system]
     for part in parts(scores.topics, each=True):
         names = [scores.topics[row].id for row in part.rows]

@@ -46,10 +46,10 @@ __all__ = [
     "Figure",
     "annotator_halves",
     "figures",
-    "grouped",
     "labels_of",
     "rates",
     "shares",
+    "sum_bins",
 ]
 
 Floats = npt.NDArray[np.float64]
@@ -101,7 +101,7 @@ def labels_of(weights: npt.ArrayLike) -> Indices:
     return found
 
 
-def grouped(rows: npt.ArrayLike, grouping: str) -> Floats:
+def sum_bins(rows: npt.ArrayLike, grouping: str) -> Floats:
     """(..., 3) over O, T, X -> (..., C) over the bins of one of `GROUPINGS`."""
     values = np.asarray(rows, dtype=np.float64)
     return np.stack([values[..., list(bins)].sum(axis=-1) for bins in GROUPINGS[grouping]], axis=-1)
@@ -134,7 +134,7 @@ def figures(
             Figure(f"{RECALL.name}({name})", RECALL, hit, theirs.astype(np.float64), int(theirs.sum())),
             Figure(f"{F1.name}({name})", F1, hit, (ours.astype(np.float64) + theirs) / 2, int((ours | theirs).sum())),
         ]
-    bins = {name: (grouped(p, name), grouped(q, name)) for name in GROUPINGS}
+    bins = {name: (sum_bins(p, name), sum_bins(q, name)) for name in GROUPINGS}
     distances = ((DIVERGENCE, jsd), (SQUARED_ERROR, _squared))
     found += [
         Figure(f"{of.name}({name})", of, distance(a, b), one, len(p))

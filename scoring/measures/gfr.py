@@ -22,12 +22,12 @@ from scoring.divergences import Divergence, distr_sim
 from scoring.measure import Declaration, Parameter
 from scoring.measures.err import decay
 
-__all__ = ["LIST_FAIRNESS", "LIST_SUMMARY", "achieved", "gfr", "list_fairness"]
+__all__ = ["LIST_FAIRNESS", "LIST_SUMMARY", "gfr", "list_fairness", "mean_membership"]
 
 Floats = npt.NDArray[np.float64]
 
 
-def achieved(memberships: npt.ArrayLike) -> Floats:
+def mean_membership(memberships: npt.ArrayLike) -> Floats:
     """The mean membership of the top k documents, for every k.
 
     memberships: (..., K, C), rows of probabilities, from the top. Returns (..., K, C).
@@ -50,7 +50,7 @@ def list_fairness(
     shares = decay(gains, highest)
     if shares.shape[-1] == 0:
         return np.zeros(shares.shape[:-1])
-    similar = distr_sim(achieved(memberships), gold, divergence)
+    similar = distr_sim(mean_membership(memberships), gold, divergence)
     value: Floats = (shares * similar).sum(axis=-1)
     return value
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scoring.measure import Asking, Declaration, Figure, Measure
-from scoring.measures.wan import WEIGHTS, weighted, with_weights, without_scorers
+from scoring.measures.wan import WEIGHTS, weighted_schema, with_weights, without_scorers
 from scoring.notation import Term
 from scoring.swan.wan import Swan
 from scoring.understanding import refuse_arguments, refuse_parameters
@@ -18,7 +18,7 @@ __all__ = ["SWAN", "swan_of"]
 
 def swan_of(material: Material, measure: Measure) -> Swan:
     """SWAN of the conversation by the weighting that is asked for, with the criteria it covers."""
-    schema = weighted(material.judged().schema, measure.base)
+    schema = weighted_schema(material.judged().schema, measure.base)
     return material.once((SWAN, measure.base), lambda: material.assessment.swan(schema))
 
 

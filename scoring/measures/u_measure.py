@@ -25,7 +25,7 @@ from scoring.measures.relevance import PATIENCE
 if TYPE_CHECKING:
     from scoring.material import Material
 
-__all__ = ["U_MEASURE", "Piece", "expected_utility", "linear_discount", "read", "u_measure"]
+__all__ = ["U_MEASURE", "Piece", "expected_utility", "linear_discount", "reading_positions", "u_measure"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -53,7 +53,7 @@ def linear_discount(positions: npt.ArrayLike, patience: float) -> Floats:
     return worth
 
 
-def read(trailtext: Iterable[Piece]) -> dict[str, float]:
+def reading_positions(trailtext: Iterable[Piece]) -> dict[str, float]:
     """Where each nugget of a trailtext is known: the length read up to the end of the piece that tells it first.
 
     What is told again costs its length and earns nothing. {} for a trailtext that tells nothing.

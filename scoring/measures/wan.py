@@ -16,7 +16,7 @@ from topics.errors import InputError
 if TYPE_CHECKING:
     from scoring.material import Material
 
-__all__ = ["WAN", "WEIGHTS", "criterion_of", "weighted", "with_weights", "without_scorers"]
+__all__ = ["WAN", "WEIGHTS", "criterion_of", "weighted_schema", "with_weights", "without_scorers"]
 
 
 def criterion_of(term: Term, schema: Schema) -> str:
@@ -24,7 +24,7 @@ def criterion_of(term: Term, schema: Schema) -> str:
     return schema[str(term.arguments[0])].name
 
 
-def weighted(schema: Schema, term: Term) -> Schema:
+def weighted_schema(schema: Schema, term: Term) -> Schema:
     """The schema with the weighting that a SWAN or a WAN is written with, if any, for all its criteria but those of
     sets, which have no position.
     """
@@ -80,7 +80,7 @@ def _read(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure
 
 
 def _score(material: Material, measure: Measure) -> Figure:
-    assessment, schema = material.assessment, weighted(material.judged().schema, measure.base)
+    assessment, schema = material.assessment, weighted_schema(material.judged().schema, measure.base)
     criterion = criterion_of(measure.base, schema)
     one = assessment.wans(schema)[criterion]
     by = ", ".join(map(str, assessment.sources[criterion]))

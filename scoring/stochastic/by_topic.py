@@ -13,7 +13,7 @@ import numpy.typing as npt
 from scoring.statistics.unseen import Unseen, unseen_mass
 from scoring.statistics.unseen_topic import share_ends
 
-__all__ = ["alone", "by_topic", "nested", "topic_shares", "unseen_over_topics"]
+__all__ = ["by_topic", "topic_shares", "unseen_over_topics", "varies_within_topic", "visits_alone"]
 
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
@@ -32,7 +32,7 @@ def by_topic(size: npt.ArrayLike, ends: npt.ArrayLike, topics: npt.ArrayLike) ->
     return found
 
 
-def nested(below: Counts) -> npt.NDArray[np.bool_]:
+def varies_within_topic(below: Counts) -> npt.NDArray[np.bool_]:
     """(J,) whether any topic gave several answers. below: (J, T) answers of each topic."""
     return np.asarray(below.max(axis=1, initial=0) > 1)
 
@@ -52,7 +52,7 @@ def topic_shares(above: Counts, below: Counts, level: float) -> tuple[Floats, Fl
     return low[back.reshape(-1)], high[back.reshape(-1)]
 
 
-def alone(branches: Counts, parent: npt.ArrayLike, size: int) -> Counts:
+def visits_alone(branches: Counts, parent: npt.ArrayLike, size: int) -> Counts:
     """(size, T) trials at each node, by topic, that took a branch which no other topic showed.
 
     branches: (M, T) trials of each branch. parent: (M,) the node it leads from.
@@ -70,7 +70,7 @@ def unseen_over_topics(own: Counts, trials: Counts, once: Counts, twice: Counts,
     so many trials, which speak where each topic gave one trial.
     """
     plain = unseen_mass(once, twice, trials.sum(axis=1), level)
-    several = nested(trials)
+    several = varies_within_topic(trials)
     estimate, low, high = plain.estimate.copy(), plain.low.copy(), plain.high.copy()
     if several.any():
         found = own[several].sum(axis=1), trials[several].sum(axis=1)

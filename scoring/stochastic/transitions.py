@@ -23,7 +23,7 @@ import numpy.typing as npt
 from recordings.trees.preorder import depths, sizes
 from scoring.statistics.proportions import FEW, clopper_pearson, jeffreys, wilson
 from scoring.statistics.unseen import Unseen, unseen_mass
-from scoring.stochastic.by_topic import alone, by_topic, nested, topic_shares, unseen_over_topics
+from scoring.stochastic.by_topic import by_topic, topic_shares, unseen_over_topics, varies_within_topic, visits_alone
 from scoring.stochastic.paths import reach
 from scoring.stochastic.prefixes import check_parents
 from topics.errors import InputError
@@ -119,11 +119,11 @@ def transitions(
         counts = by_topic(sizes(tree.parent, depths(tree.parent)), tree.ends, np.asarray(topics))
         onward = np.zeros_like(counts)
         np.add.at(onward, parent[1:], counts[1:])
-        several = nested(counts)
+        several = varies_within_topic(counts)
         edges = np.flatnonzero(several[parent[1:]]) + 1
         low[edges], high[edges] = topic_shares(counts[edges], counts[parent[edges]], level)
         stop_low[several], stop_high[several] = topic_shares((counts - onward)[several], counts[several], level)
-        unseen = unseen_over_topics(alone(counts[1:], parent[1:], size), counts, once, twice, level)
+        unseen = unseen_over_topics(visits_alone(counts[1:], parent[1:], size), counts, once, twice, level)
         over_topics = bool(several.any())
     return Transitions(
         n=above,
@@ -152,7 +152,7 @@ def unseen_paths(tree: CountedTree, *, level: float = 0.95, topics: npt.ArrayLik
     if not _several(topics):
         return unseen_mass(once, twice, int(stops.sum()), level)
     ended = by_topic(np.ones(len(stops), dtype=np.int64), tree.ends, np.asarray(topics))
-    own = alone(ended, np.zeros(len(stops), dtype=np.int64), 1)
+    own = visits_alone(ended, np.zeros(len(stops), dtype=np.int64), 1)
     found = unseen_over_topics(own, ended.sum(axis=0)[None], np.array([once]), np.array([twice]), level)
     return Unseen(*(part[0] for part in (found.estimate, found.low, found.high, found.n, found.once, found.twice)))
 

@@ -14,13 +14,13 @@ from recordings.conversation import Conversation, TrialKey
 from recordings.judgments import Target
 from scoring.nuggets import find_nuggets
 from scoring.settings import Settings
-from scoring.swan.extraction import Extractor, extracted
+from scoring.swan.extraction import Extractor, extract_nuggets
 from scoring.swan.item import Item, Scored, Source, nugget_items, turn_items
 from scoring.swan.judged import Judgments, Opinion
 from scoring.swan.nugget import Nugget
 from scoring.swan.rules.rule import Sight
 from scoring.swan.schema import Criterion, Schema
-from scoring.swan.wan import SessionMean, Swan, Wan, mean_per_session, pooled, swan, wan
+from scoring.swan.wan import SessionMean, Swan, Wan, mean_per_session, pool_wans, swan, wan
 from scoring.words import passages
 from topics.attributes import AttributeSet
 from topics.counting import quantity
@@ -44,7 +44,7 @@ class PageText:
         entities = (
             find_nuggets(conversation, self.topic, self.gold, self.attributes, self.settings) if self.topic else ()
         )
-        found = extracted(conversation, extractor, entities)
+        found = extract_nuggets(conversation, extractor, entities)
         if nuggets is not None:
             links = tuple(one for one in found if one.type == "E")
             found = (*nuggets, *links)
@@ -239,7 +239,7 @@ def of_system(
         if criterion.level == "set":
             parts[name] = _of_sets(name, system, topics, judgments)
         else:
-            parts[name] = pooled(wans[name] for wans in each) if each else Wan(name, 0.0, 0.0, 0, 0)
+            parts[name] = pool_wans(wans[name] for wans in each) if each else Wan(name, 0.0, 0.0, 0, 0)
     return SystemSwan(
         swan(parts, schema.weights),
         mean_per_session(swan(wans, schema.weights).value for wans in each),

@@ -24,7 +24,7 @@ from scoring.swan.nugget import Candidate, Nugget, place_nuggets
 from scoring.swan.sentences import sentences
 from scoring.words import Passage, passages
 
-__all__ = ["RULES", "Extractor", "RuleExtractor", "act_key", "extracted", "is_english"]
+__all__ = ["RULES", "Extractor", "RuleExtractor", "act_key", "extract_nuggets", "is_english"]
 
 RULES = "rules/1"
 """Name and version of the rule extractor: raised whenever the same text could give other nuggets."""
@@ -71,7 +71,7 @@ class RuleExtractor:
                     yield Candidate(start, end, "F", rule)
 
 
-def extracted(
+def extract_nuggets(
     conversation: Conversation, extractor: Extractor | None = None, entities: Iterable[Entity] = ()
 ) -> tuple[Nugget, ...]:
     """The nuggets of both sides, in reading order, those of types F and O by `extractor` (the rules where None).

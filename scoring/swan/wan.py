@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from scoring.swan.item import Scored
 from scoring.swan.weighting import Weighting
 
-__all__ = ["SessionMean", "Swan", "Wan", "mean_per_session", "pooled", "swan", "wan"]
+__all__ = ["SessionMean", "Swan", "Wan", "mean_per_session", "pool_wans", "swan", "wan"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ def wan(scored: Sequence[Scored], criterion: str, weighting: Weighting, *, items
     )
 
 
-def pooled(wans: Iterable[Wan]) -> Wan:
+def pool_wans(wans: Iterable[Wan]) -> Wan:
     """Eq. 2 over all items of several conversations: sums of the numerators, the denominators, and the counts.
 
     All must be of one criterion; ValueError otherwise, and for none at all.

@@ -10,7 +10,7 @@ from harvest.judging.extraction.asking import Answers, Question
 from harvest.judging.extraction.reply import Reading
 from recordings.conversation import Conversation
 from recordings.judgments import Judgment, Layer, Target
-from scoring.swan.extraction import extracted
+from scoring.swan.extraction import extract_nuggets
 from scoring.swan.judged import EXTRACTION, NUGGET, words_hash
 from scoring.swan.nugget import Candidate, Nugget
 from scoring.words import Passage, passages
@@ -72,7 +72,7 @@ def extraction(
         readings = {(one.passage.turn, one.passage.speaker): answers.readings[one.key] for one in questions}
         refused = sum((Counter(one.refused) for one in readings.values()), Counter[str]())
         told.refused.update(refused)
-        nuggets = extracted(conversation, ModelExtractor(f"{author}/{version}", readings))
+        nuggets = extract_nuggets(conversation, ModelExtractor(f"{author}/{version}", readings))
         about: dict[str, str | int] = {"trial": conversation.trial_id, "attempt": conversation.attempt}
         value = {"nuggets": len(nuggets), "passages": len(questions), "refused": dict(sorted(refused.items()))}
         value = {"said": words_hash(passages(conversation)), **value}

@@ -12,7 +12,7 @@ from protocols.labels import NOT_USEFUL, USEFUL
 from scoring.swan.item import Item
 from scoring.swan.rules.rule import Sight
 
-__all__ = ["Recovery", "dissatisfied"]
+__all__ = ["Recovery", "is_dissatisfied"]
 
 _DISSATISFIED = re.compile(
     r"\b(?:that(?:'s| is|s)? (?:not|wrong|incorrect|false|useless|nonsense)|not what i (?:asked|meant|wanted)"
@@ -27,7 +27,7 @@ _DISSATISFIED = re.compile(
 )
 
 
-def dissatisfied(text: str) -> bool:
+def is_dissatisfied(text: str) -> bool:
     """Whether a user turn says in so many words that the answer before it was bad. English; misses what is "
     "implied."""
     return _DISSATISFIED.search(text.replace("’", "'")) is not None
@@ -73,10 +73,10 @@ class Recovery:
         turns, outcome = sight.conversation.turns, sight.conversation.outcome
         found: dict[int, float] = {}
         for i, turn in enumerate(turns):
-            if not i or not dissatisfied(turn.said):
+            if not i or not is_dissatisfied(turn.said):
                 continue
             if i + 1 < len(turns):
-                found[turn.number] = float(not dissatisfied(turns[i + 1].said))
+                found[turn.number] = float(not is_dissatisfied(turns[i + 1].said))
             elif outcome is not None and outcome.kind == "user-stopped":
                 found[turn.number] = 0.0
         return found

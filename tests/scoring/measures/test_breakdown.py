@@ -19,10 +19,10 @@ from scoring.measures.breakdown import (
     LABELS,
     annotator_halves,
     figures,
-    grouped,
     labels_of,
     rates,
     shares,
+    sum_bins,
 )
 from tests.support.checkout import DATA
 
@@ -47,7 +47,7 @@ def test_ties_go_to_o_before_t_before_x() -> None:
 def test_the_groupings_are_o_t_x_and_o_against_the_rest_and_x_against_the_rest() -> None:
     row = [0.5, 0.3, 0.2]
     assert list(GROUPINGS) == ["O,T,X", "O,T+X", "O+T,X"]
-    assert [grouped(row, name).tolist() for name in GROUPINGS] == [[0.5, 0.3, 0.2], [0.5, 0.5], [0.8, 0.2]]
+    assert [sum_bins(row, name).tolist() for name in GROUPINGS] == [[0.5, 0.3, 0.2], [0.5, 0.5], [0.8, 0.2]]
 
 
 def test_labels_are_counted_as_by_hand() -> None:

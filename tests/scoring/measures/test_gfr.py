@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from scoring.divergences import DIVERGENCES, jsd, nmd, rnod
 from scoring.measures.err import decay, err, stop_probability
-from scoring.measures.gfr import achieved, gfr, list_fairness
+from scoring.measures.gfr import gfr, list_fairness, mean_membership
 from scoring.measures.irbu import irbu
 from tests.support.ranked_lists import REFERENCE
 
@@ -162,7 +162,7 @@ def test_an_empty_list_serves_nobody() -> None:
 
 def test_all_documents_count_in_the_distribution_not_only_relevant_ones() -> None:
     rows = [[1.0, 0.0], [0.0, 1.0]]
-    assert achieved(rows).tolist() == [[1.0, 0.0], [0.5, 0.5]]
+    assert mean_membership(rows).tolist() == [[1.0, 0.0], [0.5, 0.5]]
     fair = list_fairness([0.0, 3.0], rows, [0.5, 0.5], HIGHEST, jsd)
     assert fair == pytest.approx(0.75)  # all who stop, stop at the second document, which the first one balances
     assert fair > list_fairness([3.0], rows[1:], [0.5, 0.5], HIGHEST, jsd)

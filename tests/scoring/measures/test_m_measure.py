@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring.measures.m_measure import m_measure, trailtext
-from scoring.measures.u_measure import Piece, read, u_measure
+from scoring.measures.u_measure import Piece, reading_positions, u_measure
 
 FIRST = (Piece(20, "born"), Piece(10, link="films"), Piece(10, link="life"), Piece(20, "prize"))
 SECOND = {"films": (Piece(40, "first film"), Piece(40, "prize")), "life": (Piece(60, "school"),)}
@@ -17,14 +17,14 @@ WORTH = {"films": {"first film": 3, "prize": 2, "born": 1}, "life": {"school": 3
 
 
 def utility(intent: str) -> float:
-    found = read(trailtext(FIRST, SECOND, intent))
+    found = reading_positions(trailtext(FIRST, SECOND, intent))
     return u_measure([WORTH[intent].get(name, 0) for name in found], list(found.values()), 200)
 
 
 def test_a_user_reads_to_the_link_then_what_is_behind_it_then_on() -> None:
-    assert read(trailtext(FIRST, SECOND, "films")) == {"born": 20, "first film": 70, "prize": 110}
-    assert read(trailtext(FIRST, SECOND, "life")) == {"born": 20, "school": 100, "prize": 120}
-    assert read(trailtext(FIRST, SECOND, None)) == {"born": 20, "prize": 60}
+    assert reading_positions(trailtext(FIRST, SECOND, "films")) == {"born": 20, "first film": 70, "prize": 110}
+    assert reading_positions(trailtext(FIRST, SECOND, "life")) == {"born": 20, "school": 100, "prize": 120}
+    assert reading_positions(trailtext(FIRST, SECOND, None)) == {"born": 20, "prize": 60}
 
 
 def test_m_is_the_expected_u_of_the_trailtexts() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from scoring.measures.relevance import hard_normaliser
 from scoring.measures.u_ia import u_ia
-from scoring.measures.u_measure import Piece, expected_utility, linear_discount, read, u_measure
+from scoring.measures.u_measure import Piece, expected_utility, linear_discount, reading_positions, u_measure
 from tests.support.checkout import DATA
 
 PAPER = json.loads((DATA / "gfrc_m002_example.json").read_text(encoding="utf-8"))
@@ -80,8 +80,8 @@ def test_u_ia_lies_between_the_intents_and_is_their_u_where_all_agree(rows: list
 
 def test_what_is_told_again_costs_its_length_and_earns_nothing() -> None:
     text = [Piece(10), Piece(5, "a"), Piece(5, "a"), Piece(1, "b")]
-    assert read(text) == {"a": 15, "b": 21}
-    assert read([]) == {}
+    assert reading_positions(text) == {"a": 15, "b": 21}
+    assert reading_positions([]) == {}
 
 
 def test_a_trailtext_without_gains_has_u_0_and_no_intent_has_no_u() -> None:
@@ -111,7 +111,7 @@ def test_values_out_of_range_are_refused() -> None:
     with pytest.raises(ValueError, match="normaliser"):
         u_measure([1], [1], 10, normaliser=0)
     with pytest.raises(ValueError, match="a length from 0"):
-        read([Piece(-1)])
+        reading_positions([Piece(-1)])
 
 
 def test_the_word_counts_and_gains_are_those_of_figure_5() -> None:

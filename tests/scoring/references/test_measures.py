@@ -24,7 +24,7 @@ from scoring.measures.relevance import relevance
 from scoring.measures.s_measure import s_flat, s_measure
 from scoring.measures.t_measure import t_flat, t_measure
 from scoring.measures.u_ia import u_ia
-from scoring.measures.u_measure import Piece, read, u_measure
+from scoring.measures.u_measure import Piece, reading_positions, u_measure
 from scoring.nuggets import Nugget
 from scoring.settings import Settings
 from tests.support import reference_measures as ref
@@ -230,7 +230,7 @@ def test_u_u_ia_and_m_measure_are_expectations_over_what_users_read(
     plain_second = {"i": [ref.Stretch(*p) for p in behind_i], "j": [ref.Stretch(*p) for p in behind_j]}
     ours, theirs = [], []
     for intent, worth in zip(("i", "j", None), gains, strict=True):
-        known = read(trailtext(first, second, intent))
+        known = reading_positions(trailtext(first, second, intent))
         plain = ref.positions_read(plain_first, plain_second, intent)
         assert known == plain
         own = [float(worth.get(name, Fraction(0))) for name in known]

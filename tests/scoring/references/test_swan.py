@@ -14,7 +14,7 @@ from scoring.divergences import jsd
 from scoring.stochastic.criteria import path_scores, swan_readings
 from scoring.stochastic.expectation import fairness, mean, ratio
 from scoring.swan.item import Item, Scored, Source
-from scoring.swan.wan import mean_per_session, pooled, swan, wan
+from scoring.swan.wan import mean_per_session, pool_wans, swan, wan
 from scoring.swan.weighting import parse_weighting
 from tests.scoring.references.test_measures import distribution, floats
 from tests.support import reference_measures
@@ -87,7 +87,7 @@ def test_wan_and_swan_are_eq_1_and_2_of_one_conversation_and_of_several(
         of_each.append(wans)
         values.append(ref.swan(exact, WEIGHTS))
     even = [Fraction(1, len(talks))] * len(talks)
-    together = {name: pooled([wans[name] for wans in of_each]) for name in CRITERIA}
+    together = {name: pool_wans([wans[name] for wans in of_each]) for name in CRITERIA}
     exact = {name: ref.pooled([talk[i] for talk in talks], even, nw) for i, name in enumerate(CRITERIA)}
     for name, value in exact.items():
         assert together[name].value == pytest.approx(number(value), nan_ok=True)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scoring.nuggets import find_nuggets
 from scoring.settings import Settings
 from scoring.swan.acts import ACTS
-from scoring.swan.extraction import RULES, RuleExtractor, act_key, extracted, is_english
+from scoring.swan.extraction import RULES, RuleExtractor, act_key, extract_nuggets, is_english
 from scoring.swan.nugget import Candidate, place_nuggets
 from scoring.words import Passage, word_count
 from tests.support.checkout import DATA
@@ -123,7 +123,7 @@ def test_what_is_not_english_is_one_claim_a_sentence_under_a_name_of_its_own() -
 
 
 def test_user_turns_have_nuggets_too_and_positions_count_their_words() -> None:
-    found = extracted(conversation(("Is it old? Tell me.", "Yes. It is old.")))
+    found = extract_nuggets(conversation(("Is it old? Tell me.", "Yes. It is old.")))
     assert [(one.speaker, one.act or one.type, one.position) for one in found] == [
         ("user", "YES-NO-QUESTION", 3),
         ("user", "ACTION-DIRECTIVE", 5),
@@ -135,7 +135,7 @@ def test_user_turns_have_nuggets_too_and_positions_count_their_words() -> None:
 def test_entities_keep_the_positions_that_figure_5_prints() -> None:
     talk = paper_b1()
     entities = find_nuggets(talk, M002, paper_gold(), ATTRIBUTES, Settings())
-    found = [one for one in extracted(talk, entities=entities) if one.type == "E"]
+    found = [one for one in extract_nuggets(talk, entities=entities) if one.type == "E"]
     assert [one.position for one in found] == [35, 39, 43, 46, 51, 91, 96, 99, 104, 107]
     assert all(one.text == movie(one.entity.rstrip("/")[-7:]) for one in found)
 
@@ -173,13 +173,13 @@ class Quoting:
 )
 def test_what_an_extractor_returns_is_checked(found: list[Candidate], fault: str) -> None:
     with pytest.raises(ValueError, match=fault) as raised:
-        extracted(conversation(("Say it.", "It is old. Yes.")), Quoting(tuple(found)))
+        extract_nuggets(conversation(("Say it.", "It is old. Yes.")), Quoting(tuple(found)))
     assert "model-x/3" in str(raised.value)
 
 
 def test_an_extractor_that_quotes_what_was_said_is_taken_with_its_name() -> None:
     one = Candidate(0, 10, "F", "claims", text="It is old.")
-    found = extracted(conversation(("Say it.", "It is old. Yes.")), Quoting((one,)))
+    found = extract_nuggets(conversation(("Say it.", "It is old. Yes.")), Quoting((one,)))
     assert [(nugget.text, nugget.position, nugget.version) for nugget in found] == [("It is old.", 5, "model-x/3")]
 
 
@@ -197,7 +197,7 @@ def test_nuggets_lie_in_the_text_in_order_without_overlap_and_positions_never_fa
     system: list[str], user: list[str]
 ) -> None:
     talk = conversation((" ".join(user), " ".join(system)), ("go on", " ".join(reversed(system))))
-    found = extracted(talk)
+    found = extract_nuggets(talk)
     sides = {(turn.number, "user"): turn.said for turn in talk.turns}
     sides |= {(turn.number, "system"): turn.reply.answer.text for turn in talk.turns if turn.reply}
     assert all(sides[one.turn, one.speaker][one.start : one.end] == one.text != "" for one in found)
@@ -209,7 +209,7 @@ def test_nuggets_lie_in_the_text_in_order_without_overlap_and_positions_never_fa
 
 @given(st.text(max_size=200))
 def test_no_text_makes_the_rules_fail(text: str) -> None:
-    assert extracted(conversation((text, text))) == extracted(conversation((text, text)))
+    assert extract_nuggets(conversation((text, text))) == extract_nuggets(conversation((text, text)))
 
 
 def test_hostile_texts_take_time_linear_in_their_length() -> None:
@@ -222,7 +222,7 @@ def test_hostile_texts_take_time_linear_in_their_length() -> None:
         "so " * 50_000,
     ):
         begun = time.process_time()
-        extracted(conversation(("ask", text)))
+        extract_nuggets(conversation(("ask", text)))
         assert time.process_time() - begun < 10
 
 

@@ -18,7 +18,7 @@ from scoring.swan.rules.brevity import Brevity
 from scoring.swan.rules.fair_exposure import FairExposure, fairness_score
 from scoring.swan.rules.hedging import Hedging, hedges
 from scoring.swan.rules.label import Label
-from scoring.swan.rules.recovery import Recovery, dissatisfied
+from scoring.swan.rules.recovery import Recovery, is_dissatisfied
 from scoring.swan.rules.repetition import Repetition
 from scoring.swan.rules.rule import RuleScorer, Sight
 from scoring.swan.schema import load_schema
@@ -76,9 +76,9 @@ def test_recovery_by_the_user_follows_section_4_11_and_is_silent_where_the_proto
 
 
 def test_dissatisfaction_is_told_by_words() -> None:
-    assert dissatisfied("That's wrong.")
-    assert dissatisfied("What made you say 15 pages??? The paper is 154 pages long")
-    assert not dissatisfied("Can you name a few more?")
+    assert is_dissatisfied("That's wrong.")
+    assert is_dissatisfied("What made you say 15 pages??? The paper is 154 pages long")
+    assert not is_dissatisfied("Can you name a few more?")
 
 
 def test_hedging_needs_correctness_and_punishes_flat_falsehood_and_needless_doubt() -> None:

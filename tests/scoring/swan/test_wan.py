@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring.swan.item import Scored
-from scoring.swan.wan import Wan, mean_per_session, pooled, swan, wan
+from scoring.swan.wan import Wan, mean_per_session, pool_wans, swan, wan
 from scoring.swan.weighting import (
     Anchored,
     LastTurn,
@@ -95,7 +95,7 @@ def test_criterion_weights_weigh_and_a_weight_of_0_takes_a_criterion_out() -> No
 
 def test_pooled_weighs_long_sessions_more_and_the_mean_per_session_does_not() -> None:
     long, short = Wan("a", 9.0, 10.0, 10, 10), Wan("a", 0.0, 1.0, 1, 1)
-    assert pooled([long, short]).value == pytest.approx(9 / 11)
+    assert pool_wans([long, short]).value == pytest.approx(9 / 11)
     assert mean_per_session([long.value, short.value, math.nan]) == mean_per_session([0.9, 0.0])
     assert mean_per_session([long.value, short.value]).value == 0.45
     assert math.isnan(mean_per_session([math.nan]).value)
@@ -103,7 +103,7 @@ def test_pooled_weighs_long_sessions_more_and_the_mean_per_session_does_not() ->
 
 def test_pooling_two_criteria_is_refused() -> None:
     with pytest.raises(ValueError, match="one criterion"):
-        pooled([Wan("a", 0, 0, 0, 0), Wan("b", 0, 0, 0, 0)])
+        pool_wans([Wan("a", 0, 0, 0, 0), Wan("b", 0, 0, 0, 0)])
 
 
 def test_weights_are_what_their_sentences_say() -> None:
@@ -165,6 +165,6 @@ def test_wan_lies_between_the_lowest_and_the_highest_score_and_order_changes_not
 @given(st.lists(SCORED, min_size=1, max_size=5))
 def test_pooled_is_wan_over_all_items_at_once(sessions: list[list[Scored]]) -> None:
     together = wan([one for session in sessions for one in session], "c", Linear(1250))
-    apart = pooled(wan(session, "c", Linear(1250)) for session in sessions)
+    apart = pool_wans(wan(session, "c", Linear(1250)) for session in sessions)
     assert (apart.n, apart.items) == (together.n, together.items)
     assert apart.value == pytest.approx(together.value, nan_ok=True, abs=1e-12)

@@ -24,7 +24,7 @@ from recordings.judgments import Layer, read_layers
 from recordings.merge import merge
 from recordings.run_folder import read
 from scoring.swan.assessment import assess
-from scoring.swan.extraction import extracted
+from scoring.swan.extraction import extract_nuggets
 from scoring.swan.judged import EXTRACTION, NUGGET, Judgments, Precedence
 from scoring.swan.schema import load_schema
 from scoring.words import passages
@@ -99,7 +99,7 @@ async def test_every_passage_is_asked_for_once_and_the_layer_holds_what_was_foun
     schema = load_schema()
     judged = Judgments.of(read_layers(run), schema, Precedence(nuggets="m1"))
     for talk in conversations:
-        rules = [one for one in extracted(talk) if one.type != "E"]
+        rules = [one for one in extract_nuggets(talk) if one.type != "E"]
         found = [one for one in assess(talk, schema, judged).nuggets if one.type != "E"]
         assert {one.version for one in found} == {f"m1/{layer.version}"}
         assert [(one.span, one.type, one.act, one.position) for one in found] == [
