@@ -21,7 +21,7 @@ from protocols.answer import Answer
 from protocols.labels import NOT_USEFUL, USEFUL
 from protocols.route import Say, Stop
 from simulators.memory import decode_memory, encode_memory
-from simulators.promises import PROMISES, BrokenPromise, acted
+from simulators.promises import PROMISES, BrokenPromise, next_action
 from simulators.reasons import MEANING
 from simulators.scenario import Chance, Observation, Scenario, State
 from simulators.streams import Streams
@@ -193,7 +193,7 @@ class _Look:
     def _acted(self, state: State, seen: Observation | None, rng: Streams, turn: int) -> tuple[Say | Stop, State]:
         """What it does. What is not an action ends the look at this scenario: nothing can come of it."""
         try:
-            return acted(self.user, state, seen, rng)
+            return next_action(self.user, state, seen, rng)
         except BrokenPromise as fault:
             self.note(fault.promise, turn, fault.detail)
             raise _Broken from None

@@ -76,7 +76,7 @@ class Plan(Generic[M]):
         return Say(text, move.act, turn), replace(move.memory, turn=turn)
 
 
-def drawn(plan: Plan[M], rng: Streams) -> tuple[Say | Stop, M]:
+def draw_move(plan: Plan[M], rng: Streams) -> tuple[Say | Stop, M]:
     """One way through the plan: a draw from `enumerated`."""
     if plan.exits:
         left = float(rng("stop").random())
@@ -98,7 +98,7 @@ def drawn(plan: Plan[M], rng: Streams) -> tuple[Say | Stop, M]:
     return plan._said(chosen, int(rng("words").integers(plan.phrasebook.variants(chosen.act))))
 
 
-def enumerated(plan: Plan[M]) -> tuple[Chance, ...]:
+def enumerate_moves(plan: Plan[M]) -> tuple[Chance, ...]:
     """Every way through the plan that has a probability above 0, together 1; those that look alike are one."""
     found: list[Chance] = []
     for reason, probability in plan.exits:
@@ -140,11 +140,11 @@ class PlanningUser(ABC, Generic[M]):
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
         """The next act, or leaving, and the memory after it. Raises ValueError for what is out of turn."""
-        return drawn(self._planned(state, observation), rng)
+        return draw_move(self._planned(state, observation), rng)
 
     def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
         """Everything that `respond` may do, with its probability."""
-        return enumerated(self._planned(state, observation))
+        return enumerate_moves(self._planned(state, observation))
 
     def _planned(self, state: State, observation: Observation | None) -> Plan[M]:
         memory: M = recall(state, self.memory)  # type: ignore[assignment]  # a ClassVar cannot name M

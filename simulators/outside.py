@@ -24,7 +24,7 @@ from typing import Literal, Protocol
 
 from protocols.route import Say, Stop
 from recordings.long_work import aside
-from simulators.promises import acted
+from simulators.promises import next_action
 from simulators.scenario import Observation, Scenario, State
 from simulators.streams import Streams
 from simulators.user import User
@@ -150,7 +150,7 @@ async def respond_with_words(
     while True:
         here = _supplied(rng, {prompt.names: sample for prompt, sample in taken}) if taken else rng
         try:
-            action, after = await aside(size, partial(acted, user, state, observation, here))
+            action, after = await aside(size, partial(next_action, user, state, observation, here))
         except WordsWanted as wanted:
             prompt = _checked(wanted.prompt, taken)
         else:

@@ -17,7 +17,7 @@ from simulators.scenario import Observation, Scenario, State
 from simulators.streams import Streams
 from simulators.user import User
 
-__all__ = ["PROMISES", "BrokenPromise", "acted", "check_memory", "check_opening", "check_turn", "started"]
+__all__ = ["PROMISES", "BrokenPromise", "check_memory", "check_opening", "check_turn", "initial_state", "next_action"]
 
 PROMISES: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -53,7 +53,7 @@ class BrokenPromise(ValueError):
         self.promise, self.detail = promise, detail
 
 
-def acted(user: User, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
+def next_action(user: User, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
     """What the user does, and its memory afterwards. Raises BrokenPromise if it is not an action."""
     returned: object = user.respond(state, observation, rng)
     match returned:
@@ -64,7 +64,7 @@ def acted(user: User, state: State, observation: Observation | None, rng: Stream
     raise BrokenPromise("action", user.name, f"it returns {_seen(returned)}, and not an action and a memory")
 
 
-def started(user: User, scenario: Scenario, rng: Streams) -> State:
+def initial_state(user: User, scenario: Scenario, rng: Streams) -> State:
     """The user's memory before anything was said. Raises BrokenPromise for what is none, and what it raises."""
     memory = user.start(scenario, rng)
     check_memory(memory, user.name)

@@ -25,7 +25,7 @@ from types import MappingProxyType, ModuleType
 from typing import Literal
 
 from protocols.protocol import Protocol
-from simulators.promises import BrokenPromise, started
+from simulators.promises import BrokenPromise, initial_state
 from simulators.scenario import Scenario
 from simulators.streams import Streams
 from simulators.user import User
@@ -210,7 +210,7 @@ def check_users(
     for topic in topics:
         for name, user in users.items():
             try:
-                started(user, Scenario(topic, traits), Streams(0, (name, topic.id)))
+                initial_state(user, Scenario(topic, traits), Streams(0, (name, topic.id)))
             except BrokenPromise as fault:
                 raise InputError(
                     f"user {name!r} on topic {topic.id!r}: {fault}",

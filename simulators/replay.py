@@ -29,13 +29,13 @@ from simulators.streams import Streams
 from topics.document import StrictModel
 from topics.errors import InputError
 
-__all__ = ["Options", "ReplayUser", "build", "parted"]
+__all__ = ["Options", "ReplayUser", "build", "parting_turn"]
 
 ACTS = ("recorded", "out-of-place")
 """What was said at this place of this conversation; what was said to another answer."""
 
 
-def parted(state: State) -> int | None:
+def parting_turn(state: State) -> int | None:
     """The first user turn that was said to another answer than the recorded one; None while the recording holds."""
     return recall(state, ReplayMemory).parted
 

@@ -11,7 +11,7 @@ from protocols.interpreter import Position, advance, begin
 from protocols.protocol import Protocol
 from protocols.route import Ask, Say, Stop
 from simulators.memory import check_order, memory_kind, recall, topic_for_user
-from simulators.promises import acted, check_turn, started
+from simulators.promises import check_turn, initial_state, next_action
 from simulators.scenario import Chance, Observation, Scenario, State
 from simulators.streams import Streams
 from simulators.user import EnumerableUser, User
@@ -63,7 +63,9 @@ class ScriptedUser:
 
     def start(self, scenario: Scenario, rng: Streams) -> ScriptedMemory:
         """The memory before anything was said. Raises InputError for what the scenario lacks for one of the users."""
-        users = {name: Speaker(started(user, scenario, rng.at("user", name))) for name, user in self.users.items()}
+        users = {
+            name: Speaker(initial_state(user, scenario, rng.at("user", name))) for name, user in self.users.items()
+        }
         return ScriptedMemory(topic_for_user(scenario.topic), MappingProxyType(users))
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
@@ -77,7 +79,7 @@ class ScriptedUser:
             return action, memory
         user, speaker = self._speaker(memory, action)
         seen = _seen(speaker, action, observation)
-        taken, after = acted(user, speaker.memory, seen, rng.at("user", action.user))
+        taken, after = next_action(user, speaker.memory, seen, rng.at("user", action.user))
         check_turn(taken, speaker.turns + 1, user.name)
         return _spoken(memory, action, taken, after)
 

@@ -25,7 +25,7 @@ from recordings.events import Answered, Asked, Failed, Routed, TrialEnded, Trial
 from recordings.store import RunWriter
 from recordings.times import stamp
 from simulators.outside import NoWords, WordingSource, respond_with_words
-from simulators.promises import check_opening, check_turn, started
+from simulators.promises import check_opening, check_turn, initial_state
 from simulators.reasons import ENDPOINT_FAILED, MEANING, NO_WORDS
 from simulators.scenario import Observation, Scenario, State
 from simulators.streams import Streams
@@ -153,7 +153,7 @@ class Player:
         # Named without the system: every system meets a user that draws the same numbers.
         rng = Streams(self.seed, (self.user.name, work.key.topic, work.key.trial))
         with unforeseen("user-fault"):
-            memory = started(self.user, Scenario(work.topic, traits_of(work.group)), rng.at(0))
+            memory = initial_state(self.user, Scenario(work.topic, traits_of(work.group)), rng.at(0))
         action, memory, wording = await self._decided(memory, None, rng.at(1), self.words, 1)
         if isinstance(action, Stop) and action.reason not in (ENDPOINT_FAILED, NO_WORDS):
             with unforeseen("user-fault"):

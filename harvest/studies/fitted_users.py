@@ -20,7 +20,7 @@ from simulators import markov
 from simulators.act_table import ANY, UNKNOWN, ActSequence, ActTable, fit
 from simulators.fitted import Parameter, RowEstimate, Share, Source, StopEstimate, UserFile
 from simulators.stopping.fitting import Fit as StopFit
-from simulators.stopping.fitting import Stay, fit_geometric, fit_hazard, fit_two_alpha, fitted
+from simulators.stopping.fitting import Stay, fit_geometric, fit_hazard, fit_two_alpha, fitted_model
 from simulators.turn_table import count_by_turn
 from topics.errors import InputError
 from topics.identity import derived_seed
@@ -168,7 +168,7 @@ def fitted_options(
             advice="every model needs users who left and users who stayed, two-alpha both after useful answers and "
             "after useless ones",
         )
-    return options.model_copy(update={"stop": fitted(fits[stop])})
+    return options.model_copy(update={"stop": fitted_model(fits[stop])})
 
 
 def foresight(

@@ -12,7 +12,7 @@ from recordings.run_folder import Run, first_valid
 from simulators.probing.cases import Case, cases
 from simulators.probing.plan import Options, Step
 from simulators.probing.probe import Finding, decisive, walk
-from simulators.probing.recorded import Probe, Spoken, probes, spoken
+from simulators.probing.recorded import Probe, Spoken, probe_turns, probes
 from topics.errors import InputError, Place
 from topics.topic import Topic
 
@@ -131,7 +131,7 @@ def found_in(
     unreached: list[str] = []
     unread = 0
     for probe in of_run:
-        said, rest = spoken(probe.user, conversation.turns)
+        said, rest = probe_turns(probe.user, conversation.turns)
         unread += rest
         try:
             seen = probe.topic(topic, traits)

@@ -24,12 +24,12 @@ from protocols.answer import Answer, Exchange
 from protocols.rules.error_page import ErrorPage
 from protocols.rules.refusal import Refusal
 from protocols.rules.rule import Sight
-from simulators.llm.letters import read_as, unseen
+from simulators.llm.letters import has_invisible, read_as
 from simulators.llm.voices import APOLOGY, ASSISTANT, MARKUP, ORDERS, ROLE, SELF_ANSWERED
-from simulators.wrappers.guards import guarded
+from simulators.wrappers.guards import guarded_stretches
 from topics.topic import Topic
 
-__all__ = ["OTHER_ROLE", "REFUSED", "SECRET", "UNFINISHED", "Expected", "cleaned", "refused_as"]
+__all__ = ["OTHER_ROLE", "REFUSED", "SECRET", "UNFINISHED", "Expected", "refused_as", "strip_reasoning"]
 
 _RUN = 60
 """Characters in a row that are somebody else's words. Long names of films and papers are shorter."""
@@ -78,7 +78,7 @@ class Expected:
         return tuple(words for words in given if words)
 
 
-def cleaned(text: str) -> str:
+def strip_reasoning(text: str) -> str:
     """The sample without the white space around it and without the reasoning that some models write before it."""
     return re.sub(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", "", text, flags=re.DOTALL | re.IGNORECASE).strip()
 
@@ -100,7 +100,7 @@ def _empty(text: str, _: Expected) -> bool:
 def _garbage(text: str, expected: Expected) -> bool:
     if any(unicodedata.category(letter) in ("Cc", "Cs", "Co", "Cn") and letter not in "\n\t" for letter in text):
         return True
-    if "\ufffd" in text or unseen(text) or MARKUP.search(read_as(_without(text, expected.granted))):
+    if "\ufffd" in text or has_invisible(text) or MARKUP.search(read_as(_without(text, expected.granted))):
         return True
     if re.search(r"(\S)\1{9}", text):
         return True
@@ -175,7 +175,7 @@ def _instructed(text: str, expected: Expected) -> bool:
 def _lost(text: str, expected: Expected) -> bool:
     """Digits, addresses and quotations of the policy's words are the ones that must not be missing."""
     kept = _flat(text)
-    needed = (piece for piece in guarded(expected.intended) if re.search(r"\d|://|[\"“„«「『]", piece))
+    needed = (piece for piece in guarded_stretches(expected.intended) if re.search(r"\d|://|[\"“„«「『]", piece))
     return not all(_flat(piece) in kept for piece in needed)
 
 

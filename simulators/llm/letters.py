@@ -10,7 +10,7 @@ import re
 import unicodedata
 from typing import Final
 
-__all__ = ["read_as", "unseen"]
+__all__ = ["has_invisible", "read_as"]
 
 _JOINERS: Final = frozenset("\u200c\u200d")
 _SIGNS: Final = frozenset("\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd")
@@ -21,7 +21,7 @@ _SIMPLE: Final = ("LATIN", "GREEK", "CYRILLIC", "CJK", "HIRAGANA", "KATAKANA", "
 """Scripts in which nothing needs a joiner."""
 
 
-def unseen(text: str) -> bool:
+def has_invisible(text: str) -> bool:
     """Whether a character of `text` has neither a shape nor a use that a reader would miss.
 
     A joiner has one between letters of a script that joins them (Persian, Hindi), and in an emoji.

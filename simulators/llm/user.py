@@ -24,7 +24,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from protocols.answer import Exchange
 from protocols.route import Say, Stop
-from simulators.llm.acceptance import Expected, cleaned, refused_as
+from simulators.llm.acceptance import Expected, refused_as, strip_reasoning
 from simulators.llm.prompting import (
     ACTS,
     GIVES_UP,
@@ -37,7 +37,7 @@ from simulators.memory import check_order, memory_kind, recall, topic_for_user
 from simulators.moves import check_traits
 from simulators.outside import take_sample
 from simulators.phrasing import Template, fill_template
-from simulators.promises import acted, started
+from simulators.promises import initial_state, next_action
 from simulators.reasons import BUDGET, FRUSTRATED, NO_WORDS
 from simulators.reasons import SATISFIED as ENOUGH
 from simulators.scenario import Observation, Scenario, State
@@ -122,7 +122,7 @@ class WordedUser:
         persona = self._persona(scenario.topic, traits.pop("persona", None))
         inside = None
         if self.inner is not None:
-            inside = started(self.inner, replace(scenario, traits=traits), rng.inside("llm"))
+            inside = initial_state(self.inner, replace(scenario, traits=traits), rng.inside("llm"))
         else:
             check_traits(scenario, ("persona",), "free llm")
         return WordedMemory(topic_for_user(scenario.topic), persona, inside)
@@ -140,7 +140,7 @@ class WordedUser:
         heard = _heard(recall(state, WordedMemory), observation)
         if self.inner is None:
             return self._free(heard, rng)
-        action, after = acted(self.inner, heard.inner, observation, rng.inside("llm"))
+        action, after = next_action(self.inner, heard.inner, observation, rng.inside("llm"))
         heard = replace(heard, inner=after)
         if isinstance(action, Stop):
             return action, replace(heard, over=True)
@@ -205,7 +205,7 @@ class WordedUser:
         for number in range(1, options.samples + 1):
             purpose = rng.own("llm", f"words/{number}")
             sample = take_sample(rng, purpose, source=options.endpoint, act=action.state, messages=messages)
-            text = cleaned(sample.text)
+            text = strip_reasoning(sample.text)
             if text in signs and exchanges:
                 return text, refusals
             reason = _misplaced(text, signs) or refused_as(text, sample.finish, expected)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from simulators.probing.cases import cases
 from simulators.probing.probe import Finding
 
-__all__ = ["Kept", "kept"]
+__all__ = ["Kept", "count_kept"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Kept:
         )
 
 
-def kept(found: Iterable[Finding]) -> Kept:
+def count_kept(found: Iterable[Finding]) -> Kept:
     """The counts of one conversation. Conversations are added with +.
 
     A challenge is settled by the first answer that says right or wrong: the reply to it, or to asking again before the

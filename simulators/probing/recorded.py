@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # pydantic and the simulators, which telling whether a run wa
     from simulators.probing.plan import Options
     from topics.topic import Topic
 
-__all__ = ["Probe", "Spoken", "holds_probe", "probes", "spoken"]
+__all__ = ["Probe", "Spoken", "holds_probe", "probe_turns", "probes"]
 
 _PROBE, _OVER = "probe", "over"
 _RESTART = "restart"
@@ -100,7 +100,7 @@ def _found(protocol: Protocol) -> Iterator[Probe]:
         yield Probe(name, replace(document, value=plan).validated(Options), protocol)
 
 
-def spoken(user: str, turns: Sequence[Turn]) -> tuple[tuple[Spoken, ...], int]:
+def probe_turns(user: str, turns: Sequence[Turn]) -> tuple[tuple[Spoken, ...], int]:
     """The probe's turns in a conversation, and how many could not be read: those after a wrapper started again.
 
     A turn that was not answered is left out.

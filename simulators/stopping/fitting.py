@@ -30,7 +30,7 @@ from protocols.labels import MISSING, NOT_USEFUL, USEFUL
 from simulators.stopping.constant import Geometric, TwoAlpha
 from simulators.stopping.hazard import Hazard
 
-__all__ = ["Estimate", "Fit", "Stay", "fit_geometric", "fit_hazard", "fit_two_alpha", "fitted"]
+__all__ = ["Estimate", "Fit", "Stay", "fit_geometric", "fit_hazard", "fit_two_alpha", "fitted_model"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -138,7 +138,7 @@ def fit_hazard(stays: Sequence[Stay], *, coverage: bool = True) -> Fit:
     return Fit(parameters, log_likelihood, n)
 
 
-def fitted(fit: Fit) -> Geometric | TwoAlpha | Hazard:
+def fitted_model(fit: Fit) -> Geometric | TwoAlpha | Hazard:
     """The stop model with the fitted parameters. Raises ValueError where the data did not settle them."""
     if not fit.found:
         raise ValueError("the data do not settle the parameters of the stop model")

@@ -19,7 +19,7 @@ from simulators.wrappers.english import (
     POLITE_WORDS,
     SYNONYMS,
 )
-from simulators.wrappers.guards import Piece, joined, pieces
+from simulators.wrappers.guards import Piece, join_pieces, pieces
 
 if TYPE_CHECKING:
     import numpy
@@ -94,7 +94,7 @@ def _order(parts: Pieces, rate: float, rng: numpy.random.Generator) -> Changed:
 
 def _sentences(parts: Pieces) -> list[list[Piece]]:
     """The sentences without the space between them; [] where they cannot be moved: several lines, or no full stop."""
-    if "\n" in joined(parts) or not parts or parts[-1].text not in {".", "!", "?"}:
+    if "\n" in join_pieces(parts) or not parts or parts[-1].text not in {".", "!", "?"}:
         return []
     found: list[list[Piece]] = [[]]
     for part in parts:
@@ -116,7 +116,7 @@ def _keywords(parts: Pieces, rate: float, rng: numpy.random.Generator) -> Change
 def keyword_form(text: str, guard: Sequence[str] = ()) -> str:
     """`text` as a keyword query; `text` itself where nothing can be left out."""
     parts = pieces(text, guard)
-    return joined(_without_function_words(parts) or parts)
+    return join_pieces(_without_function_words(parts) or parts)
 
 
 def _without_function_words(parts: Pieces) -> Pieces | None:
@@ -164,7 +164,7 @@ def _apart(parts: Pieces, at: int) -> bool:
 
 
 def _politeness(parts: Pieces, rate: float, rng: numpy.random.Generator) -> Changed:
-    text = joined(parts)
+    text = join_pieces(parts)
     english = any(part.kind == "word" and part.text.isascii() for part in parts)
     if not english or any(word in text.casefold() for word in POLITE_WORDS):
         return Changed(parts, 0, 0)

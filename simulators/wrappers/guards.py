@@ -15,7 +15,7 @@ from typing import Literal
 
 from simulators.wrappers.english import NEGATIONS, NUMBER_WORDS, OPENERS
 
-__all__ = ["Piece", "guarded", "joined", "pieces"]
+__all__ = ["Piece", "guarded_stretches", "join_pieces", "pieces"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +56,12 @@ def pieces(text: str, guard: Iterable[str] = ()) -> tuple[Piece, ...]:
     return tuple(_names(found))
 
 
-def guarded(text: str, guard: Iterable[str] = ()) -> tuple[str, ...]:
+def guarded_stretches(text: str, guard: Iterable[str] = ()) -> tuple[str, ...]:
     """The guarded stretches of `text`, in its order."""
     return tuple(piece.text for piece in pieces(text, guard) if piece.kind == "guard")
 
 
-def joined(parts: Iterable[Piece]) -> str:
+def join_pieces(parts: Iterable[Piece]) -> str:
     return "".join(part.text for part in parts)
 
 
@@ -139,7 +139,7 @@ def _linked(told: list[Piece]) -> list[Piece]:
                 if _capital(told[look - 1]):
                     end = look
         if end > at + 1:
-            result.append(Piece(joined(told[at:end]), "guard"))
+            result.append(Piece(join_pieces(told[at:end]), "guard"))
         else:
             result.append(told[at])
         at = end

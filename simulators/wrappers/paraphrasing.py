@@ -23,12 +23,12 @@ from pydantic import Field, model_validator
 
 from protocols.route import Say, Stop
 from simulators.memory import memory_kind, recall
-from simulators.promises import acted, started
+from simulators.promises import initial_state, next_action
 from simulators.scenario import Chance, Observation, Scenario, State
 from simulators.streams import Streams
 from simulators.user import User
 from simulators.wrappers.changes import CHANGES, ENGLISH_ONLY
-from simulators.wrappers.guards import joined, pieces
+from simulators.wrappers.guards import join_pieces, pieces
 from simulators.wrappers.wrapped import can_enumerate, chances_of, merged
 from topics.document import StrictModel, refusal
 
@@ -87,7 +87,7 @@ def paraphrase(
     for name, change in CHANGES.items():
         changed = change(parts, rates.get(name, 0.0), rng(name))
         parts, tally[name] = changed.pieces, (changed.could, changed.did)
-    return joined(parts), tally
+    return join_pieces(parts), tally
 
 
 def realised_rates(state: State) -> dict[str, float]:
@@ -129,12 +129,12 @@ class ParaphrasingUser:
             words=int(rng(rng.own("paraphrasing", "paraphrasing")).integers(_NUMBERS)),
             guard=(*self.guard, *((form,) if form else ())),
             realised=MappingProxyType(dict.fromkeys(CHANGES, (0, 0))),
-            inner=started(self.inner, scenario, rng.inside("paraphrasing")),
+            inner=initial_state(self.inner, scenario, rng.inside("paraphrasing")),
         )
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
         memory = recall(state, ParaphrasingMemory)
-        return self._worded(memory, *acted(self.inner, memory.inner, observation, rng.inside("paraphrasing")))
+        return self._worded(memory, *next_action(self.inner, memory.inner, observation, rng.inside("paraphrasing")))
 
     def _worded(
         self, memory: ParaphrasingMemory, action: Say | Stop, after: State

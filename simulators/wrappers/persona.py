@@ -25,7 +25,7 @@ from pydantic import Field, model_validator
 from protocols.route import Say, Stop
 from protocols.wording import Wording, faults, render
 from simulators.memory import memory_kind, recall
-from simulators.promises import acted, started
+from simulators.promises import initial_state, next_action
 from simulators.scenario import Chance, Observation, Scenario, State
 from simulators.streams import Streams
 from simulators.user import User
@@ -33,7 +33,7 @@ from simulators.wrappers.wrapped import can_enumerate, chances_of, merged
 from topics.document import Document, StrictModel, refusal
 from topics.errors import InputError
 
-__all__ = ["Group", "Options", "build", "matched", "null_pairs", "persona_in", "written_options"]
+__all__ = ["Group", "Options", "build", "matched_scenarios", "null_pairs", "persona_in", "written_options"]
 
 _CUE, _TURN = "{cue}", "{turn}"
 
@@ -120,7 +120,7 @@ def null_pairs(options: Options) -> tuple[tuple[str, str], ...]:
     return tuple((one, other) for one, other in combinations(said, 2) if said[one] == said[other])
 
 
-def matched(scenario: Scenario, groups: Iterable[str]) -> dict[str, Scenario]:
+def matched_scenarios(scenario: Scenario, groups: Iterable[str]) -> dict[str, Scenario]:
     """The scenario once for each group, by group. All have the id of the one given, and so the same streams."""
     return {group: replace(scenario, traits=MappingProxyType({**scenario.traits, "group": group})) for group in groups}
 
@@ -162,7 +162,7 @@ class PersonaUser:
             topic = replace(topic, request=render(Wording(group.request), topic, turn=1))
         others = {trait: value for trait, value in scenario.traits.items() if trait != "group"}
         inside = replace(scenario, topic=topic, traits=MappingProxyType(others))
-        return PersonaMemory(name, cue, started(self.inner, inside, rng.inside("persona")))
+        return PersonaMemory(name, cue, initial_state(self.inner, inside, rng.inside("persona")))
 
     def _name_of_group(self, scenario: Scenario) -> str:
         trait = scenario.traits.get("group")
@@ -185,7 +185,7 @@ class PersonaUser:
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
         memory = recall(state, PersonaMemory)
-        return self._framed(memory, *acted(self.inner, memory.inner, observation, rng.inside("persona")))
+        return self._framed(memory, *next_action(self.inner, memory.inner, observation, rng.inside("persona")))
 
     def _framed(self, memory: PersonaMemory, action: Say | Stop, after: State) -> tuple[Say | Stop, PersonaMemory]:
         cue, kept = memory.cue, replace(memory, inner=after)

@@ -25,7 +25,7 @@ from protocols.route import Say, Stop
 from protocols.wording import Wording, render
 from simulators.memory import check_order, memory_kind, recall, topic_for_user
 from simulators.moves import merge_chances
-from simulators.promises import acted, started
+from simulators.promises import initial_state, next_action
 from simulators.reasons import FRUSTRATED, PATIENCE, SATISFIED
 from simulators.scenario import Chance, Observation, Scenario, State
 from simulators.streams import Streams
@@ -94,7 +94,9 @@ class ReformulatingUser:
             render(Wording(template), topic, turn=1)
         for template in (*self.phrases.rephrase, *self.phrases.simplify, *self.phrases.restart):
             render(Wording(template, each=True), topic, turn=1, item="x")
-        return ReformulatingMemory(topic_for_user(topic), started(self.inner, scenario, rng.inside("reformulating")))
+        return ReformulatingMemory(
+            topic_for_user(topic), initial_state(self.inner, scenario, rng.inside("reformulating"))
+        )
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
         """Raises ValueError where the memory waits for an answer and none is given, or the conversation is over."""
@@ -115,7 +117,7 @@ class ReformulatingUser:
     def _asked(
         self, memory: ReformulatingMemory, observation: Observation | None, rng: Streams
     ) -> tuple[Say | Stop, State]:
-        return acted(self.inner, memory.inner, observation, rng.inside("reformulating"))
+        return next_action(self.inner, memory.inner, observation, rng.inside("reformulating"))
 
     def _possible(self, memory: ReformulatingMemory, observation: Observation) -> dict[str, float]:
         """The acts that are possible now, with probabilities that sum to 1, in the order of `ACTS`."""

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from protocols.route import Say, Stop
-from simulators.promises import BrokenPromise, acted, check_memory, check_opening, check_turn
+from simulators.promises import BrokenPromise, check_memory, check_opening, check_turn, next_action
 from simulators.scenario import Observation, Scenario, State
 from simulators.streams import Streams
 
@@ -42,7 +42,7 @@ class Faulty:
 )
 def test_what_is_no_action_is_named_as_the_promise_it_breaks(returned: object, promise: str) -> None:
     with pytest.raises(BrokenPromise, match=f"'faulty' breaks the promise '{promise}'"):
-        acted(Faulty(returned), {}, None, Streams(0))
+        next_action(Faulty(returned), {}, None, Streams(0))
 
 
 @pytest.mark.parametrize("memory", [{"a": object()}, {"a": math.nan}, {"a": {1, 2}}, None, "text"])

@@ -26,7 +26,7 @@ from recordings.conversation import Conversation, Outcome, TrialKey
 from recordings.run_folder import read
 from scoring.notation import parse
 from scoring.table import ScoreRow
-from simulators.probing.recorded import holds_probe, probes, spoken
+from simulators.probing.recorded import holds_probe, probe_turns, probes
 from simulators.registry import build_users
 from simulators.scripted import ScriptedUser
 from tests.support.checkout import DOCS
@@ -315,7 +315,7 @@ def test_the_answer_that_counts_is_the_one_that_the_probe_saw_before_it_went_on(
     conversation = next(
         one for one in _through(protocol(REFORMULATING, limit=90)) if any(turn.act == "repeat" for turn in one.turns)
     )
-    said, unread = spoken("sceptic", conversation.turns)
+    said, unread = probe_turns("sceptic", conversation.turns)
     assert unread == 0
     assert [one.act for one in said].count("ask") == 5
     assert any(one.answered > one.turn for one in said)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulators.llm.acceptance import REFUSED, Expected, cleaned, refused_as
+from simulators.llm.acceptance import REFUSED, Expected, refused_as, strip_reasoning
 from simulators.llm.prompting import worded_instructions
 from tests.support.checkout import DATA
 from tests.support.enumerable_users import MOVIES
@@ -103,7 +103,7 @@ REFUSALS = {
 
 @pytest.mark.parametrize(("reason", "text"), [(reason, text) for reason, texts in REFUSALS.items() for text in texts])
 def test_words_that_no_person_wrote_are_refused(reason: str, text: str) -> None:
-    assert refused_as(cleaned(text), "stop", expected()) == reason
+    assert refused_as(strip_reasoning(text), "stop", expected()) == reason
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_words_that_no_person_wrote_are_refused(reason: str, text: str) -> None:
     ],
 )
 def test_words_that_a_person_may_write_are_let_through(text: str) -> None:
-    assert refused_as(cleaned(text), "stop", expected()) is None
+    assert refused_as(strip_reasoning(text), "stop", expected()) is None
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_words_that_a_person_may_write_are_let_through(text: str) -> None:
     ],
 )
 def test_what_an_attacker_got_past_the_rules_is_refused(text: str) -> None:
-    assert refused_as(cleaned(text), "stop", expected()) is not None
+    assert refused_as(strip_reasoning(text), "stop", expected()) is not None
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_turns_of_people_are_let_through_as_often_as_the_page_says() -> None:
     """CAsT 2022: 284 turns, none refused; the same file that tests/benchmarks/llm_refusals.py counts."""
     file = DATA / "cast2022" / "2022_evaluation_topics_flattened_duplicated_v1.0.json"
     turns = [turn["utterance"] for topic in json.loads(file.read_text(encoding="utf-8")) for turn in topic["turn"]]
-    refused = [turn for turn in turns if refused_as(cleaned(turn), "stop", expected(earlier=(), answer=""))]
+    refused = [turn for turn in turns if refused_as(strip_reasoning(turn), "stop", expected(earlier=(), answer=""))]
     assert (len(turns), refused) == (284, [])
 
 
@@ -209,7 +209,7 @@ def test_a_long_title_may_be_said_where_the_policy_says_it() -> None:
 
 
 def test_reasoning_before_the_words_is_no_part_of_them() -> None:
-    assert cleaned("<think>They want films.\n\nAsk.</think>\n\nAny others? ") == "Any others?"
+    assert strip_reasoning("<think>They want films.\n\nAsk.</think>\n\nAny others? ") == "Any others?"
 
 
 def test_every_rule_says_what_it_means() -> None:
@@ -223,7 +223,7 @@ def test_what_people_typed_into_a_search_is_let_through() -> None:
     found = []
     for queries in json.loads(file.read_text(encoding="utf-8")).values():
         for number, query in enumerate(queries):
-            reason = refused_as(cleaned(query), "stop", expected(earlier=tuple(queries[:number]), answer=""))
+            reason = refused_as(strip_reasoning(query), "stop", expected(earlier=tuple(queries[:number]), answer=""))
             found.append(reason)
     assert len(found) == 203
     assert [reason for reason in found if reason] == ["repeats-itself", "repeats-itself"]
@@ -231,8 +231,8 @@ def test_what_people_typed_into_a_search_is_let_through() -> None:
 
 @given(st.text(max_size=500), st.text(max_size=60), st.text(max_size=200))
 def test_any_words_are_judged_and_what_passes_has_letters_and_fits(text: str, intended: str, answer: str) -> None:
-    reason = refused_as(cleaned(text), "stop", expected(intended, answer=answer))
+    reason = refused_as(strip_reasoning(text), "stop", expected(intended, answer=answer))
     assert reason is None or reason in REFUSED
     if reason is None:
         assert any(character.isalnum() for character in text)
-        assert len(cleaned(text)) <= 400
+        assert len(strip_reasoning(text)) <= 400

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulators.probing.cases import Case, cases
-from simulators.probing.keeping import kept
+from simulators.probing.keeping import count_kept
 from simulators.probing.plan import ACTS
 from simulators.probing.probe import Finding
 from simulators.probing.verdict import Verdict
@@ -71,7 +71,7 @@ def test_a_challenge_is_settled_by_the_first_decided_answer_but_not_after_a_fals
     assert Case("kept(right)", "home", 2, 3, False) in settled
     turns = found(("ask", "right"), ("challenge-wrongly", "both"), ("false-premise", "wrong"), ("ask-again", "wrong"))
     assert of("kept(right)", turns) == [(None, True)]
-    assert kept(turns).undecided == 1
+    assert count_kept(turns).undecided == 1
 
 
 def test_a_false_premise_is_corrected_or_gone_along_with_or_neither() -> None:

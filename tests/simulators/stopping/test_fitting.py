@@ -13,7 +13,7 @@ from protocols.answer import Answer
 from simulators.scenario import Observation
 from simulators.stopping.constant import Geometric, TwoAlpha
 from simulators.stopping.experience import after, begin
-from simulators.stopping.fitting import Stay, fit_geometric, fit_hazard, fit_two_alpha, fitted
+from simulators.stopping.fitting import Stay, fit_geometric, fit_hazard, fit_two_alpha, fitted_model
 from simulators.stopping.hazard import Hazard
 from simulators.stopping.model import StopModel
 
@@ -167,7 +167,7 @@ def test_no_data_give_no_number() -> None:
     for fit in (fit_geometric([]), fit_two_alpha([]), fit_hazard([])):
         assert all(math.isnan(one.value) and math.isnan(one.error) for one in fit.parameters.values())
         with pytest.raises(ValueError, match="do not settle"):
-            fitted(fit)
+            fitted_model(fit)
     assert math.isnan(fit_two_alpha([]).log_likelihood)
     assert math.isnan(fit_geometric([]).log_likelihood)
 
@@ -184,9 +184,9 @@ def test_data_that_do_not_settle_the_hazard_give_no_number() -> None:
 
 def test_a_fit_is_a_stop_model() -> None:
     data = stays(TwoAlpha(), 200, 8)
-    assert isinstance(fitted(fit_geometric(data)), Geometric)
-    assert isinstance(fitted(fit_two_alpha(data)), TwoAlpha)
-    hazard = fitted(fit_hazard(data, coverage=False))
+    assert isinstance(fitted_model(fit_geometric(data)), Geometric)
+    assert isinstance(fitted_model(fit_two_alpha(data)), TwoAlpha)
+    hazard = fitted_model(fit_hazard(data, coverage=False))
     assert isinstance(hazard, Hazard)
     assert hazard.coverage == 0
 

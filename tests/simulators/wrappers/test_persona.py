@@ -15,7 +15,7 @@ from simulators.scenario import Observation, Scenario
 from simulators.streams import Streams
 from simulators.user import EnumerableUser, User
 from simulators.wrappers import paraphrasing, persona
-from simulators.wrappers.persona import Group, Options, matched
+from simulators.wrappers.persona import Group, Options, matched_scenarios
 from tests.support.talking import SCENARIO, TOPIC, answer, conversation, draws_fit, texts, through_json
 from topics.document import parse_document
 from topics.errors import InputError
@@ -48,7 +48,7 @@ def test_matched_users_differ_in_the_cue_alone_draw_for_draw(seed: int, answers:
     user, seen = _user(f"where: {where}"), _labels(answers)
     told: dict[str, list[str]] = {}
     inner: dict[str, list[object]] = {}
-    for group, scenario in matched(SCENARIO, ["teacher", "student", "again", "nobody"]).items():
+    for group, scenario in matched_scenarios(SCENARIO, ["teacher", "student", "again", "nobody"]).items():
         streams = Streams(seed, (user.name, scenario.id, 1))
         found = conversation(user, scenario, streams, lambda turn: seen[turn])
         told[group], inner[group] = texts(found), [state.inner for _, state in found]
@@ -65,7 +65,7 @@ def test_matched_users_differ_in_the_cue_alone_draw_for_draw(seed: int, answers:
 
 
 def test_the_group_can_stand_in_the_options_or_in_the_scenario() -> None:
-    by_trait = matched(SCENARIO, ["student"])["student"]
+    by_trait = matched_scenarios(SCENARIO, ["student"])["student"]
     assert (by_trait.id, by_trait.traits["group"]) == (SCENARIO.id, "student")
     assert _opening(_user(), by_trait) == _opening(_user("group: student"), SCENARIO)
     assert _opening(_user("group: student"), by_trait).startswith("I am a student. Please find")
