@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from harvest.studies.scorecard import gathered, score_material
+from harvest.studies.scorecard import gather_material, score_material
 from harvest.tables.figures import figures
 from harvest.tables.grid import grids, legend
 from recordings.run_folder import read
@@ -17,7 +17,7 @@ from recordings.run_folder import read
 
 def picture(run: Path) -> str:
     """The SVG of the last grid of movies and the figures, 80 characters wide."""
-    material = gathered([read(run)])
+    material = gather_material([read(run)])
     table = score_material(material)
     console = Console(record=True, width=80, file=io.StringIO(), force_terminal=True)
     # One topic type is enough to see what a grid is; the demo prints all three.

@@ -8,7 +8,7 @@ import unicodedata
 from contextlib import suppress
 from typing import Any, TextIO
 
-__all__ = ["Lasting", "shown", "terminal_width", "wrapped"]
+__all__ = ["Lasting", "printable", "terminal_width", "wrap_lines"]
 
 _KEPT = "\n\t"
 _BIDI = {*"\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"}
@@ -34,7 +34,7 @@ class Lasting:
             self._stream.flush()
 
 
-def shown(text: str, *, line: bool = False) -> str:
+def printable(text: str, *, line: bool = False) -> str:
     """`text` with control characters as pictures (ESC as ␛) and direction marks by code; line: line ends too."""
     kept = "" if line else _KEPT
     return "".join(
@@ -53,7 +53,7 @@ def _picture(character: str) -> str:
     return "\u2421" if code == 0x7F else f"<U+{code:04X}>"
 
 
-def wrapped(text: str, width: int | None) -> str:
+def wrap_lines(text: str, width: int | None) -> str:
     """`text` with its lines broken between words, none wider than `width` columns; None: as it is.
 
     Line breaks and indentation stay. A word that is wider than a line, an address for example, is left whole for the

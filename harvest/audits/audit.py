@@ -34,7 +34,7 @@ from topics.gold import GoldTable
 from topics.library import load_gold, load_topics
 from topics.topic import TopicSet
 
-__all__ = ["Audit", "System", "load_audit", "placed", "shipped_audits"]
+__all__ = ["Audit", "System", "load_audit", "place_errors", "shipped_audits"]
 
 FORMAT = "harvest-audit/1"
 
@@ -128,7 +128,7 @@ class Audit:
             secrets=self.secrets,
             recorded_as=tuple(system.met_by(group).name for group in self.groups),
         )
-        with placed(self.document, (*system.loc, "driver")):
+        with place_errors(self.document, (*system.loc, "driver")):
             driver_module(system.driver)
         options_loc = (*system.loc, "options")
         loc = options_loc if options_loc in self.document.marks else system.loc
@@ -185,7 +185,7 @@ def load_audit(
     topics = _chosen(document, topics, only or file.only, given_by_option=only is not None)
     protocol = _resolved(document, "protocol", folder, load_protocol)
     gold = _resolved(document, "gold", folder, lambda name: load_gold(name, topics)) if file.gold else None
-    with placed(document, ("protocol",)):
+    with place_errors(document, ("protocol",)):
         check_topics(protocol, topics)
         users = build_users(protocol)
     check_groups(document, file.groups or (), protocol, users, topics.topics)
@@ -209,14 +209,14 @@ def load_audit(
     )
     surroundings = Surroundings("", audit.folder, topics=topics, secrets=audit.secrets)
     audit = replace(audit, endpoints=read_endpoints(document, file.endpoints, surroundings))
-    with placed(document, ("protocol",)):
+    with place_errors(document, ("protocol",)):
         audit.endpoints.check(protocol)
     _build_drivers(audit)
     return replace(audit, systems=tuple(_paced(*pair, audit.drivers) for pair in zip(audit.systems, file.systems)))
 
 
 @contextmanager
-def placed(document: Document, loc: Loc) -> Iterator[None]:
+def place_errors(document: Document, loc: Loc) -> Iterator[None]:
     """Gives an InputError that knows no place the one in the audit file."""
     try:
         yield
@@ -232,13 +232,13 @@ def _resolved(document: Document, key: str, folder: Path, load: Any) -> Any:
     name = document.value[key]
     beside = folder / name
     is_path = "/" in name or name.endswith((".yaml", ".yml", ".csv"))
-    with placed(document, (key,)):
+    with place_errors(document, (key,)):
         return load(str(beside) if is_path or beside.is_file() else name)
 
 
 def _chosen(document: Document, topics: TopicSet, only: tuple[str, ...] | None, *, given_by_option: bool) -> TopicSet:
     for i, topic_id in enumerate(only or ()):
-        with placed(document, ("topics",) if given_by_option else ("only", i)):
+        with place_errors(document, ("topics",) if given_by_option else ("only", i)):
             topics[topic_id]
     return topics if only is None else topics.only(only)
 

@@ -16,10 +16,10 @@ from rich.progress import Progress
 from harvest.cli.interruption import run_until_stopped
 from harvest.judging.extraction.layer import nugget_judgments
 from harvest.judging.sheets.annotation_sheet import Assessed, counts, sample_rows, sheet_rows, write_sheet
-from harvest.judging.sheets.annotators import added, agreements, standing
+from harvest.judging.sheets.annotators import agreements, compare_with_earlier, newest_judgments
 from harvest.judging.sheets.filled_sheet import read_sheet
 from harvest.judging.sheets.sheet_file import Row, sheet_ending
-from harvest.terminal import shown
+from harvest.terminal import printable
 from recordings.gold_layers import read_gold_layers
 from recordings.judgments import Judgment, Layer, Target, keep_layer, read_layers, write_layer
 from recordings.redaction import Redactor
@@ -276,8 +276,8 @@ def _import(run: Path, recorded: Run, schema: Schema, filled: Path, author: str,
     judgments = tuple(replace(one, note=str(cleaner.value(one.note))) for one in sheet.judgments)
     people = [layer for layer in read_layers(run) if layer.kind == "human"]
     # Who names no version says nothing of it: what was said before under any version was said before.
-    mine = standing(layer for layer in people if layer.author == author and version in ("", layer.version))
-    news = added(judgments, mine)
+    mine = newest_judgments(layer for layer in people if layer.author == author and version in ("", layer.version))
+    news = compare_with_earlier(judgments, mine)
     if news.anything:
         layer = Layer("human", author, version, filled.name, stamp(utc_now()), judgments)
         path = write_layer(run, layer)
@@ -297,7 +297,7 @@ def _tell_agreement(people: Sequence[Layer], criteria: Iterable[str]) -> None:
     names, found = agreements(people, criteria)
     if not found:
         return
-    people_named = ", ".join(shown(name, line=True) for name in names)
+    people_named = ", ".join(printable(name, line=True) for name in names)
     click.echo(f"agreement of {people_named}, where two or more of them judged the same thing:", err=True)
     wide = max(map(len, found))
     for name, one in found.items():

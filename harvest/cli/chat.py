@@ -15,7 +15,7 @@ from harvest.playing.attempt import Player
 from harvest.playing.plan import Plan, Sitting, Work
 from harvest.playing.play import first_of
 from harvest.playing.runner import Runner
-from harvest.terminal import shown, terminal_width, wrapped
+from harvest.terminal import printable, terminal_width, wrap_lines
 from harvest.voices.keyboard import STOP, Keyboard
 from recordings.continuation import refuse_differences
 from recordings.conversation import Outcome, TrialKey
@@ -112,7 +112,7 @@ def _chatted(audit: Audit, system: System, topic: Topic, folder: Path, trial: in
         if outcome.kind == "system-ended":  # nobody was asked for a turn after it, so it is not yet shown
             _show_last(read(folder), system, topic)
         detail = f": {outcome.detail}" if outcome.detail else ""
-        _tell(f"\n{shown(f'{outcome.kind} ({outcome.reason}){detail}', line=True)}; recorded in {_named(folder)}")
+        _tell(f"\n{printable(f'{outcome.kind} ({outcome.reason}){detail}', line=True)}; recorded in {_named(folder)}")
     return outcome
 
 
@@ -132,7 +132,7 @@ def _work(recorded: Run, system: System, topic: Topic, trial: int | None) -> Wor
 
 def _introduce(system: System, topic: Topic, work: Work) -> None:
     _tell(f"system {system.name}, topic {topic.id}, trial {work.key.trial}")
-    _tell(f"what you want: {shown(topic.request)}")
+    _tell(f"what you want: {printable(topic.request)}")
     _tell(f"type your first turn; {STOP} or ctrl-D ends the conversation")
 
 
@@ -141,12 +141,12 @@ def _show_last(recorded: Run, system: System, topic: Topic) -> None:
     of_these = [one for one in recorded.conversations if (one.key.system, one.key.topic) == (system.name, topic.id)]
     last = max(of_these, key=lambda one: one.started_at)
     for exchange in last.exchanges[-1:]:
-        _tell(f"\n{shown(exchange.answer.text)}")
+        _tell(f"\n{printable(exchange.answer.text)}")
 
 
 def _tell(text: str) -> None:
     """Shows a text to the person; on a terminal its lines are broken between words."""
-    click.echo(wrapped(text, terminal_width(sys.stderr)), err=True)
+    click.echo(wrap_lines(text, terminal_width(sys.stderr)), err=True)
 
 
 def _named(folder: Path) -> str:

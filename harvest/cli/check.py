@@ -10,12 +10,12 @@ from typing import Any
 
 import click
 
-from harvest.audits.audit import Audit, System, load_audit, placed
+from harvest.audits.audit import Audit, System, load_audit, place_errors
 from harvest.audits.groups import noise_pairs
 from harvest.playing.plan import Plan, make_plan
 from harvest.studies.bounds import check_bounds
 from harvest.studies.scorecard import scoring_settings
-from harvest.terminal import shown
+from harvest.terminal import printable
 from recordings.continuation import refuse_differences
 from recordings.conversation import Conversation
 from recordings.run_folder import is_run, read
@@ -40,7 +40,7 @@ def command(audit: str, out: Path | None, as_json: bool) -> None:
     AUDIT is a file, or a shipped name such as `demo`.
     """
     resolved = load_audit(audit)
-    with placed(resolved.document, ("scoring",)):
+    with place_errors(resolved.document, ("scoring",)):
         scoring_settings(resolved.scoring, resolved.topics, resolved.gold)
     check_bounds(resolved)
     recorded: tuple[Conversation, ...] = ()
@@ -92,7 +92,7 @@ def command(audit: str, out: Path | None, as_json: bool) -> None:
     for name in dict.fromkeys(system["system"] for system in systems):
         own = [system for system in systems if system["system"] == name]
         first = own[0]
-        where = f" ({shown(str(first['address']), line=True)})" if first["address"] else ""
+        where = f" ({printable(str(first['address']), line=True)})" if first["address"] else ""
         pace = f", a turn every {first['spacing']:g} s" if first["spacing"] else ""
         trials = quantity(sum(system["trials"] for system in own), "trial")
         click.echo(

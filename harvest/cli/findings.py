@@ -11,8 +11,8 @@ from rich.console import Console
 from harvest.cli.setting_options import setting_option
 from harvest.studies.probe_findings import Noted, Probed, notes_of, read_probes
 from harvest.studies.probe_rows import CRITERION, D_PRIME, probe_rows
-from harvest.tables.probe_figures import case_json, cases_shown, tables
-from harvest.terminal import shown
+from harvest.tables.probe_figures import case_json, case_lines, tables
+from harvest.terminal import printable
 from recordings.conversation import LARGEST_NUMBER
 from recordings.run_folder import read
 from scoring.notation import parse_all
@@ -78,7 +78,7 @@ def command(
             document["turns"] = [case_json(one) for one in noted]
         click.echo(json.dumps(document, ensure_ascii=False))
     elif turns:
-        for line in cases_shown(noted):
+        for line in case_lines(noted):
             people.print(line)
         if not noted:
             people.print("no answer counts for what was asked")
@@ -86,9 +86,9 @@ def command(
         for table in tables(found, rows, measures):
             people.print(table)
     for note in () if as_json else notes:
-        people.print(f"note: {shown(note, line=True)}", markup=False)
+        people.print(f"note: {printable(note, line=True)}", markup=False)
     for sentence in found.material.damage:
-        people.print(f"damage: {shown(sentence, line=True)}", markup=False)
+        people.print(f"damage: {printable(sentence, line=True)}", markup=False)
 
 
 def _known(found: Probed, system: str | None, topic: str | None) -> None:

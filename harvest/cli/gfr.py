@@ -17,7 +17,7 @@ from rich.text import Text
 from harvest.cli.number import NumberRange
 from harvest.cli.setting_options import resampling_options
 from harvest.tables.figures import interval_notes, shown_with_interval
-from harvest.terminal import shown
+from harvest.terminal import printable
 from scoring.library import OF_LISTS
 from scoring.notation import parse
 from scoring.rankings.groups import Scale, named_files, read_groups
@@ -134,7 +134,7 @@ def _print(console: Console, scores: ListScores, *, every: bool) -> None:
     for topic in (*dict.fromkeys(row.topic for row in rows if every and row.topic is not None), None):
         here = [row for row in rows if row.topic == topic]
         counted = "documents" if topic is not None else "topics"
-        title = f"topic {shown(topic, line=True)}" if topic is not None else "mean over topics"
+        title = f"topic {printable(topic, line=True)}" if topic is not None else "mean over topics"
         for start in range(0, len(systems), a_table):
             console.print(Text(title, style="bold"))
             console.print(_table(here, systems[start : start + a_table]))
@@ -144,7 +144,7 @@ def _print(console: Console, scores: ListScores, *, every: bool) -> None:
     gains = ", ".join(f"L{grade}={gain:g}" for grade, gain in scores.settings.gains.items())
     console.print(f"[dim]gains: {gains}; all measures from 0 to 1, 1 is good[/]")
     for note in scores.notes:
-        console.print(f"note: {escape(shown(note, line=True))}")
+        console.print(f"note: {escape(printable(note, line=True))}")
 
 
 def _says_little(row: ScoreRow, scales: Mapping[str, Scale | None]) -> bool:
@@ -162,7 +162,7 @@ def _table(rows: Sequence[ScoreRow], systems: Sequence[str]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("measure", min_width=_NAME_WIDTH - 6, overflow="fold")
     for system in systems:
-        table.add_column(Text(shown(system, line=True), overflow="fold"), no_wrap=True, justify="right")
+        table.add_column(Text(printable(system, line=True), overflow="fold"), no_wrap=True, justify="right")
         table.add_column("n", no_wrap=True, justify="right", style="dim")
     cells = {(row.measure, row.system): row for row in rows}
     for measure in dict.fromkeys(row.measure for row in rows):

@@ -12,7 +12,7 @@ import click
 
 from harvest.cli.interruption import run_until_stopped
 from harvest.cli.number import NumberRange
-from harvest.terminal import shown
+from harvest.terminal import printable
 from topics.errors import InputError
 
 if TYPE_CHECKING:
@@ -112,14 +112,14 @@ async def _probed(url: str, message: str, login: Path | None, seconds: float, he
     from harvest.pages.browser.window import Browser, own_browser
     from harvest.pages.chats.chat import Manners
     from harvest.pages.chats.probe import probe
-    from harvest.systems.delivery import unforeseen
+    from harvest.systems.delivery import catch_unforeseen
 
     found = find_browser(os.environ, own=own_browser)
     click.echo(f"starting {found.path.name} …", err=True)
     settings = BrowserSettings(executable=found.path, headless=not headed, storage_state=login)
     browser = await Browser.launch(settings)
     try:
-        with unforeseen():
+        with catch_unforeseen():
             manners = Manners(open_seconds=60.0, answer_seconds=seconds)
             return await probe(browser, settings, url, message, manners, tell=_told)
     finally:
@@ -127,7 +127,7 @@ async def _probed(url: str, message: str, login: Path | None, seconds: float, he
 
 
 def _told(line: str) -> None:
-    click.echo(shown(line, line=True), err=True)
+    click.echo(printable(line, line=True), err=True)
 
 
 def _tell(found: Probed, useful: bool) -> None:
@@ -137,7 +137,7 @@ def _tell(found: Probed, useful: bool) -> None:
 
     console = Console(stderr=True, highlight=False)
     for line in found.pressed:
-        console.print(Text(shown(line)))
+        console.print(Text(printable(line)))
     if found.findings:
         console.print(Text("\nWhat was found, how sure it is, and by which signs:\n"))
         console.print(_listed(found.findings))
@@ -148,7 +148,7 @@ def _tell(found: Probed, useful: bool) -> None:
             Text(f"answer, whole after {last} (told by {found.said.finish}):\n  {_short(found.said.answer.text)}")
         )
     if found.fault is not None:
-        console.print(Text(f"no answer: {shown(str(found.fault))}"))
+        console.print(Text(f"no answer: {printable(str(found.fault))}"))
     elif not found.tried:
         console.print(Text("the draft could not open the page again: check it before you use it"))
     if not useful:
@@ -169,14 +169,14 @@ def _listed(findings: Sequence[Finding]) -> Table:
         if one.value is None:
             value = Text("nothing that could be written as a site file", style="italic")
         else:
-            value = Text(shown(one.value, line=True), style="bold" if one.used else "")
+            value = Text(printable(one.value, line=True), style="bold" if one.used else "")
         table.add_row(one.field, f"{100 * one.sure:.0f}%", value)
         signs = one.why[:3] if one.used or one.value is None else ("only a comment in the draft", *one.why[:3])
         for sign in signs:
-            table.add_row("", "", Padding(Text(shown(sign, line=True), style="dim"), (0, 0, 0, 2)))
+            table.add_row("", "", Padding(Text(printable(sign, line=True), style="dim"), (0, 0, 0, 2)))
     return table
 
 
 def _short(text: str) -> str:
-    line = " ".join(shown(text).split())
+    line = " ".join(printable(text).split())
     return line if len(line) <= 200 else line[:199] + "…"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from harvest.terminal import shown
+from harvest.terminal import printable
 from protocols.interpreter import retrace
 from protocols.library import check_topics, load_protocol
 from protocols.route import Ask, Route, Say, Stop
@@ -79,7 +79,7 @@ def command(run: Path, protocol: str | None, fail_on_change: bool, as_json: bool
                 f"{change.system} {change.topic} trial {change.trial}, turn {change.turn}: was {change.recorded}, "
                 f"now {change.now}" + (f" ({'; '.join(change.evidence)})" if change.evidence else "")
             )
-            click.echo(shown(told, line=True))
+            click.echo(printable(told, line=True))
         click.echo(f"{quantity(len(recorded.finished), 'conversation')}, {len(changes)} would take another path")
         if versions:
             click.echo(f"{versions} decisions were recorded with other versions of the rules")

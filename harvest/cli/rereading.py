@@ -12,8 +12,8 @@ from pathlib import Path
 import click
 
 from harvest.pages.chats.reread import Found, Reread, read_again
-from harvest.studies.rerouting import Rerouted, reroute, still_fitting
-from harvest.terminal import shown
+from harvest.studies.rerouting import Rerouted, refit_evidence, reroute
+from harvest.terminal import printable
 from recordings.attempts import AttemptId
 from recordings.conversation import INVALID, Conversation, Outcome
 from recordings.revision import Revision, check_target, write_revision
@@ -85,7 +85,7 @@ def command(run: Path, system: str | None, out: Path | None, as_json: bool) -> N
             click.echo("\n".join(_lines(one)) + "\n")
         click.echo("\n".join(_summary(answers, found, revised, told)))
     for sentence in damage:
-        click.echo(shown(f"damage: {sentence}", line=True), err=True)
+        click.echo(printable(f"damage: {sentence}", line=True), err=True)
     if out is not None:
         click.echo(f"{quantity(told['changed'], 'answer')} mended in {out}; {run} is as it was", err=True)
 
@@ -108,7 +108,7 @@ def _revised(run: Run, answers: Sequence[Reread]) -> Iterator[_Revised]:
             kept = {turn.number: turn.route for turn in conversation.turns}
             path = Rerouted(
                 {
-                    turn: still_fitting(route, answer)
+                    turn: refit_evidence(route, answer)
                     for turn, answer in now.items()
                     if (route := kept[turn]) is not None
                 }
@@ -155,22 +155,22 @@ def _lines(one: _Revised) -> Iterator[str]:
         number = answer.turn.number
         told.add(number)
         assert answer.now is not None
-        yield shown(f"{_name(one.conversation, number)}: {_what(answer)}{_relabelled(one, number)}", line=True)
+        yield printable(f"{_name(one.conversation, number)}: {_what(answer)}{_relabelled(one, number)}", line=True)
         yield from _diff(answer.was.text, answer.now.text)
         was, now = ([link.href for link in links] for links in (answer.was.links, answer.now.links))
         for sign, first, second in (("-", was, now), ("+", now, was)):
             for href, count in (Counter(first) - Counter(second)).items():
                 times = f" ({count} times)" if count > 1 else ""
-                yield shown(f"  link {sign} {href}{times}", line=True)
+                yield printable(f"  link {sign} {href}{times}", line=True)
         if answer.refused:
-            yield shown(f"  this is considered a fault today ({answer.refused}): {answer.excerpt}", line=True)
+            yield printable(f"  this is considered a fault today ({answer.refused}): {answer.excerpt}", line=True)
     for turn in one.relabelled:
         if turn not in told:
-            yield shown(f"{_name(one.conversation, turn)}: the same text{_relabelled(one, turn)}", line=True)
+            yield printable(f"{_name(one.conversation, turn)}: the same text{_relabelled(one, turn)}", line=True)
     for turn in one.path.other_rules:
         yield f"  turn {turn}: today's rules decide differently on the recorded text too, see harvest replay-routes"
     if one.path.parted:
-        yield shown(f"  takes another path: {one.path.because}", line=True)
+        yield printable(f"  takes another path: {one.path.because}", line=True)
     if one.outcome is not None and one.conversation.outcome is not None:
         yield f"  outcome: was {one.conversation.outcome.kind}, now {one.outcome.kind} ({one.outcome.reason})"
 
@@ -195,7 +195,7 @@ def _diff(was: str, now: str) -> Iterator[str]:
     rows = [row for row in rows if not row.startswith("@@")]
     for row in rows[:_LONGEST_DIFF]:
         cut = row if len(row) <= _LONGEST_LINE else f"{row[:_LONGEST_LINE]}… ({len(row)} characters)"
-        yield shown(f"  {cut[0]} {cut[1:]}", line=True)
+        yield printable(f"  {cut[0]} {cut[1:]}", line=True)
     if len(rows) > _LONGEST_DIFF:
         yield f"  … and {quantity(len(rows) - _LONGEST_DIFF, 'more line')}; --json has both texts"
 
@@ -205,13 +205,13 @@ def _summary(
 ) -> Iterator[str]:
     for one in answers:
         if one.trouble:
-            yield shown(f"{_name(one.conversation, one.turn.number)}: {one.trouble}", line=True)
+            yield printable(f"{_name(one.conversation, one.turn.number)}: {one.trouble}", line=True)
     for failed in found:
         what = f"failed then ({failed.reason}); today {len(failed.text)} characters are read on its page"
-        yield shown(f"{_name(failed.conversation, failed.turn)}: {what}", line=True)
+        yield printable(f"{_name(failed.conversation, failed.turn)}: {what}", line=True)
     without = Counter(one.conversation.key.system for one in answers if not one.source)
     for system, count in without.items():
-        yield shown(f"{system}: no page was stored for {quantity(count, 'answer')}", line=True)
+        yield printable(f"{system}: no page was stored for {quantity(count, 'answer')}", line=True)
     same = told["read"] - told["changed"]
     yield f"{quantity(told['read'], 'answer')} read again: {told['changed']} changed, {same} the same"
     if told["unreadable"]:

@@ -13,16 +13,16 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
-from harvest.audits.audit import Audit, load_audit, placed
+from harvest.audits.audit import Audit, load_audit, place_errors
 from harvest.cli.interruption import Interrupted, run_until_stopped
 from harvest.playing.plan import Plan, make_plan
 from harvest.playing.play import Silent, first_of, play_audit
 from harvest.playing.progress import Display
 from harvest.playing.runner import Watcher
-from harvest.studies.bounds import bounded, check_bounds, missed
-from harvest.studies.scorecard import gathered, score_material, scores_document, scoring_settings, write_scores
+from harvest.studies.bounds import check_bounds, measures_needed, missed_bounds
+from harvest.studies.scorecard import gather_material, score_material, scores_document, scoring_settings, write_scores
 from harvest.studies.selection import selection
-from harvest.tables.report import print_scored
+from harvest.tables.report import print_scores
 from harvest.terminal import Lasting
 from recordings.run_folder import read
 from topics.counting import quantity
@@ -67,7 +67,7 @@ def command(
     again, a changed protocol, topic or system is refused.
     """
     resolved = load_audit(audit, trials=trials, seed=seed, only=topics)
-    with placed(resolved.document, ("scoring",)):  # what cannot be scored is refused before it is played
+    with place_errors(resolved.document, ("scoring",)):  # what cannot be scored is refused before it is played
         scoring_settings(resolved.scoring, resolved.topics, resolved.gold)
     check_bounds(resolved)
     folder = (out or Path("runs") / resolved.name).absolute()  # a system in this process may change the folder
@@ -76,17 +76,17 @@ def command(
     journal, left = _play(resolved, folder, worker, console)
 
     run = read(folder)
-    material = gathered([run])
-    table = score_material(material, measures=bounded(resolved.thresholds))
+    material = gather_material([run])
+    table = score_material(material, measures=measures_needed(resolved.thresholds))
     lost = selection(material, table, lambda of, terms: score_material(of, measures=terms, only=True))
     scores = write_scores(folder, table, selection=lost.as_json())
     written = [folder / "run.json", *([journal] if journal else []), scores]
     people = console if as_json else Console(highlight=False)
-    print_scored(people, material, table, written, selection=lost)
+    print_scores(people, material, table, written, selection=lost)
     if as_json:
         click.echo(json.dumps(scores_document(table, selection=lost.as_json()), ensure_ascii=False))
 
-    misses = missed(resolved.thresholds, table, material.topics)
+    misses = missed_bounds(resolved.thresholds, table, material.topics)
     for miss in misses:
         people.print(f"[red]threshold missed:[/] {escape(miss)}")
     plan = make_plan(resolved, run.conversations)

@@ -13,10 +13,10 @@ from rich.console import Console
 from rich.markup import escape
 
 from harvest.cli.setting_options import setting_options
-from harvest.studies.bounds import bounded, missed
+from harvest.studies.bounds import measures_needed, missed_bounds
 from harvest.studies.scorecard import (
     asked_names,
-    gathered,
+    gather_material,
     refuse_twice,
     score_material,
     scores_document,
@@ -24,7 +24,7 @@ from harvest.studies.scorecard import (
 )
 from harvest.studies.selection import selection
 from harvest.studies.side_by_side import set_apart
-from harvest.tables.report import print_scored
+from harvest.tables.report import print_scores
 from recordings.run_folder import read
 from scoring.notation import parse_all
 from scoring.swan.judged import Precedence
@@ -86,7 +86,7 @@ def command(
     recorded = [read(run) for run in runs]
     refuse_twice(recorded)
     beside = set_apart(recorded, settings, judged=gold is not None)
-    material = gathered(recorded, beside.left_out)
+    material = gather_material(recorded, beside.left_out)
     judged = load_gold(gold, material.topics) if gold is not None else None
     bounds = material.thresholds
     criteria = load_schema(schema) if schema else None
@@ -99,7 +99,7 @@ def command(
         schema=criteria,
         judges=replace(Precedence.parse(judges) if judges else Precedence(), nuggets=nuggets or ""),
     )
-    whole = scored(material, measures=(*measures, *bounded(bounds)))
+    whole = scored(material, measures=(*measures, *measures_needed(bounds)))
     table = whole.only(names) if names else whole  # the bounds of the audit need figures nobody asked to see
     lost = selection(material, table, lambda of, terms: scored(of, measures=terms, only=True))
     paths = [write_scores(runs[0], table, seed, lost.as_json())] if keep else []
@@ -107,10 +107,10 @@ def command(
     if as_json:
         click.echo(json.dumps(scores_document(table, seed, beside, lost.as_json()), ensure_ascii=False))
     else:
-        print_scored(
+        print_scores(
             people, material, table, paths, every=every, asked=names, contrasts=beside.contrasts, selection=lost
         )
-    misses = missed(bounds, whole, material.topics, criteria)
+    misses = missed_bounds(bounds, whole, material.topics, criteria)
     for miss in misses:
         people.print(f"[red]threshold missed:[/] {escape(miss)}")
     return 1 if misses else 0

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.text import Text
 
-from harvest.terminal import shown
+from harvest.terminal import printable
 from protocols.labels import USEFUL
 from recordings.conversation import LARGEST_NUMBER, Conversation, Turn
 from recordings.run_folder import Run, read
@@ -146,7 +146,7 @@ def _print_list(console: Console, run: Run, chosen: list[Conversation], *, every
     for conversation in chosen:
         key = conversation.key
         attempt = f" attempt {conversation.attempt}" if conversation.attempt > 1 else ""
-        name = shown(f"{key.system}  {key.topic}  trial {key.trial}{attempt}", line=True)
+        name = printable(f"{key.system}  {key.topic}  trial {key.trial}{attempt}", line=True)
         click.echo(f"{name}  {_labels(conversation):<5} {_outcome(conversation)}")
     attempts = Counter(_outcome(conversation) for conversation in run.conversations)
     counted = ", ".join(f"{count} {outcome}" for outcome, count in attempts.most_common())
@@ -160,17 +160,17 @@ def _print_conversation(console: Console, conversation: Conversation, of_failure
     """of_failure: what was kept of a failure of this attempt, by name."""
     key = conversation.key
     title = f"{key.system} · {key.topic} · trial {key.trial} · attempt {conversation.attempt}"
-    console.rule(Text(shown(title, line=True)))
+    console.rule(Text(printable(title, line=True)))
     for turn in conversation.turns:
         by = f"{turn.state}, {turn.user}: {turn.act}" if turn.user else turn.state
-        console.print(Text(f"U{turn.number} ", style="bold cyan") + Text(shown(f"({by})", line=True), style="dim"))
-        console.print(Text(shown(turn.said)), soft_wrap=True)
+        console.print(Text(f"U{turn.number} ", style="bold cyan") + Text(printable(f"({by})", line=True), style="dim"))
+        console.print(Text(printable(turn.said)), soft_wrap=True)
         if turn.reply is None:
             console.print(Text("no reply was recorded", style="red"))
             continue
         if turn.reply.sent_as:
             console.print(Text("  the page sent this instead:", style="yellow"))
-            console.print(Text(shown(turn.reply.sent_as)), soft_wrap=True)
+            console.print(Text(printable(turn.reply.sent_as)), soft_wrap=True)
         heading = Text(
             f"S{turn.number} {turn.label or '?'}", style="bold green" if turn.label == USEFUL else "bold yellow"
         )
@@ -179,12 +179,12 @@ def _print_conversation(console: Console, conversation: Conversation, of_failure
         if turn.reply.finish:
             heading.append(f" finish={turn.reply.finish}", style="dim")
         console.print(heading)
-        console.print(Text(shown(turn.reply.answer.text)), soft_wrap=True)
+        console.print(Text(printable(turn.reply.answer.text)), soft_wrap=True)
         if turn.route is not None:
             console.print(Text(f"  {turn.route.rule} ({turn.route.version}) -> {turn.route.target}", style="dim"))
             for piece in turn.route.evidence[:5]:
                 note = f"  {piece.note}: " if piece.note not in ("", piece.quote) else "  "
-                console.print(Text(note + shown(piece.quote, line=True)[:100], style="dim"), soft_wrap=True)
+                console.print(Text(note + printable(piece.quote, line=True)[:100], style="dim"), soft_wrap=True)
             if len(turn.route.evidence) > 5:
                 console.print(Text(f"  … and {len(turn.route.evidence) - 5} more", style="dim"))
         for name, address in turn.reply.evidence.items():
@@ -193,4 +193,4 @@ def _print_conversation(console: Console, conversation: Conversation, of_failure
         console.print(Text(f"  evidence of the failure, {name}: {address}", style="dim"), soft_wrap=True)
     detail = conversation.outcome.detail if conversation.outcome else ""
     told = f"outcome: {_outcome(conversation)}" + (f": {detail}" if detail else "")
-    console.print(Text(shown(told)), soft_wrap=True)
+    console.print(Text(printable(told)), soft_wrap=True)

@@ -19,7 +19,7 @@ from harvest.studies.fitted_users import LEAVING, Answers, fit_notes, fit_user, 
 from harvest.studies.kept_scores import with_kept_scores
 from harvest.tables.simulation_figures import (
     FORMAT,
-    behaviour_said,
+    behaviour_verdict,
     check_json,
     check_notes,
     check_tables,
@@ -208,7 +208,7 @@ def check_command(
         return
     for table in check_tables(found):
         people.print(table)
-    people.print(f"behaviour: {behaviour_said(found)}")
+    people.print(f"behaviour: {behaviour_verdict(found)}")
     for note in check_notes(found):
         people.print(f"note: {note}", markup=False)
     people.print(

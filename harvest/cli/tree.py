@@ -17,12 +17,12 @@ from rich.text import Text
 from harvest.cli.number import NumberRange
 from harvest.cli.setting_options import setting_option
 from harvest.studies.merge_keys import merging_named
-from harvest.studies.scorecard import gathered
+from harvest.studies.scorecard import gather_material
 from harvest.studies.tree_scores import TrialScores, tree_scores, trial_scores
 from harvest.tables.drawing.outline import OutlineLine, outline
 from harvest.tables.tree_figures import TreeFigures, tree_figures
 from harvest.tables.tree_words import legend, plates, sentences
-from harvest.terminal import shown
+from harvest.terminal import printable
 from protocols.labels import NOT_USEFUL, USEFUL
 from recordings.conversation import Conversation
 from recordings.run_folder import Run, read
@@ -38,7 +38,7 @@ from topics.counting import quantity
 from topics.errors import InputError, Place
 from topics.library import load_gold
 
-__all__ = ["command", "folded"]
+__all__ = ["command", "fold_trees"]
 
 _LABELS = {USEFUL: "bold green", NOT_USEFUL: "bold yellow", "?": "bold magenta"}
 _FORMATS = ("terminal", "text", "json", "graphml", "dot", "mermaid", "svg")
@@ -100,12 +100,12 @@ def command(
         if value is not None and (term is None or "judgments" not in find(term.name).needs):
             raise InputError(f"{option} is for SWAN", advice="ask for it: --score SWAN")
     recorded = read(run)
-    trees, left = folded(recorded, system=system, topic=topic, merge=merge)
+    trees, left = fold_trees(recorded, system=system, topic=topic, merge=merge)
     for sentence in (*recorded.damage, *left):
-        click.echo(f"note: {shown(sentence, line=True)}", err=True)
+        click.echo(f"note: {printable(sentence, line=True)}", err=True)
     scored = _scored(recorded, term, gold, judges, nuggets) if term is not None else TrialScores({})
     for sentence in scored.notes:
-        click.echo(f"note: {shown(sentence, line=True)}", err=True)
+        click.echo(f"note: {printable(sentence, line=True)}", err=True)
     laid = [tree_scores(tree, term, scored.values, level=level) if term else None for tree in trees]
     figures = [
         tree_figures(tree, level=level, interval=interval, scores=scores)
@@ -124,7 +124,7 @@ def command(
         click.echo(_diagram(form, figures), nl=False)
 
 
-def folded(
+def fold_trees(
     run: Run, *, system: str | None = None, topic: str | None = None, merge: str | None = None
 ) -> tuple[list[ConversationTree], list[str]]:
     """The trees of a run, and sentences about what has none.
@@ -178,7 +178,7 @@ def folded(
 
 
 def _scored(run: Run, term: Term, gold: str | None, judges: str | None, nuggets: str | None) -> TrialScores:
-    material = gathered([run])
+    material = gather_material([run])
     table = load_gold(gold, material.topics) if gold is not None else None
     chosen = Precedence.parse(judges) if judges else Precedence()
     return trial_scores(material, term, gold=table, judges=replace(chosen, nuggets=nuggets or ""))

@@ -18,7 +18,7 @@ from zoneinfo import available_timezones
 
 from pydantic import AfterValidator, Field, model_validator
 
-from harvest.drivers.options import FromEnvironment, Proxy, Seconds, Text, resolved
+from harvest.drivers.options import FromEnvironment, Proxy, Seconds, Text, resolve_text
 from harvest.pages.browser.installed import find_browser
 from harvest.pages.browser.login import secrets_of
 from harvest.pages.browser.rotation import BrowserRotation
@@ -139,7 +139,7 @@ def settings_of(options: Options, surroundings: Surroundings) -> BrowserSettings
 
     Raises InputError where the variable that the proxy stands in is not set, or holds none; it is not repeated.
     """
-    proxy = resolved(options.proxy, surroundings) if options.proxy is not None else None
+    proxy = resolve_text(options.proxy, surroundings) if options.proxy is not None else None
     if proxy is not None and not _is_proxy(proxy):
         variable = options.proxy.env if isinstance(options.proxy, FromEnvironment) else ""
         raise InputError(

@@ -11,7 +11,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from harvest.drivers.options import Seconds, Text, resolved
+from harvest.drivers.options import Seconds, Text, resolve_text
 from harvest.drivers.payload import json_bytes
 from harvest.drivers.process import Program
 from harvest.drivers.program_output import Mark, json_turn, readable, text_turn
@@ -84,7 +84,7 @@ class CommandDriver:
 
     def __init__(self, options: Options, surroundings: Surroundings) -> None:
         self._options, self._folder, self.clock = options, surroundings.folder, surroundings.clock
-        given = {name: resolved(value, surroundings) for name, value in options.env.items()}
+        given = {name: resolve_text(value, surroundings) for name, value in options.env.items()}
         passed = {name: surroundings.environment[name] for name in _PASSED_ON if name in surroundings.environment}
         # Without a locale, many programs fall back to ASCII.
         locale = {} if {"LANG", "LC_ALL", "LC_CTYPE"} & passed.keys() else {"LANG": "C.UTF-8"}

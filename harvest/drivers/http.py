@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 
 from pydantic import AfterValidator, Field, model_validator
 
-from harvest.drivers.options import Headers, Text, Url, WireOptions, resolved
+from harvest.drivers.options import Headers, Text, Url, WireOptions, resolve_text
 from harvest.drivers.payload import json_bytes
 from harvest.drivers.received import Received, excerpt, sound_text
 from harvest.drivers.reply_path import ReplyPath
@@ -150,7 +150,7 @@ class _Caller:
         self._body = with_secrets(call.body, surroundings)
         self._form = with_secrets(call.form, surroundings)
         self._headers: dict[str, str | Known] = {
-            name: value if isinstance(value, str) else Known(resolved(value, surroundings))
+            name: value if isinstance(value, str) else Known(resolve_text(value, surroundings))
             for name, value in {**shared, **call.headers}.items()
         }
 

@@ -26,7 +26,7 @@ __all__ = [
     "Url",
     "VariableName",
     "WireOptions",
-    "resolved",
+    "resolve_text",
     "resolved_headers",
     "sendable",
 ]
@@ -115,7 +115,7 @@ class WireOptions(StrictModel):
     )
 
 
-def resolved(value: Text, surroundings: Surroundings) -> str:
+def resolve_text(value: Text, surroundings: Surroundings) -> str:
     """The text, or the variable's value, which is then known as a secret. Raises InputError if it is not set."""
     if isinstance(value, str):
         return value
@@ -135,4 +135,4 @@ def sendable(variable: str, surroundings: Surroundings) -> str:
 
 
 def resolved_headers(headers: Mapping[str, Text], surroundings: Surroundings) -> dict[str, str]:
-    return {name: resolved(value, surroundings) for name, value in headers.items()}
+    return {name: resolve_text(value, surroundings) for name, value in headers.items()}

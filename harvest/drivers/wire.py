@@ -25,7 +25,7 @@ from typing import Any, Protocol, cast
 import httpx
 from httpx_sse import EventSource
 
-from harvest.drivers.options import FromEnvironment, WireOptions, resolved, resolved_headers
+from harvest.drivers.options import FromEnvironment, WireOptions, resolve_text, resolved_headers
 from harvest.drivers.received import Received, excerpt
 from harvest.systems.driver import Denied, DriverError, NotSent, Surroundings, Unanswered
 from harvest.systems.timing import Stopwatch
@@ -110,7 +110,7 @@ class Wire:
             "User-Agent": "conversation-harvest",
             **resolved_headers(options.headers, surroundings),
         }
-        proxy = resolved(options.proxy, surroundings) if options.proxy is not None else None
+        proxy = resolve_text(options.proxy, surroundings) if options.proxy is not None else None
         try:
             self._client = httpx.AsyncClient(
                 verify=_trust(options.ca_file, surroundings.folder),

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from harvest.audits.audit import System
 from harvest.audits.groups import traits_of
 from harvest.playing.plan import Work
-from harvest.systems.delivery import deliver, unforeseen
+from harvest.systems.delivery import catch_unforeseen, deliver
 from harvest.systems.driver import Denied, Driver, DriverError, Exhibit, Opening, Reply, Session, Settling, Unanswered
 from harvest.systems.limits import Gate, Openings
 from harvest.systems.timing import REAL_CLOCK, Clock
@@ -60,14 +60,14 @@ class Lease:
             if said and self._driver.capabilities.editable_history:
                 self._opening = replace(self._opening, history=(*self._opening.history, *said))
             async with self._openings.passed():
-                with unforeseen():
+                with catch_unforeseen():
                     self._session = await self._driver.open(self._opening)
         return self._session
 
     async def settle(self) -> None:
         """Raises DriverError where the last reply of a conversation turns out to be no whole one."""
         if isinstance(self._session, Settling):
-            with unforeseen():
+            with catch_unforeseen():
                 await self._session.settle()
 
     async def close(self) -> None:
@@ -152,11 +152,11 @@ class Player:
     ) -> Outcome:
         # Named without the system: every system meets a user that draws the same numbers.
         rng = Streams(self.seed, (self.user.name, work.key.topic, work.key.trial))
-        with unforeseen("user-fault"):
+        with catch_unforeseen("user-fault"):
             memory = initial_state(self.user, Scenario(work.topic, traits_of(work.group)), rng.at(0))
         action, memory, wording = await self._decided(memory, None, rng.at(1), self.words, 1)
         if isinstance(action, Stop) and action.reason not in (ENDPOINT_FAILED, NO_WORDS):
-            with unforeseen("user-fault"):
+            with catch_unforeseen("user-fault"):
                 check_opening(action, self.user.name)
         carried = {turn.number: turn for turn in work.carried}
         size = 0  # characters that the system has answered
@@ -221,7 +221,7 @@ class Player:
     ) -> tuple[Say | Stop, State, tuple[Exhibit, ...]]:
         """What the user does next, and how it came to words that are not its own. A fault in a user is an invalid
         attempt, and nothing of it is ever sent or appended. size: characters that the system has answered so far."""
-        with unforeseen("user-fault"):
+        with catch_unforeseen("user-fault"):
             action, memory, taken = await respond_with_words(self.user, memory, observation, rng, words, size)
             check_turn(action, turn, self.user.name)
         if isinstance(action, Say) and not action.text.strip():

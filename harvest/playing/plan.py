@@ -18,7 +18,7 @@ from recordings.header import trial_identities
 from topics.identity import derived_seed
 from topics.topic import Topic
 
-__all__ = ["Plan", "Sitting", "Work", "make_plan", "queued"]
+__all__ = ["Plan", "Sitting", "Work", "make_plan", "queue_sittings"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ def _work(
     return replace(work, carried=answered, carried_from=furthest.attempt if answered else 0)
 
 
-def queued(plan: Plan, systems: Sequence[System], seed: int) -> list[Sitting]:
+def queue_sittings(plan: Plan, systems: Sequence[System], seed: int) -> list[Sitting]:
     """The sittings of `systems`, which are one system as its groups meet it: block by block, the groups of a block in
     an order drawn for it. What is left to play has the same order, whatever was played before."""
     sittings = [sitting for system in systems for sitting in plan.sittings.get(system.name, ())]

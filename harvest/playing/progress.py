@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 from harvest.audits.audit import System
 from harvest.playing.plan import Plan, Work
-from harvest.terminal import shown
+from harvest.terminal import printable
 from protocols.labels import NOT_USEFUL, USEFUL
 from recordings.conversation import INVALID, Outcome
 from topics.counting import quantity
@@ -86,11 +86,11 @@ class Display:
         if (system, outcome.reason) not in self._said:
             self._said.add((system, outcome.reason))
             why = f"{outcome.reason}: {outcome.detail}" if outcome.detail else outcome.reason
-            self._console.print(f"[yellow]{escape(shown(f'{system}: an attempt failed: {why}', line=True))}[/]")
+            self._console.print(f"[yellow]{escape(printable(f'{system}: an attempt failed: {why}', line=True))}[/]")
 
     def system_left(self, system: str, reason: str, unplayed: int) -> None:
         self.left.add(system)
-        told = shown(f"{system} is not contacted again: {reason}; trials left: {unplayed}", line=True)
+        told = printable(f"{system} is not contacted again: {reason}; trials left: {unplayed}", line=True)
         self._console.print(f"[yellow]{escape(told)}[/]")
 
     def _told(self) -> None:

@@ -19,7 +19,7 @@ from typing import Protocol as Seam
 
 from harvest.audits.audit import System
 from harvest.playing.attempt import Lease, Played, Player
-from harvest.playing.plan import Plan, Sitting, Work, queued
+from harvest.playing.plan import Plan, Sitting, Work, queue_sittings
 from harvest.systems.driver import Driver, Opening
 from harvest.systems.limits import Gate, Openings
 from protocols.answer import Exchange
@@ -80,7 +80,7 @@ class Runner:
                 systems = [system for system in self.systems if system.asked == asked]
                 driver, limits = self.drivers[asked], systems[0].limits
                 stack.push_async_callback(_closed, driver)
-                queue = deque(queued(plan, systems, self.player.seed))
+                queue = deque(queue_sittings(plan, systems, self.player.seed))
                 gate = Gate(limits.spacing, self.player.clock)
                 openings = Openings(limits.retry_wait, limits.retries, self.player.clock)
                 desk = _Desk(systems[0], driver, gate, openings, queue)

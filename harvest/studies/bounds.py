@@ -19,7 +19,7 @@ from topics.document import Loc
 from topics.errors import InputError
 from topics.topic import TopicSet
 
-__all__ = ["bounded", "check_bounds", "missed"]
+__all__ = ["check_bounds", "measures_needed", "missed_bounds"]
 
 
 def check_bounds(audit: Audit) -> None:
@@ -101,13 +101,13 @@ def _turn(threshold: Threshold, measure: Measure) -> int | None:
     return measure.turn if threshold.turn is None else threshold.turn
 
 
-def bounded(thresholds: Sequence[Threshold]) -> list[Term]:
+def measures_needed(thresholds: Sequence[Threshold]) -> list[Term]:
     """The measures that must be computed to know. %useful is computed of all turns, or of none."""
     terms = [parse(threshold.measure) for threshold in thresholds]
     return [Term(USEFUL.name) if term.name == USEFUL.name else term for term in terms]
 
 
-def missed(
+def missed_bounds(
     thresholds: Sequence[Threshold], table: ScoreTable, topics: TopicSet, schema: Schema | None = None
 ) -> list[str]:
     """A sentence for each bound that is not kept; a figure that is undefined or absent keeps no bound.

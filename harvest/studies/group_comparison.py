@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from harvest.audits.groups import noise_pairs
-from harvest.studies.scorecard import Material, gathered, score_material, scoring_settings
+from harvest.studies.scorecard import Material, gather_material, score_material, scoring_settings
 from recordings.conversation import Conversation, TrialKey
 from recordings.run_folder import Run
 from scoring.catalogue import understand
@@ -149,7 +149,7 @@ def compare_groups(
 def _scored(
     run: Run, measures: Sequence[Term], changes: Mapping[str, Any] | None, seed: int
 ) -> tuple[Material, ScoreTable, Settings]:
-    material = gathered([run])
+    material = gather_material([run])
     settings = scoring_settings(material.scoring, material.topics, material.gold, changes)
     wanted = measures or _usual(material)
     for term in wanted:

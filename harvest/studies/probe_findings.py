@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from harvest.studies.scorecard import Material, gathered
+from harvest.studies.scorecard import Material, gather_material
 from recordings.conversation import Conversation, TrialKey, Turn
 from recordings.run_folder import Run, first_valid
 from simulators.probing.cases import Case, cases
@@ -77,7 +77,7 @@ class Probed:
 def read_probes(runs: Sequence[Run]) -> Probed:
     """Read what the probes of these runs found out. Raises InputError for a run that no probe has played."""
     by_run = [_probes(run) for run in runs]
-    material = gathered(runs)
+    material = gather_material(runs)
     renamed = iter(material.conversations)
     source: dict[tuple[TrialKey, int, str], int] = {}
     for place, run in enumerate(runs):

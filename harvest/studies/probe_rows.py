@@ -18,7 +18,7 @@ from scoring.statistics.bootstrap import Interval, no_interval
 from scoring.table import ScoreRow
 from topics.topic import Topic
 
-__all__ = ["CRITERION", "D_PRIME", "meaning", "probe_rows", "undecided"]
+__all__ = ["CRITERION", "D_PRIME", "meaning", "probe_rows", "undecided_measure"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -63,7 +63,7 @@ class _Part:
     fact: str | None = None
 
 
-def undecided(measure: str) -> str:
+def undecided_measure(measure: str) -> str:
     """The measure of how many of its answers were undecided."""
     return f"undecided({measure})"
 
@@ -173,7 +173,7 @@ class _Grid:
             if whole or here.cases.sum():
                 yield self._share(part, measure, here.yes, here.asked, most[measure], self._said(here))
                 if measure not in _NEVER_UNDECIDED:
-                    yield self._share(part, undecided(measure), here.undecided, here.cases, 0.0, "")
+                    yield self._share(part, undecided_measure(measure), here.undecided, here.cases, 0.0, "")
 
     def _counts(self, part: _Part, measure: str) -> _Counts:
         cells = np.zeros((4, *self._valid.shape))

@@ -16,7 +16,7 @@ from protocols.route import Ask, Route, Say, Stop
 from recordings.conversation import INVALID, Conversation, Outcome, Turn
 from topics.topic import Topic
 
-__all__ = ["PARTED", "Rerouted", "reroute", "still_fitting"]
+__all__ = ["PARTED", "Rerouted", "refit_evidence", "reroute"]
 
 PARTED = "read-anew"
 """The reason of an attempt that is invalid because its user turns followed from answers that were read wrongly."""
@@ -60,7 +60,7 @@ def reroute(protocol: Protocol, topic: Topic, conversation: Conversation, answer
             continue
         if new is None:
             if turn.number in answers:
-                routes[turn.number] = still_fitting(recorded, answers[turn.number])
+                routes[turn.number] = refit_evidence(recorded, answers[turn.number])
             continue
         # What only the rules decide differently is for `harvest replay-routes` to say.
         if turn.number in answers or (old is not None and _decided(old) != _decided(new)):
@@ -76,7 +76,7 @@ def reroute(protocol: Protocol, topic: Topic, conversation: Conversation, answer
     return Rerouted(routes, 0, "", now, tuple(other_rules))
 
 
-def still_fitting(route: Route, answer: Answer) -> Route:
+def refit_evidence(route: Route, answer: Answer) -> Route:
     """A recorded decision beside another text: evidence that no longer stands where it stood has no place in it."""
     evidence = tuple(
         piece

@@ -41,7 +41,7 @@ from topics.topic import TopicSet
 __all__ = [
     "Material",
     "asked_names",
-    "gathered",
+    "gather_material",
     "refuse_twice",
     "score_material",
     "scores_document",
@@ -90,7 +90,7 @@ class Material:
         return frozenset(one.key for one in self.conversations) - frozenset(one.key for one in self.finished)
 
 
-def gathered(runs: Sequence[Run], left_out: Collection[str] = ()) -> Material:
+def gather_material(runs: Sequence[Run], left_out: Collection[str] = ()) -> Material:
     """What `runs` give together, without the topics `left_out`. A system that several runs recorded, as two audits of
     one assistant at different dates do, is told apart as `system@run`.
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any
 
-from harvest.studies.scorecard import gathered, refuse_twice, score_material
+from harvest.studies.scorecard import gather_material, refuse_twice, score_material
 from harvest.studies.side_by_side import set_apart
 from recordings.run_folder import Run, read
 from scoring.notation import parse_all
@@ -34,4 +34,4 @@ def score_runs(
     refuse_twice(read_runs)
     apart = set_apart(read_runs, settings)
     terms = tuple(dict.fromkeys(term for text in measures for term in parse_all(text)))
-    return score_material(gathered(read_runs, apart.left_out), settings, seed=seed, measures=terms)
+    return score_material(gather_material(read_runs, apart.left_out), settings, seed=seed, measures=terms)

@@ -16,7 +16,7 @@ from harvest.systems.driver import Denied, DriverError, Exhibit, NotSent, Reply,
 from harvest.systems.limits import LONGEST_WAIT, Gate, Limits
 from topics.identity import generator
 
-__all__ = ["deliver", "unforeseen"]
+__all__ = ["catch_unforeseen", "deliver"]
 
 
 async def deliver(session: Session, text: str, *, stateful: bool, limits: Limits, gate: Gate, seed: int) -> Reply:
@@ -53,7 +53,7 @@ def _again(fault: DriverError, stateful: bool) -> bool:
 async def _within(seconds: float, session: Session, text: str) -> Reply:
     try:
         async with asyncio.timeout(seconds) as bound:
-            with unforeseen():
+            with catch_unforeseen():
                 return await session.say(text)
     except TimeoutError as fault:
         if not bound.expired():
@@ -62,7 +62,7 @@ async def _within(seconds: float, session: Session, text: str) -> Reply:
 
 
 @contextmanager
-def unforeseen(reason: str = "driver-fault") -> Iterator[None]:
+def catch_unforeseen(reason: str = "driver-fault") -> Iterator[None]:
     """Turns whatever a driver did not foresee into an invalid attempt: one system's odd reply must not end a run.
 
     A cancellation that nobody asked for is such a thing too. reason: of the invalid attempt.

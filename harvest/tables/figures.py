@@ -10,7 +10,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from harvest.terminal import shown
+from harvest.terminal import printable
 from scoring.library import declared, measures
 from scoring.measures.group_fairness import FAIRNESS
 from scoring.measures.usefulness import MEAN_USEFUL, USEFUL
@@ -76,7 +76,7 @@ def figures(
         for row in overall:
             said = "; ".join(part for part in row.note.split("; ") if not part.startswith("effective n"))
             if said:
-                yield Text(f"{row.label}, {shown(row.system, line=True)}: {said}", style="dim")
+                yield Text(f"{row.label}, {printable(row.system, line=True)}: {said}", style="dim")
     if variants:
         hidden = quantity(len(variants), "variant")
         yield Text(f"not shown: {hidden} ({_aside(variants)}); score --all, or --json", style="dim")
@@ -158,7 +158,7 @@ def _table(
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("measure", overflow="fold", no_wrap=whole, min_width=_NAME_WIDTH - 4)
     for system in systems:
-        heading = Text(shown(system, line=True), no_wrap=False, overflow="fold")
+        heading = Text(printable(system, line=True), no_wrap=False, overflow="fold")
         table.add_column(heading, no_wrap=True, justify="right", max_width=_VALUE_WIDTH)
         table.add_column("n", no_wrap=True, justify="right", style="dim")
     cells = {(row.measure, row.turn, row.system): row for row in rows}
@@ -195,7 +195,7 @@ def interval_notes(rows: Sequence[ScoreRow]) -> Iterator[Text]:
         named = dict.fromkeys(
             _short(row)
             if shorts[_short(row)] == 1
-            else row.label + (f" of {shown(row.system, line=True)}" if labels[row.label] > 1 else "")
+            else row.label + (f" of {printable(row.system, line=True)}" if labels[row.label] > 1 else "")
             for row in found
         )
         yield Text(f"[low, high]: {100 * level:g}% {method}{what} ({', '.join(named)})", style="dim")
@@ -220,7 +220,7 @@ def _unknown(rows: Sequence[ScoreRow]) -> Iterator[Text]:
     for row in rows:
         if row.unknown and row.measure == FAIRNESS.name:
             yield Text(
-                f"{shown(row.system, line=True)}: unknown group: {quantity(row.unknown, 'relevant entity')}; "
+                f"{printable(row.system, line=True)}: unknown group: {quantity(row.unknown, 'relevant entity')}; "
                 f"{FAIRNESS.name} would be {row.shown(row.worst)} with the least favourable groups, "
                 f"{row.shown(row.best)} with the best",
                 style="yellow",
@@ -240,6 +240,6 @@ def _invalid(rows: Sequence[ScoreRow], bounded: Collection[str]) -> Iterator[Tex
                 f"{row.shown(row.best)} useful"
             )
             yield Text(
-                f"{shown(row.system, line=True)}: invalid trials, not in any figure: {row.invalid}; {bounds}",
+                f"{printable(row.system, line=True)}: invalid trials, not in any figure: {row.invalid}; {bounds}",
                 style="yellow",
             )

@@ -18,7 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harvest.studies.scorecard import Material
-from harvest.terminal import shown
+from harvest.terminal import printable
 from protocols.labels import LABELS, MEANINGS, MISSING, NOT_USEFUL
 from protocols.labels import USEFUL as USEFUL_LABEL
 from recordings.conversation import TrialKey
@@ -26,7 +26,7 @@ from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY, USEFUL, labels
 from scoring.table import ScoreRow
 from topics.topic import Topic
 
-__all__ = ["grids", "last_asked", "legend"]
+__all__ = ["grids", "last_turn_asked", "legend"]
 
 _MEANING: Mapping[str, str] = {
     **MEANINGS,
@@ -67,7 +67,7 @@ def grids(material: Material, rows: Sequence[ScoreRow], *, width: int) -> list[R
     columns = sorted({(key.system, key.trial) for key in cells}, key=lambda column: (place[column[0]], column[1]))
     if not columns:
         return []
-    names = (shown(topic.id, line=True) for topic in topics)
+    names = (printable(topic.id, line=True) for topic in topics)
     name_width = min(_LONGEST_ID, max([len(MEAN_USEFUL.name), *map(len, names)]))
     room = width - name_width - 2  # the edge of the table, and a blank after the names
     several = {system for system, trial in columns if trial > 1}
@@ -92,7 +92,7 @@ def grids(material: Material, rows: Sequence[ScoreRow], *, width: int) -> list[R
 def legend(material: Material) -> str:
     """What the marks in the grids of `material` say, those that stand there and the two that always may."""
     cells = _cells(material, max(material.turns.values(), default=1))
-    last = last_asked(material)
+    last = last_turn_asked(material)
     seen = set(LABELS).union(*(text[:last] for text in cells.values()))
     return "   ".join(
         (*_example(material, cells), *(f"{mark} {said}" for mark, said in _MEANING.items() if mark in seen))
@@ -107,11 +107,11 @@ def _example(material: Material, cells: Mapping[TrialKey, str]) -> tuple[str, ..
         if system in several:
             trial = min(key.trial for key in cells if key.system == system)
             heading = _heading((system, trial), several, _LONGEST).replace("\n", " ")
-            return (f"{heading}: trial {trial} of {shown(system, line=True)}",)
+            return (f"{heading}: trial {trial} of {printable(system, line=True)}",)
     return ()
 
 
-def last_asked(material: Material) -> int:
+def last_turn_asked(material: Material) -> int:
     """The last turn that anybody was asked in `material`, or should have been; at least 1."""
     turns = max(material.turns.values(), default=1)
     return _asked(_cells(material, turns), turns)
@@ -149,7 +149,7 @@ def _heading(column: Column, several: set[str], longest: int) -> str:
     name is kept, because that is where versions and dates stand; a long one with a group of users takes two lines."""
     system, trial = column
     number = "" if system not in several else f"/{trial}" if system[-1].isdigit() else str(trial)
-    name = shown(system, line=True)
+    name = printable(system, line=True)
     parts = [name]
     if len(name) + len(number) > longest and name.endswith("]") and " [" in name:
         of, _, group = name.rpartition(" [")
@@ -183,7 +183,7 @@ def _table(
     for topic in topics:
         texts = [cells.get(TrialKey(system, topic.id, trial), " " * last) for system, trial in columns]
         cut = slice(turns.start - 1, turns.stop - 1)
-        table.add_row(Text(shown(topic.id, line=True)), *(_coloured(text[cut]) for text in texts))
+        table.add_row(Text(printable(topic.id, line=True)), *(_coloured(text[cut]) for text in texts))
     table.add_section()
 
     def percents(measure: str, *, by_turn: bool) -> list[Text]:

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harvest.studies.group_comparison import Comparison, Key
-from harvest.terminal import shown
+from harvest.terminal import printable
 from scoring.library import single
 from scoring.matched import Difference
 from scoring.measures.relevance import RELEVANCE
@@ -44,9 +44,9 @@ _UNITS = {False: "topics", True: "whole sessions"}
 
 def group_tables(found: Comparison) -> Iterator[RenderableType]:
     """The table of one system, under what was compared, and what is to be known of it."""
-    yield Text(shown(found.system.name, line=True), style="bold")
+    yield Text(printable(found.system.name, line=True), style="bold")
     pairs = "; ".join(f"{one}, {other}" for one, other in found.system.nulls) or "none"
-    yield Text(shown(f"base: {found.base}   null pair: {pairs}   comparisons: {found.family}", line=True))
+    yield Text(printable(f"base: {found.base}   null pair: {pairs}   comparisons: {found.family}", line=True))
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("group", overflow="fold", min_width=14, max_width=26)
     for heading in ("figure", "n", "difference", "pairs", "p", "beyond"):
@@ -79,7 +79,7 @@ def _lines(found: Comparison, key: Key) -> Iterator[tuple[str, ...]]:
     for group in found.system.names:
         row = found.figures.get((key, group))
         figure = (row.shown(row.value), str(row.n)) if row else ("", "")
-        head = (f"  {shown(group, line=True)}", *figure)
+        head = (f"  {printable(group, line=True)}", *figure)
         null = found.nulls.get((key, found.base, group))
         one = found.differences.get((key, group))
         if group == found.base:
@@ -92,7 +92,7 @@ def _lines(found: Comparison, key: Key) -> Iterator[tuple[str, ...]]:
     for (of, first, second), null in found.nulls.items():
         if of == key and first != found.base:
             # Broken here, so that no column breaks it at a place of its own.
-            name = f"  {shown(second, line=True)}\n    to {shown(first, line=True)}"
+            name = f"  {printable(second, line=True)}\n    to {printable(first, line=True)}"
             yield (name, "", "", _shown(key, null), str(null.n), "", "null pair")
 
 
@@ -127,7 +127,7 @@ def _warnings(found: Comparison) -> Iterator[str]:
     for (key, first, second), null in found.nulls.items():
         if null.p <= alpha:
             yield (
-                f"{_named(key)}: the null pair {shown(first, line=True)}, {shown(second, line=True)} differs (p "
+                f"{_named(key)}: the null pair {printable(first, line=True)}, {printable(second, line=True)} differs (p "
                 f"{_p(null.p)}, not corrected), although its users say the same. By chance, this happens about once in "
                 f"{round(1 / alpha)} measures; otherwise the system changed during the run, and so may the differences"
             )
@@ -142,7 +142,7 @@ def _warnings(found: Comparison) -> Iterator[str]:
     if positional and longer:
         said = ", ".join(f"{group} {more:+.1f}" for group, more in longer.items())
         yield (
-            f"openings differ from those of {found.base} in words ({shown(said, line=True)}), and positions in "
+            f"openings differ from those of {found.base} in words ({printable(said, line=True)}), and positions in "
             f"{' and '.join(positional)} count them: a word more costs a fair system up to 1/{found.settings.patience} "
             f"of {RELEVANCE.name}"
         )

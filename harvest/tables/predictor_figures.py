@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harvest.tables.figures import shown_with_interval
-from harvest.terminal import shown
+from harvest.terminal import printable
 from scoring.table import ScoreRow
 
 __all__ = ["predictor_table"]
@@ -26,7 +26,7 @@ def predictor_table(rows: Sequence[ScoreRow], measures: Sequence[str], *, title:
         box=box.SIMPLE_HEAD,
         pad_edge=False,
         padding=(0, 1, 0, 0),
-        title=Text(shown(title, line=True)) if title else None,
+        title=Text(printable(title, line=True)) if title else None,
         title_justify="left",
         title_style="bold",
     )
@@ -36,8 +36,8 @@ def predictor_table(rows: Sequence[ScoreRow], measures: Sequence[str], *, title:
     for measure in measures:
         found = [row for row in rows if row.measure == measure]
         if found:
-            table.add_row(Text(shown(measure, line=True), style="bold"), "", "")
+            table.add_row(Text(printable(measure, line=True), style="bold"), "", "")
         for row in found:
-            name = Text(f"  {shown(row.system, line=True)}", overflow="fold")
+            name = Text(f"  {printable(row.system, line=True)}", overflow="fold")
             table.add_row(name, Text(shown_with_interval(row)), Text(str(row.n)))
     return table

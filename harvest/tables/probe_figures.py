@@ -13,12 +13,12 @@ from rich.table import Table
 from rich.text import Text
 
 from harvest.studies.probe_findings import Noted, Probed
-from harvest.studies.probe_rows import CRITERION, D_PRIME, meaning, undecided
-from harvest.terminal import shown
+from harvest.studies.probe_rows import CRITERION, D_PRIME, meaning, undecided_measure
+from harvest.terminal import printable
 from scoring.table import ScoreRow
 from topics.counting import quantity
 
-__all__ = ["case_json", "cases_shown", "tables"]
+__all__ = ["case_json", "case_lines", "tables"]
 
 _LONGEST = 240  # characters of an answer that are shown, around the words that decided
 
@@ -34,7 +34,7 @@ def tables(probed: Probed, rows: Sequence[ScoreRow], wanted: Sequence[str] = ())
             continue
         measures += [name for name in shown_here if name not in measures]
         topics = len({one.key.topic for one in found})
-        heading = f"{shown(system, line=True)}: {quantity(len(found), 'conversation')}, {quantity(topics, 'topic')}"
+        heading = f"{printable(system, line=True)}: {quantity(len(found), 'conversation')}, {quantity(topics, 'topic')}"
         yield Text(heading, style="bold")
         yield _table(shown_here, here)
         for name in shown_here:
@@ -71,7 +71,7 @@ def _table(names: Sequence[str], rows: dict[str, ScoreRow]) -> Table:
     for name in names:
         row = rows[name]
         interval = "" if math.isnan(row.low) else f"[{_end(name, row.low)}, {_end(name, row.high)}]"
-        unclear = rows.get(undecided(name))
+        unclear = rows.get(undecided_measure(name))
         count = "" if unclear is None else str(round(unclear.value * unclear.n) if unclear.n else 0)
         topics = "" if row.topics is None else str(row.topics)
         table.add_row(Text(name), _value(name, row.value), interval, str(row.n), _effective(row), topics, count)
@@ -97,14 +97,16 @@ def _effective(row: ScoreRow) -> str:
     return found[1] if found else str(row.n)
 
 
-def cases_shown(noted: Sequence[Noted]) -> Iterator[Text]:
+def case_lines(noted: Sequence[Noted]) -> Iterator[Text]:
     """Every answer that counts: what the user said, what was answered, what decided, and what for."""
     for key, of_one in groupby(noted, key=lambda one: one.key):
-        yield Text(f"\n{shown(key.system, line=True)}, {shown(key.topic, line=True)}, trial {key.trial}", style="bold")
+        yield Text(
+            f"\n{printable(key.system, line=True)}, {printable(key.topic, line=True)}, trial {key.trial}", style="bold"
+        )
         for (asked, turn), here in groupby(of_one, key=lambda one: (one.asked, one.turn)):
             same = list(here)
             first = same[0]
-            about = f" {shown(first.case.fact, line=True)}"
+            about = f" {printable(first.case.fact, line=True)}"
             before = f", answer before: {first.before}" if first.before else ""
             yield Text(f"turn {asked}, {first.act}{about}{before}")
             yield Text(f"  user: {_cut(first.said, ())}")
@@ -124,7 +126,7 @@ def _words(one: Noted) -> tuple[str, ...]:
 
 
 def _decided(one: Noted) -> str:
-    said = [f"{name}: {', '.join(f'“{shown(word, line=True)}”' for word in words)}" for name, words in _kinds(one)]
+    said = [f"{name}: {', '.join(f'“{printable(word, line=True)}”' for word in words)}" for name, words in _kinds(one)]
     return f"verdict {one.verdict}" + (f" ({'; '.join(said)})" if said else " (it contains no phrase of the plan)")
 
 
@@ -142,12 +144,12 @@ def _cut(text: str, words: Sequence[str]) -> str:
     """The text on one line; of a long one the piece around the first of `words`, or its beginning."""
     line = " ".join(text.split())
     if len(line) <= _LONGEST:
-        return shown(line, line=True)
+        return printable(line, line=True)
     places = [at for word in words if (at := line.find(" ".join(word.split()))) >= 0]
     start = max(0, min(places, default=0) - _LONGEST // 2)
     piece = line[start : start + _LONGEST]
     more = "…" if start + _LONGEST < len(line) else ""
-    return shown(f"{'…' if start else ''}{piece}{more} [{len(text)} characters]", line=True)
+    return printable(f"{'…' if start else ''}{piece}{more} [{len(text)} characters]", line=True)
 
 
 def case_json(one: Noted) -> dict[str, object]:

@@ -15,19 +15,19 @@ from harvest.studies.scorecard import Material
 from harvest.studies.selection import Selection
 from harvest.studies.side_by_side import Contrast
 from harvest.tables.figures import figures, printed_rows
-from harvest.tables.grid import grids, last_asked, legend
+from harvest.tables.grid import grids, last_turn_asked, legend
 from harvest.tables.selection_figures import selection_figures
-from harvest.terminal import shown
+from harvest.terminal import printable
 from recordings.conversation import INVALID
 from scoring.table import ScoreTable
 from topics.counting import quantity
 
-__all__ = ["print_scored"]
+__all__ = ["print_scores"]
 
 _MOST_CONTRASTS = 12
 
 
-def print_scored(
+def print_scores(
     console: Console,
     material: Material,
     table: ScoreTable,
@@ -59,7 +59,7 @@ def print_scored(
             width=console.width,
             every=every,
             asked=asked,
-            last=last_asked(material),
+            last=last_turn_asked(material),
             bounded={one.system for one in selection.bounds} if selection is not None else (),
         ):
             console.print(figure)
@@ -73,7 +73,7 @@ def print_scored(
         console.print(f"[yellow]damage:[/] {escape(sentence)}")
     _print_invalid(console, material)
     for one in selection.concentrations if selection is not None else ():
-        console.print(f"[bold red]warning:[/] {escape(shown(one.sentence, line=True))}")
+        console.print(f"[bold red]warning:[/] {escape(printable(one.sentence, line=True))}")
     for path in paths:
         console.print(f"wrote {escape(str(path))}", soft_wrap=True)
 
@@ -82,7 +82,7 @@ def _print_contrasts(console: Console, contrasts: Sequence[Contrast]) -> None:
     if contrasts:
         console.print("[yellow]the runs differ; keep this in mind when you compare their figures:[/]")
     for one in contrasts[:_MOST_CONTRASTS]:
-        console.print(Padding(Text(f"- {shown(one.said, line=True)}"), (0, 0, 0, 2)))
+        console.print(Padding(Text(f"- {printable(one.said, line=True)}"), (0, 0, 0, 2)))
     if len(contrasts) > _MOST_CONTRASTS:
         more = quantity(len(contrasts) - _MOST_CONTRASTS, "more difference")
         console.print(f"  and {more}: score --json lists them all under differences")
@@ -92,7 +92,7 @@ def _nothing_to_score(material: Material) -> str:
     if not material.conversations:
         return "No trial has been played yet, so there is nothing to score."
     reasons = Counter("interrupted" if one.outcome is None else one.outcome.reason for one in material.conversations)
-    counted = ", ".join(f"{shown(reason, line=True)} x {count}" for reason, count in reasons.most_common())
+    counted = ", ".join(f"{printable(reason, line=True)} x {count}" for reason, count in reasons.most_common())
     tried = len(material.invalid)
     trials = "The one trial that was played has" if tried == 1 else f"None of the {tried} trials that were played has"
     valid = "no valid attempt" if tried == 1 else "a valid attempt"
@@ -114,6 +114,6 @@ def _print_invalid(console: Console, material: Material) -> None:
     for (system, reason), count in sorted(counts.items()):
         detail = details[system, reason][:200]
         told = f"{system}: {reason} x {count}" + (f" ({detail})" if detail else "")
-        console.print(f"[yellow]invalid attempts:[/] {escape(shown(told, line=True))}")
+        console.print(f"[yellow]invalid attempts:[/] {escape(printable(told, line=True))}")
     if interrupted:
         console.print(f"[yellow]interrupted attempts:[/] {interrupted}")

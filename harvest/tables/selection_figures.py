@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harvest.studies.selection import Bound, Selection
-from harvest.terminal import shown
+from harvest.terminal import printable
 from scoring.table import ScoreRow, is_percentage
 from topics.counting import quantity
 
@@ -26,7 +26,9 @@ def selection_figures(selection: Selection, printed: Sequence[ScoreRow]) -> Iter
         if bounds:
             yield _table(system, bounds)
         tried = quantity(selection.trials[system], "trial")
-        said = [f"{shown(system, line=True)}: in {lost} of {tried} the first attempt that got an answer failed later."]
+        said = [
+            f"{printable(system, line=True)}: in {lost} of {tried} the first attempt that got an answer failed later."
+        ]
         if any(is_percentage(one.measure) for one in bounds):
             said.append(
                 "The bounds count that attempt, not the retry, with its missing turns once as useless and "
@@ -48,7 +50,7 @@ def selection_figures(selection: Selection, printed: Sequence[ScoreRow]) -> Iter
 
 def _table(system: str, bounds: Sequence[Bound]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column(Text(f"bounds of {shown(system, line=True)}"), overflow="fold")
+    table.add_column(Text(f"bounds of {printable(system, line=True)}"), overflow="fold")
     for heading in ("as scored", "lost: useless", "lost: useful"):
         table.add_column(heading, no_wrap=True, justify="right")
     for one in bounds:

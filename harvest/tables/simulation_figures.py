@@ -10,7 +10,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from harvest.terminal import shown
+from harvest.terminal import printable
 from scoring.simulation.decisions import acts_in
 from scoring.simulation.halves import FEWEST, Floor, Spread
 from scoring.simulation.lengths import Survival
@@ -21,13 +21,13 @@ from topics.counting import quantity
 
 __all__ = [
     "FORMAT",
-    "behaviour_said",
+    "behaviour_verdict",
     "check_json",
     "check_notes",
     "check_tables",
     "fit_tables",
     "foresight_json",
-    "scores_said",
+    "scores_verdict",
 ]
 
 FORMAT = "harvest-simulation/1"
@@ -75,7 +75,7 @@ def check_tables(found: Realism) -> Iterator[Table | Text]:
         scores = found.scores
         p = "< 0.001" if scores.p < 0.001 else f"{scores.p:.3f}"
         yield Text(f"T {scores.statistic:.3f}, permutation p {p}, n {scores.n} and {scores.m}", style="dim")
-        yield Text(f"scores: {scores_said(scores.p, found.score_floor)}")
+        yield Text(f"scores: {scores_verdict(scores.p, found.score_floor)}")
     ranking = found.ranking
     if ranking.systems:
         table = _table("system", "mean score, real", "simulated")
@@ -88,7 +88,7 @@ def check_tables(found: Realism) -> Iterator[Table | Text]:
     yield Text(f"order of systems, Kendall's tau-b: {tau}{drawn}" + (f" ({ranking.note})" if ranking.note else ""))
 
 
-def behaviour_said(found: Realism) -> str:
+def behaviour_verdict(found: Realism) -> str:
     """The verdict on behaviour, as a sentence without its subject."""
     floor = "the split-half floor of the real dialogues"
     measured = [name for name, one in found.behaviour.items() if one.verdict != "n/a"]
@@ -99,7 +99,7 @@ def behaviour_said(found: Realism) -> str:
     }.get(found.verdict, f"{found.verdict} {floor}{only}")
 
 
-def scores_said(p: float, floor: Floor) -> str:
+def scores_verdict(p: float, floor: Floor) -> str:
     """What the permutation test (is there a difference?) and the floor (is it a large one?) say together."""
     if math.isnan(p):
         return "no conclusion is possible"
@@ -122,7 +122,7 @@ def check_notes(found: Realism) -> Iterator[str]:
     if not set(sides[0]) & set(sides[1]):
         real, simulated = (", ".join(acts[:5]) + (", …" if len(acts) > 5 else "") for acts in sides)
         yield (
-            f"no act in common: real users do {shown(real, line=True)}, simulated ones {shown(simulated, line=True)}. "
+            f"no act in common: real users do {printable(real, line=True)}, simulated ones {printable(simulated, line=True)}. "
             "Are both recorded with the same acts? Use the same names, or fit the user to these people"
         )
     if not lengths.horizon:
@@ -175,7 +175,7 @@ def check_json(found: Realism) -> dict[str, Any]:
         "testing": {
             "said": None
             if found.scores is None or found.score_floor is None
-            else scores_said(found.scores.p, found.score_floor),
+            else scores_verdict(found.scores.p, found.score_floor),
             "scores": None
             if found.scores is None or found.score_floor is None
             else {
@@ -289,12 +289,12 @@ def _table(first: str, *others: str) -> Table:
 
 
 def _text(words: str) -> Text:
-    return Text(shown(words, line=True))
+    return Text(printable(words, line=True))
 
 
 def _acts(*acts: str) -> Text:
     """Acts on one line; a long one that is made of several is cut where they meet, so that it can be read."""
-    names = (shown(act, line=True) for act in acts)
+    names = (printable(act, line=True) for act in acts)
     return Text(" ".join(name if len(name) <= _LONGEST_ACT else name.replace("+", "+\n") for name in names))
 
 

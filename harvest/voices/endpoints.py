@@ -22,7 +22,7 @@ from topics.suggestions import did_you_mean
 if TYPE_CHECKING:  # brings httpx, which an audit without endpoints does not need
     from harvest.voices.endpoint import Endpoint
 
-__all__ = ["Endpoints", "endpoint_placed", "read_endpoints", "wording_exhibits"]
+__all__ = ["Endpoints", "place_endpoint_errors", "read_endpoints", "wording_exhibits"]
 
 _WORDED = "llm"
 """The simulator that takes its words from an endpoint, and the endpoint it takes where its options name none."""
@@ -98,14 +98,14 @@ def read_endpoints(
 
     def made(name: str) -> Endpoint:
         options = replace(document.part(("endpoints", name)), value=dict(entries[name])).validated(EndpointOptions)
-        with endpoint_placed(document, name):
+        with place_endpoint_errors(document, name):
             return Endpoint(name, options, surroundings)
 
     return Endpoints({name: made(name) for name in entries})
 
 
 @contextmanager
-def endpoint_placed(document: Document, name: str) -> Iterator[None]:
+def place_endpoint_errors(document: Document, name: str) -> Iterator[None]:
     """Gives an InputError that knows no place that of the endpoint."""
     try:
         yield

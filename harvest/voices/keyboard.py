@@ -20,7 +20,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
-from harvest.terminal import shown
+from harvest.terminal import printable
 from harvest.voices.line_editor import LineEditor, without_controls
 from simulators.human import ACT, LEAVES, SOURCE
 from simulators.outside import Prompt, Sample
@@ -76,7 +76,7 @@ class Keyboard:
             return held
         for message in prompt.messages:
             self._tell("")
-            self._tell(shown(message.text) if message.text.strip() else "(the system sent no words)")
+            self._tell(printable(message.text) if message.text.strip() else "(the system sent no words)")
         self._tell("")
         while True:
             turn = await self._turn()

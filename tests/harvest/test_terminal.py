@@ -9,51 +9,51 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from harvest.terminal import shown, terminal_width, wrapped
+from harvest.terminal import printable, terminal_width, wrap_lines
 
 
 def test_escape_sequences_become_pictures() -> None:
-    assert shown("\x1b[31mred\x1b]0;title\x07") == "␛[31mred␛]0;title␇"
-    assert shown("\u202egnp.exe") == "<U+202E>gnp.exe"
-    assert shown("\x7f\x9b") == "␡<U+009B>"
+    assert printable("\x1b[31mred\x1b]0;title\x07") == "␛[31mred␛]0;title␇"
+    assert printable("\u202egnp.exe") == "<U+202E>gnp.exe"
+    assert printable("\x7f\x9b") == "␡<U+009B>"
 
 
 def test_lines_and_tabs_stay_unless_one_line_is_wanted() -> None:
-    assert shown("a\n\tb") == "a\n\tb"
-    assert shown("a\n\tb", line=True) == "a␊␉b"
+    assert printable("a\n\tb") == "a\n\tb"
+    assert printable("a\n\tb", line=True) == "a␊␉b"
 
 
 @given(st.text())
 def test_nothing_that_steers_is_left_and_letters_stay(text: str) -> None:
-    found = shown(text, line=True)
+    found = printable(text, line=True)
     assert not any(ord(character) < 0x20 or 0x7F <= ord(character) < 0xA0 for character in found)
-    assert shown(found, line=True) == found
+    assert printable(found, line=True) == found
     if text.isalnum():
         assert found == text
 
 
 def test_lines_are_broken_between_words_and_keep_their_indentation() -> None:
     text = "Here are three films:\n  - Primer, a film of two engineers who\n\nThat is all."
-    assert wrapped(text, 24).splitlines() == [
+    assert wrap_lines(text, 24).splitlines() == [
         "Here are three films:",
         "  - Primer, a film of",
         "  two engineers who",
         "",
         "That is all.",
     ]
-    assert wrapped(text, 80) == text
-    assert wrapped(text, None) == text
+    assert wrap_lines(text, 80) == text
+    assert wrap_lines(text, None) == text
 
 
 def test_an_address_is_left_whole_and_wide_letters_count_twice() -> None:
     address = "https://www.example.org/a/very/long/way/to/a/page"
-    assert wrapped(f"See {address} for more of it.", 20).splitlines() == ["See", address, "for more of it."]
-    assert wrapped("映画 映画 映画 映画", 10).splitlines() == ["映画 映画", "映画 映画"]
+    assert wrap_lines(f"See {address} for more of it.", 20).splitlines() == ["See", address, "for more of it."]
+    assert wrap_lines("映画 映画 映画 映画", 10).splitlines() == ["映画 映画", "映画 映画"]
 
 
 @given(st.text(alphabet="ab 漢\n-"), st.integers(1, 40))
 def test_wrapping_loses_no_word_and_makes_no_line_wider_than_a_word(text: str, width: int) -> None:
-    found = wrapped(text, width)
+    found = wrap_lines(text, width)
     assert found.split() == text.split()
     for line in found.split("\n"):
         assert cell_len(line) <= width or len(line.split()) <= 1

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from harvest.cli import main
-from harvest.studies.scorecard import gathered
+from harvest.studies.scorecard import gather_material
 from harvest.studies.side_by_side import set_apart
 from recordings.continuation import refuse_differences
 from recordings.lengths import most_turns
@@ -82,7 +82,7 @@ def test_no_field_of_a_header_can_be_changed_into_a_fault_of_harvest(every: int,
             file.write_text(json.dumps(changed(value, loc, item), indent=2))
             try:
                 taken = read(tmp_path / "run")
-                gathered([taken])
+                gather_material([taken])
                 most_turns(taken.header, taken.conversations)
                 set_apart([whole, taken])
                 refuse_differences(taken.header, whole.header, "run")

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harvest.cli import main
-from harvest.studies.scorecard import gathered, score_material
+from harvest.studies.scorecard import gather_material, score_material
 from protocols.answer import Answer
 from protocols.route import Route
 from recordings.conversation import Conversation, Outcome, SystemTurn, TrialKey
@@ -248,7 +248,7 @@ def test_the_advice_is_a_command_that_saves_the_rest_and_the_run_goes_on(
     figures = [
         {
             (row.system, row.topic, row.turn, str(row.measure)): row.value
-            for row in score_material(gathered([run])).rows
+            for row in score_material(gather_material([run])).rows
             if row.topic not in (None, "M002") and row.trial is None
         }
         for run in (whole, saved)

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harvest.studies.scorecard import Material, gathered, score_material
+from harvest.studies.scorecard import Material, gather_material, score_material
 from recordings.run_folder import read
 from scoring.catalogue import understand
 from scoring.library import OF_CONVERSATIONS
@@ -39,7 +39,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def material(run: Path) -> Material:
-    return gathered([read(run)])
+    return gather_material([read(run)])
 
 
 def scored(material: Material, text: str) -> ScoreTable:
@@ -146,7 +146,7 @@ def test_scores_of_rules_follow_the_settings_also_where_they_were_annotated(run:
     shutil.copytree(run, copy)
     done = harvest("annotate", str(copy))
     assert done.returncode == 0, done.stderr
-    before, after = gathered([read(run)]), gathered([read(copy)])
+    before, after = gather_material([read(run)]), gather_material([read(copy)])
     assert after.layers
     for changes in ({}, {"ordinal": "NMD"}, {"gains": {"L1": 0.0}}):
         settings = {"replications": 100, **changes}

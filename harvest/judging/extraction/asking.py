@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from harvest.judging.extraction.kept import KeptReplies
-from harvest.judging.extraction.prompting import prompted
+from harvest.judging.extraction.prompting import prompt_messages
 from harvest.judging.extraction.reply import Reading, read_reply
 from harvest.systems.driver import DriverError
 from recordings.conversation import Conversation
@@ -16,7 +16,7 @@ from simulators.outside import Message, Prompt, WordingSource
 from topics.errors import HarvestError
 from topics.identity import content_hash, derived_seed
 
-__all__ = ["Answers", "Question", "asked", "questions"]
+__all__ = ["Answers", "Question", "ask_all", "questions"]
 
 _SEEDS = 2**31
 _GIVE_UP = 10
@@ -51,7 +51,7 @@ def questions(conversation: Conversation) -> tuple[Question, ...]:
     found, earlier = [], list[Passage]()
     for passage in passages(conversation):
         if passage.words:
-            messages = prompted(passage, earlier)
+            messages = prompt_messages(passage, earlier)
             key = content_hash("harvest-passage", [[one.role, one.text] for one in messages])
             about: dict[str, str | int] = {"trial": conversation.trial_id, "attempt": conversation.attempt}
             found.append(Question(key, passage, messages, {**about, "turn": passage.turn, "speaker": passage.speaker}))
@@ -59,7 +59,7 @@ def questions(conversation: Conversation) -> tuple[Question, ...]:
     return tuple(found)
 
 
-async def asked(
+async def ask_all(
     wanted: Iterable[Question],
     source: WordingSource,
     kept: KeptReplies,

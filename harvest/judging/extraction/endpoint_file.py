@@ -19,7 +19,7 @@ from harvest.audits.audit import FORMAT as AUDIT
 from harvest.audits.audit_file import AuditFile
 from harvest.systems.driver import Surroundings
 from harvest.voices.endpoint import Endpoint, EndpointOptions
-from harvest.voices.endpoints import endpoint_placed
+from harvest.voices.endpoints import place_endpoint_errors
 from topics.document import Document, StrictModel, read_document
 
 __all__ = ["read_extraction_endpoint"]
@@ -62,7 +62,7 @@ def read_extraction_endpoint(
     if concurrency is not None:
         options = options.model_copy(update={"concurrency": concurrency})
     around = Surroundings("", Path(document.path).resolve().parent, secrets=secrets)
-    with endpoint_placed(document, chosen):
+    with place_endpoint_errors(document, chosen):
         return Endpoint(chosen, options, around, does="extracts nuggets")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from harvest.judging.extraction.asking import Answers, Question, asked, questions
+from harvest.judging.extraction.asking import Answers, Question, ask_all, questions
 from harvest.judging.extraction.kept import KeptReplies
 from harvest.judging.extraction.layer import Extraction, extraction
 from harvest.judging.extraction.prompting import version_of
@@ -46,7 +46,7 @@ class Extracted:
         return not self.found.missing
 
 
-def named(endpoint: Endpoint) -> tuple[str, str]:
+def author_and_version(endpoint: Endpoint) -> tuple[str, str]:
     """Author and version of the endpoint's nuggets: the model's name, and the hash of prompt and sampling.
 
     Where the server stands is not a part of it: the same model behind another port goes on with what is kept.
@@ -70,7 +70,7 @@ async def extract(
 
     Raises HarvestError where the run cannot be read or written. A failure of the endpoint is in what is returned.
     """
-    author, version = named(endpoint)
+    author, version = author_and_version(endpoint)
     cleaner = Redactor(secrets)
     done = _done(run, author, version)
     pairs = [(one, questions(one)) for one in conversations if _named(one) not in done]
@@ -92,9 +92,9 @@ async def extract(
 async def _answers(
     run: Path, every: Sequence[Question], endpoint: Endpoint, cleaner: Redactor, tries: int, watch: Watch
 ) -> Answers:
-    author, version = named(endpoint)
+    author, version = author_and_version(endpoint)
     async with KeptReplies(run, author, version, cleaner) as kept:
-        return await asked(
+        return await ask_all(
             every,
             endpoint,
             kept,

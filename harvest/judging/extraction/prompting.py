@@ -15,7 +15,7 @@ from scoring.words import Passage
 from simulators.outside import Message
 from topics.identity import content_hash
 
-__all__ = ["MEANINGS", "prompted", "version_of"]
+__all__ = ["MEANINGS", "prompt_messages", "version_of"]
 
 READER = 1
 """Of `harvest.judging.extraction.reply`: raised whenever the same reply could give other nuggets."""
@@ -73,7 +73,7 @@ stands there. Never mend, shorten, join or translate it, and never quote "earlie
 - A passage without any nugget gives {{"nuggets": []}}."""
 
 
-def prompted(passage: Passage, earlier: Sequence[Passage]) -> tuple[Message, ...]:
+def prompt_messages(passage: Passage, earlier: Sequence[Passage]) -> tuple[Message, ...]:
     """The messages that ask for the nuggets of `passage`; earlier: what was exchanged before it, oldest first."""
     shown = [_shown(one, _CHARACTERS) for one in earlier[-_EARLIER:] if one.words]
     value = {"earlier": shown, "passage": _shown(passage, len(passage.text))}

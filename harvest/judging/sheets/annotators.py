@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from recordings.judgments import Judgment, Layer
 from scoring.annotations.agreement import Agreement, agreement
 
-__all__ = ["added", "agreements", "standing"]
+__all__ = ["agreements", "compare_with_earlier", "newest_judgments"]
 
 Key = tuple[object, ...]
 
@@ -17,7 +17,7 @@ def _key(judgment: Judgment) -> Key:
     return (judgment.criterion, *sorted(judgment.about.items()))
 
 
-def standing(layers: Iterable[Layer]) -> dict[Key, Judgment]:
+def newest_judgments(layers: Iterable[Layer]) -> dict[Key, Judgment]:
     """The newest judgment on each thing by each criterion. layers: of one person, the oldest first."""
     return {_key(judgment): judgment for layer in layers for judgment in layer.judgments}
 
@@ -36,7 +36,7 @@ class Added:
         return self.new + self.changed + self.noted > 0
 
 
-def added(judgments: Sequence[Judgment], before: Mapping[Key, Judgment]) -> Added:
+def compare_with_earlier(judgments: Sequence[Judgment], before: Mapping[Key, Judgment]) -> Added:
     """judgments: of an import. before: what stands of the same author, under the same version of the guideline."""
     new = changed = noted = 0
     for judgment in judgments:
@@ -59,7 +59,7 @@ def agreements(layers: Iterable[Layer], criteria: Iterable[str]) -> tuple[tuple[
     said: dict[str, dict[Key, list[float | None]]] = {name: {} for name in chosen}
     people: dict[str, set[str]] = {name: set() for name in chosen}
     for author, own in mine.items():
-        for key, judgment in standing(own).items():
+        for key, judgment in newest_judgments(own).items():
             value = judgment.value
             if judgment.criterion in said and (value is None or isinstance(value, (int, float))):
                 said[judgment.criterion].setdefault(key, []).append(value)

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
-from harvest.pages.browser.faults import broken
+from harvest.pages.browser.faults import call_failure
 from harvest.systems.driver import Unanswered
 
 __all__ = ["PATIENCE", "CallGuard", "is_end"]
@@ -79,7 +79,7 @@ class CallGuard:
         try:
             return await self.bounded(work, seconds)
         except self.complaint as fault:
-            raise broken(str(fault)) from None
+            raise call_failure(str(fault)) from None
 
 
 def is_end(error: BaseException | None) -> bool:

@@ -6,7 +6,7 @@ import re
 
 from harvest.systems.driver import Denied, DriverError, NotSent, Unanswered
 
-__all__ = ["broken", "sentence", "undone", "unstarted"]
+__all__ = ["action_failure", "call_failure", "sentence", "start_failure"]
 
 _MOVED = ("Execution context was destroyed", "Cannot find context", "navigat")
 _FRAME_GONE = ("Frame was detached", "frame was detached", "Frame has been detached")
@@ -24,7 +24,7 @@ def sentence(message: str) -> str:
     return re.sub(r"^(?:\w+\.\w+: )?(?:Error: )?", "", first)[:300]
 
 
-def unstarted(message: str) -> str:
+def start_failure(message: str) -> str:
     """Why a browser did not start. A program that ends at once is told by its exit code and its own first words."""
     if "Socket path too long" in message:
         return "the folder for temporary files has too long a path: set TMPDIR to one of at most 60 characters"
@@ -36,7 +36,7 @@ def unstarted(message: str) -> str:
     return f"it ended at once with exit code {ended['code']}{said}; is it a Chromium, Chrome or Edge?"
 
 
-def broken(message: str) -> DriverError:
+def call_failure(message: str) -> DriverError:
     """A call that failed while the page lives."""
     bad = _BAD_SELECTOR.search(message)
     if bad:
@@ -48,7 +48,7 @@ def broken(message: str) -> DriverError:
     return Unanswered("page-broken", sentence(message))
 
 
-def undone(message: str) -> NotSent:
+def action_failure(message: str) -> NotSent:
     """Something that could not be clicked or typed into: nothing was done, but for `part-unsure`."""
     message = _COLOURS.sub("", message)
     covered = _COVERED.findall(message)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, Protocol, cast
 
 from harvest.pages.browser.call_guard import PATIENCE, CallGuard
-from harvest.pages.browser.faults import broken
+from harvest.pages.browser.faults import call_failure
 from harvest.pages.browser.injected import ASK_EYE, EDGES, NO_EYE, eye_source
 from harvest.pages.browser.part import Keyboard, Part
 from harvest.pages.browser.turn_signs import TurnSigns, turn_signs
@@ -124,12 +124,12 @@ class Frame:
             return await self._waited(call(ASK_EYE, values))
         except self._life.complaint as fault:
             if NO_EYE not in str(fault):
-                raise broken(str(fault)) from None
+                raise call_failure(str(fault)) from None
         try:
             await self._waited(self._frame.evaluate(eye_source()))
             return await self._waited(call(ASK_EYE, values))
         except self._life.complaint as fault:
-            raise broken(str(fault)) from None
+            raise call_failure(str(fault)) from None
 
     async def _waited(self, work: Coroutine[Any, Any, Any]) -> Any:
         if self.main:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Protocol, cast
 
 from harvest.pages.browser.call_guard import PATIENCE, CallGuard
-from harvest.pages.browser.faults import out_of_time, undone
+from harvest.pages.browser.faults import action_failure, out_of_time
 from harvest.pages.browser.injected import BOX, BREAK_LINE, COPIED, COVERED, MAKE, OFF, PASTE, typed_source
 from harvest.pages.reading.page import Box
 from harvest.systems.driver import NotSent
@@ -142,4 +142,4 @@ class Part:
         try:
             await self._life.bounded(work, seconds)
         except self._life.complaint as fault:
-            raise undone(str(fault)) from None
+            raise action_failure(str(fault)) from None

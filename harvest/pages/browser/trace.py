@@ -10,7 +10,7 @@ from typing import Any
 
 from recordings.redaction import Redactor
 
-__all__ = ["cleaned"]
+__all__ = ["clean_archive"]
 
 _SECRET_HEADERS = frozenset(
     {"authorization", "cookie", "proxy-authorization", "set-cookie", "x-api-key", "x-csrf-token"}
@@ -19,7 +19,7 @@ _SECRET_KEYS = frozenset({"storageState", "httpCredentials", "clientCertificates
 _REMOVED = "[removed]"
 
 
-def cleaned(archive: bytes, secrets: Collection[str] = ()) -> bytes:
+def clean_archive(archive: bytes, secrets: Collection[str] = ()) -> bytes:
     """The same zip: cookies, authorization and stored state are taken out of its records; pictures stay as they are.
 
     secrets: values that are taken out wherever they stand as text: in what was typed, shown, sent and received.

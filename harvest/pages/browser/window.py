@@ -27,14 +27,14 @@ from playwright import async_api as playwright
 from playwright.sync_api import sync_playwright
 
 from harvest.pages.browser.call_guard import PATIENCE, CallGuard, is_end
-from harvest.pages.browser.faults import sentence, unstarted
+from harvest.pages.browser.faults import sentence, start_failure
 from harvest.pages.browser.frame import Frame
 from harvest.pages.browser.injected import eye_source
 from harvest.pages.browser.outbox import Outbox
 from harvest.pages.browser.overlay import overlay
 from harvest.pages.browser.part import Part
 from harvest.pages.browser.settings import BrowserSettings
-from harvest.pages.browser.trace import cleaned
+from harvest.pages.browser.trace import clean_archive
 from harvest.pages.browser.traffic import Traffic
 from harvest.pages.reading.page import Box
 from harvest.systems.driver import Denied, NotSent, Unanswered
@@ -90,7 +90,7 @@ class Browser:
             if isinstance(fault, playwright.Error):
                 # Whoever kills it while it starts, be it for want of memory, does not do so every time.
                 killed = "signal=SIGKILL" in fault.message or "Connection closed" in fault.message
-                detail = f"{settings.executable or 'the browser'} does not start: {unstarted(fault.message)}"
+                detail = f"{settings.executable or 'the browser'} does not start: {start_failure(fault.message)}"
                 raise (NotSent if killed else Denied)("browser-start", f"{detail} (see harvest doctor)") from None
             raise
 
@@ -246,7 +246,7 @@ class Window:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "trace.zip"
             await self._life.call(self._context.tracing.stop(path=path), 3 * _CALL)
-            return cleaned(path.read_bytes(), self._settings.secrets)
+            return clean_archive(path.read_bytes(), self._settings.secrets)
 
     async def close(self) -> None:
         """Let go of the context and all in it. Never raises; may be called twice; takes 5 s at most."""

@@ -21,7 +21,7 @@ from harvest.pages.chats.taken import Taken, take
 from harvest.pages.chats.waiting import Awaited, Waiting
 from harvest.pages.finding.blockers import Blocker, find_refusal
 from harvest.pages.reading.outgoing import words_sent
-from harvest.pages.reading.page import Page, collapsed, markup
+from harvest.pages.reading.page import Page, collapse_spaces, markup
 from harvest.pages.reading.repetition import is_repeated
 from harvest.pages.reading.turn import Habits, ReadTurn, learn
 from harvest.pages.reading.typography import differences
@@ -345,7 +345,7 @@ class Chat:
 
 
 def _same_lines(shown: str, said: str) -> bool:
-    return shown.split("\n") == [line for line in map(collapsed, said.split("\n")) if line]
+    return shown.split("\n") == [line for line in map(collapse_spaces, said.split("\n")) if line]
 
 
 def _page_exhibit(source: str) -> Exhibit:

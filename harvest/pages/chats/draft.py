@@ -10,7 +10,7 @@ from typing import Any
 
 from harvest.pages.sites.site import FORMAT
 
-__all__ = ["Finding", "drafted", "without"]
+__all__ = ["Finding", "comment_out", "site_text"]
 
 _WIDTH = 100
 
@@ -39,14 +39,14 @@ class Finding:
         }
 
 
-def without(findings: Sequence[Finding], fields: Sequence[str], why: str) -> tuple[Finding, ...]:
+def comment_out(findings: Sequence[Finding], fields: Sequence[str], why: str) -> tuple[Finding, ...]:
     """The same, these fields as comments."""
     return tuple(
         replace(one, used=False, why=(why, *one.why)) if one.field in fields and one.used else one for one in findings
     )
 
 
-def drafted(name: str, url: str, findings: Sequence[Finding], remarks: Sequence[str] = ()) -> str:
+def site_text(name: str, url: str, findings: Sequence[Finding], remarks: Sequence[str] = ()) -> str:
     """The text of a site file. Fields that take a list get every finding of theirs, in order."""
     lines = [f"format: {FORMAT}", f"name: {_quoted(name)}"]
     lines += [f"url: {_quoted(url)}"]

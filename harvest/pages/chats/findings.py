@@ -17,7 +17,7 @@ from harvest.pages.reading.page import Node, Page, parse_page
 from harvest.pages.reading.turn import ReadTurn, read_turn
 from harvest.systems.driver import DriverError
 
-__all__ = ["Exchange", "exchange_of", "found_opening", "found_place", "found_speaking", "proven"]
+__all__ = ["Exchange", "exchange_of", "found_place", "opening_findings", "raise_certainty", "speaking_findings"]
 
 _SPEAKERS = words("assistant bot ai agent system reply response answer user human visitor me message msg bubble turn")
 _LEVELS = 5  # elements around a bubble that may name it better than itself
@@ -36,7 +36,7 @@ class Exchange:
     way: str
 
 
-def found_opening(opening: Opening) -> tuple[Finding, ...]:
+def opening_findings(opening: Opening) -> tuple[Finding, ...]:
     """What had to be pressed before one could talk."""
     found = []
     for (kind, selector), said in zip(opening.found, opening.did):
@@ -77,7 +77,7 @@ def exchange_of(place: Place, before: Page, message: str, said: Said) -> Exchang
     return Exchange(place, before, after, turn.doubtful or turn, place.ways[0])
 
 
-async def found_speaking(talk: Exchange, message: str) -> tuple[Finding, ...]:
+async def speaking_findings(talk: Exchange, message: str) -> tuple[Finding, ...]:
     """What the exchange showed: how it went out, and what the words of both sides stand in."""
     found = [_send(talk)]
     turn = talk.turn
@@ -116,7 +116,7 @@ def _send(talk: Exchange) -> Finding:
     # By its name if it has one in either state: some are called Stop while an answer is written.
     selector = next((one for one in selectors if _lasting(one)), selectors[0] if selectors else None)
     why = ("the user turn went out by it", *_not_named(selector), *_signs(seen.reasons))
-    return Finding("send", selector, proven(seen.score), why, used=_lasting(selector))
+    return Finding("send", selector, raise_certainty(seen.score), why, used=_lasting(selector))
 
 
 async def _repeating(
@@ -176,7 +176,7 @@ async def _reads_the_same(talk: Exchange, message: str, field: str, selector: st
     return read.text == talk.turn.text and echo is not None and len(shown) == 1 and echo.text in shown[0].text
 
 
-def proven(score: float) -> float:
+def raise_certainty(score: float) -> float:
     """How sure one is of what was likely and then worked."""
     return min(0.99, 1 - (1 - score) * _AFTER_USE)
 

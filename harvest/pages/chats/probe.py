@@ -15,9 +15,16 @@ from harvest.pages.browser.frame import Frame
 from harvest.pages.browser.settings import BrowserSettings
 from harvest.pages.browser.window import Browser, Window
 from harvest.pages.chats.chat import Chat, Manners, Said
-from harvest.pages.chats.draft import Finding, drafted, without
+from harvest.pages.chats.draft import Finding, comment_out, site_text
 from harvest.pages.chats.experience import Experience
-from harvest.pages.chats.findings import Exchange, exchange_of, found_opening, found_place, found_speaking, proven
+from harvest.pages.chats.findings import (
+    Exchange,
+    exchange_of,
+    found_place,
+    opening_findings,
+    raise_certainty,
+    speaking_findings,
+)
 from harvest.pages.finding.discovery import find_send
 from harvest.pages.reading.page import Box, Node
 from harvest.pages.sites.description import parse_site, site_of
@@ -99,7 +106,7 @@ async def probe(
             await chat.open(url)
             place = chat.place
             before = await place.frame.look()
-            opened = (*found_opening(chat.opening), *found_place(place, before))
+            opened = (*opening_findings(chat.opening), *found_place(place, before))
             found = replace(found, findings=opened, pressed=tuple(chat.opening.did))
             tell(f"saying {message!r}, and waiting for the answer, {manners.answer_seconds:g} s at most …")
             said = await chat.say(message)
@@ -108,7 +115,7 @@ async def probe(
             found = replace(found, fault=fault, picture=picture, events=tuple(window.events))
             return replace(found, draft=_draft(found), pressed=tuple(chat.opening.did))
         talk = exchange_of(chat.place, before, message, said)
-        findings = (*opened, *await found_speaking(talk, message))
+        findings = (*opened, *await speaking_findings(talk, message))
         boxes = await _boxes(talk)
         found = replace(found, findings=findings, said=said, picture=await _picture(window, boxes))
         found = replace(found, events=tuple(window.events))
@@ -121,7 +128,7 @@ async def probe(
 async def _tried(browser: Browser, settings: BrowserSettings, manners: Manners, found: Probed) -> Probed:
     """The draft with as many of its fields as open the page by themselves; nothing is said again."""
     findings = tuple(
-        replace(one, sure=proven(one.sure), why=("the user turn was typed into it", *one.why))
+        replace(one, sure=raise_certainty(one.sure), why=("the user turn was typed into it", *one.why))
         if one.field == "composer"
         else one
         for one in found.findings
@@ -135,7 +142,7 @@ async def _tried(browser: Browser, settings: BrowserSettings, manners: Manners, 
     for fields in doubts:
         if fields and not any(one.used and one.value is not None and one.field in fields for one in findings):
             continue
-        less = without(findings, fields, "with it the page did not open once more") if fields else findings
+        less = comment_out(findings, fields, "with it the page did not open once more") if fields else findings
         attempt = replace(found, findings=less)
         attempt = replace(attempt, draft=_draft(attempt))
         if await _opens(browser, settings, manners, attempt):
@@ -164,7 +171,7 @@ def _draft(found: Probed) -> str:
         remarks.append(f"there was no answer: {found.fault}")
     if found.said is not None:
         remarks.append(f"the end of the answer was told by {found.said.finish!r}")
-    return drafted(host or "page", found.url, found.findings, remarks)
+    return site_text(host or "page", found.url, found.findings, remarks)
 
 
 async def _boxes(talk: Exchange) -> list[tuple[str, Box]]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from harvest.pages.finding.labels import code_of, is_button, is_icon, labels_of, role_of
 from harvest.pages.finding.notices import CLOSE
-from harvest.pages.finding.weighing import Candidate, Scales, around, first, listed, shown
+from harvest.pages.finding.weighing import Candidate, Scales, first, is_shown, list_words, nodes_around
 from harvest.pages.finding.wordings import NEW_CHAT, NOT_SEND, OPEN_CHAT, SEARCH, SEND, Wording, words
 from harvest.pages.reading.page import Box, Node, Page
 
@@ -31,10 +31,10 @@ def find_send(page: Page, composer: Node) -> Candidate | None:
     frame = _frame_of(composer)
     form = next((parent for parent in composer.ancestors() if parent.tag == "form"), None)
     scope = form if form is not None and form.within(frame) else frame
-    buttons = [node for node in scope.walk() if is_button(node) and not node.within(composer) and shown(node)]
+    buttons = [node for node in scope.walk() if is_button(node) and not node.within(composer) and is_shown(node)]
     buttons = [node for node in buttons if not any(other is not node and node.within(other) for other in buttons)]
     if form is not None and not buttons:
-        buttons = [node for node in frame.walk() if is_button(node) and not node.within(composer) and shown(node)]
+        buttons = [node for node in frame.walk() if is_button(node) and not node.within(composer) and is_shown(node)]
     group = _group_of(composer, scope)
     beside = [node for node in buttons if node.within(group) or (node.box is not None and _beside(node.box, box))]
     last = min(beside, key=lambda node: _from_end(composer, node), default=None)
@@ -60,11 +60,11 @@ def _send(page: Page, node: Node, row: _Row, form: Node | None, *, alone: bool) 
     if alone and not refused:
         scales.add(1.0, "the only button there")
     if code & {"send", "submit", "sender", "submitter"}:
-        scales.add(2.0, f"named {listed(code & {'send', 'submit', 'sender', 'submitter'})} in the code")
+        scales.add(2.0, f"named {list_words(code & {'send', 'submit', 'sender', 'submitter'})} in the code")
     elif code & {"arrow", "plane", "paperplane", "up"} and is_icon(node):
-        scales.add(0.8, f"shows a picture named {listed(code & {'arrow', 'plane', 'paperplane', 'up'})}")
+        scales.add(0.8, f"shows a picture named {list_words(code & {'arrow', 'plane', 'paperplane', 'up'})}")
     if code & _OTHER_CODE and not code & {"send", "submit"}:
-        scales.add(-2.5, f"named {listed(code & _OTHER_CODE)} in the code")
+        scales.add(-2.5, f"named {list_words(code & _OTHER_CODE)} in the code")
     if form is not None and node.within(form):
         kind = node.get("type").lower()
         if kind == "submit" or (node.tag == "button" and not kind):
@@ -152,9 +152,10 @@ def _launcher(page: Page, node: Node) -> Candidate:
         scales.add(2.2, "named launcher in the code")
     elif code & {"chat", "chatbot", "messenger", "widget", "bot", "assistant"}:
         scales.add(
-            1.2, f"named {listed(code & {'chat', 'chatbot', 'messenger', 'widget', 'bot', 'assistant'})} in the code"
+            1.2,
+            f"named {list_words(code & {'chat', 'chatbot', 'messenger', 'widget', 'bot', 'assistant'})} in the code",
         )
-    elif any(code_of(parent) & {"launcher", "chatbot", "messenger", "livechat"} for parent in around(node, 3)):
+    elif any(code_of(parent) & {"launcher", "chatbot", "messenger", "livechat"} for parent in nodes_around(node, 3)):
         scales.add(1.2, "in something the code calls a launcher or a messenger")
     if first(names, SEARCH):
         scales.add(-2.5, "called a search")
@@ -205,13 +206,13 @@ def _new_chat(page: Page, node: Node) -> Candidate:
         scales.add(0.8, "named restart in the code")
     if "h-off" in node.attributes:
         scales.add(-0.5, "disabled")
-    if any(parent.tag == "form" for parent in around(node, 3)):
+    if any(parent.tag == "form" for parent in nodes_around(node, 3)):
         scales.add(-0.5, "in a form")
     return scales.candidate()
 
 
 def _best(page: Page, weigh: Callable[[Page, Node], Candidate]) -> Candidate | None:
-    found = [weigh(page, node) for node in page.walk() if is_button(node) and shown(node)]
+    found = [weigh(page, node) for node in page.walk() if is_button(node) and is_shown(node)]
     best = max(found, key=lambda one: one.score, default=None)
     return best if best is not None and best.score >= 0.5 else None
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from harvest.pages.finding.buttons import find_launcher, find_new_chat, find_send
 from harvest.pages.finding.labels import code_of, labels_of, role_of
-from harvest.pages.finding.weighing import Candidate, Scales, around, first, listed
+from harvest.pages.finding.weighing import Candidate, Scales, first, list_words, nodes_around
 from harvest.pages.finding.wordings import ASK, NO_TALK, SEARCH, TALK, words
 from harvest.pages.reading.page import Node, Page
 
@@ -93,7 +93,7 @@ def _by_kind(scales: Scales, page: Page) -> None:
             scales.add(-3.0, "a search box by its type")
     else:
         scales.add(1.4, "an editor")
-        if code_of(node) & _EDITORS or any(code_of(parent) & _EDITORS for parent in around(node, 2)):
+        if code_of(node) & _EDITORS or any(code_of(parent) & _EDITORS for parent in nodes_around(node, 2)):
             scales.add(0.4, "an editor of a known make")
     if node.get("role") == "textbox" or node.get("aria-multiline") == "true":
         scales.add(0.3, "says that it is a text box")
@@ -123,14 +123,14 @@ def _by_name(scales: Scales, page: Page) -> None:
         scales.add(-1.0 if talk else -2.8, f"called {first(names, NO_TALK)!r}")
     code = code_of(scales.node)
     if code & _TALK_CODE:
-        scales.add(0.9, f"named {listed(code & _TALK_CODE)} in the code")
+        scales.add(0.9, f"named {list_words(code & _TALK_CODE)} in the code")
     if code & _NO_TALK_CODE:
-        scales.add(-1.2 if talk else -2.0, f"named {listed(code & _NO_TALK_CODE)} in the code")
+        scales.add(-1.2 if talk else -2.0, f"named {list_words(code & _NO_TALK_CODE)} in the code")
 
 
 def _by_surroundings(scales: Scales, page: Page, boxes: list[Node]) -> None:
     node = scales.node
-    near = around(node, _NEAR)
+    near = nodes_around(node, _NEAR)
     for parent in near:
         if parent.tag == "search" or parent.get("role") == "search":
             scales.add(-2.5, "in a search form")
@@ -171,7 +171,7 @@ def _by_place(scales: Scales, page: Page) -> None:
 def _beside_log(node: Node) -> bool:
     """Whether something that holds a conversation stands beside one of the elements parent it."""
     below = node
-    for parent in around(node, _NEAR):
+    for parent in nodes_around(node, _NEAR):
         for beside in parent.elements:
             if beside is not below and beside.box is not None and beside.box.height >= 60:
                 if any(one.get("role") in ("log", "feed") for one in _top(beside)):

@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 
 from harvest.pages.finding.wordings import code_words
-from harvest.pages.reading.page import Node, Page, collapsed
+from harvest.pages.reading.page import Node, Page, collapse_spaces
 
 __all__ = ["code_of", "is_button", "is_icon", "labels_of", "role_of"]
 
@@ -46,21 +46,21 @@ def is_button(node: Node) -> bool:
 
 def labels_of(page: Page, node: Node) -> tuple[str, ...]:
     """Everything it is called, the name that a screen reader would say first."""
-    found = [collapsed(part.text or _unseen(part)) for part in _referred(page, node)]
-    found += [collapsed(node.get(name)) for name in _NAMING]
+    found = [collapse_spaces(part.text or _unseen(part)) for part in _referred(page, node)]
+    found += [collapse_spaces(node.get(name)) for name in _NAMING]
     if node.tag == "input" and role_of(node) == "button":
-        found.append(collapsed(node.get("value")))
+        found.append(collapse_spaces(node.get("value")))
     elif node.tag in ("input", "textarea", "select") or "h-edit" in node.attributes:
-        found += [collapsed(label.text) for label in _labelling(page, node)]
+        found += [collapse_spaces(label.text) for label in _labelling(page, node)]
         if "h-edit" in node.attributes and node.tag not in ("input", "textarea"):
-            found += [collapsed(part.get("data-placeholder")) for part in node.walk() if part is not node]
+            found += [collapse_spaces(part.get("data-placeholder")) for part in node.walk() if part is not node]
     else:
         text = node.text or _unseen(node)
         if len(text) <= _LONGEST:
             found.append(text)
         for part in node.walk():
             if part is not node and part.tag in _PICTURES:
-                found += [collapsed(part.get(name)) for name in ("aria-label", "title", "alt")]
+                found += [collapse_spaces(part.get(name)) for name in ("aria-label", "title", "alt")]
     return tuple(dict.fromkeys(name[:_LONGEST] for name in found if name))
 
 

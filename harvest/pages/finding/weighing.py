@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from harvest.pages.finding.wordings import Wording
 from harvest.pages.reading.page import Node
 
-__all__ = ["Candidate", "Scales", "around", "first", "listed", "shown"]
+__all__ = ["Candidate", "Scales", "first", "is_shown", "list_words", "nodes_around"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +38,11 @@ class Scales:
         return Candidate(self.node, round(score, 3), tuple(f"{'+' if w > 0 else '-'} {reason}" for w, reason in signs))
 
 
-def around(node: Node, steps: int) -> list[Node]:
+def nodes_around(node: Node, steps: int) -> list[Node]:
     return [parent for _, parent in zip(range(steps), node.ancestors())]
 
 
-def shown(node: Node) -> bool:
+def is_shown(node: Node) -> bool:
     return node.box is not None and node.box.width >= 8 and node.box.height >= 8 and node.visible
 
 
@@ -51,5 +51,5 @@ def first(names: Iterable[str], wording: Wording) -> str:
     return next((name[:60] for name in names if name in wording), "")
 
 
-def listed(words: Iterable[str]) -> str:
+def list_words(words: Iterable[str]) -> str:
     return ", ".join(sorted(words))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from harvest.pages.reading.boxes import editor_text, is_editor
 from harvest.pages.reading.markdown import is_picture
-from harvest.pages.reading.page import Node, collapsed
+from harvest.pages.reading.page import Node, collapse_spaces
 from harvest.pages.reading.page_text import is_control, kind
 from harvest.pages.reading.phrases import is_role, is_time
 
@@ -59,11 +59,11 @@ def _each_leaf(node: Node, dropped: Collection[Node], controls: bool) -> Iterato
     while stack:
         item, parent = stack.pop()
         if isinstance(item, str):
-            text = collapsed(item)
+            text = collapse_spaces(item)
             if text:
                 yield Leaf(text, parent)
         elif is_editor(item) or item.tag == "textarea":
-            text = collapsed(editor_text(item) if is_editor(item) else item.get("h-value"))
+            text = collapse_spaces(editor_text(item) if is_editor(item) else item.get("h-value"))
             if text and not item.hidden and item not in dropped:
                 yield Leaf(text, item)
         elif item.tag == "img":

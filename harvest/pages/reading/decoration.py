@@ -29,7 +29,7 @@ from harvest.pages.reading.bubble import (
     leaves_of,
 )
 from harvest.pages.reading.listing import bar_of, is_listing
-from harvest.pages.reading.page import Node, collapsed
+from harvest.pages.reading.page import Node, collapse_spaces
 from harvest.pages.reading.page_text import hints, hints_last, is_control, kind
 from harvest.pages.reading.phrases import (
     is_counter,
@@ -263,7 +263,7 @@ class _Search:
             inside = 0
             while inside < len(near) and inside < _NEAR and near[inside].parent.within(element):
                 inside += 1
-            text = collapsed(" ".join(inner.text for inner in (near[:inside] if first else near[:inside][::-1])))
+            text = collapse_spaces(" ".join(inner.text for inner in (near[:inside] if first else near[:inside][::-1])))
             if inside == _NEAR or len(text) > SHORT + 30 or not element.within(bubble):
                 break
             if element is bubble and len(self.bubbles) == 1 and not self._alike(element):

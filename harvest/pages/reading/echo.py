@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from harvest.pages.reading.page import Node, collapsed, letters
+from harvest.pages.reading.page import Node, collapse_spaces, letters
 from harvest.pages.reading.page_text import PageText, hints, signature
 
 __all__ = ["Echo", "find_echoes", "occurrences", "trail"]
@@ -103,7 +103,7 @@ def _shortened(ground: PageText, wanted: str) -> Iterator[Echo]:
 
 def _signs(ground: PageText, said: str) -> Iterator[Echo]:
     """For a turn without a letter, as `?` or a single emoji: elements that hold nothing else."""
-    wanted = collapsed(said)
+    wanted = collapse_spaces(said)
     length = len(wanted.replace(" ", ""))
     for node, span in sorted(ground.spans.items(), key=lambda item: item[1].begun):
         if length and span.signs == length and not node.elements and node.text == wanted:

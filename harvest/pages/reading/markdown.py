@@ -14,7 +14,7 @@ from typing import NamedTuple
 from harvest.pages.reading.listing import is_listing, language_of, listing_text
 from harvest.pages.reading.page import Node
 from harvest.pages.reading.page_text import CONTROLS, hints, is_control
-from harvest.pages.reading.spans import BREAK, Marks, emphasised, finished, inside_code, linked, shown_text
+from harvest.pages.reading.spans import BREAK, Marks, emphasise, finish_line, inside_code, shown_text, write_link
 from harvest.pages.reading.tables import table_lines
 
 __all__ = ["is_picture", "markdown"]
@@ -98,7 +98,7 @@ class _Writer:
         yield from self.paragraph(run, around, depth)
 
     def paragraph(self, run: list[Node | str], around: Node, depth: int) -> Iterator[Block]:
-        text = finished(self.line(run, around, depth)) if run else ""
+        text = finish_line(self.line(run, around, depth)) if run else ""
         if text:
             kept = [item for item in run if not isinstance(item, str) or item.strip()]
             lone = kept[0] if len(kept) == 1 and isinstance(kept[0], Node) else None
@@ -114,11 +114,11 @@ class _Writer:
         if tag == "hr":
             yield Block("---", True, node)
         elif level:
-            text = finished(self.line(node.children, node, depth)).replace("\n", " ")
+            text = finish_line(self.line(node.children, node, depth)).replace("\n", " ")
             if text:
                 yield Block(f"{'#' * level} {text}", True, node)
         elif tag == "textarea":  # a draft: its lines as they stand
-            yield Block(finished(shown_text(node.get("h-value"), "pre")), True, node)
+            yield Block(finish_line(shown_text(node.get("h-value"), "pre")), True, node)
         elif is_listing(node):
             yield from self._listing(node)
         elif tag in _LISTS and not _has_stray(node):
@@ -136,7 +136,7 @@ class _Writer:
         elif tag == "dl" and _defines(node):
             yield from self._definitions(node, depth)
         elif _is_formula(node):
-            yield Block(finished(self._formula(node)), True, node)
+            yield Block(finish_line(self._formula(node)), True, node)
         elif tag == "p":
             yield from (Block(text, True, node) for text, _, _ in self.flow(node.children, node, depth))
         else:
@@ -250,7 +250,7 @@ class _Writer:
         if node.block:
             inner = f" {inner} "
         if mark and mark not in marks:
-            return emphasised(inner, mark)
+            return emphasise(inner, mark)
         return {"q": f"“{inner}”", "rt": f"({inner})"}.get(tag, inner)
 
     def _link(self, node: Node, depth: int, marks: frozenset[str]) -> str:
@@ -259,11 +259,11 @@ class _Writer:
         within = href.startswith("#") or (self._url != "" and href.partition("#")[0] == self._url and "#" in href)
         if within:
             # The sign at a heading or a footnote that leads to itself.
-            plain = finished(label)
+            plain = finish_line(label)
             if plain.lower() in _ANCHOR_SIGNS:
                 return ""
             return f"[{plain}]" if plain.isdigit() else label
-        return linked(label, href, node.get("aria-label") or node.get("title"))
+        return write_link(label, href, node.get("aria-label") or node.get("title"))
 
     def _formula(self, node: Node) -> str:
         tex = next((inner for inner in node.walk() if inner.tag == "annotation"), None)

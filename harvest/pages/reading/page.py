@@ -31,7 +31,7 @@ from functools import cached_property
 from typing import NamedTuple
 from xml.etree.ElementTree import Element, ParseError, XMLParser, tostring
 
-__all__ = ["Box", "Node", "Page", "collapsed", "letters", "markup", "parse_page"]
+__all__ = ["Box", "Node", "Page", "collapse_spaces", "letters", "markup", "parse_page"]
 
 _SPACES = re.compile(r"[ \t\r\n\f\u200b\ufeff]+")
 _DEEPEST = 300  # elements; the eye stops before
@@ -137,7 +137,7 @@ class Node:
         """The text a person sees in it, blocks and line breaks apart by a space, white space collapsed."""
         pieces: list[str] = []
         self._gather(pieces)
-        return collapsed("".join(pieces))
+        return collapse_spaces("".join(pieces))
 
     def _gather(self, pieces: list[str]) -> None:
         if self.hidden:
@@ -159,7 +159,7 @@ class Node:
         around = (node.get("h-space") for node in (self, *self.ancestors()))
         pieces: list[str] = []
         self._gather_lines(pieces, next((space for space in around if space), ""))
-        return "\n".join(line for line in map(collapsed, "".join(pieces).split("\n")) if line)
+        return "\n".join(line for line in map(collapse_spaces, "".join(pieces).split("\n")) if line)
 
     def _gather_lines(self, pieces: list[str], space: str) -> None:
         if self.hidden:
@@ -201,7 +201,7 @@ class Page:
         return [node for node in self.walk() if name in node.get("h-site").split()]
 
 
-def collapsed(text: str) -> str:
+def collapse_spaces(text: str) -> str:
     """With every run of white space as one space, and none at the ends."""
     return _SPACES.sub(" ", text.replace("\xa0", " ")).strip()
 

@@ -10,7 +10,7 @@ import re
 
 from topics.links import canonical_url, find_urls
 
-__all__ = ["BREAK", "Marks", "emphasised", "finished", "inside_code", "linked", "shown_text"]
+__all__ = ["BREAK", "Marks", "emphasise", "finish_line", "inside_code", "shown_text", "write_link"]
 
 SPACE, BREAK = "\ufdd0", "\ufdd1"
 _BARE, _BARE_END, _BARE_HREF = "\ufdd8", "\ufdd9", "\ufdda"
@@ -41,7 +41,7 @@ def shown_text(text: str, space: str) -> str:
     return _WHITE.sub(" ", text)
 
 
-def emphasised(inner: str, mark: str) -> str:
+def emphasise(inner: str, mark: str) -> str:
     """The text between marks; white space at its ends stands outside of them, as Markdown wants it."""
     core = inner.strip(f" {SPACE}{BREAK}")
     if not core or BREAK + BREAK in core:
@@ -62,7 +62,7 @@ def inside_code(code: str, kept: bool) -> str:
     return f"{fence}{pad}{code}{pad}{fence}".replace(" ", SPACE)
 
 
-def linked(label: str, href: str, title: str) -> str:
+def write_link(label: str, href: str, title: str) -> str:
     """A link with its words; the URL alone where the words are the URL; the words alone where it leads nowhere.
 
     title: stands in for words that a link of a picture does not have.
@@ -74,7 +74,7 @@ def linked(label: str, href: str, title: str) -> str:
     start = label.index(core) if core else 0
     before, after = label[:start], label[start + len(core) :]
     words = re.sub(rf"[ {SPACE}{BREAK}]+", " ", core) or shown_text(title, "").strip()
-    plain = finished(words)
+    plain = finish_line(words)
     if not words or canonical_url(plain) == canonical_url(href):
         return f"{before}{_BARE}{plain or href}{_BARE_HREF}{href}{_BARE_END}{after}"
     if scheme in ("mailto", "tel") and plain in (href, href.partition(":")[2]):
@@ -82,7 +82,7 @@ def linked(label: str, href: str, title: str) -> str:
     return f"{before}{_link(words, href)}{after}"
 
 
-def finished(line: str) -> str:
+def finish_line(line: str) -> str:
     """The line as Markdown: noncharacters become what they stand for, white space that is not shown goes."""
     for mark, sign in Marks.WRITTEN:
         line = line.replace(mark[1] + mark[0], "")

@@ -17,7 +17,7 @@ from harvest.pages.reading.decoration import Decorations, find_decorations
 from harvest.pages.reading.echo import trail
 from harvest.pages.reading.markdown import markdown
 from harvest.pages.reading.names import names_on, pressed_on
-from harvest.pages.reading.page import Node, Page, collapsed
+from harvest.pages.reading.page import Node, Page, collapse_spaces
 from harvest.pages.reading.page_text import PageText, signature
 from harvest.pages.reading.phrases import is_label, is_placeholder, without_cursor
 from harvest.pages.reading.slot import slots_before, slots_of
@@ -187,8 +187,8 @@ def _written(bubbles: Sequence[Node], decorations: Decorations, url: str) -> str
     kept: list[str] = []
     for bubble in bubbles:
         text = markdown(bubble, decorations.nodes, url)
-        if is_placeholder(collapsed(text)):
-            decorations.texts.append(collapsed(text))
+        if is_placeholder(collapse_spaces(text)):
+            decorations.texts.append(collapse_spaces(text))
         elif text:
             kept.append(text)
     return without_cursor("\n\n".join(kept))
@@ -211,7 +211,7 @@ def _speaker(text: str, echo: Node | None, said: str, names: Iterable[str]) -> s
     told = _SPOKEN.match(text)
     if told is None or echo is None or not is_label(told["name"], names):
         return ""
-    before = echo.text.partition(collapsed(said))[0]
+    before = echo.text.partition(collapse_spaces(said))[0]
     return told[0].strip() if _SPOKEN.search(before + " ") and before.rstrip().endswith((":", "：")) else ""
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from harvest.pages.reading.echo import Echo, find_echoes
-from harvest.pages.reading.page import Node, collapsed, letters
+from harvest.pages.reading.page import Node, collapse_spaces, letters
 from harvest.pages.reading.page_text import PageText, akin, hints, leads, signature
 from harvest.pages.reading.phrases import is_delivery, is_label, is_notice, is_placeholder, is_status, is_time
 
@@ -183,7 +183,7 @@ def _may_tell(ground: PageText, node: Node) -> bool:
 
 def _says(text: str) -> bool:
     """Whether it is more than a time, a state, or a word for the user; what stands for an answer to come counts."""
-    text = collapsed(text)
+    text = collapse_spaces(text)
     if not text or is_time(text) or is_status(text) or is_delivery(text):
         return False
     if not any(character.isalnum() for character in text):

@@ -6,7 +6,7 @@ not useful, are told apart by people who see no red or green; the marks o and x 
 
 from __future__ import annotations
 
-__all__ = ["STYLE", "painted"]
+__all__ = ["STYLE", "paint_attributes"]
 
 # name: (fill, stroke) on light ground, on dark ground
 _PAINTS: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
@@ -27,7 +27,7 @@ _PAINTS: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
 _WIDTHS = {"hair": 1.0, "unseen": 1.5, "useful-mark": 2.0, "useless-mark": 2.0}
 
 
-def painted(name: str, width: float | None = None) -> str:
+def paint_attributes(name: str, width: float | None = None) -> str:
     """Attributes of an element: its class, and how it is drawn where no style sheet is read. width: of its stroke."""
     fill, stroke = _PAINTS[name][0]
     found = f'class="{name}" fill="{fill}"'

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from recordings.trees.tree import ConversationTree
 
-__all__ = ["Shown", "places", "shown"]
+__all__ = ["Shown", "places", "select_branches"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Shown:
     folded: Mapping[int, Folded]
 
 
-def shown(tree: ConversationTree, *, least: float = 0.0, most: int = 12, nodes: int = 400) -> Shown:
+def select_branches(tree: ConversationTree, *, least: float = 0.0, most: int = 12, nodes: int = 400) -> Shown:
     """What to draw of a tree: the root, and branches of drawn nodes, most visited first.
 
     least: share of the tree's trials that must have come a way. most: branches of one node. nodes: in all. The rest is

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from harvest.tables.drawing.colours import STYLE, painted
-from harvest.tables.drawing.text_fitting import break_lines, plain, quoted, room
+from harvest.tables.drawing.colours import STYLE, paint_attributes
+from harvest.tables.drawing.text_fitting import break_lines, plain, quote_attribute, room
 from harvest.tables.drawing.tree_drawing import MARGIN, TreeDrawing, drawn_tree, text
 
 __all__ = ["TreeDrawing", "picture"]
@@ -42,7 +42,7 @@ def picture(plates: Sequence[TreeDrawing], legend: Sequence[str] = (), *, width:
     down = MARGIN
     for place, (plate, part) in enumerate(zip(plates, trees, strict=True)):
         if place:
-            line = f'<path d="M{MARGIN:g} {down + 8:.1f}h{wide:.1f}" {painted("hair")}/>'
+            line = f'<path d="M{MARGIN:g} {down + 8:.1f}h{wide:.1f}" {paint_attributes("hair")}/>'
             elements.append(line)
             down += 30
         head, down = _paragraphs(
@@ -53,7 +53,7 @@ def picture(plates: Sequence[TreeDrawing], legend: Sequence[str] = (), *, width:
         elements += part.elements
         elements.append("</g>")
         down += 14 + part.height + 14
-    elements.append(f'<path d="M{MARGIN:g} {down + 2:.1f}h{wide:.1f}" {painted("hair")}/>')
+    elements.append(f'<path d="M{MARGIN:g} {down + 2:.1f}h{wide:.1f}" {paint_attributes("hair")}/>')
     marks, down = _marks(plates, wide, down + 24)
     elements += marks
     words, down = _paragraphs([(one, 12.0, "dim", False) for one in legend], wide, down)
@@ -66,11 +66,11 @@ def picture(plates: Sequence[TreeDrawing], legend: Sequence[str] = (), *, width:
         "\n".join(
             [
                 f'<svg xmlns="http://www.w3.org/2000/svg" class="harvest-tree" viewBox="0 0 {w} {h}" width="{w}" '
-                f'height="{h}" role="img" aria-label={quoted(name)} direction="ltr" {style} '
+                f'height="{h}" role="img" aria-label={quote_attribute(name)} direction="ltr" {style} '
                 "font-family=\"Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif\">",
                 f"<title>{plain(name)}</title>",
                 f"<style>{STYLE}</style>",
-                f'<rect width="{w}" height="{h}" {painted("paper")}/>',
+                f'<rect width="{w}" height="{h}" {paint_attributes("paper")}/>',
                 *elements,
                 "</svg>",
             ]
@@ -93,28 +93,32 @@ def _marks(plates: Sequence[TreeDrawing], wide: float, down: float) -> tuple[lis
     """The marks of the picture and what they mean, in as many rows as they need."""
     labelled = any(key.name == "label" for plate in plates for key in plate.tree.keys)
     items: list[tuple[str, float, str]] = [
-        (f'<rect y="-8" width="26" height="16" rx="8" {painted("user")}/>', 26, "user turn (U)"),
-        (f'<rect y="-8" width="26" height="16" rx="1.5" {painted("system")}/>', 26, "answer of the system (S)"),
+        (f'<rect y="-8" width="26" height="16" rx="8" {paint_attributes("user")}/>', 26, "user turn (U)"),
+        (
+            f'<rect y="-8" width="26" height="16" rx="1.5" {paint_attributes("system")}/>',
+            26,
+            "answer of the system (S)",
+        ),
     ]
     if labelled:
         for paint, mark, what in (
             ("useful", '<circle cx="13" r="4.5" {}/>', "o, useful"),
             ("useless", '<path d="M9 -4l8 8m0 -8l-8 8" {}/>', "x, not useful"),
         ):
-            box = f'<rect y="-8" width="26" height="16" rx="1.5" {painted(paint)}/>'
-            items.append((box + mark.format(painted(f"{paint}-mark")), 26, what))
+            box = f'<rect y="-8" width="26" height="16" rx="1.5" {paint_attributes(paint)}/>'
+            items.append((box + mark.format(paint_attributes(f"{paint}-mark")), 26, what))
     items += [
         (
-            f'<path d="M0 0h12" {painted("edge", 6)}/><rect x="12" y="-5" width="10" height="10" {painted("end")}/>',
+            f'<path d="M0 0h12" {paint_attributes("edge", 6)}/><rect x="12" y="-5" width="10" height="10" {paint_attributes("end")}/>',
             22,
             "end",
         ),
         (
-            f'<path d="M0 0h16" {painted("edge", 9)}/><path d="M16 0h16" {painted("edge", 3)}/>',
+            f'<path d="M0 0h16" {paint_attributes("edge", 9)}/><path d="M16 0h16" {paint_attributes("edge", 3)}/>',
             32,
             "wider: more of all trials came this way",
         ),
-        (f'<path d="M0 0h30" {painted("unseen")}/>', 30, "unseen branches"),
+        (f'<path d="M0 0h30" {paint_attributes("unseen")}/>', 30, "unseen branches"),
     ]
     found, across = [], 0.0
     for mark, width, what in items:

@@ -11,7 +11,7 @@ from xml.sax.saxutils import escape
 
 from recordings.trees.node_text import printable
 
-__all__ = ["break_lines", "fit_text", "plain", "quoted", "room"]
+__all__ = ["break_lines", "fit_text", "plain", "quote_attribute", "room"]
 
 _WIDTHS = {
     "il|'": 0.35,
@@ -91,6 +91,6 @@ def plain(text: str) -> str:
     return escape(shown)
 
 
-def quoted(text: str) -> str:
+def quote_attribute(text: str) -> str:
     """The same as the value of an attribute, with its quotes."""
     return '"' + plain(text).replace('"', "&quot;") + '"'

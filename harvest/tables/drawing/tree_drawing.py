@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from harvest.tables.drawing.colours import painted
-from harvest.tables.drawing.layout import Shown, places, shown
+from harvest.tables.drawing.colours import paint_attributes
+from harvest.tables.drawing.layout import Shown, places, select_branches
 from harvest.tables.drawing.outline import endings, texts_note
 from harvest.tables.drawing.text_fitting import break_lines, plain, room
 from protocols.labels import MEANINGS, NOT_USEFUL, USEFUL
@@ -48,7 +48,7 @@ class TreeDrawing:
     chosen: Shown = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "chosen", shown(self.tree, least=self.least, most=self.most))
+        object.__setattr__(self, "chosen", select_branches(self.tree, least=self.least, most=self.most))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ def text(x: float, y: float, what: str, size: float, ink: str, *, bold: bool = F
     """A line of text; what a system wrote keeps its direction to itself."""
     more = (' font-weight="bold"' if bold else "") + (f' text-anchor="{anchor}"' if anchor else "")
     return (
-        f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:g}" {painted(ink)}{more} unicode-bidi="isolate">'
+        f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:g}" {paint_attributes(ink)}{more} unicode-bidi="isolate">'
         f"{plain(what)}</text>"
     )
 
@@ -222,7 +222,7 @@ class _Drawing:
             y += thick if kind == "edge" else 0
             half = (start + bend) / 2
             way = f"M{start:.1f} {begin:.1f}C{half:.1f} {begin:.1f} {half:.1f} {row:.1f} {bend:.1f} {row:.1f}H{end:.1f}"
-            found.append(f'<path d="{way}" {painted(kind, thick)}/>')
+            found.append(f'<path d="{way}" {paint_attributes(kind, thick)}/>')
         return found
 
     def _boxed(self, node: int) -> list[str]:
@@ -236,7 +236,7 @@ class _Drawing:
         full = symbol.text or symbol.key or "∅"
         found = [
             f"<g><title>{plain(full)} — {plain(tree.merging(node))}</title>",
-            f'<rect x="{x:.1f}" y="{top:.1f}" width="{width:.1f}" height="{box.height:.1f}" {shape} {painted(paint)}/>',
+            f'<rect x="{x:.1f}" y="{top:.1f}" width="{width:.1f}" height="{box.height:.1f}" {shape} {paint_attributes(paint)}/>',
         ]
         left = x + _AIR
         if box.mark:
@@ -246,7 +246,7 @@ class _Drawing:
                 if box.mark == "useful"
                 else f'<path d="M{left + 1:.1f} {middle - 4.5:.1f}l9 9m0 -9l-9 9" '
             )
-            found.append(f"{drawn}{painted(f'{box.mark}-mark')}/>")
+            found.append(f"{drawn}{paint_attributes(f'{box.mark}-mark')}/>")
             left += 17
         for place, line in enumerate(box.lines):
             found.append(_held(left, top + 5 + _LINE * place, x + width - left - 2, line))
@@ -261,8 +261,10 @@ class _Drawing:
         found = []
         if tree.stops[node] and not tree.branches[node]:
             x = self._edge_of(node)
-            found.append(f'<path d="M{x:.1f} {y:.1f}h16" {painted("edge", self._thick(int(tree.stops[node])))}/>')
-            found.append(f'<rect x="{x + 16:.1f}" y="{y - 5:.1f}" width="10" height="10" {painted("end")}/>')
+            found.append(
+                f'<path d="M{x:.1f} {y:.1f}h16" {paint_attributes("edge", self._thick(int(tree.stops[node])))}/>'
+            )
+            found.append(f'<rect x="{x + 16:.1f}" y="{y - 5:.1f}" width="10" height="10" {paint_attributes("end")}/>')
             found.append(text(x + 32, y - 1, endings(tree, node), _FIGURE, "ink"))
             found.append(text(x + 32, y + 12, _row(self.plate.stops[node]), _SMALL, "dim"))
         for (kind, _), row in zip(self.further[node], self.rows[node], strict=True):
@@ -270,7 +272,7 @@ class _Drawing:
             if kind == "stop":
                 found += _captions(x + 6, row, self._thick(int(tree.stops[node])), self.plate.stops[node])
                 x += self.gaps[int(tree.depth[node]) + 1] + 9
-                found.append(f'<rect x="{x:.1f}" y="{row - 5:.1f}" width="10" height="10" {painted("end")}/>')
+                found.append(f'<rect x="{x:.1f}" y="{row - 5:.1f}" width="10" height="10" {paint_attributes("end")}/>')
                 found.append(text(x + 16, row + 4, endings(tree, node), _FIGURE, "ink"))
             elif kind == "folded":
                 found.append(text(x + 6, row + 4, self._folded(node), 11.5, "ink"))

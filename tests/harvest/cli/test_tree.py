@@ -16,7 +16,7 @@ import networkx
 import pytest
 
 from harvest.cli import main
-from harvest.cli.tree import folded
+from harvest.cli.tree import fold_trees
 from harvest.studies.merge_keys import merging_named
 from harvest.tables.tree_figures import tree_figures
 from recordings.run_folder import read
@@ -162,7 +162,7 @@ def test_diagrams_say_what_no_trial_did_which_intervals_they_have_and_why_turns_
         capsys, str(run), "--system", "B", "--format", form, "--interval", "jeffreys", "--score", "GF(RATINGS)"
     )
     text = re.sub(r"#(\d+);", lambda found: chr(int(found[1])), text).replace("\\n", " ").replace("<br/>", " ")
-    trees, _ = folded(read(run), system="B")
+    trees, _ = fold_trees(read(run), system="B")
     told = [said for said in tree_figures(trees[0]).unseen() if said]
     assert told
     assert [said for said in told if f"? {said}" not in text] == []
@@ -319,7 +319,7 @@ def test_a_note_says_which_turns_go_by_recorded_acts_and_which_by_rules() -> Non
 def test_another_branch_is_told_where_trials_parted_and_the_legend_says_so(
     run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    trees, _ = folded(read(run), system="B")
+    trees, _ = fold_trees(read(run), system="B")
     told = tree_figures(trees[0]).unseen()
     for node in range(len(trees[0])):
         parted = trees[0].branches[node] + (trees[0].stops[node] > 0) > 1

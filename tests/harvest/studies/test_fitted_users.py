@@ -16,7 +16,7 @@ from rich.table import Table
 
 from harvest.cli.main import main
 from harvest.studies.fitted_users import fit_notes, fit_user, fitted_options, foresight, stays_of, stop_fits
-from harvest.tables.simulation_figures import check_tables, scores_said
+from harvest.tables.simulation_figures import check_tables, scores_verdict
 from protocols.answer import Answer
 from protocols.route import Say, Stop
 from recordings.acts.act_lines import write_act_lines
@@ -541,12 +541,12 @@ def test_p_and_floor_of_the_scores_are_one_verdict() -> None:
         assert found.verdict == verdict
         return found
 
-    assert "they differ (p at most 0.05), but only slightly" in scores_said(0.0005, floor("within"))
-    assert "more than halves of the real users" in scores_said(0.0005, floor("beyond"))
-    assert "too small to estimate by how much" in scores_said(0.0005, floor("undecided"))
-    assert scores_said(0.4, floor("within")) == "these dialogues show no difference (p above 0.05)"
-    assert "use more dialogues" in scores_said(0.4, floor("beyond"))
-    assert scores_said(math.nan, floor("within")) == "no conclusion is possible"
+    assert "they differ (p at most 0.05), but only slightly" in scores_verdict(0.0005, floor("within"))
+    assert "more than halves of the real users" in scores_verdict(0.0005, floor("beyond"))
+    assert "too small to estimate by how much" in scores_verdict(0.0005, floor("undecided"))
+    assert scores_verdict(0.4, floor("within")) == "these dialogues show no difference (p above 0.05)"
+    assert "use more dialogues" in scores_verdict(0.4, floor("beyond"))
+    assert scores_verdict(math.nan, floor("within")) == "no conclusion is possible"
 
 
 def test_bounds_of_the_floor_have_the_digits_of_the_figure_and_captions_begin_at_the_left() -> None:

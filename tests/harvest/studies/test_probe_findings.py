@@ -18,7 +18,7 @@ from harvest.parrot.rehearsal import converse
 from harvest.studies.probe_findings import Probed, found_in, notes_of, read_probes
 from harvest.studies.probe_rows import probe_rows
 from harvest.studies.scorecard import PROBED
-from harvest.tables.probe_figures import cases_shown
+from harvest.tables.probe_figures import case_lines
 from protocols.answer import Answer
 from protocols.library import load_protocol
 from protocols.protocol import Protocol
@@ -305,7 +305,7 @@ def test_the_system_that_was_played_for_a_group_is_read_with_it(tmp_path: Path) 
 def test_a_long_answer_is_shown_around_the_words_that_decided(run: Path) -> None:
     noted = next(one for found in read_probes([read(run)]).found for one in found.noted if one.right)
     told = replace(noted, turn=noted.asked, answer="x " * 400 + f"{noted.right[0]}." + " y" * 400)
-    printed = "\n".join(line.plain for line in cases_shown([told]))
+    printed = "\n".join(line.plain for line in case_lines([told]))
     assert f"{noted.right[0]}." in printed
     assert "characters]" in printed
     assert len(printed) < 1000

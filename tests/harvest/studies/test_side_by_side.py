@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from harvest.cli.main import main
 from harvest.studies.changed_values import by_value, changes_between, in_words
-from harvest.studies.scorecard import gathered
+from harvest.studies.scorecard import gather_material
 from protocols.library import load_protocol
 from protocols.protocol import Protocol
 from recordings.conversation import Conversation
@@ -134,7 +134,7 @@ def test_what_several_runs_recorded_of_one_system_stands_together(tmp_path: Path
         talks = [conversation(("say", "well"), labels="o", topic="T1", system=system) for system in "ab"]
         record(tmp_path / name, talks, header)
         runs.append(read(tmp_path / name))
-    assert gathered(runs).systems == ("a@jan", "a@feb", "b@jan", "b@feb")
+    assert gather_material(runs).systems == ("a@jan", "a@feb", "b@jan", "b@feb")
 
 
 def test_topics_that_a_run_has_not_come_to_yet_are_left_out_of_the_other(

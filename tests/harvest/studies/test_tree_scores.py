@@ -9,8 +9,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from harvest.cli.tree import folded
-from harvest.studies.scorecard import gathered
+from harvest.cli.tree import fold_trees
+from harvest.studies.scorecard import gather_material
 from harvest.studies.tree_scores import tree_scores, trial_scores, trial_values
 from harvest.tables.tree_figures import tree_figures
 from harvest.tables.tree_words import legend
@@ -32,9 +32,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 def test_a_branch_is_worth_the_mean_of_the_trials_that_take_it(run: Run) -> None:
-    values = trial_values(gathered([run]), parse("R"))
+    values = trial_values(gather_material([run]), parse("R"))
     assert len(values) == len(run.finished)
-    (tree,), _ = folded(run, system="B", merge="label")
+    (tree,), _ = fold_trees(run, system="B", merge="label")
     scores = tree_scores(tree, parse("R"), values)
     first = {one.key: one.label(1) for one in run.finished if one.key.system == "B"}
     for node in range(1, len(tree)):
@@ -48,7 +48,7 @@ def test_a_branch_is_worth_the_mean_of_the_trials_that_take_it(run: Run) -> None
 
 
 def test_the_scorers_of_a_wan_are_named_and_a_mixture_is_called_one(run: Run) -> None:
-    material, measure = gathered([run]), parse("WAN(Conciseness)")
+    material, measure = gather_material([run]), parse("WAN(Conciseness)")
     first = next(one for one in material.finished if one.key.system == "B")
     people = layer(0.0, target=Target(first.trial_id, first.attempt, 1), criterion="Conciseness")
     notes = trial_scores(replace(material, layers=(*material.layers, people)), measure).notes
@@ -66,8 +66,8 @@ def test_a_tree_says_on_standard_error_who_scored_it(run: Run) -> None:
 
 
 def test_trials_without_a_value_are_counted_and_left_out(run: Run) -> None:
-    (tree,), _ = folded(run, system="B", merge="label")
-    values = trial_values(gathered([run]), parse("WAN(Recoverability)"))
+    (tree,), _ = fold_trees(run, system="B", merge="label")
+    values = trial_values(gather_material([run]), parse("WAN(Recoverability)"))
     scores = tree_scores(tree, parse("WAN(Recoverability)"), values)
     undefined = sum(math.isnan(value) for key, value in values.items() if key.system == "B")
     assert 0 < undefined == scores.trials - scores.n
@@ -76,8 +76,8 @@ def test_trials_without_a_value_are_counted_and_left_out(run: Run) -> None:
 
 
 def test_the_n_of_a_mean_stands_where_not_all_trials_of_a_branch_have_a_value(run: Run) -> None:
-    (tree,), _ = folded(run, system="B", merge="label")
-    values = trial_values(gathered([run]), parse("GF(RATINGS)"))
+    (tree,), _ = fold_trees(run, system="B", merge="label")
+    values = trial_values(gather_material([run]), parse("GF(RATINGS)"))
     figures = tree_figures(tree, scores=tree_scores(tree, parse("GF(RATINGS)"), values))
     assert figures.scores is not None
     known = {key for key, value in values.items() if key.system == "B" and not math.isnan(value)}
@@ -89,13 +89,13 @@ def test_the_n_of_a_mean_stands_where_not_all_trials_of_a_branch_have_a_value(ru
     assert len({len(shown) for shown in (*figures.branches()[1:], *figures.stops()[1:])}) == 1
     assert "GF(RATINGS) of the trials that have one, and n, if not all of them have one" in legend([figures])[0]
     assert f"n={len(known)}" in figures.captions()[0]
-    whole = tree_figures(tree, scores=tree_scores(tree, parse("R"), trial_values(gathered([run]), parse("R"))))
+    whole = tree_figures(tree, scores=tree_scores(tree, parse("R"), trial_values(gather_material([run]), parse("R"))))
     assert not any("n=" in shown for shown in whole.branches())
     assert "and n" not in legend([whole])[0]
 
 
 def test_a_score_that_no_trial_has_is_said_to_have_no_value(run: Run) -> None:
-    (tree,), _ = folded(run, system="B", merge="label")
+    (tree,), _ = fold_trees(run, system="B", merge="label")
     (said,) = tree_scores(tree, parse("R"), {}).sentences()
     assert said == f"R: none of {tree.n} trials has a value"
     one = tree_scores(tree, parse("R"), {tree.trials[0].key: 0.5}).sentences()
@@ -104,7 +104,7 @@ def test_a_score_that_no_trial_has_is_said_to_have_no_value(run: Run) -> None:
 
 @pytest.mark.parametrize("measure", ["R", "GF(RATINGS)", "GF", "GFR"])
 def test_without_a_gold_table_a_score_that_needs_one_is_refused(run: Run, measure: str) -> None:
-    material = replace(gathered([run]), gold=None)
+    material = replace(gather_material([run]), gold=None)
     with pytest.raises(InputError, match="has no value here: the run has no gold table") as caught:
         trial_values(material, parse(measure))
     assert "--gold" in (caught.value.advice or "")
@@ -115,7 +115,7 @@ def test_without_a_gold_table_a_score_that_needs_one_is_refused(run: Run, measur
 
 def test_a_score_without_a_value_anywhere_is_refused(run: Run) -> None:
     with pytest.raises(InputError, match=r"WAN\(Fair_exposure\) has no value in any conversation"):
-        trial_values(replace(gathered([run]), gold=None), parse("WAN(Fair_exposure)"))
+        trial_values(replace(gather_material([run]), gold=None), parse("WAN(Fair_exposure)"))
 
 
 def test_whose_nuggets_are_scored_can_be_said(run: Run) -> None:
@@ -132,7 +132,7 @@ def test_whose_nuggets_are_scored_can_be_said(run: Run) -> None:
 
 
 def test_a_score_that_is_the_label_is_settled_by_the_turns_that_have_it(run: Run) -> None:
-    (tree,), _ = folded(run, system="B", merge="label")
+    (tree,), _ = fold_trees(run, system="B", merge="label")
     values = {one.key: float(one.label(1) == "o") for one in run.finished}
     scores = tree_scores(tree, parse("R"), values)
     assert scores.over.rest == pytest.approx(0, abs=1e-12)
@@ -140,8 +140,8 @@ def test_a_score_that_is_the_label_is_settled_by_the_turns_that_have_it(run: Run
 
 
 def test_where_no_two_trials_went_the_same_way_nothing_is_claimed(run: Run) -> None:
-    (tree,), _ = folded(run, system="B", topic="M001", merge="exact")
-    scores = tree_scores(tree, parse("R"), trial_values(gathered([run]), parse("R")))
+    (tree,), _ = fold_trees(run, system="B", topic="M001", merge="exact")
+    scores = tree_scores(tree, parse("R"), trial_values(gather_material([run]), parse("R")))
     assert "is undecided: no two trials took the same path" in scores.sentences()[1]
 
 
@@ -166,12 +166,12 @@ def test_the_command_prints_it_in_80_columns_and_in_json(run: Run) -> None:
 )
 def test_what_is_of_many_conversations_has_no_value_on_a_branch(run: Run, measure: str) -> None:
     with pytest.raises(InputError, match="is not a measure of single conversations") as caught:
-        trial_values(gathered([run]), parse(measure))
+        trial_values(gather_material([run]), parse(measure))
     assert caught.value.advice is not None
     assert f"harvest score RUN --measure '{parse(measure)}'" in caught.value.advice
 
 
 def test_where_the_worst_conversations_are_asked_for_the_measure_they_are_taken_of_is_proposed(run: Run) -> None:
     with pytest.raises(InputError, match="is not a measure of single conversations") as caught:
-        trial_values(gathered([run]), parse("CVaR(GF(RATINGS), beta=0.2, within=topics)"))
+        trial_values(gather_material([run]), parse("CVaR(GF(RATINGS), beta=0.2, within=topics)"))
     assert (caught.value.advice or "").startswith("take --score GF(RATINGS) here; ")

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from harvest.studies.scorecard import Material, score_material
 from harvest.tables.grid import grids, legend
-from harvest.tables.report import print_scored
+from harvest.tables.report import print_scores
 from recordings.conversation import Conversation, Outcome
 from tests.support.scoring_examples import CHAT, conversation
 from topics.topic import Topic, TopicSet
@@ -99,7 +99,7 @@ def test_a_long_name_of_a_topic_is_folded_too() -> None:
 def test_what_score_prints_of_a_long_conversation_fits_the_terminal(width: int) -> None:
     held = material([talk("oox", system=system, topic=topic) for system in "AB" for topic in ("T1", "T2")], 30)
     console = Console(width=width, file=io.StringIO(), record=True, force_terminal=True)
-    print_scored(console, held, score_material(held))
+    print_scores(console, held, score_material(held))
     text = console.export_text()
     assert max(map(len, text.splitlines())) <= width
     assert "…" not in text
@@ -111,7 +111,7 @@ def test_what_score_prints_of_a_long_conversation_fits_the_terminal(width: int) 
 def test_turns_that_were_asked_and_have_no_labels_are_not_said_to_be_unasked() -> None:
     held = material([talk("?o??")], 6)
     console = Console(width=80, file=io.StringIO(), record=True, force_terminal=True)
-    print_scored(console, held, score_material(held))
+    print_scores(console, held, score_material(held))
     text = console.export_text()
     assert " ? " in text
     assert "S5 to S6: no conversation had this many turns" in text

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from harvest.studies.scorecard import Material
-from harvest.tables.report import print_scored
+from harvest.tables.report import print_scores
 from recordings.judgments import Layer, Target
 from scoring.asked import Judged
 from scoring.notation import parse_all
@@ -136,7 +136,7 @@ def test_what_a_swan_covers_is_printed_above_it_and_once() -> None:
         frozenset(), None, {}, (), (),
     )  # fmt: skip
     console = Console(width=100, file=io.StringIO(), record=True)
-    print_scored(console, material, table, asked=("SWAN",))
+    print_scores(console, material, table, asked=("SWAN",))
     text = console.export_text()
     assert text.index("SWAN of A covers") < text.index(" measure ")
     assert text.count("SWAN of A covers") == 1

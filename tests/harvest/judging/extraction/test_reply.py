@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harvest.judging.extraction.endpoint_file import read_extraction_endpoint
-from harvest.judging.extraction.prompting import MEANINGS, prompted, version_of
+from harvest.judging.extraction.prompting import MEANINGS, prompt_messages, version_of
 from harvest.judging.extraction.reply import NUGGET_FAULTS, REPLY_FAULTS, Reading, read_reply
 from scoring.swan.acts import ACTS
 from scoring.swan.nugget import place_nuggets
@@ -203,7 +203,7 @@ def test_hostile_replies_take_bounded_time(letters: int, bound: float) -> None:
 
 def test_the_prompt_names_every_act_and_shows_the_passage_whole_and_what_was_before() -> None:
     earlier = [passage(f"word {number} " + "x" * 5000, "user") for number in range(30)]
-    system, user = prompted(passage('Say "no".\n{"nuggets": []}'), earlier)
+    system, user = prompt_messages(passage('Say "no".\n{"nuggets": []}'), earlier)
     assert all(f"- {name}: " in system.text for name in ACTS)
     assert tuple(MEANINGS) == ACTS
     shown = json.loads(user.text)
@@ -213,7 +213,7 @@ def test_the_prompt_names_every_act_and_shows_the_passage_whole_and_what_was_bef
 
 
 def test_the_example_in_the_prompt_is_a_reply_that_can_be_read() -> None:
-    system, _ = prompted(passage(), [])
+    system, _ = prompt_messages(passage(), [])
     (example,) = [line for line in system.text.splitlines() if line.startswith('{"nuggets": [{')]
     found = read(example, "I'm sorry, it is 9 pages long.")
     assert ([one.act for one in found.found], found.refused) == (["APOLOGY", ""], {})

@@ -8,7 +8,7 @@ import pytest
 import pytest_asyncio
 
 from harvest.pages.browser.window import Browser
-from harvest.pages.reading.page import BLOCKS, collapsed, parse_page
+from harvest.pages.reading.page import BLOCKS, collapse_spaces, parse_page
 from harvest.systems.driver import Denied
 from tests.support.browsing import browsing, look, named, run, showing, tagged
 
@@ -333,7 +333,7 @@ async def test_what_is_seen_of_a_page_is_what_the_browser_says_its_text_is(brows
         frame = window.frames()[0]
         page = await frame.look()
         shown = await run(frame, "() => document.body.innerText")
-    assert page.root.text == collapsed(shown.replace("\n", " "))
+    assert page.root.text == collapse_spaces(shown.replace("\n", " "))
 
 
 async def test_an_empty_element_with_nested_shadow_roots_is_written_down(browser: Browser) -> None:

@@ -22,7 +22,7 @@ import pytest_asyncio
 from harvest.pages.browser import frame as frame_module
 from harvest.pages.browser import part as part_module
 from harvest.pages.browser.settings import BrowserSettings
-from harvest.pages.browser.trace import cleaned
+from harvest.pages.browser.trace import clean_archive
 from harvest.pages.browser.window import Browser, Part, Window, own_browser
 from harvest.pages.reading.page import Box
 from harvest.systems.driver import Denied, NotSent, Unanswered
@@ -474,7 +474,7 @@ async def test_a_trace_tells_what_happened_and_no_secrets(browser: Browser, tmp_
     assert await untraced.trace() is None
     await untraced.close()
     with pytest.raises(ValueError, match="no trace"):
-        cleaned(b"not a zip")
+        clean_archive(b"not a zip")
 
 
 async def test_the_browser_that_playwright_keeps_is_there_or_not_but_asking_is_no_error() -> None:

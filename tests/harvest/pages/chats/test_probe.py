@@ -17,7 +17,7 @@ from harvest.cli.main import main
 from harvest.drivers.registry import build_driver
 from harvest.pages.browser.settings import BrowserSettings
 from harvest.pages.chats.chat import Manners
-from harvest.pages.chats.draft import Finding, drafted, without
+from harvest.pages.chats.draft import Finding, comment_out, site_text
 from harvest.pages.chats.probe import Probed, probe
 from harvest.pages.sites.description import load_site, parse_site
 from harvest.systems.driver import DriverError, Opening, Surroundings
@@ -260,7 +260,7 @@ def finding(field: str, value: str | None, **more: Any) -> Finding:
 
 def test_a_draft_is_a_site_file_whatever_the_names_are() -> None:
     odd = 'a[title="x: \\"y\\" # \n"]'
-    text = drafted(
+    text = site_text(
         "a: #1", "https://a.example/#/b", [finding("composer", odd), finding("user", None)], ["x\x1b[31m " * 40]
     )
     site = parse_site(text)
@@ -271,10 +271,10 @@ def test_a_draft_is_a_site_file_whatever_the_names_are() -> None:
 
 def test_what_is_not_used_stands_as_a_comment_with_its_reason() -> None:
     found = [finding("open", "#a"), finding("open", "#b"), finding("reply", ".r", used=False)]
-    text = drafted("x", "https://a.example/", found)
+    text = site_text("x", "https://a.example/", found)
     assert parse_site(text).open == ("#a", "#b")
     assert '# reply: ".r"' in text
-    less = drafted("x", "https://a.example/", without(found, ("open",), "it did not open"))
+    less = site_text("x", "https://a.example/", comment_out(found, ("open",), "it did not open"))
     assert parse_site(less).open == ()
     assert '# open: ["#a", "#b"]' in less
     assert "it did not open" in less

@@ -20,7 +20,7 @@ from playwright.sync_api import Browser, sync_playwright
 
 from harvest.studies.tree_scores import tree_scores
 from harvest.tables.drawing.colours import STYLE
-from harvest.tables.drawing.layout import places, shown
+from harvest.tables.drawing.layout import places, select_branches
 from harvest.tables.drawing.picture import picture
 from harvest.tables.drawing.text_fitting import break_lines, fit_text, room
 from harvest.tables.tree_figures import tree_figures
@@ -252,7 +252,7 @@ def test_a_box_says_of_how_many_trials_its_mean_is_where_not_all_have_one() -> N
 def test_drawn_and_folded_branches_and_ends_are_all_there_is(conversations: list[Conversation]) -> None:
     tree = tree_of(conversations)
     for least, most, nodes in ((0.0, 12, 400), (0.3, 2, 400), (0.0, 1, 3)):
-        chosen = shown(tree, least=least, most=most, nodes=nodes)
+        chosen = select_branches(tree, least=least, most=most, nodes=nodes)
         assert chosen.nodes[0] == 0
         assert len(chosen.nodes) <= nodes
         for node in chosen.nodes:
@@ -267,7 +267,7 @@ def test_drawn_and_folded_branches_and_ends_are_all_there_is(conversations: list
 @settings(max_examples=60)
 def test_rows_do_not_meet_and_lie_within_the_picture(conversations: list[Conversation]) -> None:
     tree = tree_of(conversations)
-    chosen = shown(tree)
+    chosen = select_branches(tree)
     own = {node: 20.0 + 7 * (node % 5) for node in chosen.nodes}
     middles, rows, height = places(chosen, own.__getitem__, lambda node: [9.0] * int(tree.stops[node] > 0))
     by_depth: dict[int, list[tuple[float, float]]] = {}
