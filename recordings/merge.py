@@ -25,7 +25,7 @@ from recordings.folder_copy import carry, keep_damaged, whole_folder, write_run
 from recordings.header import PART, Header
 from recordings.json_text import Json
 from recordings.run_folder import Run, read
-from recordings.salvage import DamagedFile, salvaged
+from recordings.salvage import DamagedFile, salvage_run
 from topics.errors import InputError, Place
 from topics.identity import canonical_json
 
@@ -64,7 +64,7 @@ def merge(paths: Sequence[str | PathLike[str]], out: str | PathLike[str], *, sal
     runs: list[Run] = []
     damaged: list[DamagedFile] = []
     for path in paths:
-        run, files = salvaged(path) if salvage else (read(path, keep_rows=True), ())
+        run, files = salvage_run(path) if salvage else (read(path, keep_rows=True), ())
         runs.append(run)
         damaged += files
     header = _united([run.header for run in runs], [run.path for run in runs])

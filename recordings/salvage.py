@@ -31,7 +31,7 @@ from recordings.store import read_header
 from topics.counting import quantity
 from topics.errors import Place
 
-__all__ = ["DamagedFile", "salvaged"]
+__all__ = ["DamagedFile", "salvage_run"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class _Cut:
     later: int = 0
 
 
-def salvaged(path: str | PathLike[str]) -> tuple[Run, tuple[DamagedFile, ...]]:
+def salvage_run(path: str | PathLike[str]) -> tuple[Run, tuple[DamagedFile, ...]]:
     """The run in the folder `path` with every attempt as far as it can be trusted, and the files that are damaged.
 
     Of an attempt that two machines recorded in this folder, each in its own way, both are given. Raises RunError where

@@ -1,8 +1,8 @@
 """One decision of a user: whether it leaves, what it does, and how it says it.
 
-A policy makes a `Plan` of its memory and what it sees, without drawing. `drawn` takes one way through the plan, with
-one stream for each kind of decision (`stop`, `act`, `words`); `enumerated` lists all of them with their probabilities.
-So the two cannot differ. `PlanningUser` is a user made of a policy that plans.
+A policy makes a `Plan` of its memory and what it sees, without drawing. `draw_move` takes one way through the plan,
+with one stream for each kind of decision (`stop`, `act`, `words`); `enumerate_moves` lists all of them with their
+probabilities. So the two cannot differ. `PlanningUser` is a user made of a policy that plans.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Plan(Generic[M]):
 
 
 def draw_move(plan: Plan[M], rng: Streams) -> tuple[Say | Stop, M]:
-    """One way through the plan: a draw from `enumerated`."""
+    """One way through the plan: a draw from `enumerate_moves`."""
     if plan.exits:
         left = float(rng("stop").random())
         for reason, probability in plan.exits:

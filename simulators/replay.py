@@ -2,7 +2,7 @@
 
 After an answer that is not the recorded one, a `strict` user leaves (`no-branch`). A `tolerant` one goes on with the
 turn of the next number; from there on its act is `out-of-place`, and its memory says which turn was the first one
-(`parted`).
+(`parting_turn`).
 
 A turn that is said out of place answers something nobody said here. It can be played, for example to send every system
 the same turns; it is no longer what that user would have said. The tree walk, which plays many recordings as one user,

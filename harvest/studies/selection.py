@@ -63,8 +63,8 @@ class Concentration:
         reasons = ", ".join(f"{reason} x {count}" for reason, count in Counter(self.reasons).most_common())
         after = ", ".join(f"{labels} x {count}" for labels, count in Counter(self.after).most_common(5))
         return (
-            f"{self.system}: {self.lost} of {quantity(self.came, 'trial')} that reached the state {self.state!r} of the "
-            f"protocol were lost there ({reasons}; after the labels {after}), elsewhere {self.lost_elsewhere} of "
+            f"{self.system}: {self.lost} of {quantity(self.came, 'trial')} that reached the state {self.state!r} of "
+            f"the protocol were lost there ({reasons}; after the labels {after}), elsewhere {self.lost_elsewhere} of "
             f"{self.came_elsewhere} (p = {self.p:.1g}). Whether a trial was valid depended on what the system had "
             "answered, so playing it again selected among its answers: use the bounds, and remove the cause"
         )

@@ -122,7 +122,8 @@ def check_notes(found: Realism) -> Iterator[str]:
     if not set(sides[0]) & set(sides[1]):
         real, simulated = (", ".join(acts[:5]) + (", …" if len(acts) > 5 else "") for acts in sides)
         yield (
-            f"no act in common: real users do {printable(real, line=True)}, simulated ones {printable(simulated, line=True)}. "
+            f"no act in common: real users do {printable(real, line=True)}, "
+            f"simulated ones {printable(simulated, line=True)}. "
             "Are both recorded with the same acts? Use the same names, or fit the user to these people"
         )
     if not lengths.horizon:

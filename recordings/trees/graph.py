@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from recordings.trees.node_text import named, title, xml_safe
+from recordings.trees.node_text import node_title, title, xml_safe
 from recordings.trees.tree import ConversationTree
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def as_graph(
             symbol = tree.symbol_at(node) if node else None
             graph.add_node(
                 node_name(i, node),
-                name=named(tree, node),
+                name=node_title(tree, node),
                 speaker=symbol.speaker if symbol else "",
                 key=symbol.key if symbol else "",
                 text=symbol.text if symbol else "",

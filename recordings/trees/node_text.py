@@ -8,7 +8,7 @@ from math import isnan
 from recordings.trees.entity_names import entity_names
 from recordings.trees.tree import ConversationTree
 
-__all__ = ["cells", "cut", "named", "percent", "printable", "title", "what_was_folded", "xml_safe"]
+__all__ = ["cells", "cut", "node_title", "percent", "printable", "title", "what_was_folded", "xml_safe"]
 
 _LONGEST = 1000  # columns
 
@@ -71,7 +71,7 @@ def cut(text: str, width: int) -> str:
     return kept.rstrip() + "…" if width > 0 else ""
 
 
-def named(tree: ConversationTree, node: int) -> str:
+def node_title(tree: ConversationTree, node: int) -> str:
     """What a node is called for people: what was said, where turns were merged by their words; entities by their names;
     else its key. A key that is empty (no entity was named) is written `∅`.
     """

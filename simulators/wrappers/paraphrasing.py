@@ -29,7 +29,7 @@ from simulators.streams import Streams
 from simulators.user import User
 from simulators.wrappers.changes import CHANGES, ENGLISH_ONLY
 from simulators.wrappers.guards import join_pieces, pieces
-from simulators.wrappers.wrapped import can_enumerate, chances_of, merged
+from simulators.wrappers.wrapped import can_enumerate, chances_of, merge_equal
 from topics.document import StrictModel, refusal
 
 __all__ = ["Options", "build", "paraphrase", "realised_rates"]
@@ -155,4 +155,4 @@ class EnumerableParaphrasingUser(ParaphrasingUser):
     def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
         memory = recall(state, ParaphrasingMemory)
         chances = chances_of(self.inner, memory.inner, observation)
-        return merged(chances, lambda action, after: self._worded(memory, action, after))
+        return merge_equal(chances, lambda action, after: self._worded(memory, action, after))

@@ -29,7 +29,7 @@ from simulators.promises import initial_state, next_action
 from simulators.scenario import Chance, Observation, Scenario, State
 from simulators.streams import Streams
 from simulators.user import User
-from simulators.wrappers.wrapped import can_enumerate, chances_of, merged
+from simulators.wrappers.wrapped import can_enumerate, chances_of, merge_equal
 from topics.document import Document, StrictModel, refusal
 from topics.errors import InputError
 
@@ -204,4 +204,4 @@ class EnumerablePersonaUser(PersonaUser):
     def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
         memory = recall(state, PersonaMemory)
         chances = chances_of(self.inner, memory.inner, observation)
-        return merged(chances, lambda action, after: self._framed(memory, action, after))
+        return merge_equal(chances, lambda action, after: self._framed(memory, action, after))

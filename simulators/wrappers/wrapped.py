@@ -9,7 +9,7 @@ from simulators.moves import merge_chances
 from simulators.scenario import Chance, Observation, State
 from simulators.user import EnumerableUser, User
 
-__all__ = ["can_enumerate", "chances_of", "merged"]
+__all__ = ["can_enumerate", "chances_of", "merge_equal"]
 
 
 def can_enumerate(user: User) -> bool:
@@ -25,7 +25,7 @@ def chances_of(inner: User, state: State, observation: Observation | None) -> tu
     return enumerable.distribution(state, observation)
 
 
-def merged(
+def merge_equal(
     chances: Iterable[Chance], change: Callable[[Say | Stop, State], tuple[Say | Stop, State]]
 ) -> tuple[Chance, ...]:
     """Each chance with its action and state changed; those that are then the same are one."""

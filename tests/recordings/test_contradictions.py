@@ -14,7 +14,7 @@ from harvest.cli import main
 from recordings.conversation import Conversation
 from recordings.merge import merge
 from recordings.run_folder import read
-from recordings.salvage import salvaged
+from recordings.salvage import salvage_run
 
 AUDIT = """\
 format: harvest-audit/1
@@ -166,18 +166,18 @@ def test_an_attempt_of_which_no_line_is_left_is_missed_where_a_later_one_is_ther
     rows = file.read_bytes().splitlines(keepends=True)
     (lost,) = {json.loads(row)["id"] for row in rows[:-1] if json.loads(row).get("trial") == 2}
     file.write_bytes(b"".join(row for row in rows if lost.encode() not in row))
-    run, _ = salvaged(tmp_path / "run")
+    run, _ = salvage_run(tmp_path / "run")
     assert any("trial 2, attempt 2 is here, but no line of attempt 1 before it" in sentence for sentence in run.damage)
 
 
 @pytest.mark.parametrize("protocol", ["fairweb-two-round", "robustness", "recovery", "sincerity", "helpdesk"])
 def test_what_was_played_never_contradicts_itself(protocol: str, tmp_path: Path) -> None:
-    run, damaged = salvaged(play(tmp_path, protocol))
+    run, damaged = salvage_run(play(tmp_path, protocol))
     assert (run.damage, damaged) == ((), ())
     assert run.conversations == read(tmp_path / "run").conversations
 
 
 def test_nor_does_a_recording_of_the_first_version() -> None:
-    run, _ = salvaged("recordings/samples/run-1")
+    run, _ = salvage_run("recordings/samples/run-1")
     assert run.damage == read("recordings/samples/run-1").damage
     assert run.conversations == read("recordings/samples/run-1").conversations

@@ -65,5 +65,5 @@ def action_failure(message: str) -> NotSent:
 
 
 def out_of_time(fault: NotSent) -> bool:
-    """Whether `undone` found nothing in the way of what was to be done, but that time ran out."""
+    """Whether `action_failure` found nothing in the way of what was to be done, but that time ran out."""
     return fault.reason == "part-off" and "Timeout" in fault.detail

@@ -208,7 +208,7 @@ class _Writer:
     def line(
         self, children: Iterable[Node | str], around: Node, depth: int, marks: frozenset[str] = frozenset()
     ) -> str:
-        """The children as one piece of running text, in the form that `finished` takes."""
+        """The children as one piece of running text, in the form that `finish_line` takes."""
         pieces: list[str] = []
         before: Node | None = None
         for child in children:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from harvest.tables.drawing.outline import endings, texts_note
 from recordings.trees.graph import node_name
-from recordings.trees.node_text import cut, named, printable, title
+from recordings.trees.node_text import cut, node_title, printable, title
 from recordings.trees.tree import ConversationTree
 
 __all__ = ["dot", "mermaid"]
@@ -72,7 +72,7 @@ def _label(tree: ConversationTree, node: int, width: int, notes: Sequence[Sequen
     ended = f" ■ {endings(tree, node)} {int(tree.stops[node])}" if tree.stops[node] else ""
     texts = f" ({found})" if node and (found := texts_note(tree, node)) else ""
     note = notes[i][node] if notes else ""
-    words = cut(_SIDES[tree.speaker(node)] + named(tree, node), width)
+    words = cut(_SIDES[tree.speaker(node)] + node_title(tree, node), width)
     return [words + texts + ended, *([f"? {printable(note)}"] if note else [])]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from recordings.trees.node_text import cells, cut, named, title
+from recordings.trees.node_text import cells, cut, node_title, title
 from recordings.trees.tree import MOST_TEXTS, ConversationTree
 
 __all__ = ["OutlineLine", "endings", "outline", "outline_text", "texts_note"]
@@ -55,7 +55,9 @@ def outline(
         node, first, rest = open_nodes.pop()
         if node:
             side = "U " if tree.speaker(node) == "user" else "S "
-            yield _line(node, "turn", first, side, named(tree, node), figures[node], room, width, _texts(tree, node))
+            yield _line(
+                node, "turn", first, side, node_title(tree, node), figures[node], room, width, _texts(tree, node)
+            )
         ended = int(tree.stops[node])
         branches = tree.children(node)
         note = notes[node] if notes else ""

@@ -109,7 +109,8 @@ def _marks(plates: Sequence[TreeDrawing], wide: float, down: float) -> tuple[lis
             items.append((box + mark.format(paint_attributes(f"{paint}-mark")), 26, what))
     items += [
         (
-            f'<path d="M0 0h12" {paint_attributes("edge", 6)}/><rect x="12" y="-5" width="10" height="10" {paint_attributes("end")}/>',
+            f'<path d="M0 0h12" {paint_attributes("edge", 6)}/>'
+            f'<rect x="12" y="-5" width="10" height="10" {paint_attributes("end")}/>',
             22,
             "end",
         ),

@@ -10,7 +10,7 @@ from harvest.tables.drawing.layout import Shown, places, select_branches
 from harvest.tables.drawing.outline import endings, texts_note
 from harvest.tables.drawing.text_fitting import break_lines, plain, room
 from protocols.labels import MEANINGS, NOT_USEFUL, USEFUL
-from recordings.trees.node_text import named, percent
+from recordings.trees.node_text import node_title, percent
 from recordings.trees.tree import ConversationTree
 from topics.counting import plural
 
@@ -33,7 +33,7 @@ class TreeDrawing:
     """A tree and what is written on it.
 
     branches, stops: (N,) words of the edge into a node, and of ending there. notes: (N,) below what was said. unseen:
-    (N,) what the next trial may do there that none did; "" for nothing. least, most: what is folded (`placing.shown`).
+    (N,) what the next trial may do there that none did; "" for nothing. least, most: what is folded (`layout.select_branches`).
     """
 
     tree: ConversationTree
@@ -125,7 +125,7 @@ class _Drawing:
         symbol, tree = self.tree.symbol_at(node), self.tree
         labelled = any(key.speaker == symbol.speaker and key.name == "label" for key in tree.keys)
         mark, words = _MARKS.get(symbol.key, ("", "")) if labelled else ("", "")
-        lines = (words,) if words else break_lines(named(tree, node), most, _LABEL, _LINES)
+        lines = (words,) if words else break_lines(node_title(tree, node), most, _LABEL, _LINES)
         notes = [texts_note(tree, node), self.plate.notes[node].strip() if self.plate.notes else ""]
         return _Box(lines, " · ".join(note for note in notes if note), mark)
 
@@ -236,7 +236,8 @@ class _Drawing:
         full = symbol.text or symbol.key or "∅"
         found = [
             f"<g><title>{plain(full)} — {plain(tree.merging(node))}</title>",
-            f'<rect x="{x:.1f}" y="{top:.1f}" width="{width:.1f}" height="{box.height:.1f}" {shape} {paint_attributes(paint)}/>',
+            f'<rect x="{x:.1f}" y="{top:.1f}" width="{width:.1f}" height="{box.height:.1f}" {shape} '
+            f"{paint_attributes(paint)}/>",
         ]
         left = x + _AIR
         if box.mark:

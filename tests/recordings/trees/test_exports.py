@@ -23,7 +23,7 @@ from recordings.trees.builder import fold
 from recordings.trees.document import read_trees, trees_as_json, trees_from_json
 from recordings.trees.graph import as_graph, graphml, positions
 from recordings.trees.keys import LABEL, exact_form
-from recordings.trees.node_text import cells, cut, named, printable, xml_safe
+from recordings.trees.node_text import cells, cut, node_title, printable, xml_safe
 from recordings.trees.tree import ConversationTree, Symbol
 from tests.support.tree_examples import conversation, recordings, tree_of
 from topics.errors import InputError, Place
@@ -247,7 +247,7 @@ def test_graphviz_reads_back_what_was_said(text: str, tmp_path: Path) -> None:
     done = subprocess.run([program, "-Tjson0"], input=written.encode(), capture_output=True, check=True)
     assert done.stderr == b""
     names = {one["name"]: one["label"] for one in json.loads(done.stdout)["objects"]}
-    shown = cut("S " + named(tree, 2), WIDTH).replace("&", "&amp;").replace("\\", "\\\\")
+    shown = cut("S " + node_title(tree, 2), WIDTH).replace("&", "&amp;").replace("\\", "\\\\")
     assert names["t0n2"] == f"{shown} ■ completed 1"
     assert len(names) == 1 + len(tree)
 
