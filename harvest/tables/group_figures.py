@@ -128,8 +128,9 @@ def _warnings(found: Comparison) -> Iterator[str]:
         if null.p <= alpha:
             yield (
                 f"{_named(key)}: the null pair {printable(first, line=True)}, {printable(second, line=True)} differs "
-                f"(p {_p(null.p)}, not corrected), although its users say the same. By chance, this happens about once in "
-                f"{round(1 / alpha)} measures; otherwise the system changed during the run, and so may the differences"
+                f"(p {_p(null.p)}, not corrected), although its users say the same. By chance, this happens about once "
+                f"in {round(1 / alpha)} measures; otherwise the system changed during the run, and so may the "
+                "differences"
             )
     yield from _too_few(found)
     names = {key[0].partition("(")[0] for key in found.measures}

@@ -33,7 +33,8 @@ class TreeDrawing:
     """A tree and what is written on it.
 
     branches, stops: (N,) words of the edge into a node, and of ending there. notes: (N,) below what was said. unseen:
-    (N,) what the next trial may do there that none did; "" for nothing. least, most: what is folded (`layout.select_branches`).
+    (N,) what the next trial may do there that none did; "" for nothing. least, most: what is folded
+    (`layout.select_branches`).
     """
 
     tree: ConversationTree
