@@ -37,7 +37,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One user turn and the system turn it got."""
+    """A user turn and the reply to it. said: the user's words. answer: what the system answered."""
 
     said: str
     answer: Answer

@@ -100,6 +100,7 @@ class Outcome:
 
     @property
     def valid(self) -> bool:
+        """Whether the attempt ended in any way but by a fault of the infrastructure."""
         return self.kind != INVALID
 
 

@@ -28,8 +28,11 @@ __all__ = ["Run", "event_files", "extent", "is_run", "order_attempts", "read", "
 
 @dataclass(frozen=True)
 class Run:
-    """A run as read. attempts: in the order of system, topic, trial and attempt; systems and topics in the order
-    of the header, names it does not know after them. damage: torn last lines and unknown events, as sentences.
+    """A run as read from its folder.
+
+    path: the folder. header: what `run.json` holds: audit, systems, topics, protocol and seed. attempts: ordered by
+    system, topic, trial and attempt; systems and topics as in the header, names that it does not hold after them.
+    damage: torn last lines and unknown events, as sentences; () for an intact run.
     """
 
     path: Path

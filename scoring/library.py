@@ -116,8 +116,9 @@ def measures() -> tuple[Declaration, ...]:
 
 
 def declared(name: str) -> Declaration | None:
-    """The measure of conversations that a name as tables print it begins with (`GF(RATINGS, by=NMD)`); None for a
-    name of something else.
+    """The declaration of the measure that a printed name begins with: that of GF for `GF(RATINGS, by=NMD)`.
+
+    None where the name begins with no measure of conversations. Measures of other packages are found too.
     """
     own = _OWN.get(name.partition("(")[0])
     if own is not None:

@@ -32,10 +32,11 @@ class Judged:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Material:
-    """A conversation, its topic and what is known.
+    """What a measure is computed from: a conversation, its topic, and what is known about good answers.
 
-    gold: None where nothing is judged. settings: those under which it is measured; `under` gives the others. judged:
-    called only by measures of judgments. made: what `once` made, by settings.
+    gold: None where nothing is judged. attributes: the attribute sets, by name. settings: those of this measure; see
+    `under`. judged: gives the judgments for SWAN; called only by measures that need them. base: the settings of the
+    whole run. made: what `once` has computed so far, by settings.
     """
 
     conversation: Conversation
@@ -48,11 +49,11 @@ class Material:
     made: list[tuple[Settings, dict[Hashable, Any]]] = field(default_factory=list)
 
     def under(self, settings: Settings) -> Material:
-        """The same conversation under other settings. What was made of it stays: two measures share what is costly."""
+        """The same conversation under other settings. Results of `once` are kept, so measures share costly ones."""
         return replace(self, settings=settings)
 
     def once(self, what: Hashable, make: Callable[[], T]) -> T:
-        """What `make` gives, made at most once of this conversation under these settings."""
+        """The value of `make()`, computed at most once for this conversation and these settings. what: its key."""
         made = next((known for settings, known in self.made if settings == self.settings), None)
         if made is None:
             made = {}

@@ -46,7 +46,12 @@ Shown = Literal["always", "all", "asked"]
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One measure of one conversation. value: NaN where undefined. n, worst, best: see `scoring.table.ScoreRow`."""
+    """The value of one measure for one conversation.
+
+    measure: its name as printed. value: NaN where undefined. turn: of one system turn, from 1; None for the whole
+    conversation. nugget: of one nugget; None for all of them. n, unjudged, unknown, note, worst, best: as in
+    `scoring.ScoreRow`.
+    """
 
     measure: str
     value: float
@@ -74,11 +79,11 @@ def a_number(value: Value) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """What may stand in the brackets as name=value.
+    """A parameter of a measure, written in brackets as name=value.
 
-    default: None where it must be given, or where nothing is taken. setting: the scoring setting in
-    whose place it stands, and whose value is then its default. value: what is made of what is written; raises
-    InputError for what it cannot be.
+    meaning: in one phrase. default: None where it must be given, or where leaving it out means no value. setting: the
+    scoring setting that it replaces, and whose value is its default; "" for none. value: turns what is written into a
+    value, and raises InputError for anything it does not allow.
     """
 
     name: str
@@ -94,7 +99,7 @@ Score: TypeAlias = "Callable[[Material, Measure], Figure]"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Declaration:
-    """One measure.
+    """The declaration of one measure: everything that tables, docs, intervals and the command line know of it.
 
     name: as it is written. sentence: what it says of a system, one sentence. of: what has a value. formula: one line.
     source: paper and equation. undefined: when it is NaN. example: one that can be asked for. n: what its n counts.
@@ -174,9 +179,11 @@ class Asking:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """What a term asks for. term: as it is printed. declaration: of the measure of one conversation (or of trials) that
-    it is taken of, and base: how that is written. form: what is taken of it over many conversations; None for the mean.
-    number: beta or the bound of a form; NaN where it takes none. within: by topic. settings: with its own parameters.
+    """A measure as somebody asked for it, for example `CVaR(R)`.
+
+    term: as it is printed. base: the measure of one conversation (or of trials) in it (`R`), and declaration: of that.
+    form: what is taken over many conversations (`CVaR`); None for the mean. number: beta or the bound of a form; NaN
+    where it takes none. within: whether it is taken within topics. settings: with the parameters written in the term.
     """
 
     term: Term
@@ -189,6 +196,7 @@ class Measure:
 
     @property
     def name(self) -> str:
+        """The term as tables print it."""
         return str(self.term)
 
     @property

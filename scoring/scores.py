@@ -50,7 +50,7 @@ def score(
     only: bool = False,
     judged: Judged | None = None,
 ) -> ScoreTable:
-    """Score finished conversations.
+    """Score finished conversations; returns every row, with intervals. An undefined value is NaN with its n.
 
     conversations: one valid conversation for each finished trial, in any order. gold: None scores usefulness alone,
     and a note says so. turns: how many user turns the protocol can take, for all or by (system, topic id); None takes

@@ -75,7 +75,11 @@ class _Counted(Streams):
 
 
 def assert_conforms(user: User, scenarios: Iterable[Scenario], *, seeds: int = 10, most_turns: int = 500) -> None:
-    """Raises AssertionError with every finding of `conforms`."""
+    """Check that a simulated user keeps what `User` promises: the same seed gives the same turns, and so on.
+
+    scenarios: what it plays. seeds: conversations for each scenario. most_turns: user turns after which a conversation
+    should have ended. Raises AssertionError that lists every broken promise (see `conforms`).
+    """
     findings = conforms(user, scenarios, seeds=seeds, most_turns=most_turns)
     if findings:
         raise AssertionError(f"{len(findings)} promises are not kept:\n" + "\n".join(str(one) for one in findings))

@@ -114,10 +114,11 @@ def _simulator(name: str, module: ModuleType, build: Callable[..., User]) -> Sim
 
 
 def build_user(document: Document) -> User:
-    """The user that `document` describes: `{simulator: NAME, …options…}`, for a wrapper with `over: {…}`.
+    """Build the simulated user that `document` describes: `{simulator: NAME, …options…}`, for a wrapper with
+    `over: {…}`.
 
-    Raises InputError, with its place in the file, for an unknown simulator, options it does not take, and what they
-    name but is not there.
+    Raises InputError, with its place in the file, for an unknown simulator, for options that it does not take, and for
+    files that the options name but that do not exist.
     """
     value = document.value
     if not isinstance(value, Mapping) or not isinstance(value.get(_SIMULATOR), str):
@@ -168,7 +169,7 @@ def _not_built(document: Document, name: str, how: str) -> InputError:
 
 
 def build_users(protocol: Protocol) -> dict[str, User]:
-    """The users that the protocol names, by name. Raises InputError as `build_user`."""
+    """Build the simulated users that the protocol names: by name, {} if it names none. Raises as `build_user` does."""
     return {name: build_user(user.document) for name, user in protocol.users.items()}
 
 

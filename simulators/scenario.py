@@ -49,7 +49,11 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class Chance:
-    """One way a turn can go. probability: in (0, 1]; the chances of a turn sum to 1, those of stopping among them."""
+    """One way a turn can go.
+
+    probability: in (0, 1]; the chances of a turn, including those of stopping, sum to 1. action: what the user then
+    says, or that it stops. state: its memory afterwards.
+    """
 
     probability: float
     action: Say | Stop

@@ -28,7 +28,10 @@ __all__ = ["Streams"]
 
 @dataclass(frozen=True, slots=True)
 class Streams:
-    """seed: the audit's. names: what the streams are for, from the general to the special. holders: the kinds of the
+    """Reproducible random streams, one for each kind of decision: equal arguments give equal numbers on every machine.
+    Call it with the name of a decision, such as `rng("stop")`, to get a numpy Generator.
+
+    seed: the audit's. names: what the streams are for, from the general to the special. holders: the kinds of the
     users that hold the one who draws, the outermost first.
     """
 

@@ -42,8 +42,10 @@ class User(Protocol):
 
 @runtime_checkable
 class EnumerableUser(User, Protocol):
-    """A user that can list everything it may do."""
+    """A user that can list every action it may take next, with its probability."""
 
     def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
-        """The ways this turn can go, stopping among them; probabilities sum to 1. `respond` is a draw of it."""
+        """Every way this turn can go, stopping included; probabilities sum to 1. `respond` draws one of them.
+
+        Raises ValueError as `respond` does."""
         ...

@@ -17,12 +17,12 @@ __all__ = ["HarvestError", "InputError", "Place"]
 
 
 class HarvestError(Exception):
-    """The root: anything this project says on purpose, in one message for a person."""
+    """The root of every error that Harvest raises on purpose. `str(error)` is a message for a person."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where in a file something stands; line and column count from 1, 0 means unknown."""
+    """A position in a file, printed as `path:line:column`. line, column: from 1; 0 means unknown and is not printed."""
 
     path: str
     line: int = 0
@@ -30,6 +30,7 @@ class Place:
 
     @classmethod
     def of(cls, path: str | PathLike[str], line: int = 0, column: int = 0) -> Place:
+        """The same from any kind of path."""
         return cls(fspath(path), line, column)
 
     def __str__(self) -> str:
@@ -44,7 +45,8 @@ class Place:
 class InputError(HarvestError):
     """A user's mistake in a file or an argument.
 
-    what: the fault in one clause. allowed: what would be accepted there. advice: what to do.
+    what: the fault in one clause. place: the file, line and column, where it is known. allowed: what would be accepted
+    there. advice: what to do.
     """
 
     def __init__(

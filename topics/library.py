@@ -38,7 +38,10 @@ def shipped_gold() -> tuple[str, ...]:
 
 
 def load_topics(name_or_path: str | PathLike[str]) -> TopicSet:
-    """A topic set that comes with Harvest, by its name, or one's own, by the path of its file. Raises InputError."""
+    """Load a topic set: one that comes with Harvest, by name (see `shipped_topics`), or your own, by its path.
+
+    Raises InputError for an unknown name, and, with file, line and column, for a file that is missing or wrong.
+    """
     file = _find(name_or_path, _TOPICS_END, "topic set")
     if file is None:
         return read_topics(read_document(name_or_path))
@@ -47,7 +50,11 @@ def load_topics(name_or_path: str | PathLike[str]) -> TopicSet:
 
 
 def load_gold(name_or_path: str | PathLike[str], topics: TopicSet) -> GoldTable:
-    """A gold table that comes with Harvest, by its name, or one's own, by the path of its file. Raises InputError."""
+    """Load a gold table: one that comes with Harvest, by name (see `shipped_gold`), or your own, by its path.
+
+    topics: the set that it judges; rows for topics that the set leaves out are kept apart in `skipped`.
+    Raises InputError for an unknown name, and, with file, line and column, for a file that is missing or wrong.
+    """
     file = _find(name_or_path, _GOLD_END, "gold table")
     if file is None:
         return read_gold(name_or_path, topics)

@@ -67,7 +67,7 @@ _DEEPEST = 8  # brackets open in it: both keep the search linear in the text
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A link as a reader sees it. text: the anchor's words (the URL itself where it stands bare)."""
+    """A link as a reader sees it. text: its visible words; of a bare URL, the URL. href: the URL it leads to."""
 
     text: str
     href: str

@@ -48,12 +48,13 @@ class TopicType:
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """One topic.
+    """One thing that a user asks a system for.
 
     id: unique in its set (`M002`). request: what the user wants, in the user's words, without the format.
+    subject: what the request is about, as a short phrase; "" where the file gives none.
     turns: seed turns, for protocols that say the same fixed turns to every system.
-    fields: further words of the file's own, for protocol templates (`topic.fields.year`).
-    format: where this topic words its format otherwise than its type; "" for the type's words.
+    fields: further texts by name, for protocol templates (`topic.fields.year`).
+    format: what each line of an answer should hold, if this topic says it differently from its type; else "".
     """
 
     id: str
@@ -74,7 +75,8 @@ class Topic:
 class TopicSet:
     """Topics in the order of their file, with the attribute sets they refer to.
 
-    left_out: ids of the set that are not played; gold tables may still hold them.
+    left_out: ids of topics in the file that are not played; a gold table may still hold them.
+    `topics["M002"]` gives one topic; an unknown id raises InputError, naming the nearest.
     """
 
     name: str
@@ -93,7 +95,7 @@ class TopicSet:
         )
 
     def only(self, ids: Iterable[str]) -> TopicSet:
-        """The topics called `ids`, in the order of the set; the others are left out. Raises InputError."""
+        """The topics called `ids`, in the order of the set, without the others. Raises InputError for an unknown id."""
         known = {topic.id for topic in self.topics}
         chosen = {name if name in known else self[name].id for name in ids}  # which raises for an unknown one
         kept = tuple(topic for topic in self.topics if topic.id in chosen)

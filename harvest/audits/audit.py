@@ -74,9 +74,13 @@ class System:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """An audit with every name in it resolved. drivers: by system name, built when the audit was loaded, not opened.
-    users: the simulated users of the protocol, by name. endpoints: the models that word their turns. groups: of users,
-    each of which meets every system.
+    """An audit with every name in it resolved; make one with `load_audit`.
+
+    gold: None where nothing is judged; gold_source: its name or path, as written, or "". trials: of each topic with
+    each system, from 1. max_invalid: the largest share of invalid attempts, in [0, 1]. scoring: the settings that the
+    audit gives. thresholds: what figures must reach. secrets: values to redact. drivers: by system name, built when the audit
+    was loaded, not yet opened. users: the simulated users of the protocol, by name. endpoints: the models that word
+    their turns. groups: of users, each of which meets every system.
     """
 
     document: Document
@@ -106,6 +110,7 @@ class Audit:
 
     @property
     def folder(self) -> Path:
+        """The folder of the audit file; relative paths in the audit start there."""
         return Path(self.document.path).resolve().parent
 
     def header(self) -> Header:
@@ -173,7 +178,11 @@ def load_audit(
     seed: int | None = None,
     only: tuple[str, ...] | None = None,
 ) -> Audit:
-    """Read and resolve an audit; the arguments override what the file says. Raises InputError."""
+    """Read an audit and resolve every name in it; the arguments replace what the file says.
+
+    name_or_path: an audit file, or one that comes with Harvest (`demo`). trials: of each topic with each system, from
+    1. seed: of all that is drawn. only: ids of the topics to play. Raises InputError, with file, line and column.
+    """
     document = read_document(_audit_path(name_or_path))
     if isinstance(document.value, dict) and document.value.get("format") != FORMAT:
         raise document.error(

@@ -83,7 +83,7 @@ def build_driver(
     document: Document | None = None,
     loc: Loc = (),
 ) -> Driver:
-    """A driver with these options, as an audit writes them; nothing is sent or started yet.
+    """Build a driver from the options that an audit gives; nothing is sent or started yet.
 
     document, loc: the audit file, and where in it the options (or, without any, the system) stand: errors then say
     so. Raises InputError for an unknown driver, options it does not take, and what they name but is not there.

@@ -71,7 +71,7 @@ class Exhibit:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A whole system turn and the evidence for it."""
+    """A whole system turn, and the raw evidence for it (exhibits)."""
 
     turn: SystemTurn
     exhibits: tuple[Exhibit, ...] = ()
@@ -79,9 +79,11 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """What a session is opened for. A driver of a live system has no use for topic and trial: they name
-    the recorded conversation for `replay`. seed: of the random stream an embedded system may draw from.
-    history: what was already said, for drivers with `editable_history`.
+    """The conversation that a session is opened for.
+
+    system, topic, trial (from 1): which one; `replay` finds the recording by them, drivers of live systems ignore
+    them. seed: for embedded systems that draw random numbers. history: the exchanges so far, oldest first, for drivers
+    with `editable_history`; () for a new conversation.
     """
 
     system: str
@@ -92,10 +94,10 @@ class Opening:
 
 
 class Session(Protocol):
-    """One memory of the system. Turns are strictly one after the other."""
+    """One conversation memory of the system. Turns are strictly one after the other."""
 
     async def say(self, text: str) -> Reply:
-        """Send one user turn and wait for the whole reply. Raises DriverError; never retries by content."""
+        """Send one user turn and wait for the whole reply. Raises DriverError; never retries because of what was said."""
         ...
 
     async def close(self) -> None:
@@ -116,17 +118,25 @@ class Driver(Protocol):
     """A way to reach one system."""
 
     @property
-    def capabilities(self) -> Capabilities: ...
+    def capabilities(self) -> Capabilities:
+        """What the driver can do; the same for as long as it lives."""
+        ...
 
-    async def open(self, opening: Opening) -> Session: ...
+    async def open(self, opening: Opening) -> Session:
+        """Open a session for one conversation. Raises DriverError."""
+        ...
 
-    async def close(self) -> None: ...
+    async def close(self) -> None:
+        """Release everything the driver holds, after its sessions are closed."""
+        ...
 
 
 class DriverError(HarvestError):
-    """reason: a slug for counting (`timeout`, `http-503`); detail: a sentence; exhibits: what did come back.
+    """Something between Harvest and the system failed; raise one of its three subclasses.
 
-    partial: the text received before the fault, kept as evidence and never scored.
+    reason: a slug for counting (`timeout`, `http-503`). detail: a sentence for a person. partial: the text received
+    before the fault, kept as evidence and never scored. exhibits: what did come back. retry_after: seconds that the
+    system asked to wait before the next try; None where it did not say.
     """
 
     def __init__(

@@ -47,14 +47,17 @@ class Sight:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """holds: whether the rule recognised the answer. evidence: by what; or, where it does not hold, what was missed."""
+    """What a rule says about an answer.
+
+    holds: whether the rule recognised it. evidence: what it rests on; where the rule does not hold, what was missing.
+    """
 
     holds: bool
     evidence: tuple[Evidence, ...]
 
 
 class Rule(Protocol):
-    """Recognises a kind of answer."""
+    """Recognises one kind of answer, such as a refusal, from what a `Sight` shows alone."""
 
     @property
     def version(self) -> str:

@@ -35,8 +35,9 @@ def path_of(conversation: Conversation, merging: Merging) -> tuple[PathTurn, ...
 
 
 class TreeBuilder:
-    """Folds conversations one after the other.
+    """Folds conversations into one tree, one after the other.
 
+    merging: which turns count as the same [those with exactly the same words].
     protocol: content hash of the protocol they were played with ("" for an import).
     """
 

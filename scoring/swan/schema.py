@@ -76,7 +76,10 @@ class Criterion:
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """Criteria by name, in the order of the file."""
+    """The criteria by which SWAN judges a conversation, in the order of their file ([SWAN]: see docs/swan.md).
+
+    `schema["Correctness"]` gives one criterion; a number written as text works too. name: of the schema. about: one
+    sentence on it."""
 
     name: str
     criteria: tuple[Criterion, ...]
@@ -99,7 +102,7 @@ class Schema:
 
     @property
     def weights(self) -> dict[str, float]:
-        """CW by name."""
+        """The weight CW of each criterion, by name."""
         return {one.name: one.weight for one in self.criteria}
 
 
@@ -219,7 +222,10 @@ def shipped_schemas() -> tuple[str, ...]:
 
 
 def load_schema(name_or_path: str | PathLike[str] = "sakai-2023") -> Schema:
-    """A schema that comes with Harvest, by its name, or one's own, by the path of its file. Raises InputError."""
+    """Load the criteria of SWAN: a schema that comes with Harvest, by name, or your own, by its path.
+
+    Raises InputError for an unknown name, and, with file, line and column, for a file that is missing or wrong.
+    """
     name = fspath(name_or_path)
     if name in shipped_schemas():
         place = f"scoring/swan/{name}{_END}"
