@@ -237,7 +237,7 @@ class _Reader:
         for other in self.drafts:
             if (other.system, other.topic_id, other.trial, other.attempt) == conversation:
                 what = f"topic {self.draft.topic_id} comes a second time (first in line {other.line})"
-                advice = "put ###### system=… trial=… before each conversation, or use one file a trial"
+                advice = "put ###### system=… trial=… before each conversation, or use one file per trial"
                 raise InputError(what, place=Place(self.path, self.draft.line, 1), advice=advice)
         self.drafts.append(self.draft)
         self.draft = None
@@ -315,7 +315,7 @@ class _Reader:
         if self.exact and _LIKE_ANNOTATION.match(line):
             allowed = "#L2, wc= 35, #RATINGS: (0,0,0,1), #URL: https://…"
             advice = "if this is text of a reply, put a backslash before it"
-            raise self.error(f"{line[:40]!r} is no annotation", allowed=allowed, advice=advice)
+            raise self.error(f"{line[:40]!r} is not an annotation", allowed=allowed, advice=advice)
 
     def _about(self) -> _Judged:
         """What the annotation at hand is about: the last URL before it."""

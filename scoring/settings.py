@@ -39,7 +39,7 @@ class Settings:
     """
 
     patience: int = setting(
-        1250, Number(1, 10**9, whole=True, of="words"), "L: words a user reads at most", metavar="L"
+        1250, Number(1, 10**9, whole=True, of="words"), "L: most words that a user reads", metavar="L"
     )
     gains: Mapping[int, float] = setting(
         MappingProxyType({0: 0.0, 1: 0.5, 2: 1.0}),
@@ -57,13 +57,17 @@ class Settings:
     ordinal: OrdinalDivergence = setting(
         "RNOD", Choice(get_args(OrdinalDivergence)), "Divergence of ordinal attribute sets"
     )
-    irrelevant: Irrelevant = setting("ignore", Choice(get_args(Irrelevant)), "Turns without relevant entities")
+    irrelevant: Irrelevant = setting(
+        "ignore", Choice(get_args(Irrelevant)), "How GF treats turns without relevant entities"
+    )
     turn_weight: TurnWeight = setting("one", Choice(get_args(TurnWeight)), "PW(S), the weight of a turn in GF")
-    level: float = setting(0.95, Number(0.5, 0.9999, example="0.95"), "Confidence of the intervals")
-    replications: int = setting(2000, Number(100, 1_000_000, whole=True), "Replications of the bootstrap")
-    resample: Resample = setting("topics", Choice(get_args(Resample)), "Intervals over topics")
+    level: float = setting(0.95, Number(0.5, 0.9999, example="0.95"), "Confidence level of the intervals")
+    replications: int = setting(2000, Number(100, 1_000_000, whole=True), "Number of bootstrap replications")
+    resample: Resample = setting("topics", Choice(get_args(Resample)), "How intervals over topics are resampled")
     shares: Shares = setting(
-        "unseen-topic", Choice(get_args(Shares), earlier={"wilson": "unseen-topic"}), "Intervals of %-measures"
+        "unseen-topic",
+        Choice(get_args(Shares), earlier={"wilson": "unseen-topic"}),
+        "How %-measures get their intervals",
     )
 
     def __post_init__(self) -> None:

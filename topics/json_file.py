@@ -120,7 +120,7 @@ def read_json(path: str | PathLike[str]) -> Iterator[JsonValue]:
 
 
 def _text(path: str | PathLike[str]) -> str:
-    return read_text(path, "JSON that is read at once", largest=_LARGEST, advice="give it in several files")
+    return read_text(path, "JSON that is read at once", largest=_LARGEST, advice="split it into several files")
 
 
 def read_json_value(path: str | PathLike[str]) -> JsonValue:
@@ -169,7 +169,7 @@ def _parsed(source: _Source, of_more: str | None = None) -> JsonValue:
         ) from None
     except RecursionError:
         raise InputError(
-            "not valid JSON: lists or objects inside one another without end", place=Place(source.path, source.line)
+            "not valid JSON: lists or objects are nested too deeply", place=Place(source.path, source.line)
         ) from None
     return JsonValue(value, (), source)
 

@@ -78,9 +78,9 @@ class Audit:
 
     gold: None where nothing is judged; gold_source: its name or path, as written, or "". trials: of each topic with
     each system, from 1. max_invalid: the largest share of invalid attempts, in [0, 1]. scoring: the settings that the
-    audit gives. thresholds: what figures must reach. secrets: values to redact. drivers: by system name, built when the audit
-    was loaded, not yet opened. users: the simulated users of the protocol, by name. endpoints: the models that word
-    their turns. groups: of users, each of which meets every system.
+    audit gives. thresholds: what figures must reach. secrets: values to redact. drivers: by system name, built when the
+    audit was loaded, not yet opened. users: the simulated users of the protocol, by name. endpoints: the models that
+    word their turns. groups: of users, each of which meets every system.
     """
 
     document: Document
@@ -287,7 +287,7 @@ def _seconds_apart(document: Document, loc: Loc, rate: str | None) -> float:
         return 0.0
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*/\s*(s|min|h)\s*", rate)
     if not found or float(found[1]) <= 0:
-        raise document.error(loc, f"rate {rate!r} is not understood", allowed="turns a time: 2/s, 30/min, 500/h")
+        raise document.error(loc, f"rate {rate!r} is not understood", allowed="turns per time: 2/s, 30/min, 500/h")
     return {"s": 1.0, "min": 60.0, "h": 3600.0}[found[2]] / float(found[1])
 
 
@@ -303,4 +303,4 @@ def _build_drivers(audit: Audit) -> None:
                 advice="choose another driver, or a protocol that does not need it",
             )
     if not audit.topics.topics:
-        raise InputError("no topic is left", place=Place(audit.document.path))
+        raise InputError("the audit has no topics to play", place=Place(audit.document.path))

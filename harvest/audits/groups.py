@@ -70,7 +70,7 @@ def check_groups(
     if not any(persona_in(user.document) is not None or _foreign(user.document) for user in protocol.users.values()):
         raise document.error(
             ("groups",),
-            f"the protocol {protocol.name!r} has no persona, so nobody would say which group a user is of",
+            f"the protocol {protocol.name!r} has no persona, so nothing would show which group a user belongs to",
             advice="take a protocol with a persona, such as fair-treatment, or remove groups",
             key=True,
         )

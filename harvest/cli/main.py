@@ -46,7 +46,7 @@ _GROUPS: Mapping[str, Mapping[str, _Entry]] = {
     "Most used": {
         "run": _Entry("harvest.cli.run", "Play an audit (or resume it), then score it."),
         "show": _Entry("harvest.cli.show", "List a run's trials, or print one conversation."),
-        "score": _Entry("harvest.cli.score", "Score recorded runs, offline, again and again."),
+        "score": _Entry("harvest.cli.score", "Score recorded runs, offline, as often as you like."),
     },
     "Play": {
         "init": _Entry("harvest.cli.init", "Write an audit to start from."),
@@ -129,7 +129,7 @@ def _print_version(context: click.Context, _: click.Parameter, asked: bool) -> N
 @click.group(cls=_LateCommands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Print it.")
 def _harvest() -> None:
-    """Harvest conversations from chat systems, again and again, and score them.
+    """Harvest conversations from chat systems, many times over, and score them.
 
     See it work:        harvest run demo --out demo-run
 

@@ -1,4 +1,4 @@
-"""`harvest score`: score recorded runs, offline, again and again."""
+"""`harvest score`: score recorded runs, offline, as often as you like."""
 
 from __future__ import annotations
 
@@ -37,24 +37,22 @@ __all__ = ["command"]
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--gold", metavar="NAME|FILE.csv", help="Judge by this gold table instead of the run's own.")
+@click.option("--gold", metavar="NAME|FILE.csv", help="Gold table to use instead of the run's own.")
 @click.option(
     "--measure",
     "-m",
     "wanted",
     multiple=True,
     metavar="MEASURE",
-    help="Only these, in this order, as tables print them: R, %useful S1, SWAN, …",
+    help="Print only these measures, in this order, named as in tables: R, %useful S1, SWAN, …",
 )
-@click.option("--schema", metavar="NAME|FILE", help="The criteria of SWAN [sakai-2023].")
-@click.option(
-    "--judges", metavar="KINDS", help="Whose judgments count for SWAN, the first before the next [human,rule]."
-)
-@click.option("--nuggets", metavar="NAME", help="Whose nuggets SWAN scores, by the name of a layer [the rules'].")
+@click.option("--schema", metavar="NAME|FILE", help="Criteria for SWAN [sakai-2023].")
+@click.option("--judges", metavar="KINDS", help="Whose judgments SWAN uses, in order of precedence [human,rule].")
+@click.option("--nuggets", metavar="NAME", help="Layer of nuggets that SWAN scores [the rules'].")
 @setting_options()
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the bootstrap.")
-@click.option("--keep/--no-keep", default=False, help="Write scores.json into the (single) run.")
-@click.option("--all", "every", is_flag=True, help="Print every variant too (by=NMD, GF_cum, GF_rel by set).")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the bootstrap.")
+@click.option("--keep/--no-keep", default=False, help="Write scores.json into the run folder (one run only).")
+@click.option("--all", "every", is_flag=True, help="Print all variants too (by=NMD, GF_cum, GF_rel by set).")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 def command(
     runs: tuple[Path, ...],
@@ -69,10 +67,10 @@ def command(
     as_json: bool,
     **settings: Any,
 ) -> int:
-    """Score recorded runs, offline, again and again.
+    """Score recorded runs, offline, as often as you like.
 
-    Several RUNS are scored side by side, over the topics that all of them tried; what else differs is printed. A system
-    that several of them recorded is told apart as SYSTEM@RUN.
+    Several RUNS are scored side by side, over the topics that all of them tried; other differences are printed. A
+    system that occurs in several runs is shown as SYSTEM@RUN.
     """
     if not all(text.strip() for text in wanted):
         raise InputError("--measure is empty", advice="write a measure as tables print it, for example R or CVaR(R)")

@@ -67,20 +67,20 @@ def _is_proxy(address: str) -> bool:
 
 def _proxy(value: Text) -> Text:
     if isinstance(value, str) and not _is_proxy(value):
-        raise refusal(f"this is no proxy: write {_A_PROXY}")
+        raise refusal(f"this is not a proxy: write {_A_PROXY}")
     return value
 
 
 def _timezone(name: str) -> str:
     known = available_timezones()
     if known and name not in known:
-        raise refusal(f"{name!r} is no time zone: write one such as Asia/Tokyo")
+        raise refusal(f"{name!r} is not a time zone: write one such as Asia/Tokyo")
     return name
 
 
 def _locale(name: str) -> str:
     if not _LOCALE.fullmatch(name):
-        raise refusal(f"{name!r} is no locale: write one such as ja-JP")
+        raise refusal(f"{name!r} is not a locale: write one such as ja-JP")
     return name
 
 
@@ -143,7 +143,7 @@ def settings_of(options: Options, surroundings: Surroundings) -> BrowserSettings
     if proxy is not None and not _is_proxy(proxy):
         variable = options.proxy.env if isinstance(options.proxy, FromEnvironment) else ""
         raise InputError(
-            f"system {surroundings.system!r}: what stands in the environment variable {variable} is no proxy",
+            f"system {surroundings.system!r}: the value of the environment variable {variable} is not a proxy",
             allowed=_A_PROXY,
             advice="within a user name or password, write %40 for @, %2F for /, %3A for : and the like",
         )

@@ -76,7 +76,7 @@ def _url(url: str) -> str:
     if _PLACEHOLDER.search(url.partition("://")[2].partition("/")[0]):
         raise refusal("a placeholder may stand in the path or the query of a URL, not in its host")
     if checked_target(_PLACEHOLDER.sub("x", url), secret="use a header with {env: NAME}").fragment:
-        raise refusal("a URL with a fragment (#…) cannot be asked for")
+        raise refusal("a URL with a fragment (#…) cannot be requested: remove it")
     return url
 
 

@@ -53,7 +53,7 @@ def driver_module(name: str) -> ModuleType:
 
 def _checked(module: ModuleType) -> ModuleType:
     if not (issubclass(module.Options, StrictModel) and callable(module.build)):
-        raise TypeError("Options is no StrictModel, or build is no function")
+        raise TypeError("Options is not a StrictModel, or build is not a function")
     return module
 
 

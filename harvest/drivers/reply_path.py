@@ -35,7 +35,7 @@ class ReplyPath:
         while at < len(text):
             match = _STEP.match(text, at)
             if match is None:
-                raise ValueError(f"{text!r} is not a path: {text[at:]!r} is no step (.name, [0], [*] or ['name'])")
+                raise ValueError(f"{text!r} is not a path: {text[at:]!r} is not a step (.name, [0], [*] or ['name'])")
             kind = str(match.lastgroup)
             value = match[kind]
             steps.append(("index", int(value)) if kind == "index" else ("every" if kind == "every" else "name", value))

@@ -228,7 +228,9 @@ class Wire:
         packed = [name for name in codings if name != "identity"]
         if len(packed) > 1 or not set(packed) <= _UNPACKED:
             shown = excerpt(", ".join(packed), 80)
-            raise Unanswered("bad-encoding", f"the body is packed as {shown!r}, and we asked for it as it is")
+            raise Unanswered(
+                "bad-encoding", f"the body is compressed as {shown!r}, although no compression was asked for"
+            )
         room = self._options.max_reply
         async for chunk in response.aiter_bytes():
             transfer.body += chunk[: room + 1]

@@ -97,7 +97,7 @@ class Session(Protocol):
     """One conversation memory of the system. Turns are strictly one after the other."""
 
     async def say(self, text: str) -> Reply:
-        """Send one user turn and wait for the whole reply. Raises DriverError; never retries because of what was said."""
+        """Send one user turn and wait for the whole reply. Raises DriverError; never retries because of its words."""
         ...
 
     async def close(self) -> None:

@@ -224,7 +224,7 @@ class Chat:
                 return found
             if waited >= _RECOVERY:
                 self._opening.raise_walls(looks)
-                raise known or NotSent("composer-gone", "the box to type in has gone, or takes nothing any more")
+                raise known or NotSent("composer-gone", "the box to type in has gone, or no longer takes text")
             await self._clock.sleep(_STEP)
 
     def _check_last(self, page: Page) -> None:
@@ -232,7 +232,9 @@ class Chat:
         if self._last is not None:
             said, before, turn = self._last
             if turn.echo is not None and is_repeated(before, page, said, echo=turn.echo, answer=turn.text):
-                raise Unanswered("sent-twice", f"after its answer the page shows the turn before twice: {said[:80]!r}")
+                raise Unanswered(
+                    "sent-twice", f"after the answer, the page shows the previous turn twice: {said[:80]!r}"
+                )
 
     async def _find_button(self, place: Place) -> None:
         """Some buttons show themselves only when there is something to send."""
@@ -254,7 +256,7 @@ class Chat:
         if turn.echo is not None and is_repeated(
             self.place.page, awaited.page, said, echo=turn.echo, answer=turn.text if sent.presses == 1 else ""
         ):
-            raise Unanswered("sent-twice", f"the page shows this turn twice, after {sent.by} was pressed")
+            raise Unanswered("sent-twice", f"the page shows this turn twice after {sent.by} was pressed")
         wall = self._wall(awaited.page, turn) or awaited.trouble
         if wall is not None:
             raise Unanswered(wall.kind, wall.excerpt)
@@ -272,12 +274,12 @@ class Chat:
             signs = ", ".join(sorted(sample.now))
             detail = {
                 "timeout": f"no whole answer within {self._manners.answer_seconds:g} s",
-                "no-reply": "the page stayed silent: no answer, and nothing that says one is coming",
-                "page-reloaded": "the page was loaded anew, and the turn does not stand in it with an answer",
-                "unfinished": f"the text stands still, but the page says for ever that more is coming ({signs}); if "
-                "that was all of it, name in `busy` of a site file what is shown while an answer is written",
-                "unconfirmed": f"after {sent.by} was pressed the page stirred, and then nothing came: the turn still "
-                "stands in the box, and whether it was taken cannot be told",
+                "no-reply": "no answer appeared, and nothing on the page shows that one is coming",
+                "page-reloaded": "the page reloaded, and it no longer shows the turn with an answer",
+                "unfinished": f"the text no longer changes, but the page still shows that more is coming ({signs}); if "
+                "that was the whole answer, name in `busy` of a site file what is shown while an answer is written",
+                "unconfirmed": f"after {sent.by} was pressed the page changed, and then nothing came: the turn is "
+                "still in the box, and there is no way to tell whether it was taken",
             }[why]
             raise Unanswered(why, detail)
         began = sample.last_change if sample.began is None else sample.began

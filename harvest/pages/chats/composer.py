@@ -37,7 +37,7 @@ async def composer_of(place: Place) -> Part:
     """The box to type in. Raises NotSent (`no-composer`) where it has left the page."""
     part = await place.frame.node(place.composer)
     if part is None:
-        raise NotSent("no-composer", "the box to type in has left the page")
+        raise NotSent("no-composer", "the box to type in is no longer on the page")
     return part
 
 
@@ -165,5 +165,5 @@ async def _new_line(place: Place, *, first: bool) -> Part:
     await part.press("Shift+Enter")
     part = await composer_of(place)
     if before.strip() and not still_holds(await part.value(), before):
-        raise Unanswered("sent-in-parts", f"Shift+Enter sent {before[:80]!r}, which is a part of the user turn")
+        raise Unanswered("sent-in-parts", f"Shift+Enter sent {before[:80]!r}, which is only a part of the user turn")
     return part

@@ -94,7 +94,7 @@ async def speaking_findings(talk: Exchange, message: str) -> tuple[Finding, ...]
         found.append(Finding("leave_out", None, 0.8, (f"left out by themselves: {named}",)))
     new = find_new_chat(talk.after)
     if new is not None:
-        why = "only needed with a log-in: without one every conversation is a new visitor's"
+        why = "needed only with a log-in: without one, each conversation starts as a new visitor"
         found.append(
             Finding("new_chat", selector_for(talk.after, new.node), new.score, (why, *_signs(new.reasons)), used=False)
         )
@@ -108,9 +108,7 @@ def _send(talk: Exchange) -> Finding:
     composer = talk.before.by_id.get(talk.place.composer)
     seen = find_send(talk.before, composer) if composer is not None else None
     if seen is None:
-        return Finding(
-            "send", None, 0.9, ("a button that shows itself only when there is something to send",), used=False
-        )
+        return Finding("send", None, 0.9, ("a button that appears only when there is something to send",), used=False)
     shown = [(page, node) for page in (talk.before, talk.after) if (node := page.by_id.get(seen.node.id)) is not None]
     selectors = [selector_for(page, node) for page, node in shown]
     # By its name if it has one in either state: some are called Stop while an answer is written.
@@ -134,13 +132,13 @@ async def _repeating(
         same = await _reads_the_same(talk, message, field, selector)
         telling = bool(code_words(selector.replace(".", " ").replace("[", " ").replace("=", " ")) & _SPEAKERS)
         why = [
-            "the page reads the same by it" if same else "the page reads otherwise by it",
+            "the page reads the same with it" if same else "the page reads differently with it",
             *(() if telling else ("its name does not say who speaks",)),
         ]
         # One exchange does not show every kind of bubble: a selector that misses one would cut answers short.
         by_echo = talk.turn.how == "echo"
         if by_echo:
-            why.append("not needed: the answer is found by where the user's words stand, which misses no bubble")
+            why.append("not needed: the answer is found by its place after the user's words, which misses no bubble")
         sure = (0.9 if telling else 0.5) if same else 0.1
         finding = Finding(field, selector, sure, tuple(why), used=same and telling and not by_echo)
         found.append((finding.sure, " " not in selector, -level, finding))
@@ -192,4 +190,4 @@ def _lasting(selector: str | None) -> bool:
 
 
 def _not_named(selector: str | None) -> tuple[str, ...]:
-    return () if _lasting(selector) else ("no selector that would last could be made for it",)
+    return () if _lasting(selector) else ("no lasting selector could be made for it",)

@@ -28,11 +28,11 @@ WALLS: dict[str, type[DriverError]] = {
 
 _REMEDY = {
     "login": " (log in once by hand with `harvest login`, and name its file in the option `login`)",
-    "captcha": " (Harvest solves none: ask the site's operator for a way in)",
+    "captcha": " (Harvest does not solve them: ask the site's operator for a way in)",
 }
 _COVERED = "something lies over the box to type in"
 _RENEWAL = (
-    " (though the log-in in {0} was used: it may have run out; renew it with `harvest login … --out {0}`, with the "
+    " (though the log-in in {0} was used: it may have expired; renew it with `harvest login … --out {0}`, with the "
     "options of the audit, since some sites tie a log-in to them)"
 )
 _STEP = 0.2  # seconds between looks

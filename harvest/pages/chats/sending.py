@@ -63,7 +63,7 @@ async def send(window: Window, place: Place, text: str, typed: Typed) -> Sent:
         if not presses:
             raise
         # Not to be sent once more: the page may have begun to.
-        detail = f"the turn was given to the page, and then could not be typed again ({fault})"
+        detail = f"the turn was handed to the page and could not be typed a second time ({fault})"
         raise Unanswered("unconfirmed", detail) from None
     raise NotSent("not-sent", f"the page took the user turn neither by {' nor by '.join(place.ways)}")
 

@@ -42,7 +42,7 @@ class Taken:
     def _compare(self, before: str, now: str) -> None:
         was, is_now = letters(before), letters(now)
         if len(is_now) > len(was) and is_now.startswith(was):
-            detail = f"the answer to {self.said[:60]!r} went on after it had stood still for {self.quiet:.1f} s"
+            detail = f"the answer to {self.said[:60]!r} continued after {self.quiet:.1f} s without a change"
             raise Unanswered("went-on", detail, partial=now)
 
 

@@ -131,7 +131,7 @@ class Waiting:
             self._shift = self._since_sending()
             self._began, self._container, self._looked_at = None, 0, (-1, 0)
             self._bubbles, self._since = frozenset(), None
-        raise Unanswered("page-reloaded", "the page reloaded again and again while its answer was awaited")
+        raise Unanswered("page-reloaded", "the page kept reloading while Harvest waited for the answer")
 
     async def _look(self) -> tuple[str, Page, ReadTurn]:
         source = await self._place.frame.source(self._selectors)

@@ -284,8 +284,8 @@ states:
         ({"groups": ["older", "older"]}, "", "audit.yaml", "the group 'older' is given twice"),
         ({"groups": []}, "", "audit.yaml", "groups"),
         ({"groups": ["a]b"]}, "", "audit.yaml", "characters that are not allowed"),
-        ({"groups": ["older"], "protocol": "fairweb-two-round"}, "", "audit.yaml", "has no persona, so nobody would"),
-        ({"groups": ["older"], "protocol": "open-ended"}, "", "audit.yaml", "has no persona, so nobody would"),
+        ({"groups": ["older"], "protocol": "fairweb-two-round"}, "", "audit.yaml", "has no persona, so nothing would"),
+        ({"groups": ["older"], "protocol": "open-ended"}, "", "audit.yaml", "has no persona, so nothing would"),
         ({"groups": None}, "", "audit.yaml", "nobody says which group the user is of"),
         ({"groups": ["en", "ja"]}, PERSONA, "audit.yaml", "group 'ja': user 'visitor' on topic 'M001'"),
         (

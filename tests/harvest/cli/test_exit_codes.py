@@ -51,7 +51,7 @@ def test_a_fault_of_any_kind_exits_with_70_and_its_traceback(
     told = capsys.readouterr().err
     assert "Traceback" in told
     assert type(fault).__name__ in told
-    assert "a fault of Harvest itself" in told
+    assert "this is a bug in Harvest" in told
 
 
 def test_the_exit_code_comes_through_where_nothing_can_be_printed_any_more() -> None:

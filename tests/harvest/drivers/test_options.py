@@ -59,7 +59,7 @@ def test_the_password_is_not_repeated_with_its_place_in_a_file_either() -> None:
 @pytest.mark.parametrize("proxy", ["nonsense", f"http://me:{PASSWORD}", "http://h:99999", "ftp://h:1", "http://:1", ""])
 def test_what_is_no_proxy_of_a_browser_is_refused_and_not_repeated(proxy: str) -> None:
     said = refused("browser", {}, proxy=proxy)
-    assert "this is no proxy: write http://host:port" in said
+    assert "this is not a proxy: write http://host:port" in said
     assert PASSWORD not in said
 
 
@@ -68,7 +68,7 @@ def test_what_is_no_proxy_of_a_browser_is_refused_and_not_repeated(proxy: str) -
 )
 def test_what_is_no_proxy_in_the_environment_is_named_by_its_variable_alone(proxy: str) -> None:
     said = refused("browser", {"PROXY": proxy}, proxy={"env": "PROXY"})
-    assert "PROXY is no proxy" in said
+    assert "PROXY is not a proxy" in said
     assert PASSWORD not in said
 
 

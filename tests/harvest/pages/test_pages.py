@@ -222,11 +222,11 @@ async def test_a_site_file_whose_selector_matches_nothing_is_said_to_be_wrong() 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"proxy": "nonsense"}, "this is no proxy"),
-        ({"proxy": "http://h:notaport"}, "is no proxy"),
+        ({"proxy": "nonsense"}, "this is not a proxy"),
+        ({"proxy": "http://h:notaport"}, "is not a proxy"),
         ({"proxy": "http://user:word@h:1"}, "must not stand in a file"),
-        ({"timezone": "Mars/Base"}, "'Mars/Base' is no time zone"),
-        ({"locale": "non sense"}, "'non sense' is no locale"),
+        ({"timezone": "Mars/Base"}, "'Mars/Base' is not a time zone"),
+        ({"locale": "non sense"}, "'non sense' is not a locale"),
         ({"user_agent": "a\nb"}, "one line of text"),
         ({"url": "ftp://h/"}, "http:// or https://"),
     ],

@@ -340,7 +340,7 @@ async def test_a_page_that_is_never_done_is_unfinished_once_then_believed_then_m
     manners, known = Manners(patience=Patience(stuck=2.0)), Experience()
     answer = {"/": NEVER_DONE.replace("ASKED", "true"), "/answer": "It ends here."}
     async with browsing() as browser, pages(answer) as server:
-        with pytest.raises(Unanswered, match=r"unfinished: .*says for ever that more is coming \(progress\)") as fault:
+        with pytest.raises(Unanswered, match=r"unfinished: .*still shows that more is coming \(progress\)") as fault:
             await said_on(browser, server.url, manners, known)
         assert fault.value.partial == "It ends here."
         for finish in ("stuck", "signs"):
