@@ -207,6 +207,15 @@ def test_figures_over_trials_are_means_of_means_with_intervals_that_name_their_m
     assert (topic.n, topic.interval) == (3, "Clopper-Pearson, exact")
 
 
+def test_within_a_topic_the_trials_are_the_units_of_every_mean() -> None:
+    spoken, topics, gold = many(trials=12)
+    table = score(spoken, topics, gold, Settings(), np.random.default_rng(1), turns=2)
+    for measure in ("R", "GF(RATINGS)"):
+        topic = one(table, measure=measure, system="S1", topic="M001", trial=None, turn=None)
+        assert topic.low < topic.value < topic.high
+        assert (topic.n, topic.interval, topic.resampled) == (12, "Bayesian bootstrap with an unseen trial", "trials")
+
+
 def test_a_topic_with_fewer_valid_trials_weighs_as_much_as_the_others() -> None:
     topics = topic_set(*(Topic(name, MOVIE, "ask") for name in ("M001", "M002")))
     gold = GoldTable([GoldEntry(name, movie(1), 2) for name in ("M001", "M002")])

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import harvest.playing.play
 import recordings.header
 import recordings.run_folder
 from harvest.audits.audit import Audit, load_audit
@@ -91,6 +92,27 @@ def test_what_another_process_records_until_the_run_is_locked_is_not_played_agai
         (one.attempt, one.worker) for one in read("run").conversations if one.trial_id == identity(audit, "M002", 1)
     ]
     assert found == [(1, "000001"), (2, "000002")]
+
+
+@pytest.mark.parametrize(("session", "kept"), [("fresh", set()), ("continued", {"mine"})])
+def test_the_words_of_what_is_recorded_are_read_only_for_systems_whose_session_goes_on(
+    session: str, kept: set[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    written = AUDIT.format(protocol="fairweb-two-round")
+    written = written.replace("driver: parrot", f"driver: parrot, session: {session}")
+    Path("audit.yaml").write_text(written)
+    audit = load_audit("audit.yaml")
+    asyncio.run(write(Path("run"), audit, "M002", "invalid"))
+    asked: list[set[str]] = []
+
+    def noting(path: Any, *, turns_of: Any = None, **more: Any) -> recordings.run_folder.Run:
+        asked.append(set(turns_of))
+        return read(path, turns_of=turns_of, **more)
+
+    monkeypatch.setattr(harvest.playing.play, "read", noting)
+    asyncio.run(harvest.playing.play.play_audit(audit, Path("run")))
+    assert asked == [kept]
 
 
 async def test_of_attempts_that_ended_only_the_end_is_kept_where_no_more_is_wanted(tmp_path: Path) -> None:

@@ -47,6 +47,16 @@ def test_a_branch_is_worth_the_mean_of_the_trials_that_take_it(run: Run) -> None
     assert scores.over.settled.sum() + scores.over.rest + scores.over.undecided == pytest.approx(scores.over.total)
 
 
+def test_the_mean_over_a_tree_has_an_interval_over_topics(run: Run) -> None:
+    values = trial_values(gathered([run]), parse("R"))
+    (tree,), _ = folded(run, system="B", merge="label")
+    scores = tree_scores(tree, parse("R"), values)
+    assert scores.interval.low < scores.parts.mean[0] < scores.interval.high
+    assert "unseen topic" in scores.interval.method
+    shown = f"[{scores.interval.low:.4f}, {scores.interval.high:.4f}]".replace("0.", ".")
+    assert f"{shown} over {scores.n} trials" in scores.sentences()[0]
+
+
 def test_the_scorers_of_a_wan_are_named_and_a_mixture_is_called_one(run: Run) -> None:
     material, measure = gather_material([run]), parse("WAN(Conciseness)")
     first = next(one for one in material.finished if one.key.system == "B")

@@ -148,6 +148,7 @@ def test_where_resampling_can_say_nothing_there_is_no_interval_and_a_reason(resa
     for values, reason in (
         (np.random.default_rng(0).random((1, 9)), "one topic: nothing to resample"),
         (np.random.default_rng(0).random((2, 9)), "2 topics: too few to resample"),
+        (np.random.default_rng(0).random((3, 9)), "3 topics: too few to resample"),
         (np.full((4, 2), np.nan), "no value"),
     ):
         found = of_means(values, resample)
