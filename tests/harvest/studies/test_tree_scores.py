@@ -48,8 +48,8 @@ def test_a_branch_is_worth_the_mean_of_the_trials_that_take_it(run: Run) -> None
 
 
 def test_the_mean_over_a_tree_has_an_interval_over_topics(run: Run) -> None:
-    values = trial_values(gathered([run]), parse("R"))
-    (tree,), _ = folded(run, system="B", merge="label")
+    values = trial_values(gather_material([run]), parse("R"))
+    (tree,), _ = fold_trees(run, system="B", merge="label")
     scores = tree_scores(tree, parse("R"), values)
     assert scores.interval.low < scores.parts.mean[0] < scores.interval.high
     assert "unseen topic" in scores.interval.method
