@@ -152,7 +152,9 @@ def _tell(found: Probed, useful: bool) -> None:
     elif not found.tried:
         console.print(Text("the draft could not open the page again: check it before you use it"))
     if not useful:
-        console.print(Text("there is no draft, because the box to type in was not found"))
+        lost = found.fault is not None and found.fault.reason == "page-unreachable"
+        why = "the page could not be opened" if lost else "the box to type in was not found"
+        console.print(Text(f"there is no draft, because {why}"))
 
 
 def _listed(findings: Sequence[Finding]) -> Table:

@@ -55,14 +55,16 @@ def command(
     topics = recorded.header.topic_set()
     known = [one.id for one in topics.topics] if topics else [one.key.topic for one in recorded.conversations]
     _check(recorded, "topic", topic, known)
-    chosen = [
+    asked = [
         conversation
-        for conversation in (recorded.conversations if every or attempt is not None else recorded.finished)
+        for conversation in recorded.conversations
         if system in (None, conversation.key.system)
         and topic in (None, conversation.key.topic)
         and trial in (None, conversation.key.trial)
         and attempt in (None, conversation.attempt)
     ]
+    finished = {(one.trial_id, one.attempt) for one in recorded.finished}
+    chosen = [one for one in asked if every or attempt is not None or (one.trial_id, one.attempt) in finished]
     if attempt is not None and not chosen:
         raise InputError(
             f"none of these trials has an attempt {attempt}",
@@ -82,7 +84,7 @@ def command(
             mine = (conversation.trial_id, conversation.attempt)
             _print_conversation(console, conversation, {key[2]: file for key, file in kept.items() if key[:2] == mine})
     else:
-        _print_list(console, recorded, chosen, every=every)
+        _print_list(console, recorded, chosen, asked)
 
 
 def _check(run: Run, what: str, given: str | None, known: list[str]) -> None:
@@ -142,16 +144,18 @@ def _turn(turn: Turn) -> dict[str, Any]:
     }
 
 
-def _print_list(console: Console, run: Run, chosen: list[Conversation], *, every: bool) -> None:
+def _print_list(console: Console, run: Run, chosen: list[Conversation], asked: list[Conversation]) -> None:
+    """asked: every attempt at the trials that were asked for, those of `chosen` among them."""
     for conversation in chosen:
         key = conversation.key
         attempt = f" attempt {conversation.attempt}" if conversation.attempt > 1 else ""
         name = printable(f"{key.system}  {key.topic}  trial {key.trial}{attempt}", line=True)
         click.echo(f"{name}  {_labels(conversation):<5} {_outcome(conversation)}")
-    attempts = Counter(_outcome(conversation) for conversation in run.conversations)
+    attempts = Counter(_outcome(conversation) for conversation in asked)
     counted = ", ".join(f"{count} {outcome}" for outcome, count in attempts.most_common())
-    hint = "" if every or len(chosen) == len(run.conversations) else "; --all also shows invalid and interrupted ones"
-    click.echo(f"\n{len(chosen)} shown; attempts recorded: {counted or 'none'}{hint}")
+    hint = "" if len(chosen) == len(asked) else "; --all also shows invalid and interrupted ones"
+    found = f"{len(chosen)} shown" if chosen or not asked else "no valid attempt"
+    click.echo(f"\n{found}; attempts recorded: {counted or 'none'}{hint}")
     for sentence in run.damage:
         console.print(f"[yellow]damage:[/] {escape(sentence)}")
 

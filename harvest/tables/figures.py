@@ -203,12 +203,17 @@ def interval_notes(rows: Sequence[ScoreRow]) -> Iterator[Text]:
 
 def _without_interval(rows: Sequence[ScoreRow]) -> Iterator[Text]:
     """Why figures have no interval."""
-    reasons: dict[str, dict[str, None]] = {}
+    reasons: dict[str, list[ScoreRow]] = {}
     for row in rows:
         if row.value == row.value and row.low != row.low and row.note:
-            reasons.setdefault(row.note.split("; ")[-1], {})[row.label] = None
-    for reason, labels in reasons.items():
-        yield Text(f"no interval: {', '.join(labels)} ({reason})", style="dim")
+            reasons.setdefault(row.note.split("; ")[-1], []).append(row)
+    # A name under two reasons would give the reason of neither: it is then written with its system.
+    labels = Counter(name for found in reasons.values() for name in {row.label for row in found})
+    for reason, found in reasons.items():
+        names = dict.fromkeys(
+            row.label + (f" of {printable(row.system, line=True)}" if labels[row.label] > 1 else "") for row in found
+        )
+        yield Text(f"no interval: {', '.join(names)} ({reason})", style="dim")
 
 
 def _short(row: ScoreRow) -> str:

@@ -21,8 +21,8 @@ def test_the_page_shows_what_the_program_prints_and_its_rows_are_those_of_the_co
     monkeypatch.chdir(tmp_path)
     failed, tried = doctest.testfile(str(PAGE), module_relative=False, encoding="utf-8")
     assert (failed, tried > 30) == (0, True)
-    done = command("score", "demo-run", "--json", "--measure", "CVaR(R)")
-    table = harvest.score_runs("demo-run", measures=["CVaR(R)"])
+    done = command("score", "python-run", "--json", "--measure", "CVaR(R)")
+    table = harvest.score_runs("python-run", measures=["CVaR(R)"])
     wanted = [row.as_json() for row in table.rows if row.measure.startswith("CVaR")]
     assert wanted
     assert json.loads(done.stdout)["rows"] == wanted
