@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field
 
+import topics.document
 from tests.support.checkout import ROOT
 from topics.document import StrictModel, parse_document, read_document
 from topics.errors import InputError, Place
@@ -376,3 +377,16 @@ def test_a_number_that_64_bits_cannot_hold_is_told_how_long_it_may_be(digits: st
         parse_document(f"name: a\nleaves: [{{id: x, count: {digits}}}]\n", "x.yaml").validated(Tree)
     assert caught.value.advice == "write a number of at most 18 digits, without quotation marks"
     assert len(str(caught.value)) < 300
+
+
+def test_a_long_text_is_read_by_libyaml_and_only_its_faults_by_pyyaml(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A topic set of 150,000 topics would else take ten times as long."""
+
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("the slow reader was asked")
+
+    monkeypatch.setattr(topics.document.yaml, "compose", never)
+    value = topics.document.parse_document("items:\n" + "- one line of a list\n" * 5_000, "long.yaml").value
+    assert list(value["items"]) == ["one line of a list"] * 5_000
+    with pytest.raises(AssertionError, match="slow reader"):
+        topics.document.parse_document("items: [one]", "short.yaml")

@@ -141,6 +141,13 @@ def test_page(played: Mapping[str, Sequence[Played]], name: str) -> None:
             assert came.outcome.reason == reason, (turn, came.outcome)
 
 
+def test_what_the_users_bubble_shows_is_noted_where_its_lines_are_not_those_of_the_turn(
+    played: Mapping[str, Sequence[Played]],
+) -> None:
+    shown = {name: played[name][0].watch()["shown_as"] for name in ("plain", "user-markdown")}
+    assert shown == {"plain": "", "user-markdown": said("user-markdown", 1).replace("**", "").replace("`", "")}
+
+
 @pytest.mark.soak
 @pytest.mark.parametrize("fonts", FONTS)
 def test_every_page_is_read_the_same_whatever_fonts_there_are(fonts: str) -> None:

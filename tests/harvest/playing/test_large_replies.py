@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+import recordings.store
+from harvest import load_audit, play
 from harvest.drivers.received import sound_text
 from harvest.drivers.registry import build_driver
 from harvest.systems.driver import Opening, Surroundings
@@ -212,3 +214,20 @@ async def test_a_long_answer_is_redacted_and_written_beside_the_event_loop(
 
 def header() -> Header:
     return Header(audit=None, protocol=None, topics=None, systems={}, seed=1, hashes={})
+
+
+def test_an_answer_is_redacted_once_as_a_value_and_what_was_stored_is_gone_on_with(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    whole = recordings.store.redacted_value
+    answered: list[Answered] = []
+
+    def noting(value: Any, redactor: Redactor) -> Any:
+        if isinstance(value, Answered):
+            answered.append(value)
+        return whole(value, redactor)
+
+    monkeypatch.setattr(recordings.store, "redacted_value", noting)
+    run = play(load_audit("demo", only=("M001", "M002"), trials=2), tmp_path / "run")
+    turns = [turn for conversation in run.finished for turn in conversation.turns if turn.reply is not None]
+    assert len(answered) == len(turns)
