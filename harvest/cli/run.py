@@ -145,5 +145,5 @@ def _play(audit: Audit, folder: Path, worker: str, console: Console) -> tuple[Pa
     except* HarvestError as group:
         raise first_of(group) from None
     except* KeyboardInterrupt:
-        said = "interrupted; every finished turn is on disk, and the same command resumes the run"
+        said = "interrupted; every finished turn is saved, and the same command resumes the run"
         raise Interrupted(said) from None

@@ -119,8 +119,8 @@ def pooled_tail(
     quantile, worst, least = lower_quantile(flat, beta), cvar(flat, beta), float(flat.min())
     if units * beta < FEWEST - _CRUMB:
         none = no_interval(
-            f"the worst {beta:g} of {units} {unit}{'s' * (units != 1)}: an interval asks for {FEWEST}, so for "
-            f"{math.ceil(FEWEST / beta - _CRUMB)} {unit}s"
+            f"the worst {beta:g} must hold at least {FEWEST} {unit}s, so an interval needs "
+            f"{math.ceil(FEWEST / beta - _CRUMB)} {unit}s (here {units})"
         )
         return Tail(beta, quantile, worst, least, none, none, n, count, undefined)
     if flat.min() == flat.max():

@@ -210,7 +210,7 @@ def test_ctrl_c_breaks_off_at_once_and_keeps_every_turn_that_was_answered(folder
         shown_until(typing, b"you said: Any films?")
         os.write(typing, b"half a line")
         process.send_signal(signal.SIGINT)
-        shown_until(typing, b"broken off")
+        shown_until(typing, b"interrupted")
         assert process.wait(30) == 130
     (one,) = read(folder / "run").conversations
     assert [turn.said for turn in one.turns] == ["Any films?"]
