@@ -68,7 +68,7 @@ async def test_an_answer_that_goes_on_after_it_was_taken_for_whole_is_named_and_
     async with chatting(browser, known) as chat:
         later = "() => { late = rest; }" if when.startswith("while") else "() => rest()"
         await run(chat.place.frame, later)
-        with pytest.raises(Unanswered, match=r"went-on: the answer to 'How does it begin\?' went on") as fault:
+        with pytest.raises(Unanswered, match=r"went-on: the answer to 'How does it begin\?' continued") as fault:
             await (chat.settle() if when.endswith("closes") else chat.say("And then?"))
     assert fault.value.partial == WHOLE
     assert known.alone >= 1.5 * MANNERS.patience.alone
