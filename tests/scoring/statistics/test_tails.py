@@ -151,7 +151,8 @@ def test_an_interval_asks_for_four_topics_in_the_worst_share(topics: int, beta: 
     for interval in (found.quantile_interval, found.cvar_interval):
         assert math.isnan(interval.low) is not told
     if not told:
-        assert found.cvar_interval.note == "the worst 0.25 must hold at least 4 topics, so an interval needs 16 topics (here 15)"
+        note = "the worst 0.25 must hold at least 4 topics, so an interval needs 16 topics (here 15)"
+        assert found.cvar_interval.note == note
 
 
 def test_of_one_topic_the_trials_are_the_units() -> None:
@@ -161,7 +162,8 @@ def test_of_one_topic_the_trials_are_the_units() -> None:
     assert found.cvar_interval.low < found.cvar < found.cvar_interval.high
     assert found.cvar_interval.resampled == "trials"
     few = pooled_tail(["M001"], values[:, :9], 0.25, rng(), replications=300)
-    assert few.cvar_interval.note == "the worst 0.25 must hold at least 4 trials, so an interval needs 16 trials (here 9)"
+    note = "the worst 0.25 must hold at least 4 trials, so an interval needs 16 trials (here 9)"
+    assert few.cvar_interval.note == note
 
 
 def test_a_score_without_a_top_is_unseen_above_the_best_and_not_at_1() -> None:
@@ -203,7 +205,8 @@ def test_one_topic_and_equal_scores_give_no_interval_and_say_why() -> None:
     lone = pooled_tail(["a"], [[0.1]], 0.5, rng())
     same = pooled_tail(names(9), [[0.5, 0.5]] * 9, 0.5, rng())
     assert lone.cvar == 0.1
-    assert lone.cvar_interval.note == "the worst 0.5 must hold at least 4 trials, so an interval needs 8 trials (here 1)"
+    note = "the worst 0.5 must hold at least 4 trials, so an interval needs 8 trials (here 1)"
+    assert lone.cvar_interval.note == note
     assert "the same" in same.cvar_interval.note
     assert math.isnan(lone.cvar_interval.low)
     assert math.isnan(same.cvar_interval.low)

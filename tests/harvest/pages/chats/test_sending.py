@@ -50,7 +50,7 @@ CONNECTING = (
 box.addEventListener("keydown", (event) => {
   if (event.key === "Enter") { event.preventDefault(); fetch("/", {method: "POST", body: "still connecting"}); }
 });
-setTimeout(() => { button.disabled = false; }, 500);
+setTimeout(() => { button.disabled = false; }, 2500);
 </script>"""
 )
 
@@ -206,7 +206,7 @@ async def test_a_turn_that_was_given_to_a_page_and_is_then_not_to_be_typed_again
 async def test_a_far_away_page_gets_time_to_connect_before_a_key_is_tried(
     browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(part_module, "_ACT", 0.3)
+    monkeypatch.setattr(part_module, "_ACT", 1.5)
     async with showing(browser, CONNECTING) as window:
         window.traffic.lag = 5.0
         place, held = await typed(window, "Is anybody there?")
