@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field
@@ -385,8 +386,8 @@ def test_a_long_text_is_read_by_libyaml_and_only_its_faults_by_pyyaml(monkeypatc
     def never(*_: object, **__: object) -> None:
         raise AssertionError("the slow reader was asked")
 
-    monkeypatch.setattr(topics.document.yaml, "compose", never)
+    monkeypatch.setattr(yaml, "compose", never)
     value = topics.document.parse_document("items:\n" + "- one line of a list\n" * 5_000, "long.yaml").value
-    assert list(value["items"]) == ["one line of a list"] * 5_000
+    assert value == {"items": ("one line of a list",) * 5_000}
     with pytest.raises(AssertionError, match="slow reader"):
         topics.document.parse_document("items: [one]", "short.yaml")
