@@ -387,7 +387,8 @@ def test_what_is_no_annotation_in_a_file_of_ours_is_refused_and_with_a_backslash
     (conversation,) = parse_transcript(written, "x.txt").conversations
     assert conversation.turns[0].reply is not None
     assert conversation.turns[0].reply.answer.text == f"a\n{line}"
-    with pytest.raises(InputError, match=r"x\.txt:7:\d: .* is (no grade|not an annotation)\n  allowed: .*\n.*put a backslash"):
+    refused = r"x\.txt:7:\d: .* is (no grade|not an annotation)\n  allowed: .*\n.*put a backslash"
+    with pytest.raises(InputError, match=refused):
         parse_transcript(written.replace(f"\\{line}", line), "x.txt")
 
 
