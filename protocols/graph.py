@@ -13,7 +13,7 @@ _Position = tuple[str, tuple[int, ...]]
 
 
 def reachable_states(start: str, states: Mapping[str, State]) -> frozenset[str]:
-    """The states some conversation comes to."""
+    """The states that some conversation can reach."""
     return _reached(start, {name: _targets(state) for name, state in states.items()})
 
 
@@ -58,10 +58,10 @@ def with_way_out(states: Mapping[str, State]) -> frozenset[str]:
 def endless(start: str, states: Mapping[str, State], *, silent: bool = False) -> tuple[str, ...] | None:
     """The states of a loop that nothing but a turn limit ends, in order; None where there is none.
 
-    A state that goes through the topic's turns runs dry and then only hands on. So loops are looked for among the
-    states a conversation comes to, in the graph as it is when every such state is dry: for topics with turns, and
-    for topics without. silent: only loops in which nothing is said, which not even a turn limit ends. They are
-    looked for by themselves: a loop that speaks could hide one that does not.
+    A state that goes through the topic's turns is used up at some point and then only passes on. So loops are searched
+    among the reachable states, in the graph as it is when every such state is used up: for topics with turns, and for
+    topics without. silent: only loops in which nothing is said, which not even a turn limit ends. They are searched
+    separately, because a loop that speaks could hide one that does not.
     """
     for topic_has_turns in (True, False):
         dry = {name: _dry(state, topic_has_turns) for name, state in states.items()}

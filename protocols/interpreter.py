@@ -1,9 +1,8 @@
 """Plays a protocol: a pure function from what was said and answered to what is said next.
 
-No I/O, no clock, no randomness. Where a simulated user of the protocol is to speak, the action is an Ask, and whoever
-plays the protocol lets that user say something or stop; here its words are as good as any others. The position is a
-value that JSON can hold, so a conversation can be taken up at any turn, on any machine, and forked at any turn into
-several.
+No I/O, no clock, no randomness. Where a simulated user of the protocol is to speak, the action is an Ask, and the
+caller lets that user say something or stop; any words are accepted here. The position is a value that JSON can hold, so
+a conversation can be resumed at any turn, on any machine, and forked at any turn.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ __all__ = ["Position", "advance", "begin", "decode_position", "encode_position",
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Where a conversation stands.
+    """The state of a conversation in its protocol.
 
     state: the state that spoke last; "" once the conversation is over. turn: the number of user turns so far.
     labels: one for each answer judged so far. used: for every state that goes through the topic's turns, how many
@@ -48,7 +47,7 @@ def encode_position(position: Position) -> dict[str, object]:
 
 
 def decode_position(value: Mapping[str, object]) -> Position:
-    """The position that `encode_position` wrote. Raises ValueError where the value is none."""
+    """The position that `encode_position` wrote. Raises ValueError for any other value."""
     match value:
         case {"state": str(state), "turn": int(turn), "labels": [*labels], "used": Mapping() as used}:
             counts = tuple((str(name), int(count)) for name, count in used.items())
@@ -99,9 +98,9 @@ def advance(
 def retrace(protocol: Protocol, topic: Topic, exchanges: Sequence[Exchange]) -> tuple[Say | Ask | Stop, ...]:
     """What the protocol would do today along a recorded conversation: the opening, and one action after each answer.
 
-    Ends at the first Stop, and where the words it would say are not those that were said: the answer to other words
-    tells nothing about these. Where a simulated user speaks, any words are. So a recording is retraced to its end
-    exactly if one more action than exchanges comes back, or the last one is a Stop.
+    Ends at the first Stop, and where today's words differ from the recorded ones: an answer to other words says nothing
+    about these. Where a simulated user speaks, any words match. So a recording was retraced to its end if and only if
+    there is one action more than exchanges, or the last action is a Stop.
     """
     action, position = begin(protocol, topic)
     actions: list[Say | Ask | Stop] = [action]

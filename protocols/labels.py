@@ -1,8 +1,8 @@
 """The labels that an answer can get, each named once.
 
-What a file may give, what is recorded and what a legend says of a label come from here. A label besides these two can
-be given in protocols, is recorded, shown and merged on in trees; where usefulness is counted, and for simulated users,
-it says nothing, as if the answer had no label.
+What a file may give, what is recorded and what a legend says about a label come from here. Protocols may give labels
+other than `o` and `x`: these are recorded, shown, and used to merge turns in trees. Where usefulness is counted, and
+for simulated users, such an answer counts as unlabelled.
 """
 
 from __future__ import annotations

@@ -70,17 +70,17 @@ def decode_protocol(value: object, path: str = "recorded protocol") -> Protocol:
 
 
 def protocol_hash(protocol: Protocol) -> str:
-    """Identity of the protocol: 32 hexadecimal digits over its normal form. `about` plays no part: words that
-    explain a protocol may be mended while a run is under way."""
+    """Identity of the protocol: 32 hexadecimal digits over its normal form. `about` is not part of it: the text that
+    explains a protocol may be corrected while a run is under way."""
     return content_hash("protocol", {**encode_protocol(protocol), "about": ""})
 
 
 def check_topics(protocol: Protocol, topics: TopicSet) -> None:
     """Refuse topics the protocol cannot be played on, before anything is sent.
 
-    Raises InputError for the first topic that lacks a word a template asks for, of which a rule cannot judge the
-    answers (no URL kind, no format), or on which nothing would be said. Asked is what the states need that a
-    conversation on the topic can come to.
+    Raises InputError for the first topic that lacks a value a template uses, whose answers a rule cannot judge (no URL
+    kind, no format), or on which nothing would be said. Only states that a conversation on the topic can reach are
+    considered.
     """
     said: dict[bool, list[State]] = {}
     judged: dict[bool, dict[str, str]] = {}
@@ -95,8 +95,8 @@ def check_topics(protocol: Protocol, topics: TopicSet) -> None:
             unfit = protocol.rules[rule].unfit(topic)
             if unfit:
                 raise InputError(
-                    f"protocol {protocol.name!r} does not fit topic {topic.id!r}: "
-                    f"rule {rule!r} (in state {state!r}) {unfit}",
+                    f"protocol {protocol.name!r} does not fit topic {topic.id!r}: rule {rule!r} (in state {state!r}) "
+                    f"{unfit}",
                     advice="take another protocol, or give the topic type what the rule needs",
                 )
         if protocol.most_turns(topic) == 0:

@@ -1,7 +1,7 @@
 """How many user turns a conversation that ended badly would still have had.
 
-After a breakdown nobody knows how the conversation would have gone on, so only what is certain counts: the fewest turns
-with which the protocol, had it gone on at that point, could have come to its own end (`completed`).
+After a breakdown it is unknown how the conversation would have gone on, so only what is certain counts: the fewest
+turns with which the protocol, continued from that point, could have reached its own end (`completed`).
 
     fewest_turns_onward(protocol, topic, state, used, turn)              from `state`, by any edge that goes on
     fewest_turns_onward(protocol, topic, state, used, turn, target=…)    from `state` on to `target`, the state chosen

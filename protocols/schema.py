@@ -10,12 +10,14 @@ from pydantic_core import PydanticCustomError
 
 from protocols.labels import Label
 from topics.document import StrictModel
+from topics.written_form import written_form
 
 __all__ = ["FORMAT", "NAME", "EdgeEntry", "ProtocolEntry", "StateEntry", "TargetEntry"]
 
 FORMAT = "harvest-protocol/1"
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,59}")
+NAME_WORDS = "at most 60 letters (a to z), digits, _ and -, beginning with a letter"
 """What states and rules can be called."""
 
 
@@ -98,7 +100,7 @@ class ProtocolEntry(StrictModel):
     """A whole protocol file."""
 
     format: Literal["harvest-protocol/1"]
-    name: str = Field(pattern=f"^{NAME.pattern}$")
+    name: Annotated[str, written_form(NAME.pattern, NAME_WORDS)]
     version: int = Field(ge=1)
     about: str = ""
     turn_limit: int | None = Field(default=None, ge=1, le=10_000)

@@ -4,9 +4,9 @@ Templates are Jinja in its sandbox, cut down to what is pure and can be checked 
 filters from a fixed list, `if`, `for` and `set`. No includes, no calls, no randomness. Only the protocol's own text
 is a template; what stands in a topic is data and comes out as it is, even where it looks like a template.
 
-A file from elsewhere must not take the memory or the time of the machine either. So the only arithmetic is + and -,
-numbers have at most six digits, a loop stands in no other, what is set is made of nothing that was set before, and
-a text ends at 100,000 characters.
+A file from elsewhere must not use up memory or time either. So the only arithmetic is + and -, numbers have at most six
+digits, loops are not nested, `set` may not use values that were set before, and a text is limited to 100,000
+characters.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def _bounded(pieces: Iterable[str]) -> str:
 
 
 def faults(wording: Wording) -> Iterator[Fault]:
-    """What is wrong with a template, whatever the topic; nothing where all is well."""
+    """What is wrong with a template, whatever the topic; empty where nothing is."""
     from jinja2 import TemplateSyntaxError, nodes
 
     if len(wording.template) > _LONGEST_TEMPLATE:

@@ -47,7 +47,7 @@ class Attempt:
 
     @property
     def last_turn(self) -> Turn | None:
-        """The turn that was asked last, as far as it has come."""
+        """The turn that was asked last, as far as it was recorded."""
         return _recorded(len(self._turns), self._turns[-1]) if self._turns else None
 
     def take(self, event: Event, place: Place) -> None:
@@ -87,7 +87,7 @@ class Attempt:
         self._turns, self.failures = [], []
 
     def interrupt(self) -> None:
-        """Take its end back, with the row of it: what went before cannot be trusted to be all there was."""
+        """Remove its end, with the row of it, because what went before may be incomplete."""
         if self.ended:
             self._outcome, self._ended_at = None, ""
             del self.rows[-1:]

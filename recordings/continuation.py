@@ -1,4 +1,4 @@
-"""With what a run may go on: how headers are compared, extended and united.
+"""How a run may be resumed: headers compared, extended and united.
 
 Going on with another protocol, seed, topic or system under the same name would mix two experiments, so it is refused
 with a diff. Topics, systems and trials may be added; those an audit no longer names stay in the header, because
@@ -18,7 +18,7 @@ from typing import Any
 from recordings.errors import RunError
 from recordings.header import Header, plain, topic_value
 from recordings.json_text import Json
-from topics.counting import quantity
+from topics.counting import pluralize
 from topics.errors import Place
 from topics.topic import TopicSet
 
@@ -32,8 +32,8 @@ _MOST_DIFFS = 3  # of topics, systems, …: whoever changed forty topics need no
 def differences(old: Header, new: Header) -> list[str]:
     """Why a run with header `old` cannot go on as `new`: readable lines, none where it can.
 
-    Compared: seed, protocol, and every topic, system, endpoint, file of a user or a system and default of a driver that
-    both have. Added and removed ones are no difference.
+    Compared are seed, protocol, and every topic, system, endpoint, file of a user or system and default of a driver
+    that both have. What only one of them has is not a difference.
     """
     lines: list[str] = []
     if old.seed != new.seed:
@@ -109,7 +109,7 @@ def _diff(what: str, old: Json, new: Json) -> list[str]:
     found = list(difflib.unified_diff(before, after, "recorded", "now", lineterm="", n=1))
     lines = [f"{what} has changed:", *(f"  {_short(line)}" for line in found[:_LONGEST_DIFF])]
     if len(found) > _LONGEST_DIFF:
-        lines.append(f"  … and {quantity(len(found) - _LONGEST_DIFF, 'more line')}")
+        lines.append(f"  … and {pluralize(len(found) - _LONGEST_DIFF, 'more line')}")
     return lines
 
 

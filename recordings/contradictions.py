@@ -1,8 +1,8 @@
-"""What the lines of an attempt must hold to, beyond their order: their file, each other, and the plan of the run.
+"""What the lines of an attempt must agree with, beyond their order: their file, each other, and the plan of the run.
 
 A reader takes every recording of format 1, and some hold less than Harvest writes: an import may know neither routes
-nor answers. What Harvest itself played is written in one way only, so that a line that is gone or was changed often
-contradicts those that stay:
+nor answers. What Harvest itself played is written in one way only, so a missing or changed line often contradicts the
+others:
 
 - a trial is known by the hash of its protocol, topic, system and number;
 - every answer is routed by the state that asked, and its route leads to the next state that asks, or to the end;

@@ -87,7 +87,7 @@ class Turn:
 class Outcome:
     """How an attempt ended.
 
-    kind, in the order in which they win: `invalid` (infrastructure), `system-ended`, `completed` or `breakdown`
+    kind, the earlier taking precedence: `invalid` (infrastructure), `system-ended`, `completed` or `breakdown`
     or `no-match` (the protocol's end), `user-stopped`, `turn-limit`. reason: a short slug for counting
     (`timeout`, `http-503`, `script-ended`); detail: a sentence for a person. missing: user turns that the conversation
     would still have had, see `recordings.endings`; None where the recording does not say, and the protocol may.
@@ -100,7 +100,7 @@ class Outcome:
 
     @property
     def valid(self) -> bool:
-        """Whether the attempt ended in any way but by a fault of the infrastructure."""
+        """Whether the attempt ended otherwise than by a fault of the infrastructure."""
         return self.kind != INVALID
 
 

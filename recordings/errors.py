@@ -1,11 +1,11 @@
 """What can go wrong with a run folder.
 
     HarvestError
-    ├── StoreError              something could not be made safe on disk: stop asking systems, mend the disk, resume
+    ├── StoreError              something could not be made safe on disk: stop asking systems, repair the disk, resume
     └── InputError
         └── RunError            a run folder, or a file in it, is not what it should be: says file and line
 
-A `StoreError` is never about what was acknowledged before it: what `append` returned from stays on disk.
+A `StoreError` never affects earlier events: everything for which `append` returned stays on disk.
 """
 
 from __future__ import annotations

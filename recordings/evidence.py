@@ -1,8 +1,8 @@
 """Raw evidence on disk: each exhibit once, under the hash of its content.
 
 An address is the file's path inside the run folder, `evidence/ab/ab….json`: a person can open it, and the
-content can be checked against its name. Pages are compressed (`….xhtml.gz`): one is looked at now and then, and each
-turn of a conversation keeps one. Runs that keep them as they are, are read as ever.
+content can be checked against its name. Pages are compressed (`….xhtml.gz`), because every turn of a conversation keeps
+one and few are ever read. Older runs with uncompressed pages are read as well.
 """
 
 from __future__ import annotations

@@ -18,8 +18,8 @@ __all__ = ["write_export"]
 def write_export(path: str | PathLike[str], data: bytes) -> None:
     """Put `data` at `path` whole or not at all; a regular file that is there is replaced.
 
-    Raises InputError, with nothing written, where `path` names no file, something that is no regular file (a device
-    would be replaced by a file), or a place inside a run folder; StoreError where it cannot be written.
+    Raises InputError, with nothing written, where `path` is not the name of a file, is not a regular file (a device
+    would be replaced by a file), or lies inside a run folder; StoreError where it cannot be written.
     """
     name = os.fspath(path)
     target = Path(name)

@@ -86,7 +86,7 @@ def _shares(name: str, vector: Any, topics: TopicSet | None, place: Place) -> tu
         raise RunError(f"the shares of {name} sum to {math.fsum(vector):.6g}, not to 1", place=place)
     known = topics.attributes.get(name) if topics else None
     if known and len(known.groups) != len(vector):
-        raise RunError(f"{name} has {len(known.groups)} groups, and {len(vector)} shares stand here", place=place)
+        raise RunError(f"{name} has {len(known.groups)} groups, but {len(vector)} shares are given here", place=place)
     return tuple(map(float, vector))
 
 

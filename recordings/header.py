@@ -54,9 +54,9 @@ class Header:
 
     audit: the resolved audit. protocol, topics: as `encode_protocol` and `encode_topics` give them; None where an
     import does not know. systems: definition by name. hashes: content hashes, `protocol` one text, `topics` and
-    `systems` by name. source: what an import was made from. redaction: what the writer was told to look for.
-    changes: what later commands added, and when. parts: the headers a merge was made of, in short. path: of the file,
-    for messages.
+    `systems` by name. source: what an import was made from. redaction: which secrets the writer was to look for.
+    changes: what later commands added, and when. parts: a summary of the headers that a merge was made of. path: of the
+    file, for messages.
     """
 
     audit: Json
@@ -223,8 +223,8 @@ def _topic_hash(topic: Topic) -> str:
 
 
 def topic_value(topic: Topic) -> Json:
-    """What makes it this topic. Not in it: the attribute sets, which only scoring knows, and how URLs of a kind are
-    recognised. What is empty is left out, so that a field of a later version changes no hash made before it."""
+    """What identifies the topic. Not included are the attribute sets, which only scoring uses, and how URLs of a kind
+    are recognised. Empty fields are left out, so that a field of a later version changes no earlier hash."""
     value = {
         "id": topic.id,
         "type": topic.type.name,

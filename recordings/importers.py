@@ -1,8 +1,9 @@
-"""The formats that `harvest import` reads. Each has one function: what was asked for in, conversations out.
+"""The formats that `harvest import` reads. Each has one function from a request to conversations:
 
     def read(request: Request) -> Found: ...
 
-Other distributions add formats by entry points of the group `harvest.importers`, `name = "module:read"`.
+A format of our own also declares which options have no effect on it. Other distributions add formats as plain
+functions, by entry points of the group `harvest.importers`, `name = "module:read"`.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from topics.plug_ins import found_in, load_entry
 from topics.suggestions import did_you_mean
 from topics.topic import Topic, TopicSet, TopicType
 
-__all__ = ["IMPORTERS", "UNUSED", "Request", "formats", "importer"]
+__all__ = ["IMPORTERS", "Found", "Importer", "Request", "formats", "importer"]
 
 GROUP = "harvest.importers"
 """The group of entry points by which other distributions add formats."""
@@ -62,7 +63,17 @@ class Found:
     warnings: tuple[str, ...] = ()
 
 
-Importer: TypeAlias = Callable[[Request], Found]
+Read: TypeAlias = Callable[[Request], Found]
+
+
+@dataclass(frozen=True, slots=True)
+class Importer:
+    """A format. read: makes conversations of files. unused: what a caller may ask for that would have no effect here
+    (`trial` and `topic` of a `Request`), and what to do instead.
+    """
+
+    read: Read
+    unused: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
 
 def formats() -> tuple[str, ...]:
@@ -71,19 +82,21 @@ def formats() -> tuple[str, ...]:
 
 
 def importer(name: str) -> Importer:
-    """The importer of a format. Raises InputError for a name there is not, and for a plug-in that cannot be loaded."""
+    """The importer of a format. Raises InputError for an unknown name, and for a plug-in that cannot be loaded."""
     if name in IMPORTERS:
         return IMPORTERS[name]
     others = found_in(GROUP, "importers", IMPORTERS)
     if name not in others:
         raise InputError(f"there is no format {name!r}{did_you_mean(name, formats())}", allowed=", ".join(formats()))
-    return load_entry(others[name], "the importer", "a function from a recordings.importers.Request to Found", _checked)
+    return load_entry(
+        others[name], "the importer", "a function from a recordings.importers.Request to Found", _declared
+    )
 
 
-def _checked(read: Importer) -> Importer:
+def _declared(read: Read) -> Importer:
     if not callable(read):
-        raise TypeError("it is no function")
-    return read
+        raise TypeError("it is not a function")
+    return Importer(read)
 
 
 def read_gfrc(request: Request) -> Found:
@@ -124,23 +137,24 @@ def read_cast2022(request: Request) -> Found:
 
 
 IMPORTERS: Mapping[str, Importer] = MappingProxyType(
-    {"gfrc": read_gfrc, "messages": read_messages_files, "cast2022": read_cast2022}
-)
-
-UNUSED: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
-        "gfrc": {"topic": "each conversation names its topic (##### M002): leave out --topic"},
-        "messages": {
-            "trial": 'leave out --trial, and write {"metadata": {"trial": 2}} on the line of a conversation; '
-            "lines without one are numbered in their order"
-        },
-        "cast2022": {
-            "trial": "every path is a trial of its own: leave out --trial",
-            "topic": "each tree names its topic: leave out --topic",
-        },
+        "gfrc": Importer(read_gfrc, {"topic": "each conversation names its topic (##### M002): leave out --topic"}),
+        "messages": Importer(
+            read_messages_files,
+            {
+                "trial": 'leave out --trial, and write {"metadata": {"trial": 2}} on the line of a conversation; '
+                "lines without one are numbered in their order"
+            },
+        ),
+        "cast2022": Importer(
+            read_cast2022,
+            {
+                "trial": "every path is a trial of its own: leave out --trial",
+                "topic": "each tree names its topic: leave out --topic",
+            },
+        ),
     }
 )
-"""By format, the options of `harvest import` that could have no effect, and what to do instead."""
 
 
 def made_of(conversations: Iterable[Conversation]) -> TopicSet:

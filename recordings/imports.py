@@ -73,9 +73,9 @@ def record(
 ) -> Imported:
     """Write conversations into a new run folder, or add them to one that was made of imports.
 
-    What stands there already, word for word, is left as it is, and what is given twice is written once. Raises RunError
-    where another conversation stands, or is given, under the same trial and attempt, or where the header differs (see
-    `RunWriter.resume`); no conversation is written then. Not for use inside a running event loop.
+    A conversation that is already there, word for word, is skipped, and one that is given twice is written once. Raises
+    RunError where a different conversation is there, or is given, under the same trial and attempt, or where the header
+    differs (see `RunWriter.resume`); no conversation is written then. Not for use inside a running event loop.
     """
     several = tuple(conversations)
     given: dict[AttemptId, Conversation] = {}

@@ -1,7 +1,7 @@
 """An append-only file whose writers share their fsyncs.
 
-Bytes are written at once, in the order of the calls, so that `kill -9` cannot take back what was written; making
-them safe from a power cut is the slow part, runs in a thread, and one fsync serves everybody who waits for it.
+Bytes are written at once, in the order of the calls, so that `kill -9` cannot take back what was written; making them
+safe from a power cut is the slow part; it runs in a thread, and one fsync serves all waiting writers.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["Journal"]
 class Journal:
     """One file, opened once, only ever appended to. syncs: how many fsyncs it took so far.
 
-    After a failed write it is closed to further lines: what stands in the file may end in half a line.
+    After a failed write it takes no further lines, because the file may end in half a line.
     """
 
     def __init__(self, path: Path, descriptor: int) -> None:

@@ -1,4 +1,4 @@
-"""Layers of judgments in a run's `judgments/` folder: what somebody or something thought of a nugget or a turn.
+"""Layers of judgments in a run's `judgments/` folder: what people, rules or models say of a nugget or a turn.
 
 A layer is one file: a header line that names the kind (gold, human, rule, model), the author and its version, then
 one judgment a line. Layers are never changed and never overwritten; a new opinion is a new layer. The file's name
@@ -130,8 +130,8 @@ def put_layer(run: Path, data: bytes, kind: str, author: str) -> Path:
 
 
 def keep_layer(run: str | PathLike[str], layer: Layer) -> Path | None:
-    """Keep `layer`, unless the newest one of its kind, author, version and source says the same; None in that case,
-    and where it holds no judgment. Raises StoreError.
+    """Keep `layer`, unless the newest one of its kind, author, version and source says the same. None in that case, and
+    for a layer without judgments. Raises StoreError.
     """
 
     def name(one: Layer) -> tuple[str, str, str, str]:

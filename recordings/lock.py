@@ -20,8 +20,8 @@ _HOLDER = re.compile(rb"[0-9]{0,20}\n?")
 class Lock:
     """Held from its making until `release`, or until the process ends, however it ends.
 
-    Raises RunError, naming the process that holds it, or where `lock` is not a file of ours; StoreError where the
-    folder cannot be written.
+    Raises RunError where another process holds it, naming that process, or where `lock` is not a file of ours;
+    StoreError where the folder cannot be written.
     """
 
     def __init__(self, run: Path) -> None:

@@ -51,10 +51,10 @@ class Merged:
 def merge(paths: Sequence[str | PathLike[str]], out: str | PathLike[str], *, salvage: bool = False) -> Merged:
     """Unite the runs at `paths` in the new folder `out`, which appears whole or not at all.
 
-    salvage: take of a damaged run what can be trusted (see `recordings.salvage`), keep the files that are damaged as
-    they are under `damaged/`, and say in `damage` what became of each attempt that is touched.
-    Raises RunError where the runs were not made of the same protocol, seed, topics and systems (with a diff), where
-    one of them is damaged and not to be salvaged, or where `out` exists; StoreError where it cannot be written.
+    salvage: take from a damaged run what can be trusted (see `recordings.salvage`), keep the damaged files unchanged
+    under `damaged/`, and say in `damage` what became of each attempt concerned. Raises RunError where the runs were not
+    made of the same protocol, seed, topics and systems (with a diff), where one of them is damaged and not to be
+    salvaged, or where `out` exists; StoreError where it cannot be written.
     """
     if not paths:
         raise InputError("nothing to merge", allowed="one or more run folders")

@@ -4,9 +4,9 @@
      "metadata": {"system": "B1", "topic": "M002", "trial": 1, "labels": ["o"], "outcome": "completed"}}
 
 Texts, links, labels and outcomes come back exactly, and with them every figure that needs no judgments by people or
-models. What others write is taken as far as it can be told apart: contents in parts of text, system prompts (kept, as
-metadata of the import), a greeting before the first user turn (a turn in which nothing was said), several messages of
-one side in a row (joined by a line end), a refusal in place of a content.
+models. Files by others may also have contents in parts of text, system prompts (kept as metadata of the import), a
+greeting before the first user turn (read as a turn with empty user words), several messages of one side in a row
+(joined by a line end), and a refusal in place of a content.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Secrets are taken out by the writer, before anything reaches the disk.
 
-Two nets: the secrets we were told about, in every form in which they commonly come back (`recordings.secret_forms`;
-from 12 characters on in any mix of upper and lower case), and the shapes of well-known secrets
-(`recordings.secret_patterns`). Both are cast twice, over a text as it stands and with its escapes undone
+Two searches: for the known secrets, in every form in which they commonly come back (`recordings.secret_forms`; from 12
+characters on in any mix of upper and lower case), and for the shapes of well-known kinds of secrets
+(`recordings.secret_patterns`). Both are made twice, in the text as it is and with its escapes undone
 (`recordings.escapes`). What is found becomes `[redacted:<kind>]`; nothing else changes. A word of a reply stays a word,
 so word counts hold. Everything takes time linear in the text.
 
@@ -68,7 +68,7 @@ class Redactor:
     """Takes secrets out of texts, JSON values and exhibits.
 
     secrets: values that must not be stored. `ignored` counts those too short to be looked for (see the module).
-    Applying it twice gives what applying it once gave.
+    Applying it twice gives the same as applying it once.
     """
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
@@ -109,7 +109,7 @@ class Redactor:
         return self.pieces((text,))[0]
 
     def texts(self, texts: Sequence[str]) -> list[str]:
-        """Many texts, each as `text` leaves it, in one look."""
+        """Many texts, each as `text` would return it, in one pass."""
         apart = [part for text in texts for part in (text, _APART)]
         return self.pieces(apart)[::2]
 

@@ -1,7 +1,7 @@
-"""A run whose answers were read anew, as a run of its own: the one it comes from is not touched.
+"""A run with its answers read again, as a new run: the original is not changed.
 
-Every row stands in it as it was recorded, but for answers, decisions and outcomes that are others now; those keep
-what they were beside them, under `before`. Exhibits come along, so that the new run can be read anew as well.
+Every row is as it was recorded, except for answers, decisions and outcomes that are different now; these keep their
+former values under `before`. Exhibits are copied, so that the new run can be read again as well.
 """
 
 from __future__ import annotations

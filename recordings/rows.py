@@ -2,6 +2,7 @@
 
     turn_rows(run.finished)            a list of dicts, ready for csv.DictWriter, pandas or polars
     data_frame(turn_rows(run.finished))    the same as a data frame, where pandas or polars is installed
+    turn_rows(run.finished, run="may")    with the name of the run, so that rows of several runs go into one table
 
 What is not known is None: no number stands in for it.
 """
@@ -21,16 +22,17 @@ LIBRARIES = ("pandas", "polars")
 """Libraries of data frames, in the order in which they are looked for."""
 
 
-def conversation_rows(conversations: Iterable[Conversation]) -> list[dict[str, Any]]:
+def conversation_rows(conversations: Iterable[Conversation], run: str | None = None) -> list[dict[str, Any]]:
     """One row per attempt: what was played, how it ended, and how many user turns it had.
 
-    Columns: system, topic, trial, attempt, user, valid, outcome, reason (both "" where the recording breaks off), turns
-    (asked), missing (turns that the conversation would still have had; None where not known), session, place, worker,
-    started_at and ended_at (UTC, ISO 8601; "" where not known).
+    run: what to call the run in each row. Columns: run (None where not given), system, topic, trial, attempt, user,
+    valid, outcome, reason (both "" where the recording breaks off), turns (asked), missing (turns that the conversation
+    would still have had; None where not known), session, place, worker, started_at and ended_at (UTC, ISO 8601; ""
+    where not known).
     """
     return [
         {
-            **_attempt(one),
+            **_attempt(one, run),
             "user": one.user,
             "valid": one.valid,
             "outcome": one.outcome.kind if one.outcome else "",
@@ -47,15 +49,16 @@ def conversation_rows(conversations: Iterable[Conversation]) -> list[dict[str, A
     ]
 
 
-def turn_rows(conversations: Iterable[Conversation]) -> list[dict[str, Any]]:
+def turn_rows(conversations: Iterable[Conversation], run: str | None = None) -> list[dict[str, Any]]:
     """One row per user turn that was asked.
 
-    Columns: system, topic, trial, attempt, valid, turn (from 1), state, act, said, answer (None where nothing whole
-    came back), label (`o`, `x`, or None where no decision was recorded), links (None without an answer), asked_at,
-    first_seconds and seconds (from sending to the first and to the last piece), finish, sends, ended.
+    run: what to call the run in each row. Columns: run (None where not given), system, topic, trial, attempt, valid,
+    turn (from 1), state, act, said, answer (None where nothing whole came back), label (`o`, `x`, or None where no
+    decision was recorded), links (how many; None without an answer), asked_at, first_seconds and seconds (from sending
+    to the first and to the last piece), finish, sends, ended.
     """
     return [
-        {**_attempt(one), "valid": one.valid, **_turn(turn), **_reply(turn.reply)}
+        {**_attempt(one, run), "valid": one.valid, **_turn(turn), **_reply(turn.reply)}
         for one in conversations
         for turn in one.turns
     ]
@@ -84,8 +87,9 @@ def _unicode(value: Any) -> Any:
     return value
 
 
-def _attempt(one: Conversation) -> dict[str, Any]:
-    return {"system": one.key.system, "topic": one.key.topic, "trial": one.key.trial, "attempt": one.attempt}
+def _attempt(one: Conversation, run: str | None) -> dict[str, Any]:
+    key = one.key
+    return {"run": run, "system": key.system, "topic": key.topic, "trial": key.trial, "attempt": one.attempt}
 
 
 def _turn(turn: Turn) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Container, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
@@ -22,8 +23,19 @@ from recordings.header import Header, topic_order
 from recordings.json_text import Json, lines_of, read_unended, row_of
 from recordings.store import read_header
 from topics.errors import Place
+from topics.regular_file import read_inside
 
-__all__ = ["Run", "event_files", "extent", "is_run", "order_attempts", "read", "read_events", "run_around"]
+__all__ = [
+    "Run",
+    "begun_files",
+    "event_files",
+    "extent",
+    "is_run",
+    "order_attempts",
+    "read",
+    "read_events",
+    "run_around",
+]
 
 
 @dataclass(frozen=True)
@@ -84,8 +96,8 @@ def run_around(folder: Path) -> Path | None:
 def read(path: str | PathLike[str], *, keep_rows: bool = False, turns_of: Container[str] | None = None) -> Run:
     """Read the run in the folder `path`.
 
-    keep_rows: with the lines of every attempt, for copying them. turns_of: for a run of which little more is asked than
-    how attempts ended, the systems whose attempts keep their turns and failures although they have ended; None for all.
+    keep_rows: with the lines of every attempt, for copying them. turns_of: to save memory where only outcomes are
+    needed, the systems whose ended attempts keep their turns and failures; None for all.
 
     Raises RunError, with file and line, for anything but a torn last line: garbage, turns out of order, events of
     an attempt that was not started, an unknown version.
@@ -119,9 +131,26 @@ class _Whole(Attempts):
         )
 
 
+_OPENING = 2**16
+"""Bytes that the line which opens a file of events never takes."""
+
+
 def event_files(run: Path) -> list[Path]:
     """The files of events in a run folder, in the order in which they were begun by each worker."""
     return sorted(run.glob("trials-*.jsonl"))
+
+
+def begun_files(run: Path) -> int:
+    """How many files of events hold more than the line that opens each: 0 where nothing was recorded.
+
+    What cannot be read counts for nothing here: it is named where the run is read.
+    """
+    count = 0
+    for file in event_files(run):
+        with suppress(OSError):
+            _, _, rest = read_inside(run, file.name, _OPENING).partition(b"\n")
+            count += bool(rest)
+    return count
 
 
 def extent(run: str | PathLike[str]) -> dict[str, int]:

@@ -1,12 +1,12 @@
 """Saving what a damaged run still holds.
 
-A line that cannot be taken says nothing certain about whose it was, and what stood in it is lost. So an attempt that it
+The content of an unreadable line is lost, and it is uncertain which attempt it belonged to. So every attempt that it
 may have belonged to is cut there: what went before stays, as an interrupted attempt, which is never scored and can be
-gone on with. An attempt whose first line is lost is left out. Every other attempt stays as it is, and so does a copy of
-the damaged file. There are no checksums of lines: a letter changed inside a text, or a line that is gone without a
-contradiction (`recordings.contradictions`), cannot be seen.
+resumed. An attempt without its first line is left out. Every other attempt stays as it is, and a copy of the damaged
+file is kept. Lines have no checksums: a letter changed inside a text, or a line removed without a contradiction
+(`recordings.contradictions`), goes unnoticed.
 
-A file that stands twice in the folder gives each of its attempts once. Where its two accounts of an attempt differ,
+A file that is in the folder twice gives each of its attempts once. Where its two accounts of an attempt differ,
 neither is to be trusted beyond the lines they share.
 """
 
@@ -28,7 +28,7 @@ from recordings.events import Event, TrialStarted
 from recordings.json_text import Json
 from recordings.run_folder import Run, event_files, order_attempts, read_events
 from recordings.store import read_header
-from topics.counting import quantity
+from topics.counting import pluralize
 from topics.errors import Place
 
 __all__ = ["DamagedFile", "salvage_run"]
@@ -36,7 +36,7 @@ __all__ = ["DamagedFile", "salvage_run"]
 
 @dataclass(frozen=True, slots=True)
 class DamagedFile:
-    """A file of events that could not be taken whole. told: what is wrong with it and what became of it, sentences."""
+    """A damaged file of events. told: what is wrong with it and what became of it, in sentences."""
 
     path: Path
     told: tuple[str, ...]
@@ -88,7 +88,7 @@ def _shared(first: _Trusted, one: Attempt, second: _Trusted, two: Attempt) -> At
     same = next((i for i, (row, other) in enumerate(both) if row != other), len(both))
     if same == len(both):
         return max(one, two, key=lambda attempt: len(attempt.rows))
-    lines = f"cut after {quantity(same, 'line')}, which both have, and counts as interrupted" if same else "left out"
+    lines = f"cut after {pluralize(same, 'line')}, which both have, and counts as interrupted" if same else "left out"
     second.blame(f"{_whose(two)} is recorded otherwise here than in {first.path.name}; {lines}")
     cut = Attempt(one.started, one.worker, one.place, one.rows[:same])
     for row in one.rows[1:same]:
@@ -188,13 +188,13 @@ class _Trusted(Attempts):
         told = list(self._faults)
         for name, cut in self._cuts.items():
             place = Place(cut.place.path, cut.place.line)
-            later = f", {quantity(cut.later, 'later line')} left out" if cut.later else ""
+            later = f", {pluralize(cut.later, 'later line')} left out" if cut.later else ""
             told.append(f"{place}: {_whose(self.found[name])} is cut here and counts as interrupted{later}")
         for (trial_id, number), lines in self._strays.items():
             place = Place(str(self.path), lines[0])
             told.append(
                 f"{place}: attempt {number} at trial {trial_id} has no first line here that can be trusted; left out "
-                f"({quantity(len(lines), 'line')}, the last at {lines[-1]})"
+                f"({pluralize(len(lines), 'line')}, the last at {lines[-1]})"
             )
         return told
 

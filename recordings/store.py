@@ -1,8 +1,8 @@
 """Writing a run: the lock, the header, one new file of events for each process, and the evidence.
 
-A process that opens a run starts a file of its own and never touches another one. So a line that a killed process
-left half-written stays the last of its file for ever, nothing is ever cut off or mended in place, and the same
-folder can be written by one process after the other.
+A process that opens a run starts a file of its own and never touches another one. So a line that a killed process left
+half-written stays the last of its file for ever, no file is ever truncated or repaired in place, and the same folder
+can be written by one process after the other.
 """
 
 from __future__ import annotations
@@ -118,9 +118,9 @@ class RunWriter:
     ) -> RunWriter:
         """Go on with the run in `path`. header: of the audit as it is now; None keeps what is recorded.
 
-        Topics and systems it adds are merged into run.json. check: looks at what is recorded while no other process
-        can write; what it raises leaves the run as it was. Raises RunError, with a diff, where seed, protocol, or
-        a topic or system that both have is not what was recorded.
+        Topics and systems it adds are merged into run.json. check: may look at what is recorded while no other process
+        can write; if it raises, the run stays as it was. Raises RunError, with a diff, where seed, protocol, or a topic
+        or system that both have is not what was recorded.
         """
         run = Path(path)
         if not run.is_dir():

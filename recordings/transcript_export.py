@@ -15,7 +15,8 @@ from os import PathLike
 
 from recordings.conversation import Conversation
 from recordings.exports import write_export
-from recordings.transcript import FORMAT, entity_key
+from recordings.transcript import FORMAT
+from recordings.transcript_annotations import entity_key
 from recordings.transcript_heading import encode, heading_line, judged_line
 from topics.gold import GoldTable, written_vector
 from topics.links import find_urls

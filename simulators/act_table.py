@@ -1,24 +1,24 @@
 """Tables of what users do next: counts of acts after what came before, and the probabilities they give.
 
 A user act is a name (`ask`, `more`, `FQ`); what the system answered is a label or act of its own (`o`, `x`, `PA`), `-`
-where nothing is known of it. `stop` is what a user does who leaves; nobody leaves before the first turn.
+where nothing is known of it. `stop` means that the user leaves, which is impossible before the first turn.
 
 The context of an act is the last `order` acts (`start` before the first) and the last answer. Where a context was seen
-too seldom to tell, a shorter one speaks in its place, in this order:
+too seldom, shorter ones are used, in this order:
 
     (a2 a1, answer)  →  (a1, answer)  →  (a1)  →  anything but the opening  →  all alike
     (a2 a1)  →  (a1)  →  anything but the opening  →  all alike      where nothing is known of the answer
 
-(a1) stands for (a1, `*`): whatever the answer was. The second act back goes first, because the last answer tells more
-of what follows; without an answer there is nothing that would tell more, so it stays. Each context holds all that was
-counted in the ones before it, so what is mixed is nested.
+(a1) stands for (a1, `*`): whatever the answer was. The second last act is dropped first, because the last answer says
+more about what follows; without an answer it is kept. Each context contains all counts of the ones before it, so the
+mixed contexts are nested.
 
 Witten–Bell (Witten and Bell 1991, IEEE Trans. Information Theory 37, 1085–1094, method C, interpolated; Chen and
 Goodman 1999, Computer Speech & Language 13, section 2.4): n(h) acts were seen after h, T(h) different ones;
 
     p(a | h) = (n(h, a) + T(h)·p(a | shorter h)) / (n(h) + T(h)).
 
-A context with the very counts of the shorter one is passed over, so that nothing is smoothed twice.
+A context with the same counts as the shorter one is skipped, so that nothing is smoothed twice.
 
 Additive (Lidstone): in the longest context seen at least `least` times, p(a | h) = (n(h, a) + w) / (n(h) + w·K), with K
 the acts that are possible there. w = 0 is the relative frequency.
@@ -83,9 +83,8 @@ def fit(
     least: int = 1,
     acts: Sequence[str] = (),
 ) -> ActTable:
-    """The table of counted acts. acts: those that are possible beside the ones that were seen.
-
-    Raises ValueError where there is no sequence: nothing is known of users that were not seen.
+    """The table of counted acts. acts: those that are possible besides the ones that were seen. Raises ValueError
+    without a sequence.
     """
     counts: dict[Context, Counter[str]] = {}
     seen = set(acts)
@@ -105,8 +104,8 @@ class ActTable:
     """Counts in every longest context, and how probabilities are made of them.
 
     acts: all that are possible, `stop` not among them. order: 1 or 2. counts: by context, how often each act (or
-    `stop`) followed. weight: w of additive smoothing, at least 0. least: how often a context must have been seen to
-    speak for itself, at least 1; only additive smoothing asks.
+    `stop`) followed. weight: w of additive smoothing, at least 0. least: how often a context must have been seen to be
+    used, at least 1; only for additive smoothing.
     """
 
     acts: tuple[str, ...]
@@ -192,7 +191,7 @@ class ActTable:
 
     @classmethod
     def from_json(cls, value: object) -> ActTable:
-        """The table that `as_json` wrote. Raises ValueError where the value is none."""
+        """The table that `as_json` wrote. Raises ValueError for any other value."""
         match value:
             case {"acts": [*acts], "order": int(order), "smoothing": str(smoothing), "counts": [*counts], **rest}:
                 weight, least = rest.get("weight", 0.5), rest.get("least", 1)
@@ -214,11 +213,11 @@ class ActTable:
 
 @dataclass(frozen=True)
 class GivenRows:
-    """Probabilities that somebody wrote down, where there is nothing to count.
+    """Probabilities that are given instead of counted.
 
-    rows: by context; each sums to 1 (within 1e-6) over acts and `stop`. A context without a row is answered by a
-    shorter one: more acts go before fewer, and of as many the row that names the answer before the one for all answers.
-    (`start`, `*`) must be there, and for every act (act, `*`) or all answers it can get.
+    rows: by context; each sums to 1 (within 1e-6) over acts and `stop`. For a context without a row a shorter one is
+    used: more acts take precedence over fewer and, for the same number of acts, the row with the answer over the one
+    for all answers. (`start`, `*`) must be there, and for every act (act, `*`) or all answers it can get.
     """
 
     acts: tuple[str, ...]
@@ -291,7 +290,7 @@ def _check_acts(acts: Sequence[str]) -> None:
         raise ValueError("acts: at least one name is needed")
     twice = next((act for place, act in enumerate(acts) if act in acts[:place]), None)
     if twice is not None:
-        raise ValueError(f"acts: {twice!r} stands twice")
+        raise ValueError(f"acts: {twice!r} appears twice")
     reserved = next((act for act in (START, STOP, "") if act in acts), None)
     if reserved is not None:
         meaning = {START: "stands for the opening", STOP: "stands for leaving", "": "is not a name"}[reserved]

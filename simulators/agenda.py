@@ -15,8 +15,8 @@ an answer; it is taken off when it was answered, never before. Each decision goe
    which then waits for an answer), in order; where none is, the next request is asked (`ask`). After the last one the
    goal is reached.
 
-More than `patience` turns in a row without an answer end the conversation: `frustrated` where the last was of no use,
-`patience` where it was a question.
+More than `patience` turns in a row without an answer end the conversation: `frustrated` where the last reply was
+useless, `patience` where it was a question.
 """
 
 from __future__ import annotations
@@ -121,8 +121,8 @@ class AgendaUser(PlanningUser[AgendaMemory]):
     memory = AgendaMemory
 
     def start(self, scenario: Scenario, rng: Streams) -> AgendaMemory:
-        """The memory before anything was said. Raises InputError for a goal that is none, and words that the topic
-        lacks."""
+        """The memory before anything was said. Raises InputError for an invalid goal, and for a template that uses
+        something the topic lacks."""
         check_traits(scenario, ("goal",), self.name)
         requests, constraints = self._goal(scenario)
         said = list(constraints.values())
@@ -250,5 +250,5 @@ def _useless(topic: Topic, answer: Answer) -> bool:
 
 
 def build(options: Options) -> AgendaUser:
-    """Raises InputError for words of an act this user does not do."""
+    """Raises InputError for the words of an act that this user does not have."""
     return AgendaUser(options, phrasebook(options.words, WORDS))

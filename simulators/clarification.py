@@ -1,4 +1,4 @@
-"""The clarification user: asks for less than it means, and says what it means only when it is asked, or misunderstood.
+"""The clarification user: asks for less than it needs, and says the rest only when it is asked or misunderstood.
 
 It has a hidden facet of its need. The parameters are those of A. Salle, S. Malmasi, O. Rokhlenko, E. Agichtein,
 "Studying the Effectiveness of Conversational Search Refinement Through User Simulation", ECIR 2021: patience and
@@ -104,8 +104,8 @@ class ClarificationUser(PlanningUser[ClarificationMemory]):
     memory = ClarificationMemory
 
     def start(self, scenario: Scenario, rng: Streams) -> ClarificationMemory:
-        """The memory before anything was said. Raises InputError where there is no facet, or words that the topic
-        lacks."""
+        """The memory before anything was said. Raises InputError without a facet, and for a template that uses
+        something the topic lacks."""
         check_traits(scenario, ("facet",), self.name)
         topic, facet = scenario.topic, scenario.traits.get("facet")
         if facet is None and self.options.facet is not None:
@@ -157,5 +157,5 @@ class ClarificationUser(PlanningUser[ClarificationMemory]):
 
 
 def build(options: Options) -> ClarificationUser:
-    """Raises InputError for words of an act this user does not do."""
+    """Raises InputError for the words of an act that this user does not have."""
     return ClarificationUser(options, phrasebook(options.words, WORDS))

@@ -1,4 +1,4 @@
-"""Whether a simulator keeps what the seam promises: a suite for anybody's user.
+"""Whether a simulator keeps the promises of `User`: a test suite for any simulated user.
 
     findings = conforms(MyUser(), [Scenario(topic) for topic in load_topics("fairweb-45").topics[:2]])
     assert_conforms(MyUser(), scenarios)          # in a test: fails with every finding in words
@@ -93,10 +93,10 @@ def conforms(
     seeds: int = 10,
     most_turns: int = 500,
 ) -> list[Finding]:
-    """What the user does not keep, empty where all is well. At most one finding of a promise for each scenario.
+    """The promises that the user breaks; empty if it keeps all. At most one finding per promise and scenario.
 
-    seeds: conversations for each scenario; the answers of each are drawn of `answers`. most_turns: user turns after
-    which a conversation should have ended. An error the user raises in a conversation goes past this function.
+    seeds: conversations for each scenario; the answers in each are drawn from `answers`. most_turns: user turns after
+    which a conversation should have ended. An error that the user raises in a conversation is not caught.
     """
     findings: list[Finding] = []
     if not isinstance(user.name, str) or not user.name.strip():

@@ -1,7 +1,7 @@
 """Every conversation of an enumerable user with an enumerable system, with its exact probability.
 
-Nothing is drawn: at each user turn all that `distribution` lists, at each system turn all that `responses` lists. So
-expected scores over the tree are exact, and many trials must come close to them.
+Nothing is drawn: each user turn branches into all that `distribution` lists, each system turn into all that `responses`
+lists. So expected scores over the tree are exact, and the mean of many trials must come close to them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _NEAR = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """One answer the system may give. probability: in (0, 1]. label: what a user sees of its being judged."""
+    """One answer the system may give. probability: in (0, 1]. label: the protocol's judgment as the user sees it."""
 
     probability: float
     answer: Answer
@@ -103,9 +103,9 @@ def expand(
     """The tree of `user` with the system that `responses` describes.
 
     rng: for the user's start; a user that draws there (which recording, which words) is enumerated given that draw.
-    most_turns: user turns after which a conversation that goes on is cut; such paths have the outcome `turn-limit`,
-    and a trial that is to be compared is cut there too. Raises ValueError for probabilities that do not sum to 1, and
-    for a tree of more than `most_nodes` nodes: what is left out of a tree in silence would make it wrong.
+    most_turns: user turns after which a conversation is cut; such paths have the outcome `turn-limit`, and trials to
+    compare with must be cut there too. Raises ValueError for probabilities that do not sum to 1, and for a tree of more
+    than `most_nodes` nodes.
     """
     import numpy as np
 

@@ -10,11 +10,11 @@
 
 `options` are those of the simulator, and what is played. A recording does not say how to word an act for another topic:
 `words` are for a person to add, and without them the file can be read but not played. `rows` and `stopping` are for
-people, and are not played. A file whose `rows` or `decisions` are not those of its counts is refused: somebody changed
-one and not the other, and what would be played is not what is said to be. So is one whose `stretches` do not sum to its
-counts; `rows` are over all turns.
+people, and are not played. A file is refused if its `rows` or `decisions` do not follow from its counts: somebody
+changed one and not the other, and the user would not do what the file says. It is also refused if its `stretches` do
+not sum to its counts; `rows` are over all turns.
 
-A file of `harvest-user/1` has no `stretches`. It is read, and played as it always was: alike in all turns.
+A `harvest-user/1` file has no `stretches`. It is still read, and played with the same probabilities in all turns.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import re
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import yaml
 from pydantic import Field
@@ -34,6 +34,7 @@ from simulators.phrasing import Words
 from simulators.stopping.library import StopOption
 from topics.document import Document, Loc, StrictModel, read_document
 from topics.errors import InputError, Place
+from topics.written_form import written_form
 
 __all__ = ["Options", "RowEstimate", "Share", "Source", "StopEstimate", "UserFile", "build", "check_name", "read_user"]
 
@@ -41,7 +42,8 @@ FORMAT = "harvest-user/2"
 _FORMATS = ("harvest-user/1", FORMAT)
 
 _DROP = "counts and rows were changed apart; put them back, or remove rows, which are for people and not played"
-_NAME = r"^[\w .+-]+$"
+_NAME = r"[\w .+-]+"
+_NAME_WORDS = "letters, digits, spaces and . + - _"
 _ROUNDED = 2e-6  # rows are written with six digits
 
 
@@ -83,7 +85,8 @@ class Parameter(StrictModel):
 
 
 class StopEstimate(StrictModel):
-    """A stop model by maximum likelihood. chances: decisions it speaks of; AIC are compared where they agree."""
+    """A stop model by maximum likelihood. chances: decisions it is fitted to; compare AIC only where these are
+    equal."""
 
     model: str
     parameters: dict[str, Parameter]
@@ -95,7 +98,9 @@ class UserFile(StrictModel):
     """What a `harvest-user/2` file holds, or a `harvest-user/1` file, which is without `stretches`."""
 
     format: Literal["harvest-user/1", "harvest-user/2"] = "harvest-user/2"
-    name: str = Field(min_length=1, pattern=_NAME, description="what recordings call the user")
+    name: Annotated[str, written_form(_NAME, _NAME_WORDS)] = Field(
+        min_length=1, description="what recordings call the user"
+    )
     simulator: Literal["markov"] = "markov"
     about: str = ""
     source: Source
@@ -121,14 +126,12 @@ class UserFile(StrictModel):
 def check_name(name: str) -> None:
     """Raises InputError for a name that the file cannot have."""
     if not re.fullmatch(_NAME, name) or not name.strip():
-        raise InputError(
-            f"a fitted user cannot be called {name!r}", allowed="letters, digits, spaces, and any of . + - _"
-        )
+        raise InputError(f"a fitted user cannot be called {name!r}", allowed=_NAME_WORDS)
 
 
 def read_user(path: str | PathLike[str]) -> UserFile:
-    """The file at `path`. Raises InputError, with line and column, for what is wrong with it, and where its rows or
-    decisions are not those of its counts."""
+    """The file at `path`. Raises InputError, with line and column, for the first fault, and where its rows or decisions
+    do not follow from its counts."""
     document = read_document(path)
     named = document.value.get("format") if isinstance(document.value, dict) else None
     if named not in _FORMATS:

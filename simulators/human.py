@@ -38,7 +38,7 @@ class HumanMemory:
 
 @dataclass(frozen=True, slots=True)
 class HumanUser:
-    """Traits are shown to nobody and hold for nothing, so they are left as they are."""
+    """A person who is asked for each turn. Traits have no effect and are not shown."""
 
     name: str = "human"
 
@@ -46,8 +46,8 @@ class HumanUser:
         return HumanMemory()
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
-        """What the person typed. Raises WordsWanted where nothing was typed yet, and ValueError for what is out of
-        turn or has no words."""
+        """What the person typed. Raises WordsWanted where nothing was typed yet, and ValueError for a call out of turn
+        or a sample without words."""
         memory = recall(state, HumanMemory)
         check_order(observation, opened=memory.turn > 0, over=memory.over)
         shown = () if observation is None else (Message("user", observation.answer.text),)

@@ -2,9 +2,9 @@
 
 The table is given in the options (`rows`), or was fitted to recordings (`counts`, see `simulators.act_table.fit`).
 Leaving is one of its columns, so the length of a conversation comes from the table too; with `stretches` the rows
-depend on the turn as well (`simulators.turn_table`). With a stop model in the options the column is put aside and that
-model decides. Where leaving is all that a row holds, there is nothing left that such a user would say: it leaves there
-with the reason `left`, whatever the stop model.
+depend on the turn as well (`simulators.turn_table`). With a stop model in the options that model decides, and the
+column is ignored. Where leaving is the only outcome of a row, the user has nothing left to say: it leaves there with
+the reason `left`, whatever the stop model.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ class Options(StrictModel):
             return ILLUSTRATIVE
         contexts: list[Context] = [(entry.after, entry.answer) for entry in self.rows or self.counts]
         if len(set(contexts)) < len(contexts):
-            raise ValueError("a context stands twice in the table")
+            raise ValueError("a context appears twice in the table")
         named = {act for entry in self.rows or self.counts for act in (*entry.after, *entry.next)} - {START, STOP}
         acts = self.acts or tuple(sorted(named))
         if self.rows:
@@ -185,8 +185,8 @@ class MarkovMemory(Memory):
 class MarkovUser(PlanningUser[MarkovMemory]):
     """Draws each act from a row of `table`. Acts are those of the table; traits: none.
 
-    Coverage, for stop models: the share of `enough` useful answers that were had. Leaves with the reason `left` (by the
-    table) or that of the stop model. turns: of the same counts, by stretches of turns.
+    Coverage, for stop models: useful answers so far divided by `enough`, at most 1. Leaves with the reason `left` (by
+    the table) or that of the stop model. turns: of the same counts, by stretches of turns.
     """
 
     table: ActTable | GivenRows

@@ -1,4 +1,4 @@
-"""What users remember: immutable values of their own, written as JSON only where somebody keeps one.
+"""What users remember: immutable values, written as JSON only where one is saved.
 
     @memory_kind("coin")
     @dataclass(frozen=True, slots=True)
@@ -47,10 +47,10 @@ _PLAIN = (str, int, float, bool, NoneType)
 
 
 def memory_kind(name: str) -> Callable[[type[M]], type[M]]:
-    """Makes a frozen dataclass a kind of memory; `name` says in JSON which one, and is nobody else's.
+    """Make a frozen dataclass a kind of memory; `name` identifies it in JSON and must be unique.
 
     A field is a str, int, float, bool, None or Literal, a tuple or a Mapping from str of such, a frozen dataclass, or
-    `State`, the memory of another user. Raises TypeError for anything else: it could be changed, or not be written.
+    `State`, the memory of another user. Raises TypeError for anything else, which could be changed or not be written.
     """
 
     def known(kind: type[M]) -> type[M]:
@@ -94,7 +94,8 @@ def topic_for_user(topic: Topic) -> Topic:
 
 
 def encode_memory(memory: State) -> dict[str, object]:
-    """The memory as JSON values. Raises TypeError, which names the part, for what can be changed or not be written."""
+    """The memory as JSON values. Raises TypeError, naming the part, for a part that can be changed or cannot be
+    written."""
     name = _NAMES.get(type(memory))
     if name is not None:
         return {_KIND: name, **dict(_encoded_fields(type(memory), memory, name))}
@@ -105,14 +106,15 @@ def encode_memory(memory: State) -> dict[str, object]:
 
 
 def decode_memory(value: object) -> State:
-    """The memory that `encode_memory` wrote. Raises ValueError where the value is none."""
+    """The memory that `encode_memory` wrote. Raises ValueError for any other value."""
     if not isinstance(value, dict):
         raise ValueError("not a memory that was kept")
     return _decoded_plain(value)
 
 
 def json_text(memory: Mapping[str, object]) -> str:
-    """A memory that is a mapping, as JSON. Raises TypeError and ValueError for what is no JSON value, nor a memory."""
+    """A memory that is a mapping, as JSON. Raises TypeError or ValueError for parts that are neither JSON values nor
+    memories."""
     return json.dumps(memory, allow_nan=False, default=_held)
 
 

@@ -114,7 +114,7 @@ def enumerate_moves(plan: Plan[M]) -> tuple[Chance, ...]:
 
 
 def merge_chances(chances: Iterable[Chance]) -> tuple[Chance, ...]:
-    """Chances of the same action with the same memory after it are one, where the first of them stood."""
+    """The chances with those of the same action and the same memory after it merged, at the place of the first."""
     found: list[Chance] = []
     places: dict[Say | Stop, list[int]] = {}
     for chance in chances:
@@ -139,11 +139,11 @@ class PlanningUser(ABC, Generic[M]):
         """All ways the next turn can go; None: the opening. The order of turns was checked."""
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
-        """The next act, or leaving, and the memory after it. Raises ValueError for what is out of turn."""
+        """The next act, or leaving, and the memory after it. Raises ValueError for a call out of turn."""
         return draw_move(self._planned(state, observation), rng)
 
     def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
-        """Everything that `respond` may do, with its probability."""
+        """Every action that `respond` may take, each with its probability."""
         return enumerate_moves(self._planned(state, observation))
 
     def _planned(self, state: State, observation: Observation | None) -> Plan[M]:
@@ -153,7 +153,7 @@ class PlanningUser(ABC, Generic[M]):
 
 
 def check_traits(scenario: Scenario, known: Collection[str], user: str) -> None:
-    """Raises InputError for a trait this user would ignore: a persona that is dropped in silence is none."""
+    """Raises InputError for a trait this user would ignore: a persona must not be dropped silently."""
     for trait in scenario.traits:
         if trait not in known:
             meant = nearest(trait, known)

@@ -1,17 +1,15 @@
 """Words that no policy can make: a model's, or a person's.
 
-A user is a pure function, and such words come from outside and take time. They are to it what a random draw is: it asks
-for them by name (`take_sample`), and where they are not there yet it is left with `WordsWanted`; whoever plays it gets
-the words and asks the user the same once more, with them at hand (`respond_with_words`). As the same memory,
-observation and streams give the same decisions, nothing is decided twice; and no wrapper, no protocol and no test
-around such a user needs to know of it.
+A user is a pure function, but such words come from outside and take time. The user treats them like a random draw: it
+asks for them by name (`take_sample`), and raises `WordsWanted` where they are not there yet. The caller then gets the
+words and calls the user again with them (`respond_with_words`). The same memory, observation and streams give the same
+decisions, so nothing is decided twice, and no wrapper, protocol or test around such a user needs to know of it.
 
     respond_with_words(user, …) ──► user.respond(…, rng) ──► take_sample(rng, …) ── there ──► words, to be judged by it
             ▲                                                     │
             └────── WordingSource.sample(prompt) ◄── WordsWanted ─┘
 
-A source that fails raises an error of its own, which goes past the user: no policy ever sees a failure, so none can
-turn one into words.
+A source that fails raises an error of its own, which the user never sees, so no policy can turn a failure into words.
 """
 
 from __future__ import annotations
@@ -60,7 +58,7 @@ class Message:
 class Prompt:
     """What words are wanted for.
 
-    source: who is to give them, by the name an audit calls it. act: what the user does. messages: what is known.
+    source: who gives them, by its name in the audit. act: what the user does. messages: what is known.
     names: of the random stream this sample belongs to, different for every sample of every turn. seed: drawn from it,
     in [0, 2^31); the same conversation asks with the same seeds.
     """
@@ -74,7 +72,7 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """What came. finish: why the words end, as the source says it (`stop`, `length`; "" if it does not say)."""
+    """Words from a source. finish: why they end, as the source says (`stop`, `length`; "" if it does not say)."""
 
     text: str
     finish: str = ""
@@ -89,7 +87,7 @@ class WordingSource(Protocol):
 
 
 class NoWords:
-    """A source for turns that will not be said: it has no words, and asks nobody."""
+    """A source for turns that will not be sent: it has no words, and contacts nobody."""
 
     async def sample(self, prompt: Prompt) -> Sample:
         return Sample("", "stop")

@@ -1,9 +1,8 @@
 """How simulated users word their acts: variants of templates over the topic, checked before anything is sent.
 
-A template may use what a state of a protocol may (`protocols.wording`): `topic`, `turn`, and, for acts that are about
-something, `item`: where they are about nothing the word would be a hole in the sentence. Every variant of every act is
-filled in at the start, so that a word that is missing ends the trial before its first turn, and no variant is left out
-in silence.
+A template may use what a state of a protocol may (`protocols.wording`): `topic`, `turn`, and `item` for acts that are
+about something; for other acts `item` would leave a gap in the sentence. Every variant of every act is filled in at the
+start, so that a missing value ends the trial before its first turn, and no variant is silently left out.
 """
 
 from __future__ import annotations
@@ -82,7 +81,7 @@ class Phrasebook:
         return render(Wording(self.templates[act][variant], each=True), topic, turn=turn, item=item)
 
     def check(self, topic: Topic, items: Mapping[str, Iterable[str]]) -> None:
-        """Fills in every variant. items: by act, what it may be about; an act that is not there is about nothing.
+        """Fill in every variant. items: by act, what it may be about; acts that are missing here are about nothing.
 
         Raises InputError for the first variant that fails, or that says the item of an act that has none.
         """
@@ -104,7 +103,7 @@ class Phrasebook:
 
 
 def phrasebook(own: Mapping[str, tuple[str, ...]], shipped: Mapping[str, tuple[str, ...]]) -> Phrasebook:
-    """The shipped words with a file's own in place of them, act by act. Raises InputError for an act there is not."""
+    """The shipped words, replaced act by act by those of a file. Raises InputError for an unknown act."""
     for act in own:
         if act not in shipped:
             meant = nearest(act, shipped)

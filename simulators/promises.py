@@ -1,8 +1,8 @@
-"""What a user promises of every action and every memory, checked before anything is made of them.
+"""What a user promises for every action and every memory, checked before these are used.
 
-A user may be somebody else's: a plug-in, a function in a notebook. What it returns is looked at where it comes in, so
-that a fault of it is one invalid attempt that says which promise was broken, and neither a recording that cannot be
-read nor a run that ends. `PROMISES` are all that there are; `simulators.conformance` looks at the others.
+A user may come from elsewhere: a plug-in, a function in a notebook. What it returns is checked on arrival, so that its
+fault leads to one invalid attempt that names the broken promise, and not to an unreadable recording or the end of the
+run. `PROMISES` are all that there are; `simulators.conformance` looks at the others.
 """
 
 from __future__ import annotations
@@ -65,7 +65,8 @@ def next_action(user: User, state: State, observation: Observation | None, rng: 
 
 
 def initial_state(user: User, scenario: Scenario, rng: Streams) -> State:
-    """The user's memory before anything was said. Raises BrokenPromise for what is none, and what it raises."""
+    """The user's memory before anything was said. Raises BrokenPromise for what is not a memory, and whatever `start`
+    raises."""
     memory = user.start(scenario, rng)
     check_memory(memory, user.name)
     return memory

@@ -6,8 +6,8 @@ An answer is a clarifying question when all of these hold:
 2. that sentence is no offer ("Is there anything else?", "Would you like me to …?", "Can I help …?");
 3. nothing was delivered: no link, fewer than two lines of a list, and at most 60 words beside the question.
 
-English offers are known; an offer in another language is taken for a question. Languages that ask without a question
-mark are not seen. Nothing here knows what a question means.
+Only English offers are known; an offer in another language counts as a question. Questions in languages that ask
+without a question mark are not found. The rules do not understand what a question means.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Question:
 
 
 def clarifying_question(answer: Answer) -> Question | None:
-    """The question that the answer is, None where it is none: see the rules above."""
+    """The clarifying question that the answer asks, by the rules above; None where it asks none."""
     if answer.links:
         return None
     text = _CODE.sub(" ", answer.text[-_READ:])
@@ -76,7 +76,7 @@ def clarifying_question(answer: Answer) -> Question | None:
 
 
 def content_words(text: str) -> frozenset[str]:
-    """The words of a text that say what it is about, in lower case; a plural's s is cut off."""
+    """The words of a text that say what it is about, in lower case and without the s of a plural."""
     words = (word.lower() for word in _WORD.findall(text))
     return frozenset(
         _stem(word) for word in words if word not in _EMPTY_WORDS and (len(word) > 1 or not word.isascii())

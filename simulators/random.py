@@ -1,8 +1,8 @@
-"""The random user: the floor. What it does has nothing to do with what was answered.
+"""The random user, a baseline: what it does has nothing to do with the answers.
 
-After every answer it leaves with probability `leave`; else its act is drawn from `acts` (not given: all alike), and its
-words from the variants of that act, all alike. A simulator that predicts people no better than this one knows nothing
-of them.
+After every answer it leaves with probability `leave`; else its act is drawn from `acts` (by default all equally
+likely), and its words from the variants of that act, all equally likely. A simulator that predicts people no better
+than this one knows nothing about them.
 
     P(stop) = leave,  P(a) = (1 - leave)·w(a) / Σ w,  lengths geometric with mean 1/leave, cut at `most` turns
 """

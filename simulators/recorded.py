@@ -1,4 +1,4 @@
-"""The recorded user: takes the turns that were recorded, as often as they were, and leaves where the recording ends."""
+"""The recorded user: takes recorded turns with their recorded frequencies, and leaves where the recording ends."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class RecordedMemory:
 
 class RecordedUser:
     """Plays the user's side of recorded trees. After the same conversation it says what was said then, or ends, each
-    with its recorded probability; it says the text that stands at the branch.
+    with its recorded probability; its words are the text kept at the branch.
 
     trees: by topic id, user and system turns alternating. answer_key: the system's merge key of those trees, as a
     function of the answer alone. Raises InputError for a tree whose turns do not alternate.

@@ -129,10 +129,10 @@ def build_user(document: Document) -> User:
         raise document.error((_SIMULATOR,), fault.what, allowed=fault.allowed, advice=fault.advice) from None
     if found.over == "must" and _OVER not in value:
         raise document.error(
-            (), f"{found.name!r} stands over another user, and there is none", advice="add over: {simulator: NAME, …}"
+            (), f"{found.name!r} wraps another user, and none is given", advice="add over: {simulator: NAME, …}"
         )
     if found.over == "never" and _OVER in value:
-        raise document.error((_OVER,), f"{found.name!r} stands over no other user", advice="remove over", key=True)
+        raise document.error((_OVER,), f"{found.name!r} does not wrap another user", advice="remove over", key=True)
     inner = (build_user(document.part((_OVER,))),) if _OVER in value else ()
     given = {str(key): part for key, part in value.items() if key not in (_OVER, _SIMULATOR)}
     for name in found.files:

@@ -1,12 +1,12 @@
-"""The replay user: says one recorded conversation again, turn by turn, and knows from where it no longer fits.
+"""The replay user: repeats one recorded conversation turn by turn, and knows from which turn on it no longer fits.
 
 After an answer that is not the recorded one, a `strict` user leaves (`no-branch`). A `tolerant` one goes on with the
 turn of the next number; from there on its act is `out-of-place`, and its memory says which turn was the first one
 (`parting_turn`).
 
-A turn that is said out of place answers something nobody said here. It can be played, for example to send every system
-the same turns; it is no longer what that user would have said. The tree walk, which plays many recordings as one user,
-is `simulators.recorded`.
+A turn that is out of place replies to something that was not said here. It can be played, for example to send every
+system the same turns, but it is no longer what that user would have said. The tree walk, which plays many recordings as
+one user, is `simulators.recorded`.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class ReplayMemory:
 
 @dataclass(frozen=True)
 class ReplayUser:
-    """recordings: by topic id, at least one each. A trial draws which of them it plays at its start, all alike.
+    """recordings: by topic id, at least one each. Each trial draws one of them at its start, all equally likely.
 
     answer_key: what of an answer must be as recorded. Answers that were never recorded (the last turn of an invalid
     attempt) fit anything. Raises InputError for a topic that has no recording.
@@ -99,7 +99,7 @@ class ReplayUser:
         return said, replace(memory, turn=turn + 1, parted=first)
 
     def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
-        """What `respond` does: there is one way to go on."""
+        """The one action that `respond` takes, with probability 1."""
         return (Chance(1.0, *self.respond(state, observation, Streams(0))),)
 
 

@@ -1,4 +1,4 @@
-"""What a user is given, what it may see, and what can come of a turn."""
+"""What a user is given, what it may see, and how a turn can go."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ forked and resumed. A frozen dataclass with a `simulators.memory.memory_kind`, o
 class Scenario:
     """What a user is given before the conversation.
 
-    topic: the need, as a user knows it: never what is known of right answers. traits: who the user is and what it has
+    topic: the need, as a user knows it, without anything about right answers. traits: who the user is and what it has
     in mind, as JSON values by name, for example `group`, `goal`, `facet`; each simulator says which it reads.
     """
 

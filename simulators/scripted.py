@@ -42,14 +42,15 @@ class ScriptedMemory:
 
 
 class ScriptedUser:
-    """Plays `protocol` by its rules. What the protocol says draws nothing: the same answers get the same turns.
+    """Plays `protocol` by its rules. The protocol's own turns need no random draws: the same answers get the same
+    turns.
 
     users: those that the protocol names (`simulators.registry` builds them). Each draws from streams of its own
     (`rng.at("user", NAME)`). It sees the answer to the turn before, with the label that the protocol gave it; where it
     has not spoken yet, it opens, whatever was said before. Where it stops, the conversation ends `user-stopped`.
 
     Its memory holds the topic, the exchanges so far, the words that wait for an answer, the position in the protocol
-    and the memories of the users: whoever has the protocol and the memory can go on from there, more than once and in
+    and the memories of the users: the protocol and the memory are enough to continue from there, more than once and in
     another process. Raises ValueError where a user of the protocol is missing.
     """
 
@@ -84,8 +85,8 @@ class ScriptedUser:
         return _spoken(memory, action, taken, after)
 
     def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
-        """Everything that `respond` may do: one thing, but where a simulated user speaks. Raises TypeError where that
-        user cannot tell."""
+        """Every action that `respond` may take: a single one, except where a simulated user speaks. Raises TypeError
+        where that user is not enumerable."""
         action, memory = self._decided(recall(state, ScriptedMemory), observation)
         if not isinstance(action, Ask):
             return (Chance(1.0, action, memory),)

@@ -4,13 +4,13 @@
     here = rng.at(4)                                     the user turn about to be taken
     here("act").choice(…)                                one stream for what is done, another for how it is worded
 
-Neither the order of work, nor concurrency, nor what other decisions were drawn before changes a draw; a conversation
-that is forked at a turn goes on with streams of its own where the fork has a name of its own (`at("fork", 7)`). Two
-users that differ in nothing but a cue draw the same numbers where they have the same names.
+A draw does not depend on the order of work, on concurrency, or on other decisions drawn before. A conversation that is
+forked at a turn continues with streams of its own if the fork has its own name (`at("fork", 7)`). Two users that differ
+only in a cue draw the same numbers where they use the same names.
 
 A user that holds another hands it `rng.inside("reformulating")`, its own kind, and takes what it draws itself from
-`rng.own("reformulating", …)`. The user within draws what it draws on its own; only where a kind stands inside its own
-kind does the inner one draw from streams of other names, or both would take the same number for two decisions.
+`rng.own("reformulating", …)`. The wrapped user draws what it would draw on its own. Only where a kind wraps its own
+kind does the inner one draw from streams of other names; otherwise both would use the same number for two decisions.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class Streams:
     """Reproducible random streams, one for each kind of decision: equal arguments give equal numbers on every machine.
     Call it with the name of a decision, such as `rng("stop")`, to get a numpy Generator.
 
-    seed: the audit's. names: what the streams are for, from the general to the special. holders: the kinds of the
-    users that hold the one who draws, the outermost first.
+    seed: the audit's. names: what the streams are for, from the general to the special. holders: the kinds of the users
+    that wrap the one who draws, the outermost first.
     """
 
     seed: int

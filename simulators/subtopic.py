@@ -145,7 +145,7 @@ class SubtopicUser(PlanningUser[SubtopicMemory]):
         elif isinstance(given, (list, tuple)) and all(isinstance(one, str) for one in given):
             found = [str(one) for one in given]
         else:
-            raise InputError(f"topic {topic.id!r}: the trait 'subtopics' is no list of texts")
+            raise InputError(f"topic {topic.id!r}: the trait 'subtopics' is not a list of texts")
         if not found or not all(one.strip() for one in found):
             raise InputError(
                 f"topic {topic.id!r} has no subtopics for the subtopic user, or an empty one",
@@ -199,5 +199,5 @@ def _act(subtopic: int, asked: Sequence[int]) -> str:
 
 
 def build(options: Options) -> SubtopicUser:
-    """Raises InputError for words of an act this user does not do."""
+    """Raises InputError for the words of an act that this user does not have."""
     return SubtopicUser(options, phrasebook(options.words, WORDS))

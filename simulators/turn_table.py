@@ -1,6 +1,6 @@
 """What users do next, and when they leave, by how far the conversation has come as well as by what came before.
 
-Both matter, and neither tells all: people leave more readily after some acts, and more readily late. Turns are put
+Both matter: people leave more readily after some acts, and more readily late. Turns are put
 together in stretches, each of at least 50 recorded decisions (the last one takes what is left), and what followed is
 counted by stretch and context. A cell seen seldom is smoothed towards the row of its context over all turns, p(a | h),
 as that row is towards shorter contexts (Witten and Bell 1991; see `simulators.act_table`):
@@ -60,7 +60,8 @@ class TurnTable:
 
     @property
     def aic(self) -> float:
-        """Of leaving by cell, unsmoothed: 2·cells - 2·log-likelihood; smaller is better on the same decisions."""
+        """AIC of the unsmoothed model of leaving by cell: 2·cells - 2·log-likelihood; smaller is better on the same
+        decisions."""
         cells = list(self.leavings)
         found = sum(k * math.log(k / n) for left, n in cells for k in (left, n - left) if k)
         return 2 * len(cells) - 2 * found

@@ -35,7 +35,8 @@ class User(Protocol):
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
         """The next action after `observation` (None: open the conversation), and the memory after it.
 
-        Raises ValueError for what is out of turn: an answer before the opening, none after it, anything at the end.
+        Raises ValueError for a call out of turn: with an answer before the opening, without one after it, or after the
+        end.
         """
         ...
 

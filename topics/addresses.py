@@ -1,6 +1,6 @@
 """One spelling for one web address, and its parts as a browser would read them.
 
-Nothing here raises on what a system wrote: text that is no http(s) URL has no parts.
+Nothing here raises on what a system wrote: text that is not an http(s) URL has no parts.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ class Address(NamedTuple):
 
 
 def canonical_url(url: str) -> str:
-    """One spelling for one address; text that is no http(s) URL comes back as it is, without white space around.
+    """One spelling for one address; text that is not an http(s) URL is returned as it is, without white space around
+    it.
 
     Lower case for scheme and host, hosts in ASCII (IDNA), no user name, no default port, no fragment, dot segments
     resolved, percent-encoding in its shortest form, tracking parameters (`utm_…` and `TRACKING`) removed, the
@@ -95,7 +96,7 @@ _cached_address = lru_cache(maxsize=4096)(_address)
 
 
 def canonical_host(text: str) -> str | None:
-    """The host in lower case and ASCII, an IPv6 address in its short form; None where it can be no host."""
+    """The host in lower case and ASCII, an IPv6 address in its short form; None where it cannot be a host."""
     return _host(text) if len(text) > _LONGEST_HOST else _cached_host(text)
 
 

@@ -175,7 +175,7 @@ def uniform(groups: int) -> tuple[float, ...]:
 def normalise(counts: Mapping[str, float], groups: tuple[str, ...]) -> tuple[float, ...]:
     """Shares from counts or probabilities by group; a group that is not named has none.
 
-    Raises ValueError for names that are no groups, for negative or infinite numbers, and where all are 0.
+    Raises ValueError for names that are not groups, for negative or infinite numbers, and where all are 0.
     """
     by_name = {_folded(group): group for group in groups}
     found = dict.fromkeys(groups, 0.0)

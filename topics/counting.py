@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["plural", "quantity"]
+__all__ = ["plural", "pluralize"]
 
 
-def quantity(n: int, one: str, many: str | None = None) -> str:
+def pluralize(n: int, one: str, many: str | None = None) -> str:
     """`n` with its noun. one: for exactly 1. many: for any other number, zero among them [by the rules of `plural`].
 
-    From 10,000 on with commas, as numbers of so many digits are read.
+    Numbers from 10,000 on have commas.
     """
     return f"{n:,} {_noun(n, one, many)}" if abs(n) >= 10_000 else f"{n} {_noun(n, one, many)}"
 

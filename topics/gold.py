@@ -191,7 +191,9 @@ class _Reader:
             )
         grade = _GRADES.get(cells["grade"].text)
         if grade is None:
-            raise self.error(cells["grade"], f"{cells['grade'].text!r} is no grade", allowed="L0, L1, L2, or 0, 1, 2")
+            raise self.error(
+                cells["grade"], f"{cells['grade'].text!r} is not a grade", allowed="L0, L1, L2, or 0, 1, 2"
+            )
         entity = self.entity(cells["entity"], topic)
         groups: dict[str, tuple[float, ...]] = {}
         raw: dict[str, str] = {}

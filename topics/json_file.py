@@ -1,7 +1,7 @@
 """A JSON or JSONL file that a person gave us, read strictly: every fault says file, line and column.
 
-The standard library reads the file, because it is quick. Only when a fault is to be told is the text walked again, to
-find where the value stands. A key that stands twice in one object is refused: of two, one would be lost silently.
+The standard library reads the file, because it is fast. Only to report a fault is the text read again, to find the
+place of the value. A key that appears twice in one object is refused: one of the two would be lost silently.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class _Source:
 
 @dataclass(frozen=True, slots=True)
 class JsonValue:
-    """A value in a file, and the way to it from the top. The methods check what kind it is, or raise InputError."""
+    """A value in a file, and the path to it from the top. The methods check its kind, or raise InputError."""
 
     value: object
     loc: _Loc
@@ -53,7 +53,7 @@ class JsonValue:
 
     @property
     def place(self) -> Place:
-        """Where it stands in the file. The text is walked for it, so ask only where it is to be told."""
+        """Its place in the file. The text is read again for this, so ask only to report it."""
         source, at = self._source, 0
         for loc, key, start in _walk(source.text):
             if loc == self.loc and not key:
@@ -209,10 +209,10 @@ def _repeated(source: _Source) -> InputError:
         if key and loc in seen:
             place = place_in(source.text, source.path, start)
             at = Place(source.path, place.line + source.line - 1, place.column)
-            return InputError(f"the key {loc[-1]!r} stands twice in one object", place=at, advice="keep one of them")
+            return InputError(f"the key {loc[-1]!r} appears twice in one object", place=at, advice="keep one of them")
         if key:
             seen.add(loc)
-    return InputError("a key stands twice in one object", place=Place(source.path, source.line))
+    return InputError("a key appears twice in one object", place=Place(source.path, source.line))
 
 
 def _walk(text: str) -> Iterator[tuple[_Loc, bool, int]]:

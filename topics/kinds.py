@@ -24,8 +24,8 @@ class UrlKind:
     query: a regular expression for one whole `name=value` parameter, "" where the query does not matter.
     identity: what the entity is known by, with `{id}` in it, filled from the group `(?P<id>…)` of path or query;
     "" takes the whole address (https, no trailing slash, otherwise as `canonical_url`).
-    also: other shapes of the same kind. Raises ValueError where a pattern is none, gives no id, or could run away
-    (`topics.patterns`).
+    also: other shapes of the same kind. Raises ValueError where a pattern is invalid, gives no id, or could take too
+    long (`topics.patterns`).
     """
 
     name: str

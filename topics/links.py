@@ -2,8 +2,8 @@
 
 Replies are read as people see them: plain text or Markdown, with URLs glued to words, wrapped in brackets and
 quotation marks, or followed by a full stop. Everything here takes time linear in the length of the text, and
-never raises on what a system wrote: text that is not a URL is skipped. A reply may be megabytes of links, so of a
-reply no more are taken than anybody could follow, and the others are counted.
+never raises on what a system wrote: text that is not a URL is skipped. A reply may be megabytes of links, so no more
+are taken from it than a person could follow, and the others are counted.
 """
 
 from __future__ import annotations
@@ -31,10 +31,7 @@ _MOST_BRACKETS = 10 * MOST_LINKS  # brackets of Markdown
 # paths are often written with them.
 _STOP = (
     r"\s\x00-\x20\x7f-\xa0\"<>`|^\\"
-    "«»“”„‟‘’‚‛‹›—…•→"
-    "、。〃〈〉《》「」『』【】〔〕〖〗〘〙〚〛〜〝〞〟"
-    "！＂＇（），．：；＜＞？［］｛｜｝～｟｠｡｢｣､"
-    "\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffc\ufffd"
+    "«»“”„‟‘’‚‛‹›—…•→、。〃〈〉《》「」『』【】〔〕〖〗〘〙〚〛〜〝〞〟！＂＇（），．：；＜＞？［］｛｜｝～｟｠｡｢｣､\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffc\ufffd"
 )
 _ESCAPE = r"\\[_*~()\[\]&#+.!=-]"  # Markdown writes foo_bar as foo\_bar
 # What begins with a literal is looked for many times faster. So the scheme is asked for behind what follows it, which

@@ -6,6 +6,6 @@ __all__ = ["to_lower"]
 
 
 def to_lower(text: str) -> str:
-    """`text` in lower case, character by character: of all characters only İ would become two."""
+    """`text` in lower case, character by character: of all characters only İ would become two (it becomes i)."""
     lower = text.lower()
     return lower if len(lower) == len(text) else text.replace("İ", "i").lower()

@@ -31,9 +31,10 @@ def found_in(group: str, what: str, taken: Collection[str]) -> Mapping[str, Entr
 
 
 def load_entry(entry: EntryPoint, what: str, allowed: str, made: Callable[[Any], T]) -> T:
-    """What `made` makes of what an entry point stands for; it raises TypeError for what is none. what: `the driver`.
+    """What `made` makes of the object that an entry point names; `made` raises TypeError for an unsuitable one. what:
+    its kind for messages, such as `the driver`.
 
-    Raises InputError for whatever goes wrong: the code is somebody else's, and anything may be in it.
+    Raises InputError for anything that goes wrong, because the code is not ours.
     """
     try:
         return made(entry.load())

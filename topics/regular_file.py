@@ -116,7 +116,7 @@ def read_bytes(path: str | PathLike[str], kind: str = "", *, largest: int = -1, 
     except OSError as fault:
         if fault.errno == errno.ENAMETOOLONG:
             raise InputError(
-                f"{place.path[:40]!r}… is a text of {len(place.path):,} characters, and no path of a file",
+                f"{place.path[:40]!r}… is a text of {len(place.path):,} characters, not the path of a file",
                 advice="give the path of a file that holds it",
             ) from None
         raise InputError(f"cannot be read: {fault.strerror}", place=place) from None

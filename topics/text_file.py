@@ -23,7 +23,7 @@ def read_text(path: str | PathLike[str], kind: str, *, largest: int = LARGEST, a
 
 
 def decode(data: bytes, path: str, kind: str) -> str:
-    """`data` as text. Raises InputError at the first byte that cannot stand in a text in UTF-8."""
+    """`data` as text. Raises InputError at the first byte that UTF-8 text cannot contain."""
     nul = data.find(b"\0")
     if nul >= 0:
         before = data[:nul].decode("utf-8", "replace").removeprefix("\ufeff")

@@ -11,10 +11,13 @@ from topics.attributes import AttributeSet
 from topics.errors import InputError
 from topics.links import UrlKind
 
-__all__ = ["ID_LONGEST", "ID_PATTERN", "Topic", "TopicSet", "TopicType", "check_topic_id"]
+__all__ = ["ID_LONGEST", "ID_PATTERN", "ID_WORDS", "Topic", "TopicSet", "TopicType", "check_topic_id"]
 
-ID_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._+-]*$"
+ID_PATTERN = r"[A-Za-z0-9][A-Za-z0-9._+-]*"
 """How the id of a topic is written, wherever it comes from: it stands in file names, options and tables."""
+
+ID_WORDS = "letters (a to z), digits and . _ + -, beginning with a letter or digit"
+"""What `ID_PATTERN` allows, for people."""
 
 ID_LONGEST = 60
 """Characters of the id of a topic, at most."""
@@ -22,11 +25,11 @@ ID_LONGEST = 60
 
 def check_topic_id(name: str) -> None:
     """Raises InputError where no topic file could hold a topic of that id."""
-    if len(name) > ID_LONGEST or not re.fullmatch(ID_PATTERN.strip("^$"), name):
+    if len(name) > ID_LONGEST or not re.fullmatch(ID_PATTERN, name):
         shown = name if len(name) <= ID_LONGEST else f"{name[:ID_LONGEST]}…"
         raise InputError(
             f"{shown!r} cannot be the id of a topic",
-            allowed=f"at most {ID_LONGEST} letters, digits and . _ + -, beginning with a letter or digit",
+            allowed=f"at most {ID_LONGEST} characters: {ID_WORDS}",
             advice="rename the topic where it is given, or give its id as --topic",
         )
 

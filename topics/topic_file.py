@@ -15,13 +15,14 @@ from topics.errors import InputError
 from topics.kinds import KINDS, UrlKind
 from topics.quantities import quantity
 from topics.suggestions import did_you_mean
-from topics.topic import ID_LONGEST, ID_PATTERN, Topic, TopicSet, TopicType
+from topics.topic import ID_LONGEST, ID_PATTERN, ID_WORDS, Topic, TopicSet, TopicType
+from topics.written_form import written_form
 
 __all__ = ["decode_topics", "encode_topics", "read_topics"]
 
 FORMAT = "harvest-topics/1"
 
-Name = Annotated[str, Field(pattern=ID_PATTERN, max_length=ID_LONGEST)]
+Name = Annotated[str, Field(max_length=ID_LONGEST), written_form(ID_PATTERN, ID_WORDS)]
 
 
 def _of_sane_size(number: int | float) -> int | float:

@@ -1,7 +1,7 @@
 """Which URLs of a kind an answer names, and where.
 
-Looked at are the first million characters, and in them the first 10,000 URLs and links: far more than a person reads,
-and little enough that an answer made of a million URLs costs some tenths of a second.
+Only the first million characters are searched, and in them the first 10,000 URLs and links: far more than a person
+reads, and few enough that an answer made of a million URLs takes some tenths of a second.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ _GAPS = re.compile(f"[{INVISIBLE}]+")
 
 def same_text(text: str) -> str:
     """The form in which two answers are compared: case folded, every run of white space or invisible characters one
-    space. Nothing fuzzier: `is Paris` and `is not Paris` differ. (Unicode normal forms are left alone: they take
+    space. Nothing fuzzier: `is Paris` and `is not Paris` differ. (Unicode normal forms are not applied: they take
     quadratic time on long runs of accents, and a system that repeats itself writes the same characters.)"""
     return _GAPS.sub(" ", text.casefold()).strip()
 

@@ -1,1 +1,1 @@
-"""Conversations as sequences of dialogue acts: what is left of them for the statistics of users."""
+"""Conversations as sequences of dialogue acts, for the statistics of users."""

@@ -36,9 +36,9 @@ class Dialogue:
     ended: the user was seen to leave after the last turn. False: the dialogue was cut off there (turn limit, end of the
     system, end of the log), so that how the user would have gone on is not known (a censored end).
     person: who took the user's side, "" where that is not known; dialogues of one person are not independent.
-    draws: of a simulated user, what its random draws are named by; dialogues with the same draws are one user that was
-    played several times, with several systems or for several groups. "" for people, and where it is not known.
-    system, topic: "" where there is none. score: of the whole dialogue, NaN where it has none.
+    draws: for a simulated user, the names of its random streams; dialogues with the same draws are of one user that was
+    played several times, with several systems or for several groups. "" for people, and where it is not known. system,
+    topic: "" where there is none. score: of the whole dialogue, NaN where it has none.
     """
 
     id: str
@@ -52,7 +52,7 @@ class Dialogue:
 
     @property
     def unit(self) -> str:
-        """The user: what is drawn, split and left out as a whole. The person where one is named, else the draws of a
+        """The user, who is resampled, split and left out as a whole: the person where one is named, else the draws of a
         simulated user, else the dialogue."""
         if self.person:
             return f"person {self.person}"
@@ -66,7 +66,7 @@ class Dialogue:
 
 @dataclass(frozen=True, slots=True)
 class Dialogues:
-    """What a source holds. left_out: conversations that tell nothing of users, by reason, for people."""
+    """What a source holds. left_out: how many conversations say nothing about users, by reason, for people."""
 
     kept: tuple[Dialogue, ...]
     left_out: Sequence[tuple[str, int]] = ()

@@ -12,8 +12,8 @@ UMAP 2020. The seeker takes the user's side. An utterance may have several inten
 
 Answers are the recommender's top-level actions in the same way. What a recommender says before the seeker's first
 utterance is left out, since a user of a system opens the conversation. Every dialogue counts as ended by the seeker:
-the file does not say who closed it. `worker_id` of the seeker is the person; one that is null or missing is nobody
-that is known. The score is 1 where a recommendation was accepted, else 0.
+the file does not say who closed it. `worker_id` of the seeker is the person; without it the person is unknown. The
+score is 1 where a recommendation was accepted, else 0.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Acts out of whatever a person names: a run folder, a file of acts, or one of the data sets that are known."""
+"""Acts from a run folder, a file of acts, or one of the known data sets."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _RESERVED = {"start": "the start of a dialogue", "stop": "leaving"}  # as in `sc
 def read_dialogues(path: str | PathLike[str], *, level: Level = "top") -> Dialogues:
     """The dialogues at `path`, whichever kind it is. level: of the intents, for IARD.
 
-    Raises InputError where it is of no known kind, holds no dialogue, or has an act with a name of ours.
+    Raises InputError where its kind is unknown, where it holds no dialogue, or where an act has a reserved name.
     """
     place, where = Place.of(path), Path(path)
     if where.is_dir():

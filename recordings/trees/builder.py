@@ -25,7 +25,7 @@ PathTurn = tuple[str, str, str | None]
 
 
 def path_of(conversation: Conversation, merging: Merging) -> tuple[PathTurn, ...]:
-    """The turns of a conversation as they stand in a tree. A turn without a reply is the user's alone."""
+    """The turns of a conversation as nodes of a tree. A turn without a reply is the user's alone."""
     path: list[PathTurn] = []
     for turn in conversation.turns:
         path.append(("user", merging.user.function(turn), turn.said))
@@ -46,17 +46,17 @@ class TreeBuilder:
         self._growth = Growth(merging.name, merging.declared)
 
     def add(self, conversation: Conversation) -> bool:
-        """Fold a conversation in; False where it is invalid or interrupted, which is counted and never folded."""
+        """Fold a conversation in. False for an invalid or interrupted one, which is counted but never folded."""
         key, growth = conversation.key, self._growth
-        growth.systems.add(key.system)
-        growth.topics.add(key.topic)
-        growth.protocols.add(self._protocol)
         if conversation.outcome is None:
             growth.interrupted += 1
             return False
         if not conversation.valid:
             growth.invalid += 1
             return False
+        growth.systems.add(key.system)
+        growth.topics.add(key.topic)
+        growth.protocols.add(self._protocol)
         path = path_of(conversation, self.merging)
         self.add_path(path, FoldedTrial(key, conversation.attempt), conversation.outcome.kind)
         return True

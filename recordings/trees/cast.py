@@ -19,7 +19,7 @@ from recordings.conversation import Conversation, Outcome, SystemTurn, TrialKey,
 from recordings.header import trial_identity
 from recordings.trees.builder import TreeBuilder
 from recordings.trees.keys import MergeKey, merging
-from recordings.trees.node_text import cut, printable
+from recordings.trees.node_text import cut, one_line
 from recordings.trees.tree import ConversationTree, FoldedTrial, Scope
 from topics.errors import InputError, Place
 from topics.json_file import read_json_value
@@ -118,7 +118,7 @@ def _topic(value: object, where: str, place: Place) -> tuple[str, dict[str, _Nod
 
 def _shown(name: str) -> str:
     """A name out of the file within a message: short, on one line, and nothing that steers a terminal."""
-    return cut(printable(name[:200]), 40) or repr(name)
+    return cut(one_line(name[:200]), 40) or repr(name)
 
 
 def _node(value: Any, where: str, place: Place) -> _Node:

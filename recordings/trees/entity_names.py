@@ -17,7 +17,7 @@ _ROUND = " \t,;:|–—-([*_`\"'"
 def entity_names(key: str, text: str) -> str:
     """The addresses of `key` by name, in its order: `One Title · Another`. text: an answer that names them.
 
-    A name is the anchor of a link, else what stands before the address in its line, else the end of the address.
+    A name is the anchor of a link, else the text before the address in its line, else the end of the address.
     """
     wanted = key.split()
     shown = text[:_LONGEST]

@@ -7,21 +7,22 @@ from math import isnan
 
 from recordings.trees.entity_names import entity_names
 from recordings.trees.tree import ConversationTree
+from topics.counting import pluralize
 
-__all__ = ["cells", "cut", "node_title", "percent", "printable", "title", "what_was_folded", "xml_safe"]
+__all__ = ["cells", "cut", "node_title", "one_line", "percent", "title", "what_was_folded", "xml_safe"]
 
 _LONGEST = 1000  # columns
 
 _BIDI = {*"\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"}
 
 
-def printable(text: str) -> str:
+def one_line(text: str) -> str:
     """`text` on one line: white space collapsed, control characters as pictures; direction marks, halves of surrogate
     pairs and what is no character by their code."""
-    return "".join(_printable(character) for character in " ".join(text.split()))
+    return "".join(_picture(character) for character in " ".join(text.split()))
 
 
-def _printable(character: str) -> str:
+def _picture(character: str) -> str:
     code = ord(character)
     if character in _BIDI or 0xD800 <= code <= 0xDFFF or 0x80 <= code < 0xA0 or _none(code):
         return f"<U+{code:04X}>"
@@ -88,7 +89,7 @@ def node_title(tree: ConversationTree, node: int) -> str:
 
 def _short(text: str) -> str:
     """What fits the widest terminal; a reply of a megabyte need not be gone through for that."""
-    return cut(printable(text[: 4 * _LONGEST]), _LONGEST)
+    return cut(one_line(text[: 4 * _LONGEST]), _LONGEST)
 
 
 def percent(share: float) -> str:
@@ -112,7 +113,7 @@ def what_was_folded(tree: ConversationTree) -> list[str]:
     """By which key a tree was merged, of how many trials, and what was left out."""
     parts = [f"merged by {tree.merge}", f"{tree.n} trial{'s' if tree.n != 1 else ''}"]
     left = [
-        f"{count} {kind}"
+        pluralize(count, f"{kind} trial")
         for kind, count in (("invalid", tree.scope.invalid), ("interrupted", tree.scope.interrupted))
         if count
     ]
@@ -120,5 +121,5 @@ def what_was_folded(tree: ConversationTree) -> list[str]:
 
 
 def _listed(names: tuple[str, ...]) -> str:
-    shown = ", ".join(map(printable, names[:3]))
+    shown = ", ".join(map(one_line, names[:3]))
     return f"{shown}, … ({len(names)})" if len(names) > 3 else shown

@@ -92,7 +92,7 @@ def _by_rank(parent: Nodes, symbol: Nodes, visits: npt.NDArray[np.int64]) -> Ind
 
 
 def out_of_order(parent: Nodes, symbol: Nodes, visits: npt.NDArray[np.int64], depth: Nodes) -> bool:
-    """Whether the nodes do not stand in the order of `canonical`."""
+    """Whether the nodes are not in the order of `canonical`."""
     if np.any(depth[1:] > depth[:-1] + 1):
         return True
     above: Index = np.zeros(1, dtype=np.int64)

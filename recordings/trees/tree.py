@@ -32,7 +32,7 @@ SPEAKERS = ("system", "user")
 
 @dataclass(frozen=True, slots=True, order=True)
 class Symbol:
-    """What stands at a node. speaker: `user` or `system`. key: the merge key's value (normal form, label, act, …).
+    """The turn at a node. speaker: `user` or `system`. key: the merge key's value (normal form, label, act, …).
 
     text: one example as recorded: the least in code point order, which no order of trials changes; "" where none is
     kept.
@@ -65,7 +65,8 @@ class FoldedTrial:
 class Scope:
     """What was folded: names of systems and topics, and content hashes of protocols ("" for an import), each sorted.
 
-    invalid, interrupted: attempts that were left out, because the infrastructure failed or the recording breaks off.
+    invalid, interrupted: conversations that were left out, because the infrastructure failed or the recording breaks
+    off. `harvest tree` counts a trial without a valid attempt once, by its last attempt.
     """
 
     systems: tuple[str, ...] = ()
@@ -187,11 +188,11 @@ class ConversationTree:
         return tuple(branches[starts[node] : starts[node + 1]].tolist())
 
     def speaker(self, node: int) -> str:
-        """Whose turn stands at the node; "" for the root."""
+        """Whose turn the node is; "" for the root."""
         return self.symbols[int(self.symbol[node])].speaker if node else ""
 
     def symbol_at(self, node: int) -> Symbol:
-        """What stands at the node. Raises ValueError for the root, where nothing stands."""
+        """The turn at the node. Raises ValueError for the root, which has none."""
         if node == 0:
             raise ValueError("nothing stands at the root")
         return self.symbols[int(self.symbol[node])]

@@ -1,10 +1,10 @@
 """Which words of a model may be sent as a person's turn.
 
-A model that is asked to speak as a person falls back into its own part: it offers help, apologises, explains what it
-is, makes lists, answers the question it was to ask. Sent, that would be measured as something a user said. So every
-sample goes through the rules below, in their order, and the first that fits refuses it. They are plain rules on the
-words. Precision is not what they are for: a sample that is refused for nothing costs another sample, one that is
-let through for nothing is in the data.
+A model that is asked to speak as a person falls back into its own role: it offers help, apologises, explains what it
+is, makes lists, or answers the question it was meant to ask. If that were sent, it would be measured as something a
+user said. So every sample is checked by the rules below, in order, and the first that matches refuses it. They are
+plain rules on the words, and strict on purpose: refusing a good sample only costs another one, but a bad sample that is
+let through is in the data.
 
 The rules about voice know English, Japanese, Chinese, German, French and Spanish, each by its most usual phrases; the
 others hold in any language. What stands in the words the user was to say, or in its topic, is never held against a
@@ -55,11 +55,11 @@ _ENOUGH = 20  # characters: people too say "No?" after a "No.", and "what!!!!"
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What a sample is held against.
+    """What a sample is checked against.
 
     intended: what the policy meant to say; "" where the model is free. topic: the need. earlier: what the user has
-    said. answer: the system's last words. instructions: what the model was told. longest: characters. again: the act
-    is to say the same again.
+    said. answer: the system's last words. instructions: what the model was told. longest: characters allowed. again:
+    whether the act is to say the same again.
     """
 
     intended: str

@@ -1,4 +1,4 @@
-"""What can be seen of a text: characters that cannot, and letters that look like others.
+"""Text as a reader sees it: invisible characters, and letters that look like others.
 
 Rules on words read what a person reads. A character of no width inside a word, or a Cyrillic о for a Latin one, would
 hide the word from them; so text is refused for the first, and read without the second.

@@ -1,15 +1,15 @@
 """The user whose turns a language model words.
 
     mode     who decides what is done and when it ends      what the model does
-    policy   the user within (`agenda`, `markov`, …)         says it in other words
+    policy   the wrapped user (`agenda`, `markov`, …)        says it in other words
     free     the model                                       everything, up to `turns`
 
 A model's words are never sent as they come: each sample goes through the rules of `simulators.llm.acceptance`. One that
 is refused costs another sample with a seed of its own, up to `samples` of them; then the user stops with `no-words`. A
 failure of the endpoint never reaches this user (`simulators.outside`): the attempt is invalid then.
 
-The act, the stops and their reasons are the policy's, draw for draw what they are without a model. What the policy sees
-is what the system answered to the model's words.
+Acts, stops and their reasons are the policy's, with the same random draws as without a model. The policy sees the
+system's answers to the model's words.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from simulators.reasons import SATISFIED as ENOUGH
 from simulators.scenario import Observation, Scenario, State
 from simulators.streams import Streams
 from simulators.user import User
-from topics.counting import quantity
+from topics.counting import pluralize
 from topics.document import StrictModel, refusal
 from topics.errors import InputError
 from topics.topic import Topic
@@ -116,7 +116,7 @@ class WordedUser:
     name: str = "llm"
 
     def start(self, scenario: Scenario, rng: Streams) -> WordedMemory:
-        """The memory before anything was said. Raises InputError for a persona with a word that the topic lacks, and
+        """The memory before anything was said. Raises InputError for a persona that uses something the topic lacks, and
         whatever the policy raises."""
         traits = dict(scenario.traits)
         persona = self._persona(scenario.topic, traits.pop("persona", None))
@@ -135,8 +135,8 @@ class WordedUser:
         return trait
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
-        """The policy's action, in words that a model gave and that passed. Raises WordsWanted where they are not there
-        yet, and ValueError for what is out of turn."""
+        """The policy's action, in accepted words of the model. Raises WordsWanted where they are not there yet, and
+        ValueError for a call out of turn."""
         heard = _heard(recall(state, WordedMemory), observation)
         if self.inner is None:
             return self._free(heard, rng)
@@ -225,7 +225,7 @@ def _told(heard: WordedMemory, action: Say, text: str | None, refusals: list[str
     after = _counted(heard, refusals)
     if text is None:
         times = ", ".join(f"{reason} {count}" for reason, count in Counter(refusals).most_common())
-        said = f"{quantity(len(refusals), 'sample')} refused: {times}"
+        said = f"{pluralize(len(refusals), 'sample')} refused: {times}"
         return Stop("user-stopped", NO_WORDS, action.route, said), replace(after, over=True)
     return replace(action, text=text), replace(after, said=text)
 
@@ -244,7 +244,7 @@ def _heard(memory: WordedMemory, observation: Observation | None) -> WordedMemor
 
 
 def build(options: Options, inner: User | None = None) -> WordedUser:
-    """Raises InputError where a policy is missing, or given to a model that is free."""
+    """Raises InputError where the mode `policy` has no policy to wrap, or the mode `free` has one."""
     if options.mode == "policy" and inner is None:
         raise InputError(
             "the llm user has no policy to word",

@@ -13,10 +13,11 @@ __all__ = ["Kept", "count_kept"]
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """hits of signals: right answers kept, of those challenged wrongly. false_alarms of noises: wrong answers kept, of
-    those challenged rightly. doubted_kept of doubted: decided answers kept when only doubted.
+    """signals: right answers that were challenged (wrongly). hits: how many of them were kept. noises: wrong answers
+    that were challenged (rightly). false_alarms: how many of them were kept. doubted: decided answers that were only
+    doubted. doubted_kept: how many of them were kept.
 
-    undecided: challenges after which no answer said right or wrong, or before which none did; in no count.
+    undecided: challenges before or after which no answer was decidedly right or wrong; in no other count.
     """
 
     hits: int = 0

@@ -5,8 +5,8 @@ depends on whether the last answer held what the plan calls right. A step that d
 challenge of an answer that was not right, a right challenge or a repair of one that was, a contrary challenge of one
 that was neither. What was left out stands in the memory (`skipped`).
 
-Drawn is only which of several wordings is said, and which distractor: all equally likely. `findings` says afterwards
-what came of every step, from the acts and answers of a recording alone.
+Only the wording and the distractor are drawn, with equal probabilities. `findings` says afterwards what came of every
+step, from the acts and answers of a recording alone.
 """
 
 from __future__ import annotations
@@ -111,7 +111,8 @@ class ProbingUser:
         return ProbeMemory(topic_for_user(topic))
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
-        """Raises ValueError where the memory waits for an answer and none is given, or the other way round."""
+        """The next turn of the plan, or leaving. Raises ValueError where an answer is needed and none is given, or the
+        other way round."""
         ways = self._ways(state, observation)
         return ways[int(rng("words").integers(len(ways)))]
 

@@ -1,4 +1,4 @@
-"""Stop models that ask for nothing but the last label: geometric patience, and two-α."""
+"""Stop models that depend on the last label at most: geometric patience, and two-α."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ class TwoAlpha(StrictModel):
     """A user goes on with probability α+ after a useful answer and α- after a useless one: h = 1 - α.
 
     The user of expected conversation satisfaction (ECS): A. Lipani, B. Carterette, E. Yilmaz, "How Am I Doing?:
-    Evaluating Conversational Search Systems Offline", ACM TOIS 39(4), 2021. The defaults are illustrative. An answer
-    nobody judged counts as useful with probability `unjudged`. Reason: `satisfied` after a useful answer, `frustrated`
-    after a useless one; for one nobody judged both, each with its share.
+    Evaluating Conversational Search Systems Offline", ACM TOIS 39(4), 2021. The defaults are illustrative. An unjudged
+    answer counts as useful with probability `unjudged`. Reason: `satisfied` after a useful answer, `frustrated` after a
+    useless one; after an unjudged one either, each with its share.
     """
 
     model: Literal["two-alpha"] = "two-alpha"

@@ -14,8 +14,8 @@ __all__ = ["Experience", "after", "begin"]
 class Experience:
     """A conversation as a stop model sees it; the last entries are of the answer that was just read.
 
-    labels: `o` useful, `x` not, `-` nobody judged. coverage: share of the need that was met by then, in [0, 1]; the
-    policy says what that is. words: white-space separated words of each answer.
+    labels: `o` useful, `x` not, `-` unjudged. coverage: share of the need that was met by then, in [0, 1]; the policy
+    defines what that is. words: white-space separated words of each answer.
     """
 
     labels: tuple[Judged, ...] = ()
@@ -32,7 +32,8 @@ class Experience:
         return len(self.labels)
 
     def useless_in_a_row(self) -> int:
-        """How many answers in a row were not useful, up to the last; one nobody judged ends the row as a good one."""
+        """How many answers in a row were not useful, up to the last; like a useful answer, an unjudged one ends the
+        row."""
         found = 0
         for label in reversed(self.labels):
             if label != NOT_USEFUL:

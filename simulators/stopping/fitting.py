@@ -1,21 +1,21 @@
 """Maximum likelihood for stop models, from what users did: geometric patience, two-α, and the logistic hazard.
 
-Every turn of every conversation is one chance to leave. A user who left did so after the last turn; of one whose
-recording was cut off it is only known that they had not left by then (right censoring). With k leavings in n chances,
-a constant hazard has the estimate k/n and the standard error sqrt(k/n·(1 - k/n)/n); the logistic one is found by
-Newton's method (iteratively reweighted least squares), with standard errors from the inverse of the observed
-information. Turns of one conversation are taken for independent, given what the model looks at; conversations of one
-user are not. Each squared standard error is multiplied by a design effect,
+Every turn of every conversation is one chance to leave. A user who left did so after the last turn; a user whose
+recording was cut off is only known not to have left by then (right censoring). With k departures in n chances, a
+constant hazard has the estimate k/n and the standard error sqrt(k/n·(1 - k/n)/n); the logistic one is found by Newton's
+method (iteratively reweighted least squares), with standard errors from the inverse of the observed information. Turns
+of one conversation are assumed independent, given what the model depends on; conversations of one user are not. Each
+squared standard error is multiplied by a design effect,
 
     Σ over users of (Σ over their conversations of e)² / Σ over conversations of e²,   at least 1,
 
-e the influence of a conversation on the estimate: 1 where every conversation is another user's, and 2 where every user
-stands there twice and did the same.
+with e the influence of a conversation on the estimate. The effect is 1 where every conversation is another user's, and
+2 where every user has two conversations and did the same in both.
 
 Where nobody left (k = 0) or everybody did (k = n) the likelihood has its maximum at the border: the data say that the
-hazard is small or large and not how small or large, the logit of it is infinite, and the formula above would print a
-standard error of 0. One answer is always such a case. Value and error are then NaN, for a constant hazard as for the
-logistic one, and so is the log-likelihood of a model any of whose parameters is NaN: there is nothing to compare.
+hazard is small or large, but not how small or large; its logit is infinite, and the formula above would give a standard
+error of 0. A single answer is always such a case. Value and error are then NaN, for a constant hazard as well as for
+the logistic one. If any parameter of a model is NaN, so is its log-likelihood.
 """
 
 from __future__ import annotations
@@ -57,7 +57,8 @@ class Stay:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A parameter. value, error: NaN where the data do not settle it. n: chances to leave that speak of it."""
+    """A parameter. value, error (standard error): NaN where the data do not determine it. n: chances to leave it is
+    estimated from."""
 
     value: float
     error: float
@@ -68,7 +69,7 @@ class Estimate:
 class Fit:
     """parameters: by name. log_likelihood: natural, of all chances to leave; NaN where a parameter is.
 
-    chances: how many. left_out: chances the model cannot speak of (two-α: answers nobody judged).
+    chances: how many. left_out: chances that the model does not cover (two-α: unjudged answers).
     """
 
     parameters: Mapping[str, Estimate]
@@ -95,9 +96,9 @@ def fit_geometric(stays: Iterable[Stay]) -> Fit:
 
 
 def fit_two_alpha(stays: Sequence[Stay]) -> Fit:
-    """`useful` and `useless` of `TwoAlpha`: probabilities of going on. Answers nobody judged are left out.
+    """`useful` and `useless` of `TwoAlpha`: probabilities of going on. Unjudged answers are left out.
 
-    Each is NaN where after such answers nobody left, or everybody, or there was none; they are settled apart.
+    Each is estimated separately, and NaN where nobody or everybody left after such answers, or there were none.
     """
     good, bad, unknown = (_counted(stays, label) for label in "ox-")
     going = {name: _share(stays, label, going=True) for name, label in (("useful", USEFUL), ("useless", NOT_USEFUL))}
@@ -112,8 +113,9 @@ def fit_two_alpha(stays: Sequence[Stay]) -> Fit:
 def fit_hazard(stays: Sequence[Stay], *, coverage: bool = True) -> Fit:
     """`constant`, `turn` and, if asked, `coverage` of `Hazard`.
 
-    All NaN where the data do not settle them: no data, nobody or everybody leaves, a column that does not vary, or
-    turns and coverages that part those who leave from those who stay. Raises ValueError where a coverage is missing.
+    All NaN where the data do not determine them: no data, nobody or everybody leaves, a column that does not vary, or
+    turns and coverages that perfectly separate those who leave from those who stay. Raises ValueError where a coverage
+    is missing.
     """
     if coverage and any(not stay.coverage for stay in stays):
         raise ValueError("a stay without coverage cannot be fitted with it")
@@ -139,7 +141,7 @@ def fit_hazard(stays: Sequence[Stay], *, coverage: bool = True) -> Fit:
 
 
 def fitted_model(fit: Fit) -> Geometric | TwoAlpha | Hazard:
-    """The stop model with the fitted parameters. Raises ValueError where the data did not settle them."""
+    """The stop model with the fitted parameters. Raises ValueError where the data do not determine them."""
     if not fit.found:
         raise ValueError("the data do not settle the parameters of the stop model")
     values = {name: one.value for name, one in fit.parameters.items()}

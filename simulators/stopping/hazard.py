@@ -22,8 +22,9 @@ class Hazard(StrictModel):
     """logit h(t) = constant + turn·t + coverage·c, with t the user turn (from 1) and c the share of the need met.
 
     The shipped coefficients were fitted to 223 sessions of a public log, where they describe leaving much better than
-    geometric patience or two-α (AIC 1048 against 1130 and 1132); they are of that log, not of your users: fit them anew
-    (`simulators.stopping.fitting.fit_hazard`). Reason: `satisfied` once the whole need is met (c = 1), else `patience`.
+    geometric patience or two-α (AIC 1048 against 1130 and 1132); they describe that log, not your users: fit them to
+    your own data (`simulators.stopping.fitting.fit_hazard`). Reason: `satisfied` once the whole need is met (c = 1),
+    else `patience`.
     """
 
     model: Literal["hazard"] = "hazard"

@@ -15,7 +15,7 @@ Exit = tuple[str, float]
 
 
 class StopModel(Protocol):
-    """How likely a user leaves after an answer. A value: no clock, no randomness, everything it knows is given."""
+    """How likely a user is to leave after an answer. A pure value: no clock, no randomness, no other state."""
 
     def hazard(self, memory: Experience, observation: Observation) -> float:
         """Probability in [0, 1] of leaving now, given that the user is still there.

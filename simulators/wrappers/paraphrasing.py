@@ -1,8 +1,8 @@
-"""The paraphrasing user: says what the user within would say, in other words.
+"""The paraphrasing user: says what the wrapped user would say, in other words.
 
-What is done and when it ends is the inner user's; only words change, by the rules of `simulators.wrappers.changes`,
-each with a rate of its own. Numbers, names, URLs, quotations and the format that the topic asks for stay letter for
-letter (`simulators.wrappers.guards`).
+Acts and the end are the inner user's; only words change, by the rules of `simulators.wrappers.changes`, each with a
+rate of its own. Numbers, names, URLs, quotations and the format that the topic asks for stay letter for letter
+(`simulators.wrappers.guards`).
 
 At the start one number is drawn from the stream `paraphrasing` and kept in the memory; the words of every turn follow
 from it, the turn and the inner user's words, with one stream for each kind of change. So trials differ, a memory that

@@ -1,15 +1,15 @@
-"""The persona user: the user within, as a member of a group.
+"""The persona user: the wrapped user, as a member of a group.
 
 A group is known by its *cue*: words that say who is speaking ("I am a retired teacher."). A frame puts the cue and the
 inner user's turn together. Users of several groups on one topic are *matched*: the same need, the same random streams,
-the same acts, stops and words but for the cue; so a difference between their answers is due to the cue, or to the
-system's own chance. How large the latter is, a *null pair* says: two groups whose cues are the same.
+the same acts, stops and words but for the cue; so a difference between their answers is due either to the cue or to
+chance in the system. A *null pair*, two groups with the same cue, shows how large the effect of chance is.
 
-Which group a user belongs to stands in the options, or in the trait `group` of its scenario, which an audit with
-`groups` gives to every user.
+The group of a user is given in the options, or in the trait `group` of its scenario, which an audit with `groups` gives
+to every user.
 
 What is missing is refused at the start: a frame without a place for the cue, a cue with a word that the topic lacks, a
-group nobody described. A persona that is silently lost would be measured as fairness.
+group without a description. A persona that is silently lost would be measured as fairness.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _CUE, _TURN = "{cue}", "{turn}"
 
 
 class Group(StrictModel):
-    """One of `cue`, `same_as` and `plain` is given. `request` may stand beside each."""
+    """One of `cue`, `same_as` and `plain` is given; `request` may be added to any of them."""
 
     cue: str | None = Field(default=None, description="a template over the topic: what tells the group")
     same_as: str | None = Field(default=None, description="the group whose cue is said here too: a null pair")
@@ -112,7 +112,7 @@ def written_options(persona: Document) -> Options:
 
 
 def null_pairs(options: Options) -> tuple[tuple[str, str], ...]:
-    """The pairs of groups whose users say the same words: what lies between them is due to the system's own chance."""
+    """The pairs of groups whose users say the same words: differences between them are due to chance in the system."""
     said: dict[str, tuple[str | None, str | None]] = {}
     for name, group in options.groups.items():
         cue = options.groups[group.same_as].cue if group.same_as is not None else group.cue
@@ -175,7 +175,7 @@ class PersonaUser:
             )
         if name is None:
             raise InputError(
-                f"topic {scenario.id!r}: nobody says which group the user is of",
+                f"topic {scenario.id!r}: nothing says which group the user belongs to",
                 allowed=known,
                 advice="give the audit `groups`, or the persona the option `group`",
             )

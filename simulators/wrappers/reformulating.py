@@ -1,15 +1,15 @@
-"""The reformulating user: now and then asks again, in one way or another, where the user within would go on.
+"""The reformulating user: now and then asks again, in one way or another, where the wrapped user would go on.
 
 After every answer one act is drawn from the row of a table for the label of that answer (`o`, `x`, `-` for none), or
 from a row of its own after the same act as last time:
 
     go-on      the inner user takes its turn (and may stop)
-    repeat     the last words again           restart   the opening again; the inner user stands where it stood then
+    repeat     the last words again           restart   the opening again; the inner user is back where it was then
     rephrase   the need in other words        refine    the next constraint of a list
     simplify   the need as keywords           change    another need of a list
     stop
 
-Only `repeat` says the last words again: of the ways to rephrase, simplify or restart those that would are left out.
+Only `repeat` says the last words again: ways to rephrase, simplify or restart that would do so are left out.
 The chances of acts that are not possible now (no constraint left, no other words, `most` reformulations in a row) go to
 the others of the row in proportion; where nothing is left, the user goes on. The inner user is asked only where it goes
 on: it then sees the latest answer, as if to its own last words.

@@ -1,7 +1,7 @@
 """Ways to ask again: the acts of a reformulating user, the table of their chances, and how they are phrased.
 
-The table that is shipped is ILLUSTRATIVE: it was fitted to nothing, and only its share of asking the same again is
-taken from data (34% after an answer that was not relevant, 12% after one that was). Give a table with its `origin`.
+The shipped table is ILLUSTRATIVE: it was not fitted, and only its share of asking the same again is taken from data
+(34% after an answer that was not relevant, 12% after one that was). Give a table with its `origin`.
 """
 
 from __future__ import annotations

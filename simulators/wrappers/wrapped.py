@@ -13,12 +13,12 @@ __all__ = ["can_enumerate", "chances_of", "merge_equal"]
 
 
 def can_enumerate(user: User) -> bool:
-    """Whether the user can say how its next turn can go."""
+    """Whether the user can list the ways its next turn can go."""
     return callable(getattr(user, "distribution", None))
 
 
 def chances_of(inner: User, state: State, observation: Observation | None) -> tuple[Chance, ...]:
-    """The chances of the held user's next turn. Raises TypeError where it has none to tell."""
+    """The chances of the wrapped user's next turn. Raises TypeError where it cannot list them."""
     if not can_enumerate(inner):
         raise TypeError(f"the user {inner.name!r} cannot be enumerated")
     enumerable: EnumerableUser = inner  # type: ignore[assignment]

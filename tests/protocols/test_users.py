@@ -210,7 +210,7 @@ def test_a_protocol_that_only_a_simulated_user_speaks_in_conforms(tmp_path: Path
         ("simulator: random", "simulator: randm", 9, 16, "there is no simulator 'randm': did you mean 'random'?"),
         ("leave: 0.3", "leaves: 0.3", 11, 5, "unknown key 'leaves': did you mean 'leave'?"),
         ("leave: 0.3", "leave: 1.3", 11, 12, "at most 1"),
-        ("leave: 0.3", "over: {simulator: random}", 11, 5, "stands over no other user"),
+        ("leave: 0.3", "over: {simulator: random}", 11, 5, "does not wrap another user"),
         ("more: 2,", "mroe: 2,", 9, 5, "the act 'mroe' of the random user has no words"),
         ("    user: visitor", "    user: visitr", 23, 11, "unknown user 'visitr': did you mean 'visitor'?"),
     ],

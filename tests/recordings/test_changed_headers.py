@@ -145,6 +145,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "simulate check": ("simulate", "check", "RUN", "RUN"),
     "simulate fit": ("simulate", "fit", "RUN", "--out", "OUT"),
     "simulate groups": ("simulate", "groups", "RUN"),
+    "variance": ("variance", "RUN"),
     "simulate findings": ("simulate", "findings", "RUN"),
 }
 

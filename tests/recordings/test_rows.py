@@ -48,6 +48,14 @@ def test_every_row_has_the_same_columns_so_that_a_csv_file_can_be_written() -> N
         assert len(list(csv.DictReader(io.StringIO(text.getvalue(), newline="")))) == len(rows)
 
 
+def test_rows_of_several_runs_differ_by_the_name_of_their_run_which_comes_first() -> None:
+    for made in (conversation_rows, turn_rows):
+        rows = [*made(RUN.conversations, run="january"), *made(RUN.conversations, run="february")]
+        assert {next(iter(row)) for row in rows} == {"run"}
+        assert [row["run"] for row in rows] == ["january"] * (len(rows) // 2) + ["february"] * (len(rows) // 2)
+        assert {row["run"] for row in made(RUN.conversations)} == {None}
+
+
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_a_data_frame_holds_the_rows_and_half_a_surrogate_pair_is_marked(library: str) -> None:
     rows = turn_rows(RUN.conversations)

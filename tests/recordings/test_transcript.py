@@ -199,23 +199,23 @@ def test_a_turn_that_never_came_is_a_breakdown(ending: str) -> None:
         (("##### M003", "##### M002"), "11:1", "topic M002 comes a second time (first in line 1)"),
         (("### U2", "### U3"), "7:1", "U3 comes where U2 is next"),
         (("### U1\nList films.\n", ""), "2:1", "S1 comes where U1 is next"),
-        (("### S2 x", "### S2 y"), "9:1", "label 'y'"),
+        (("### S2 x", "### S2 y"), "9:1", "'y' is not a label"),
         (("### U2", "### U2 o"), "7:1", "a user turn has no label"),
         (("No.", "#L1"), "10:1", "an annotation with no URL before it in this turn"),
-        (("#L2", "#Lx"), "6:2", "'#Lx' is no grade\n  allowed: #L0 to #L9"),
-        (("#L2", "#L"), "6:2", "'#L' is no grade"),
-        (("#L2", "#l2 good"), "6:2", "'#l2 good' is no grade"),
-        (("#L2", "#L10"), "6:2", "'#L10' is no grade"),
-        (("#L2", "#L -1 #note"), "6:2", "'#L -1 #note' is no grade"),
-        (("#L2", "#Lo\n#RATINGS: (0,0,1,0)"), "6:2", "'#Lo' is no grade"),
-        (("#L2", "#L2\n#L1"), "7:1", "has grade L2 already (see x.txt:6)"),
-        (("#L2", "#L2\n#RATINGS: (0,0,1)"), "7:12", "RATINGS has 4 groups, and 3 shares stand here"),
+        (("#L2", "#Lx"), "6:2", "'#Lx' is not a grade\n  allowed: #L0 to #L9"),
+        (("#L2", "#L"), "6:2", "'#L' is not a grade"),
+        (("#L2", "#l2 good"), "6:2", "'#l2 good' is not a grade"),
+        (("#L2", "#L10"), "6:2", "'#L10' is not a grade"),
+        (("#L2", "#L -1 #note"), "6:2", "'#L -1 #note' is not a grade"),
+        (("#L2", "#Lo\n#RATINGS: (0,0,1,0)"), "6:2", "'#Lo' is not a grade"),
+        (("#L2", "#L2\n#L1"), "7:1", "already has grade L2 (see x.txt:6)"),
+        (("#L2", "#L2\n#RATINGS: (0,0,1)"), "7:12", "RATINGS has 4 groups, but 3 shares are given here"),
         (("#L2", "#L2\n#RATINGS: (0,0,1,1)"), "7:12", "the shares of RATINGS sum to 2, not to 1"),
         (("#L2", "#L2\n#RATINGS: (0,0,1,a)"), "7:18", "'a' is not a share"),
         (("#L2", "#L2\n#RATINGS: (0,0,1,1/0)"), "7:18", "'1/0' is not a share"),
         (("#L2", "#L2\n#STARS: (0,1)"), "7:2", "no attribute set is called 'STARS'"),
-        (("#L2", "#L2\n#RATINGS: (0,0,1,0)\n#RATINGS: (0,1,0,0)"), "8:1", "has other shares of RATINGS already"),
-        (("##### M002", "###### harvest-transcript/2 system=B\n##### M002"), "1:8", "is not known here"),
+        (("#L2", "#L2\n#RATINGS: (0,0,1,0)\n#RATINGS: (0,1,0,0)"), "8:1", "already has other shares of RATINGS"),
+        (("##### M002", "###### harvest-transcript/2 system=B\n##### M002"), "1:8", "unknown version of a transcript"),
         (("##### M002", "###### system=B trial=0\n##### M002"), "1:8", "trial=0 is not a number from 1"),
         (("##### M002", "###### system=B trial\n##### M002"), "1:8", "'trial' is not name=value"),
     ],
@@ -229,7 +229,7 @@ def test_faults_are_named_with_line_and_column(change: tuple[str, str], place: s
 
 
 def test_a_system_must_be_named() -> None:
-    with pytest.raises(InputError, match="nobody says which system"):
+    with pytest.raises(InputError, match="does not name its system"):
         parse_transcript(SHORT, "x.txt", topics=TOPICS)
     read = parse_transcript(f"###### system=Bing%20Chat trial=3\n{SHORT}", "x.txt", topics=TOPICS)
     assert read.conversations[0].key == TrialKey("Bing Chat", "M002", 3)
@@ -387,7 +387,7 @@ def test_what_is_no_annotation_in_a_file_of_ours_is_refused_and_with_a_backslash
     (conversation,) = parse_transcript(written, "x.txt").conversations
     assert conversation.turns[0].reply is not None
     assert conversation.turns[0].reply.answer.text == f"a\n{line}"
-    refused = r"x\.txt:7:\d: .* is (no grade|not an annotation)\n  allowed: .*\n.*put a backslash"
+    refused = r"x\.txt:7:\d: .* is not (a grade|an annotation)\n  allowed: .*\n.*put a backslash"
     with pytest.raises(InputError, match=refused):
         parse_transcript(written.replace(f"\\{line}", line), "x.txt")
 
@@ -411,7 +411,7 @@ def test_markdown_headings_of_a_foreign_reply_are_text() -> None:
         ("speakers=[1]", "speakers= holds something that is not [user, act]"),
         ("judged=M002", "a judged entity needs entity=URL and grade=0 to 9"),
         ("judged=M002 entity=u grade=2 group:RATINGS=(1,1,0,0)", "(1,1,0,0) is not a vector of shares"),
-        ("judged=M002 entity=u grade=2 group:RATINGS=(1,0)", "RATINGS has 4 groups, and 2 shares stand here"),
+        ("judged=M002 entity=u grade=2 group:RATINGS=(1,0)", "RATINGS has 4 groups, but 2 shares are given here"),
         ("judged=M999 entity=u grade=2", "topic 'M999' is not in the topic set"),
     ],
 )

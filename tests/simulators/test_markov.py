@@ -257,7 +257,7 @@ words: {hello: ["Hello. {{ topic.request }}", "Good day. {{ topic.request }}"]}
             "{counts: [{after: [start], next: {ask: 1}}], rows: [{after: [start], next: {ask: 1}}]}",
             "rows and counts: give one of the two",
         ),
-        ("acts: [a, a]\ncounts: [{after: [start], next: {a: 1}}]", "'a' stands twice"),
+        ("acts: [a, a]\ncounts: [{after: [start], next: {a: 1}}]", "'a' appears twice"),
         ("words: {ask: ['{{ nothing }}']}", "unknown variable 'nothing'"),
         ("words: {ask: ['About {{ item }}.']}", "unknown variable 'item'\n  allowed: topic.asks_for,"),
         ("acts: [ask, tell]", "acts without rows or counts"),

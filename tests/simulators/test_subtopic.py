@@ -143,7 +143,7 @@ def test_what_cannot_be_played_is_refused_before_the_first_turn() -> None:
     user = build(Options())
     for scenario, words in (
         (Scenario(bare), "has no subtopics"),
-        (Scenario(MOVIES, {"subtopics": "who"}), "no list of texts"),
+        (Scenario(MOVIES, {"subtopics": "who"}), "not a list of texts"),
         (Scenario(MOVIES, {"subtopics": ["who?", " "]}), "or an empty one"),
         (Scenario(MOVIES, {"subtopic": ["who?"]}), "did you mean 'subtopics'?"),
     ):

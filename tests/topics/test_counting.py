@@ -8,7 +8,7 @@ import re
 import pytest
 
 from tests.support.checkout import ROOT
-from topics.counting import plural, quantity
+from topics.counting import plural, pluralize
 
 
 @pytest.mark.parametrize(
@@ -26,11 +26,11 @@ from topics.counting import plural, quantity
     ],
 )
 def test_a_number_stands_with_its_noun(n: int, one: str, shown: str) -> None:
-    assert quantity(n, one) == shown
+    assert pluralize(n, one) == shown
 
 
 def test_an_irregular_plural_is_given() -> None:
-    assert (quantity(1, "person", "people"), quantity(2, "person", "people")) == ("1 person", "2 people")
+    assert (pluralize(1, "person", "people"), pluralize(2, "person", "people")) == ("1 person", "2 people")
     assert plural("analysis") == "analysises", "so it must be given"
 
 

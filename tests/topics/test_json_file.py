@@ -55,7 +55,7 @@ def test_a_line_of_a_jsonl_file_keeps_its_number_and_a_line_separator_ends_no_li
     [
         ('{"a": [1, NaN]}', "2:11", "NaN is not a number in JSON"),
         ('{"NaN": "NaN", "b": -Infinity} x', "2:21", "-Infinity is not a number in JSON"),
-        ('{"a": 1, "b": {"c": 1, "c": 2}}', "2:24", "the key 'c' stands twice in one object"),
+        ('{"a": 1, "b": {"c": 1, "c": 2}}', "2:24", "the key 'c' appears twice in one object"),
         ('{"a": 1} {"a": 2}', "2:10", "not valid JSON: Extra data"),
         ('{"a": }', "2:7", "not valid JSON: Expecting value"),
     ],

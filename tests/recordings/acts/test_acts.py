@@ -275,8 +275,8 @@ def test_a_session_that_stands_twice_is_refused_at_its_second_place(tmp_path: Pa
     path = tmp_path / "sessions.json"
     path.write_text('{"1": ["a b"],\n "1": ["c"]}', encoding="utf-8")
     for read in (read_queries, read_dialogues):
-        with pytest.raises(InputError, match=r"sessions.json:2:2: the key '1' stands twice"):
+        with pytest.raises(InputError, match=r"sessions.json:2:2: the key '1' appears twice"):
             read(path)
     path.write_text(json.dumps({"1": {"dialogue_info": {}}})[:-1] + ', "1": {"dialogue_info": {}}}', encoding="utf-8")
-    with pytest.raises(InputError, match="the key '1' stands twice"):
+    with pytest.raises(InputError, match="the key '1' appears twice"):
         read_iard(path)

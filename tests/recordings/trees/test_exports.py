@@ -23,7 +23,7 @@ from recordings.trees.builder import fold
 from recordings.trees.document import read_trees, trees_as_json, trees_from_json
 from recordings.trees.graph import as_graph, graphml, positions
 from recordings.trees.keys import LABEL, exact_form
-from recordings.trees.node_text import cells, cut, node_title, printable, xml_safe
+from recordings.trees.node_text import cells, cut, node_title, one_line, xml_safe
 from recordings.trees.tree import ConversationTree, Symbol
 from tests.support.tree_examples import conversation, recordings, tree_of
 from topics.errors import InputError, Place
@@ -57,7 +57,7 @@ def test_a_file_of_trees_of_trials_without_names_is_read_back(tmp_path: Path) ->
 
 
 def test_a_text_in_place_of_a_path_is_told_apart_in_a_few_words() -> None:
-    with pytest.raises(InputError, match=r"is a text of .* characters, and no path of a file") as caught:
+    with pytest.raises(InputError, match=r"is a text of .* characters, not the path of a file") as caught:
         read_trees(document(trees_as_json([_tree()] * 20)).decode())
     assert len(str(caught.value)) < 300
 
@@ -141,7 +141,7 @@ def test_nothing_a_system_says_is_anything_but_a_label_in_mermaid() -> None:
     assert all(node.fullmatch(line) or edge.fullmatch(line) for line in lines[2:-1])
     assert lines[-1] == "  end"
     decoded = re.sub(r"#(\d+);", lambda found: chr(int(found[1])), lines[4])
-    assert printable(HOSTILE) in decoded
+    assert one_line(HOSTILE) in decoded
 
 
 def test_notes_and_the_legend_are_labels_too_in_mermaid_and_dot() -> None:
@@ -167,7 +167,7 @@ def test_nothing_a_system_says_is_anything_but_a_label_in_dot() -> None:
     assert re.findall(r"t0n\d+ -> t0n\d+", without) == ["t0n0 -> t0n1", "t0n1 -> t0n2"]
     label = re.search(r't0n2 \[label="((?:[^"\\]|\\.)*)"', text)
     assert label is not None
-    assert re.sub(r"\\(.)", r"\1", label[1]).replace("&amp;", "&").startswith("S " + printable(HOSTILE))
+    assert re.sub(r"\\(.)", r"\1", label[1]).replace("&amp;", "&").startswith("S " + one_line(HOSTILE))
 
 
 @pytest.mark.parametrize("width", [40, 80, 200])
@@ -221,7 +221,7 @@ def test_a_reply_of_a_megabyte_is_a_short_label_and_a_whole_text() -> None:
 
 
 def test_what_is_printed_steers_no_terminal() -> None:
-    shown = printable(HOSTILE + "\x9b\r\t")
+    shown = one_line(HOSTILE + "\x9b\r\t")
     assert shown.isprintable()
     assert "␛[31m<U+202E><U+D800>" in shown
 

@@ -80,7 +80,7 @@ def _opening(user: User, scenario: Scenario) -> str:
 @pytest.mark.parametrize(
     ("more", "traits", "words"),
     [
-        ("", {}, "nobody says which group"),
+        ("", {}, "nothing says which group"),
         ("", {"group": "pupil"}, "the group 'pupil' is not described"),
         ("", {"group": 3}, "the group 3 is not described"),
         ("group: student", {"group": "teacher"}, "give one of the two"),

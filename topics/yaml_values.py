@@ -1,0 +1,168 @@
+"""YAML text read strictly: every value knows its line and column, and nothing is guessed.
+
+Refused, with file:line:column: duplicate keys, anchors and aliases (a short file can expand to gigabytes), tags,
+several documents in one file, halves of characters, and nesting that takes the stack.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import yaml
+
+from topics.errors import InputError, Place
+from topics.scalars import plain_scalar
+from topics.text_file import place_in
+
+__all__ = ["Loc", "Marks", "YamlValues", "read_yaml"]
+
+Loc = tuple[str | int, ...]
+"""The way to a value from the top of a document: ("topics", 3, "id")."""
+
+Marks = Mapping[Loc, tuple[int, int]]
+"""The line and the column of each value, both from 1."""
+
+_SURROGATE = re.compile("[\ud800-\udfff]")  # JSON has them in pairs; YAML and UTF-8 have none
+_DEEPEST = 60
+_LONG = 2**16  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class YamlValues:
+    """What a text holds. value: dicts (text keys, in file order), tuples, text, numbers, booleans, None.
+    marks, key_marks: where each value and each key stands."""
+
+    value: object
+    marks: Marks
+    key_marks: Marks
+
+
+def read_yaml(text: str, path: str) -> YamlValues:
+    """The values of YAML text; `path` names it in messages. Raises InputError."""
+    reader, loader = _Reader(path), None
+    try:
+        node = _quickly_composed(text, path) if len(text) > _LONG else None
+        if node is None:
+            loader = yaml.SafeLoader(text)
+            while loader.check_event():
+                reader.check(loader.get_event())  # type: ignore[no-untyped-call]  # PyYAML's stubs leave it out
+            node = yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.MarkedYAMLError as fault:
+        mark = fault.problem_mark or fault.context_mark
+        place = Place(path, mark.line + 1, mark.column + 1) if mark else Place(path)
+        context = f" ({fault.context})" if fault.context else ""
+        raise InputError(f"not valid YAML: {fault.problem}{context}", place=place) from None
+    except yaml.reader.ReaderError as fault:
+        what = f"character U+{ord(text[fault.position]):04X} is not allowed in YAML"
+        raise InputError(what, place=place_in(text, path, fault.position)) from None
+    except (ValueError, OverflowError):  # PyYAML hands \UXXXXXXXX to chr() unasked
+        place = reader.place(loader.get_mark() if loader else None)
+        raise InputError(
+            "an escape that is not a character", place=place, allowed="\\U00000000 to \\U0010FFFF"
+        ) from None
+    if node is None:
+        raise InputError("the file is empty", place=Place(path, 1, 1))
+    return YamlValues(reader.value(node, ()), reader.marks, reader.key_marks)
+
+
+def _quickly_composed(text: str, path: str) -> yaml.Node | None:
+    """The node of a long text by libyaml, which is ten times as fast; None where it is not there, or finds a fault: the
+    words and the place of a fault are PyYAML's own."""
+    if not yaml.__with_libyaml__:
+        return None
+    reader, loader = _Reader(path), yaml.CSafeLoader(text)
+    try:
+        while (event := loader.get_event()) is not None:
+            reader.check(event)
+        node: yaml.Node | None = yaml.CSafeLoader(text).get_single_node()
+    except (yaml.YAMLError, InputError, ValueError, OverflowError):
+        return None
+    return node
+
+
+class _Mark(Protocol):
+    line: int
+    column: int
+
+
+class _Reader:
+    """Turns composed nodes into values, keeping the mark of each."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.started = False
+        self.depth = 0
+        self.marks: dict[Loc, tuple[int, int]] = {}
+        self.key_marks: dict[Loc, tuple[int, int]] = {}
+
+    def place(self, mark: _Mark | None) -> Place:
+        return Place(self.path, mark.line + 1, mark.column + 1) if mark else Place(self.path)
+
+    def refused(self, mark: _Mark | None, what: str, advice: str) -> InputError:
+        return InputError(f"{what} is not allowed", place=self.place(mark), advice=advice)
+
+    def check(self, event: yaml.Event) -> None:
+        """Refuse what must not even be composed: aliases that expand, tags, depth that takes the stack."""
+        if type(event) is yaml.ScalarEvent and event.anchor is None and event.tag is None:
+            return  # nearly all of them
+        mark = event.start_mark
+        if isinstance(event, yaml.AliasEvent):
+            raise self.refused(mark, f"alias *{event.anchor}", "write the value out")
+        if isinstance(event, yaml.DocumentStartEvent):
+            if self.started:
+                raise self.refused(mark, "a second document", "keep one document per file")
+            self.started = True
+        if isinstance(event, yaml.CollectionEndEvent):
+            self.depth -= 1
+        if not isinstance(event, yaml.NodeEvent):
+            return
+        if event.anchor is not None:
+            raise self.refused(mark, f"anchor &{event.anchor}", "write the value out where it is needed")
+        tag = getattr(event, "tag", None)
+        if tag is not None:
+            raise self.refused(mark, f"tag {tag}", "remove the tag")
+        if isinstance(event, yaml.CollectionStartEvent):
+            self.depth += 1
+            if self.depth > _DEEPEST:
+                raise InputError(f"nested deeper than {_DEEPEST} levels", place=self.place(mark))
+
+    def value(self, node: yaml.Node, loc: Loc) -> object:
+        mark = node.start_mark
+        self.marks[loc] = (mark.line + 1, mark.column + 1)
+        if isinstance(node, yaml.MappingNode):
+            return self._mapping(node, loc)
+        if isinstance(node, yaml.SequenceNode):
+            return tuple(self.value(item, (*loc, i)) for i, item in enumerate(node.value))
+        assert isinstance(node, yaml.ScalarNode)
+        self._whole(node)
+        text = str(node.value)
+        return text if node.style else plain_scalar(text)  # quoted and block text is text; libyaml's plain style is ""
+
+    def _whole(self, node: yaml.ScalarNode) -> None:
+        if _SURROGATE.search(str(node.value)):
+            what, advice = "half of a character (\\uD800 to \\uDFFF)", "write the character itself, or \\U and 8 digits"
+            raise self.refused(node.start_mark, what, advice)
+
+    def _mapping(self, node: yaml.MappingNode, loc: Loc) -> dict[str, object]:
+        found: dict[str, object] = {}
+        for key_node, value_node in node.value:
+            mark = key_node.start_mark
+            if not isinstance(key_node, yaml.ScalarNode):
+                raise self.refused(mark, "a key that is a list or mapping", "use a word as the key")
+            self._whole(key_node)
+            key = str(key_node.value)
+            if key == "<<" and not key_node.style:
+                raise self.refused(mark, "the merge key <<", "write the values out")
+            if key in found:
+                line, column = self.key_marks[(*loc, key)]
+                raise InputError(
+                    f"duplicate key {key!r}: already defined at line {line}, column {column}",
+                    place=Place(self.path, mark.line + 1, mark.column + 1),
+                    advice="keep one of the two",
+                )
+            self.key_marks[(*loc, key)] = (mark.line + 1, mark.column + 1)
+            found[key] = self.value(value_node, (*loc, key))
+        return found
