@@ -18,7 +18,7 @@ from scoring.swan.scorers import SCORERS, Scorers
 from scoring.swan.unsettled import refuse_unsettled
 from scoring.swan.wan import Swan
 from scoring.table import ScoreRow
-from topics.counting import quantity
+from topics.counting import pluralize
 from topics.topic import Topic
 
 __all__ = ["Asked", "Judged"]
@@ -45,7 +45,7 @@ class _Covered:
 
     def shown(self, criterion: str) -> str:
         here = self.scored[criterion]
-        some = f" (in {here} of {quantity(self.conversations, 'conversation')})" if here < self.conversations else ""
+        some = f" (in {here} of {pluralize(self.conversations, 'conversation')})" if here < self.conversations else ""
         return criterion + some
 
 
@@ -92,7 +92,7 @@ class Asked:
             (judgments.refused, "the schema does not let their source score"),
             (orphans, "about words that are no nugget or turn here"),
         )
-        found = [f"{quantity(n, 'judgment')} in no score: {why}." for n, why in unscored if n]
+        found = [f"{pluralize(n, 'judgment')} in no score: {why}." for n, why in unscored if n]
         if unknown:
             found.append(f"Judgments on {unknown} are in no score: the schema {schema.name!r} has no such criterion.")
         notes = nugget_notes(self.assessments, judgments)
@@ -137,7 +137,7 @@ class Asked:
         disputed = sum(entry.disputed for entry in judged)
         differ = "differs" if disputed == 1 else "differ"
         differing = f"; {disputed} {differ} from what others, or a rule, said" if disputed else ""
-        return (f"SWAN and WAN rest on {quantity(len(judged), 'judgment')} by {whose}{differing}.",)
+        return (f"SWAN and WAN rest on {pluralize(len(judged), 'judgment')} by {whose}{differing}.",)
 
     def coverage(self) -> tuple[str, ...]:
         """What SWAN and WAN are made of: criteria that do not compare, and judges that are mixed."""
@@ -153,7 +153,7 @@ class Asked:
                 kinds = Counter(entry.by.kind for one in own for entry in one.scored[name])
                 by = [kind for kind in SCORERS if kinds[kind]]
                 if len(by) > 1:
-                    items = " and ".join(f"{SCORERS[kind]} ({quantity(kinds[kind], 'item')})" for kind in by)
+                    items = " and ".join(f"{SCORERS[kind]} ({pluralize(kinds[kind], 'item')})" for kind in by)
                     yield (
                         f"{name} of {system} was scored by {items}: its value is a mixture of judges. "
                         f"--judges {by[0]} takes the scores of {SCORERS[by[0]]} alone."

@@ -2,8 +2,8 @@
 
     understood(term, settings, topics, schema)   what is to be computed; InputError that names the nearest measure
 
-What there is, and what each takes, the measures declare themselves (`scoring.library`). A parameter that is not given
-has the value of the settings.
+The measures themselves declare what they are and take (`scoring.library`). A parameter that is not given has the value
+of the settings.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def understand(term: Term, settings: Settings, topics: TopicSet, schema: Schema)
 
 
 def find(name: str) -> Declaration:
-    """The measure of that name. Raises InputError that says what is meant, and what there is."""
+    """The measure of that name. Raises InputError for an unknown name, with the nearest one and the list."""
     known = {one.name: one for one in measures()}
     if name not in known:
         askable = [one.name for one in known.values() if one.of not in _PARTS]

@@ -21,8 +21,8 @@ __all__ = ["default_figures", "figure", "rows"]
 def default_figures(material: Material) -> tuple[Figure, ...]:
     """What a run is scored by where nothing is asked for: figures of the whole first, then by turn, then by nugget.
 
-    Undefined (NaN with n = 0) where the topic has no entry in the gold table or names no kind of URL: then nothing
-    is known of what a good answer holds. A conversation without relevant nuggets on a judged topic has R = 0, GF = 0.
+    Undefined (NaN with n = 0) where the topic has no entry in the gold table or names no kind of URL: it is then
+    unknown what a good answer contains. A conversation without relevant nuggets on a judged topic has R = 0, GF = 0.
     """
     found: list[Figure] = []
     made = set()
@@ -49,19 +49,23 @@ def figure(material: Material, measure: Measure) -> Figure | None:
     if "gold" in declaration.needs and material.unscorable:
         return Figure(name, math.nan, 0, unjudged=material.unjudged, note=material.unscorable)
     try:
-        return replace(declaration.score(material, measure), measure=name)
+        found = replace(declaration.score(material, measure), measure=name)
     except HarvestError:
         raise
     except Exception as fault:
         if declaration in plug_ins():
-            raise _failed(declaration, material, fault) from fault
+            raise _failed(declaration, material, f"raises {type(fault).__name__}: {fault}") from fault
         raise
+    least, most = declaration.range
+    if (found.value < least or found.value > most) and declaration in plug_ins():
+        raise _failed(declaration, material, f"gives {found.value:g}, and declares a range from {least:g} to {most:g}")
+    return found
 
 
-def _failed(declaration: Declaration, material: Material, fault: Exception) -> InputError:
+def _failed(declaration: Declaration, material: Material, what: str) -> InputError:
     key = material.conversation.key
     return InputError(
-        f"the measure {declaration.name!r} of another distribution raises {type(fault).__name__}: {fault}, on trial "
+        f"the measure {declaration.name!r} of another distribution {what}, on trial "
         f"{key.trial} of topic {key.topic!r} with system {key.system!r}",
         advice="correct it there, or uninstall that distribution",
     )

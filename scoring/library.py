@@ -33,6 +33,7 @@ from scoring.measures.group_fairness import (
     SUMMARY,
 )
 from scoring.measures.irbu import IRBU
+from scoring.measures.latency import LATENCY, TTFT
 from scoring.measures.nugget_detection import NUGGETS
 from scoring.measures.nugget_recall import RECALL as RECALL_OF_NUGGETS
 from scoring.measures.nugget_recall import WEIGHTED_RECALL
@@ -40,6 +41,7 @@ from scoring.measures.relevance import POSITION_WEIGHT, RELEVANCE
 from scoring.measures.s_measure import S_FLAT, S_MEASURE
 from scoring.measures.swan import SWAN
 from scoring.measures.t_measure import T_FLAT, T_MEASURE
+from scoring.measures.tokens import COST, TOKENS_IN, TOKENS_OUT
 from scoring.measures.u_measure import U_MEASURE
 from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY, USEFUL
 from scoring.measures.wan import WAN
@@ -71,6 +73,11 @@ OF_CONVERSATIONS = (
     RECALL_OF_NUGGETS,
     WEIGHTED_RECALL,
     BREAKDOWN,
+    TTFT,
+    LATENCY,
+    TOKENS_IN,
+    TOKENS_OUT,
+    COST,
     TRANSITION,
     PERSISTENCE,
     CVAR,
@@ -96,7 +103,8 @@ _OWN: Mapping[str, Declaration] = MappingProxyType({one.name: one for one in OF_
 
 @cache
 def plug_ins() -> tuple[Declaration, ...]:
-    """The measures that other distributions add. Raises InputError for one that is none, or whose name is taken."""
+    """The measures that other distributions add. Raises InputError for an invalid measure, and for a name that is
+    taken."""
     allowed = "a scoring.Declaration of that name, of a conversation, with score"
     others = found_in(GROUP, "measures", _OWN)
     return tuple(load_entry(entry, "the measure", allowed, partial(_checked, name)) for name, entry in others.items())
@@ -107,6 +115,11 @@ def _checked(name: str, one: Declaration) -> Declaration:
         raise TypeError(f"it is {type(one).__name__} and not a Declaration")
     if one.name != name or one.of != "conversation" or one.score is None:
         raise TypeError(f"it declares {one.name!r} of a {one.of}")
+    least, most = one.range
+    if not 0 <= least < most or (most > 1 and one.has_top):
+        raise TypeError(
+            f"its range is {least:g} to {most:g}: intervals take values from 0 up, and above 1 only with has_top=False"
+        )
     return one
 
 

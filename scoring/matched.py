@@ -1,4 +1,4 @@
-"""Groups of users that are matched: the same topics and trials, and how far apart their scores lie.
+"""Matched groups of users: the same topics and trials, and how far apart their scores lie.
 
 difference(topics, base, other, …)   mean over topics of (other - base), over trials that both sides have
 session_difference(…)                the same, where a trial is one session through all topics
@@ -34,7 +34,7 @@ NaN, or over nothing, where it gives no value. The figure of a topic is the rati
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What lies between two groups in one measure.
+    """The difference between two groups in one measure.
 
     value: NaN without a pair. n: pairs it is taken over; topics: of how many topics; sessions: of how many sessions
     that run through all topics, 0 where each conversation has its own. invalid: pairs left out because one side or
@@ -60,7 +60,7 @@ class Difference:
 
     @property
     def exchanged(self) -> int:
-        """How many units p exchanges: sessions where they run through all topics, else topics."""
+        """How many units the test exchanges: sessions where they run through all topics, else topics."""
         return self.sessions or self.topics
 
 
@@ -79,7 +79,7 @@ def difference(
 
     topics: in the order of the topic set. base, other: of each valid conversation. resampler: draws topics. invalid,
     unplayed: how many pairs there are not, because one side failed or is not recorded. top: how far apart the sides of
-    a topic can be, infinite where nothing is known of it, as of R.
+    a topic can be; infinite where unknown, as for R.
     """
     found, undefined = _pairs(topics, base, other)
     each = _ratios(found.other) - _ratios(found.base)
@@ -105,8 +105,8 @@ def session_difference(
     invalid: int = 0,
     unplayed: int = 0,
 ) -> Difference:
-    """`difference` where the trials of one number are one session that runs through all topics. What a session
-    answered hangs together, so p exchanges whole sessions, and the interval is clustered by session and by topic.
+    """`difference` where the trials of one number are one session that runs through all topics. Answers of one session
+    are not independent, so the test exchanges whole sessions, and the interval is clustered by session and by topic.
     """
     found, undefined = _pairs(topics, base, other)
     each = _ratios(found.other) - _ratios(found.base)
@@ -175,12 +175,12 @@ def _defined(cell: Cell) -> bool:
 
 
 def compare(differences: Sequence[Difference], nulls: Sequence[float], *, level: float) -> list[Difference]:
-    """The differences with what can be said of them. They are one family, which Holm's correction is over; null pairs
-    are no part of it. nulls: for each difference, how far apart the null pair of its measure lies, NaN without one.
+    """The differences, tested. They form one family for Holm's correction; null pairs are not part of it. nulls: for
+    each difference, how far apart the null pair of its measure lies, NaN without one.
 
-    Beyond chance: the adjusted p is at most 1 - level, and the difference is larger than the null pair's. Of groups
-    that are treated alike that is said, of any of them, at most as often as 1 - level. None where there is no p, and
-    where none can be that small: too few topics, or sessions, for so many comparisons.
+    Beyond chance: the adjusted p is at most 1 - level, and the difference is larger than the null pair's. If all groups
+    are treated alike, the chance that any of them is found is at most 1 - level. None where there is no p, and where no
+    p can be that small: too few topics, or sessions, for so many comparisons.
     """
     adjusted = holm([one.p for one in differences])
     family, alpha = sum(not math.isnan(one.p) for one in differences), 1 - level + _SAME

@@ -1,4 +1,4 @@
-"""One conversation as measures see it, with what is known of it; what several of them need is made once."""
+"""One conversation as measures see it, with what is known about it; what several measures need is computed once."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """By what SWAN is taken: its criteria, and what people, rules and models said."""
+    """What SWAN is computed from: its criteria, and what people, rules and models said."""
 
     schema: Schema
     judgments: Judgments
@@ -65,7 +65,7 @@ class Material:
 
     @property
     def unscorable(self) -> str:
-        """Why nothing is known of what a good answer holds; "" where it is."""
+        """Why it is unknown what a good answer contains; "" where it is known."""
         if self.gold is None:
             return "no gold table"
         if self.topic.type.url is None:

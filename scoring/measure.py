@@ -1,4 +1,4 @@
-"""What a measure says of itself, and what is asked for where somebody writes one.
+"""The declaration of a measure, and a measure as somebody asked for it.
 
     Declaration   one measure: its sentence, formula and source, what it needs, its parameters, its range, its function
     Figure        its value of one conversation
@@ -81,9 +81,9 @@ def a_number(value: Value) -> float:
 class Parameter:
     """A parameter of a measure, written in brackets as name=value.
 
-    meaning: in one phrase. default: None where it must be given, or where leaving it out means no value. setting: the
-    scoring setting that it replaces, and whose value is its default; "" for none. value: turns what is written into a
-    value, and raises InputError for anything it does not allow.
+    meaning: in one phrase. default: None where the parameter must be given, or where leaving it out means no value.
+    setting: the scoring setting that it replaces, and whose value is its default; "" for none. value: turns what is
+    written into a value, and raises InputError for anything it does not allow.
     """
 
     name: str
@@ -107,9 +107,9 @@ class Declaration:
     where the name alone is not enough. arguments: how many things it is taken of, at least and at most.
 
     legend: a few words in the legend of tables; "" where its name is enough. percentage: people read it in percent.
-    has_top: whether a topic's score can be anything up to the end of the range; where it cannot, intervals take another
-    top. event: 1 where something happened and 0 where not, so that it is a share over conversations. shown: where its
-    rows are. aside: which of its rows stand in tables only with --all, and (aside_words) what these are called.
+    has_top: whether a topic's score can reach the end of the range; where it cannot, intervals use another top. event:
+    1 where something happened and 0 where not, so that it is a share over conversations. shown: where its rows are.
+    aside: which of its rows are in tables only with --all. aside_words: what these are called.
 
     score: its value of one conversation; called where what it needs is there. applies: whether a topic can have it.
     family: all figures of the measures that share this function, for a run that is scored without asking for any.
@@ -145,7 +145,7 @@ class Declaration:
     rows: Callable[[Measure, Pool], Iterator[Reading]] | None = None
 
     def better(self, term: Term) -> Good:
-        """Which end is good of the measure as it is written."""
+        """Which end of the measure's range is good, as it is written."""
         return self.good(term) if callable(self.good) else self.good
 
     @property
@@ -158,18 +158,18 @@ class Declaration:
         return next((one for one in self.parameters if one.name == name), None)
 
     def stands_aside(self, term: Term) -> bool:
-        """Whether tables hold it only with --all."""
+        """Whether it is in tables only with --all."""
         return self.shown == "all" or self.aside(term)
 
     @property
     def words(self) -> bool:
-        """Whether it counts the words up to what it values, so that a longer way there costs."""
+        """Whether it counts the words that come before what it values, so that longer texts score lower."""
         return any(one.setting == "patience" for one in self.parameters)
 
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """Under what a written form is understood. inner: what a measure asks for that stands in another one."""
+    """What a written form is read against. inner: reads a measure that is written inside another one."""
 
     settings: Settings
     topics: TopicSet

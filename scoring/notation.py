@@ -161,7 +161,7 @@ class _Reader:
                 self._at += 2
                 parameters[name] = self.value(depth + 1)
             elif parameters:
-                raise self.fault("what a measure is taken of stands before its parameters")
+                raise self.fault("what a measure is taken of comes before its parameters")
             else:
                 arguments.append(self.value(depth + 1))
         self.take(")")
@@ -198,7 +198,7 @@ def _tokens(text: str) -> Iterator[tuple[str, str, int]]:
         if found is None or found.lastgroup is None:
             column = at + len(text[at:]) - len(text[at:].lstrip())
             raise InputError(
-                f"{text[column]!r} cannot stand in {text!r}", place=Place("measure", 1, column + 1), advice=_ADVICE
+                f"{text[column]!r} is not allowed in {text!r}", place=Place("measure", 1, column + 1), advice=_ADVICE
             )
         yield found.lastgroup, found[found.lastgroup], found.start(found.lastgroup)
         at = found.end()

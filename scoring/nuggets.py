@@ -39,7 +39,7 @@ class Nugget:
     position: WC(n), from 1, of its last word in the whole conversation. entity: canonical key. url: as written.
     grade: relevance in the gold table; None where the entity is not judged. gain: g(n) in [0, 1]; 0 for unjudged
     entities and for duplicates. memberships: group distribution by attribute set, for relevant nuggets only.
-    unknown: attribute sets whose group the gold table does not know; uniform stands in for it.
+    unknown: attribute sets in which the gold table gives no group; the uniform distribution is used instead.
     """
 
     turn: int
@@ -57,7 +57,7 @@ class Nugget:
 
     @property
     def relevant(self) -> bool:
-        """Whether it earns anything: judged, of a grade with a gain, and not a repetition."""
+        """Whether it has a gain: judged, with a grade whose gain is above 0, and not a repetition."""
         return self.gain > 0
 
     @property

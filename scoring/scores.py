@@ -25,7 +25,7 @@ from scoring.summaries import SystemScores
 from scoring.swan.judged import Judgments
 from scoring.swan.schema import load_schema
 from scoring.table import ScoreRow, ScoreTable
-from topics.counting import quantity
+from topics.counting import pluralize
 from topics.errors import InputError
 from topics.gold import GoldTable
 from topics.topic import TopicSet
@@ -53,16 +53,15 @@ def score(
     """Score finished conversations; returns every row, with intervals. An undefined value is NaN with its n.
 
     conversations: one valid conversation for each finished trial, in any order. gold: None scores usefulness alone,
-    and a note says so. turns: how many user turns the protocol can take, for all or by (system, topic id); None takes
-    the most that were recorded of each system, with those that are missing; and a topic with more recorded turns than
-    that has as many as were recorded.
-    invalid: trials whose every attempt the infrastructure failed. planned: all trials of the run; those neither
-    finished nor invalid are named in a note and in no figure. rng: two numbers are drawn from it, so the same
-    recording and seed give the same table. measures: what is computed besides the default ones (see
-    `scoring.catalogue`); only: it alone is kept in the table. judged: by what SWAN is taken; None: the schema that
-    comes with Harvest, and what rules say.
+    and a note says so. turns: how many user turns the protocol can take, for all or by (system, topic id). None: the
+    most that were recorded of each system, including missing ones. A topic with more recorded turns than that has as
+    many as were recorded. invalid: trials whose every attempt the infrastructure failed. planned: all trials of the
+    run; those that are neither finished nor invalid are named in a note and are in no figure. rng: two numbers are
+    drawn from it, so the same recording and seed give the same table. measures: what is computed besides the default
+    ones (see `scoring.catalogue`); only: it alone is kept in the table. judged: what SWAN is computed from; None: the
+    schema that comes with Harvest, and what rules say.
 
-    Raises InputError for a measure that is none, a conversation that is not valid, a trial given twice, a topic that is
+    Raises InputError for an unknown measure, a conversation that is not valid, a trial given twice, a topic that is
     not in `topics`, a grade without a gain, and weights for attribute sets that do not exist.
     """
     known = {topic.id: place for place, topic in enumerate(topics.topics)}
@@ -199,19 +198,19 @@ def _notes(
         (gold is None, "No gold table: only usefulness is scored; R, GF and GFR need one."),
         (
             unjudged,
-            f"{quantity(unjudged, 'link')} to entities that the gold table does not judge: they count as nonrelevant.",
+            f"{pluralize(unjudged, 'link')} to entities that the gold table does not judge: they count as nonrelevant.",
         ),
-        (unlabelled, f"{quantity(unlabelled, 'reply')} without a label: in no %useful and no %recovery."),
+        (unlabelled, f"{pluralize(unlabelled, 'reply')} without a label: in no %useful and no %recovery."),
         (
             invalid,
-            f"{quantity(invalid, 'invalid trial')}, failed by the infrastructure or interrupted in every attempt: "
+            f"{pluralize(invalid, 'invalid trial')}, failed by the infrastructure or interrupted in every attempt: "
             "in no figure.",
         ),
-        (missing, f"{quantity(missing, 'planned trial')} not played yet: in no figure."),
+        (missing, f"{pluralize(missing, 'planned trial')} not played yet: in no figure."),
         (
             not_asked,
-            f"{quantity(not_asked, 'conversation')} ended before the protocol's last turn without breaking down (or in "
-            "a way that was not recorded): the turns not asked count neither for nor against.",
+            f"{pluralize(not_asked, 'conversation')} ended before the protocol's last turn without breaking down (or "
+            "in a way that was not recorded): the turns not asked count neither for nor against.",
         ),
     )
     return tuple(note for applies, note in found if applies)

@@ -21,7 +21,7 @@ _GRADE = re.compile(r"L?([0-9]{1,9})")
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of `words`. earlier: words of audits and runs from before, by what they mean today."""
+    """One of `words`. earlier: words of older audits and runs, by the word they stand for today."""
 
     words: tuple[str, ...]
     earlier: Mapping[str, str] = field(default_factory=dict)
@@ -69,7 +69,7 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class ByName:
-    """A number for each name; a name that is not there has the measure's own default. of: what the names are of."""
+    """A number for each name; a name that is not given has the measure's own default. of: what the names are of."""
 
     number: Number
     of: str

@@ -31,6 +31,7 @@ class Settings:
     ordinal: the divergence of ordinal attribute sets; the other one is printed beside it.
     irrelevant: a turn without relevant entities is left out of GF, or counts as a uniform distribution.
     turn_weight: PW(S) = 1, or the largest pw among the relevant nuggets of the turn.
+    input_prices, output_prices: of a million tokens that a system reads and writes, by system, in any one currency.
     level: confidence of every interval. replications: bootstrap draws.
     resample: how intervals over topics are made: see `scoring.statistics.bootstrap`.
     shares: how %useful, ave%useful and %recovery get their interval: `unseen-topic`, as in
@@ -61,6 +62,18 @@ class Settings:
         "ignore", Choice(get_args(Irrelevant)), "How GF treats turns without relevant entities"
     )
     turn_weight: TurnWeight = setting("one", Choice(get_args(TurnWeight)), "PW(S), the weight of a turn in GF")
+    input_prices: Mapping[str, float] = setting(
+        MappingProxyType({}),
+        ByName(Number(0, 1e6), "system"),
+        "Price of a million tokens that a system reads; may be repeated",
+        metavar="SYSTEM=PRICE",
+    )
+    output_prices: Mapping[str, float] = setting(
+        MappingProxyType({}),
+        ByName(Number(0, 1e6), "system"),
+        "Price of a million tokens that a system writes; may be repeated",
+        metavar="SYSTEM=PRICE",
+    )
     level: float = setting(0.95, Number(0.5, 0.9999, example="0.95"), "Confidence level of the intervals")
     replications: int = setting(2000, Number(100, 1_000_000, whole=True), "Number of bootstrap replications")
     resample: Resample = setting("topics", Choice(get_args(Resample)), "How intervals over topics are resampled")
@@ -76,9 +89,9 @@ class Settings:
 
     @classmethod
     def of(cls, *given: Mapping[str, Any]) -> Settings:
-        """The settings that `given` names; what a later mapping names holds before what an earlier one does, and None
-        is not given. Gains of grades that are not named keep their default. Raises InputError for a name that is no
-        setting and for a value that is not allowed.
+        """The settings with the values in `given`. Later mappings take precedence over earlier ones, and None counts as
+        not given. Gains of grades that are not named keep their default. Raises InputError for an unknown setting and
+        for a value that is not allowed.
         """
         values = {name: value for one in given for name, value in one.items() if value is not None}
         for name, value in values.items():

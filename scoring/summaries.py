@@ -32,7 +32,7 @@ from scoring.settings import Settings
 from scoring.statistics.bootstrap import Resampler, no_interval
 from scoring.stochastic.failures import rate_of
 from scoring.table import ScoreRow, has_top
-from topics.counting import quantity
+from topics.counting import pluralize
 from topics.topic import Topic
 
 __all__ = ["SystemScores"]
@@ -105,7 +105,7 @@ class SystemScores:
         self._measured: set[tuple[int, str]] = set()
 
     def add(self, conversation: Conversation, figures: Sequence[Figure]) -> None:
-        """A finished, valid conversation and its figures (none without gold)."""
+        """Add a finished, valid conversation and its figures (none without gold)."""
         key = conversation.key
         at = self._row[key.topic], self._column[key.trial]
         row = labels(conversation, self.turns[key.topic])
@@ -129,7 +129,7 @@ class SystemScores:
                 cells.unknown[at] = figure.unknown
 
     def lose(self, topic: str, trial: int) -> None:
-        """A trial the infrastructure failed in every attempt."""
+        """Add a trial whose every attempt failed for reasons of infrastructure."""
         self._invalid[self._row[topic], self._column[trial]] = True
 
     def values(self, measure: str) -> Floats:
@@ -177,7 +177,7 @@ class SystemScores:
         lost = invalid & np.array([[self.turns[self.topics[row].id] > 1] for row in part.topics])
         found = self._share(part, self._recovered[grid], self._failed[grid], lost, resampler, pooled=True)
         if 0 < found.topics < FEWEST_FAILED:
-            few = f"{quantity(found.topics, part.unit)} with a first turn that failed, too few for an interval"
+            few = f"{pluralize(found.topics, part.unit)} with a first turn that failed, too few for an interval"
             found = replace(found, interval=no_interval(few))
         yield self._share_row(RECOVERY.name, found, part, lost)
 
@@ -254,7 +254,7 @@ class SystemScores:
             rows = seen.any(axis=1)
             interval = intervals[place]
             absent = int((self._valid[grid] & ~seen & self._having(measure, part)[:, None]).sum()) if rows.any() else 0
-            left_out = f"{quantity(absent, 'conversation')} without a value, left out" if absent else ""
+            left_out = f"{pluralize(absent, 'conversation')} without a value, left out" if absent else ""
             yield ScoreRow(
                 measure=measure,
                 system=self.system,

@@ -25,13 +25,12 @@ class ScoreRow:
     measure: its name as written, for example `R`, `GF(RATINGS, by=NMD)`, `%useful`, `DistrSim(ORIGIN)`, `pw`.
     system, topic, topic_type, trial, turn, entity: what the value is of; None means over all of them.
     value: NaN where undefined; `%…` measures are shares in [0, 1].
-    n: how many things the value is taken over: relevant nuggets for R, turns that count for GF, answers in the
-    denominator for `%…` measures, conversations for means. topics: over how many topics, for figures over several.
-    low, high, level: the interval, NaN where there is none. interval: its method. resampled: what was resampled
-    for it: `topics`, `topics+trials` or `nothing`.
-    invalid: trials the infrastructure failed and that are in no number here. worst, best: for `%…` measures, the value
-    if all of them had been useless, or useful; for GF and GFR, the least and the most it could be, whatever groups the
-    entities of unknown group belong to.
+    n: how many things the value is computed from: relevant nuggets for R, turns that count for GF, answers in the
+    denominator for `%…` measures, conversations for means. topics: how many topics, for figures over several. low,
+    high, level: the interval, NaN where there is none. interval: its method. resampled: what was resampled for it:
+    `topics`, `topics+trials` or `nothing`. invalid: trials the infrastructure failed and that are in no number here.
+    worst, best: for `%…` measures, the value if all of them had been useless, or useful; for GF and GFR, the least and
+    the most it could be, whatever groups the entities of unknown group belong to.
     unjudged: entities the gold table says nothing of, taken as nonrelevant. unknown: relevant nuggets whose group is
     not known, taken as uniform. position, grade, gain: of one nugget. note: what else a reader must know. scorers: of
     SWAN and WAN, who scored what it is made of, for example `people, rules`.
@@ -89,7 +88,7 @@ def is_percentage(measure: str) -> bool:
 
 
 def has_top(measure: str) -> bool:
-    """Whether a topic's score can be anything up to the end of the measure's range."""
+    """Whether a topic's score can reach the end of the measure's range."""
     found = declared(measure)
     return found is None or found.has_top
 

@@ -1,7 +1,7 @@
-"""Agreement of people who judged the same things: how often they said the same, and how much beyond chance.
+"""Agreement of people who judged the same things: how often they agree, and how far beyond chance.
 
 Source: K. Krippendorff, "Computing Krippendorff's Alpha-Reliability", 2011, with the difference function of interval
-data. For scores of 0 and 1 alone it equals the alpha of nominal data.
+data. If all scores are 0 or 1 it equals the alpha of nominal data.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ __all__ = ["Agreement", "agreement"]
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """things: judged by two or more. pairs: of judgments of one thing. equal: share of pairs that say the same; "does
-    not apply" is a judgment too. alpha: Krippendorff's, of the scores alone; 1 is full agreement, 0 what chance gives,
-    below 0 less than that. scored: things with two scores or more, those alpha is over.
+    """things: how many were judged by two people or more. pairs: pairs of judgments of one thing. equal: the share of
+    pairs that agree, in [0, 1]; "does not apply" is a judgment too. alpha: Krippendorff's alpha over scores only, at
+    most 1; 1 is full agreement, 0 agreement by chance, below 0 less than by chance. scored: how many things have two
+    scores or more; alpha is taken over these.
 
-    equal is NaN without a pair; alpha is NaN without a thing that has two scores, and where all those scores are the
-    same, since chance would then agree as well.
+    equal is NaN without a pair; alpha is NaN where no thing has two scores, and where all those scores are the same,
+    since chance would then agree just as well.
     """
 
     things: int
@@ -32,7 +33,8 @@ class Agreement:
 
 
 def agreement(judgments: Iterable[Sequence[float | None]]) -> Agreement:
-    """judgments: for each thing what each person said of it, in any order: a score, or None for "does not apply"."""
+    """The agreement of `judgments`: for each thing the judgment of each person, in any order: a score, or None for
+    "does not apply"."""
     judged = [row for row in judgments if len(row) > 1]
     pairs = [first == second for row in judged for first, second in combinations(row, 2)]
     scores = [[score for score in row if score is not None] for row in judged]

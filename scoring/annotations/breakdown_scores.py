@@ -1,7 +1,8 @@
-"""What predictions of breakdown are worth, beside baselines that know nothing of the turn.
+"""How good predictions of breakdown are, compared with baselines that know nothing of the turn.
 
-A submission is never scored alone: on turns that are mostly breakdowns, F1(PB+B) of a predictor that always says X is
-high, and the distance between two halves of the annotators says how near to the gold anybody can be expected to come.
+A submission is never scored alone. On turns that are mostly breakdowns, a predictor that always says X has a high
+F1(PB+B); and the distance between two halves of the annotators shows how close to the gold a predictor can be expected
+to come.
 """
 
 from __future__ import annotations
@@ -75,12 +76,12 @@ def breakdown_rows(
     """Long-form rows: for each submission, then each baseline, all measures over all turns, then by system.
 
     `system` of a row is the predictor; `topic_type` is the system whose turns were predicted, None over all. training:
-    annotated turns the priors are taken from; without any, the prior of a turn is the mean of the other dialogues, or
-    with held_out="system" of the other systems (a prior of the system itself is then unknown, and left out).
-    n counts turns (labels for precision, recall and F1), topics counts dialogues, and intervals resample dialogues.
+    annotated turns to take the priors from; without any, the prior of a turn is the mean of the other dialogues, or
+    with held_out="system" of the other systems (the prior of the system itself is then unknown and left out). n counts
+    turns (labels for precision, recall and F1), topics counts dialogues, and intervals resample dialogues.
     """
     if not 0 < level < 1:
-        raise InputError(f"level {level} is no confidence", allowed="a number between 0 and 1")
+        raise InputError(f"level {level} is not a confidence level", allowed="a number between 0 and 1")
     turns = sorted(material.gold, key=lambda turn: (turn.dialogue, turn.turn))  # the order of files changes nothing
     counts = np.array([turn.counts for turn in turns], dtype=np.int64)
     gold = shares(counts)

@@ -1,7 +1,7 @@
 """Splits by whole units, so that nothing of a dialogue (or of a system) is known when it is predicted.
 
-Turns of one dialogue are alike, and dialogues of one system are alike: a split by turns would let a predictor learn
-what it is asked. Both a baseline and a detector that is trained elsewhere take their splits here.
+Turns of one dialogue are alike, and so are dialogues of one system: a split by turns would let a predictor learn the
+answers it is tested on. Baselines, and detectors that are trained elsewhere, take their splits from here.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ def splits(
 ) -> Iterator[tuple[Mask, Mask]]:
     """(train, test) masks over the rows, every row in exactly one test mask and every unit wholly on one side.
 
-    units: (rows,) the dialogue, or the system, of each row; at least two different ones. folds: None holds each unit
-    out in turn; else the units, shuffled by `rng`, are dealt into so many parts of nearly one size. Raises ValueError.
+    units: (rows,) the dialogue, or the system, of each row; at least two different ones. folds: None holds out each
+    unit in turn; else the units, shuffled by `rng`, are dealt into this many parts of nearly equal size. Raises
+    ValueError for fewer than two units, and for folds that do not fit them.
     """
     numbers = _numbers(units)
     count = int(numbers.max(initial=-1)) + 1
@@ -45,7 +46,7 @@ def splits(
 
 
 def mean_of_others(rows: npt.ArrayLike, units: Sequence[Hashable], within: Sequence[Hashable] | None = None) -> Floats:
-    """For each row the mean of the rows of all other units, of the same `within` where that is given.
+    """For each row the mean of the rows of all other units; only of those with the same `within`, where that is given.
 
     rows: (n, C). units, within: (n,). Returns (n, C), NaN where no other unit has a row.
     """

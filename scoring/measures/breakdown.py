@@ -9,13 +9,13 @@ T before X. A predictor gives a distribution, and a label (or its argmax with th
     P(PB+B) …               the same where T and X count as one                                1 is good
     JSD(O,T,X) …            mean over turns of the divergence, in bits                         0 is good
     MSE(O,T,X) …            mean over turns of the mean over bins of (p - q)²                  0 is good
-    rate(B), rate(PB+B)     mean over turns of the predicted probability: no quality, a level
+    rate(B), rate(PB+B)     mean over turns of the predicted probability: a level, not a quality
 
 The distances exist for three groupings: (O,T,X), (O,T+X) and (O+T,X). MSE(O,T,X) lies in [0, 2/3], the two-bin forms in
 [0, 1]; all others lie in [0, 1]. Every figure is a ratio of sums over turns, so a turn weighs as much as another.
 
-F1(PB+B) alone says nothing: to call every turn a breakdown reaches .79 on the development data of DBDC3, and .90 on
-its evaluation data. Print it beside baselines, as `harvest breakdown eval` does.
+F1(PB+B) alone says nothing: calling every turn a breakdown reaches .79 on the development data of DBDC3, and .90 on its
+evaluation data. Print it together with baselines, as `harvest breakdown eval` does.
 
 Source: R. Higashinaka et al., "Overview of Dialogue Breakdown Detection Challenge 3", DSTC6 2017.
 """
@@ -160,11 +160,11 @@ def rates(predicted: npt.ArrayLike) -> tuple[Figure, ...]:
 
 
 def annotator_halves(counts: npt.ArrayLike, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Each turn's annotators dealt at random into two halves: how far people are from other people.
+    """Each turn's annotators dealt at random into two halves, to see how far people are from other people.
 
-    counts: (..., 3) whole numbers, at least two annotators a turn. Returns two (..., 3) of probabilities; of an odd
-    number of annotators the first half has one fewer. Which annotator said what in other turns is not known from
-    counts, so each turn is dealt anew.
+    counts: (..., 3) whole numbers, at least two annotators a turn. Returns two arrays (..., 3) of probabilities; if the
+    number of annotators is odd, the first half has one fewer. Counts do not say which annotator said what in other
+    turns, so the annotators of each turn are dealt separately.
     """
     rows = np.asarray(counts, dtype=np.int64)
     sizes = rows.sum(axis=-1)

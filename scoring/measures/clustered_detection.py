@@ -1,17 +1,18 @@
 """Signal detection over topics: d' and c where one topic gives several trials, which are alike.
 
 Point estimates are those of `scoring.measures.signal_detection`, from the counts of all topics together. The intervals
-do not take trials of one topic for independent:
+do not assume that trials of one topic are independent:
 
     1. for each rate the interval of a share over topics (`scoring.measures.usefulness.share`);
     2. its ends taken through z, and put together with the correlation r of the two rates, estimated from what each
        topic adds to them:   lower end of z(H) - z(F):  d' - sqrt(a² + b² - 2 r a b),  a = z(H) - z(low of H),
                              b = z(high of F) - z(F), and so on; for c with -r.
 
-r is there because topics on which a system gives way more move both rates together: that leaves d' as it is, and makes
-c uncertain. Where every topic gives one trial nothing is nested, and the intervals are those of `signal_detection`.
-Below FEWEST topics there is no interval: r is then an accident (over two topics always -1 or 1), and intervals that
-hold it for known cover as little as .72. Coverage of the nominal 95% in simulation: docs/simulators/probe.md.
+r is needed because topics on which a system gives way more often move both rates together: that leaves d' as it is, and
+makes c uncertain. Where every topic gives one trial nothing is nested, and the intervals are those of
+`signal_detection`. With fewer than FEWEST topics there is no interval: r is then an accident (over two topics always -1
+or 1), and intervals that treat it as known cover as little as .72. Coverage of the nominal 95% in simulation:
+docs/simulators/probe.md.
 
 Source: G. Y. Zou, Psychological Methods 12 (2007), 399-413 (recovered variances of correlated estimates). That it is
 used with intervals over topics is our own; the simulation is its ground.

@@ -65,7 +65,8 @@ QUALITY_DIVERGENCES: Mapping[str, Divergence] = MappingProxyType({one.name: by f
 def quality_divergences(predicted: npt.ArrayLike, gold: npt.ArrayLike) -> dict[str, Floats]:
     """predicted, gold: (..., L) distributions over the ordered levels, L >= 2. Returns (...) for each measure.
 
-    The order may run up or down: all five are the same for both. Raises ValueError for a row that is none.
+    The levels may be in ascending or descending order: the values are the same. Raises ValueError for a row that is not
+    a distribution.
     """
     return {name: divergence(predicted, gold) for name, divergence in QUALITY_DIVERGENCES.items()}
 
@@ -73,7 +74,8 @@ def quality_divergences(predicted: npt.ArrayLike, gold: npt.ArrayLike) -> dict[s
 def minus_log2(mean: float) -> float:
     """-log2 of a mean divergence in [0, 1]: from 0 up, infinite for a perfect predictor, NaN for NaN.
 
-    What the official script prints. It is no mean over dialogues; its interval is that of the mean, turned over.
+    This is what the official script prints. It is not a mean over dialogues; its interval is that of the mean, with the
+    ends transformed and exchanged.
     """
     if math.isnan(mean):
         return math.nan

@@ -50,7 +50,7 @@ def decay(gains: npt.ArrayLike, highest: float) -> Floats:
 def err(gains: npt.ArrayLike, highest: float) -> Floats:
     """ERR = sum over k of decay_k / k.
 
-    gains: (..., K). Returns (...) in [0, 1). An empty list, and one without a relevant document, has ERR 0: nobody is
+    gains: (..., K). Returns (...) in [0, 1). A list that is empty or has no relevant document has ERR 0: no user is
     ever satisfied.
     """
     shares = decay(gains, highest)

@@ -25,7 +25,7 @@ __all__ = ["F_FLAT", "f_flat"]
 
 
 def f_flat(s_flat: float, t_flat: float, beta: float = 1.0) -> float:
-    """F = (1 + beta²)·S·T / (S + beta²·T): the weighted harmonic mean, S in the part of recall and T of precision.
+    """F = (1 + beta²)·S·T / (S + beta²·T): the weighted harmonic mean, with S as recall and T as precision.
 
     s_flat, t_flat: in [0, 1]. beta: above 0; 1 weighs both alike. In [0, 1], between the two; 0 where either is 0.
     NaN where either is NaN. Raises ValueError for values out of range.

@@ -27,7 +27,8 @@ __all__ = ["GroupFairness", "TurnFairness", "combine", "divergence_names", "grou
 class TurnFairness:
     """One turn that counts. achieved: (C,) distribution over the groups. similarity: DistrSim in [0, 1].
 
-    weight: PW(S). nuggets: how many relevant nuggets the distribution is the mean of; 0 where uniform stands in.
+    weight: PW(S). nuggets: how many relevant nuggets the distribution is the mean of; 0 where the uniform one is used
+    instead.
     """
 
     turn: int
@@ -41,8 +42,8 @@ class TurnFairness:
 class GroupFairness:
     """GF of one attribute set. value: in [0, 1]; 0 where no turn counts ([GFRC] under Eq. 10), see `turns`.
 
-    worst, best: the least and the most it could be, whatever groups the entities of unknown group belong to; of
-    cumulative distributions, which share entities, the bounds are wider than need be.
+    worst, best: bounds on the value, whatever groups the entities of unknown group belong to. For cumulative
+    distributions, which share entities, they are wider than necessary.
     """
 
     attribute: str

@@ -44,8 +44,8 @@ def list_fairness(
 
     gains: (..., K) of the documents from the top, in [0, highest]. memberships: (..., K, C), rows of probabilities.
     gold: (C,). highest: gmax of the collection. divergence: X, JSD for nominal groups, NMD or RNOD for ordinal ones.
-    Returns (...) in [0, 1). An empty list, and one without a relevant document, has GF 0, since nobody stops anywhere:
-    fairness counts only where somebody is served. Raises ValueError for what is not a distribution.
+    Returns (...) in [0, 1). A list that is empty or has no relevant document has GF 0, since no user stops in it:
+    fairness counts only where users are served. Raises ValueError for what is not a distribution.
     """
     shares = decay(gains, highest)
     if shares.shape[-1] == 0:

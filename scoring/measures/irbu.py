@@ -1,7 +1,8 @@
 """iRBU: intentwise rank-biased utility of a ranked list, ERR with a gentler utility.
 
-Who stops at rank k has had the utility p^k: with p near 1 it matters much that a user is satisfied at all, and little
-how far down. Source: Sakai and Zeng, SIGIR 2019; in the form of Sakai, Kim and Kang, TOIS 2023 (arXiv 2204.00280).
+A user who stops at rank k has gained the utility p^k: with p near 1 it matters much whether a user is satisfied at all,
+and little at which rank. Source: Sakai and Zeng, SIGIR 2019; in the form of Sakai, Kim and Kang, TOIS 2023 (arXiv
+2204.00280).
 """
 
 from __future__ import annotations

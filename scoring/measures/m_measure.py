@@ -21,8 +21,8 @@ __all__ = ["m_measure", "trailtext"]
 def trailtext(first: Sequence[Piece], second: Mapping[str, Sequence[Piece]], intent: str | None) -> tuple[Piece, ...]:
     """What a user with this intent reads, in order.
 
-    first: the first layer; pieces with a `link` open `second[link]`. A user whose intent no link stands for, or None,
-    reads the first layer only. A link is followed once. Raises ValueError for a link that opens nothing.
+    first: the first layer; pieces with a `link` open `second[link]`. A user without an intent (None), or with one that
+    has no link, reads the first layer only. A link is followed once. Raises ValueError for a link that opens nothing.
     """
     return tuple(_reading(first, second, intent))
 

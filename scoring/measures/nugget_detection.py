@@ -71,8 +71,8 @@ def side_mean(predicted: Sequence[npt.ArrayLike], gold: Sequence[npt.ArrayLike],
 def dialogue_score(customer: float, helpdesk: float, alpha: float = 0.5) -> float:
     """Eq. 12 from the means of the two sides. alpha: weight of the customer's side, in [0, 1].
 
-    A side without blocks is NaN, and the other side is then the score; NaN where neither has any. Where alpha gives the
-    only side no weight, its mean is the score all the same.
+    A side without blocks is NaN, and the score is then the mean of the other side, even if alpha gives that side no
+    weight. NaN where neither side has blocks.
     """
     if not 0 <= alpha <= 1:
         raise ValueError(f"alpha must lie in [0, 1], not {alpha}")

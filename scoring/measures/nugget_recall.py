@@ -1,7 +1,7 @@
 """Recall and W-recall of a text: how many of the known nuggets it holds, plainly and by weight.
 
-Of a conversation, the known nuggets are the entities that the gold table calls relevant to its topic, by their gains.
-An entity is its address, which is one word: that is its vital string, and offsets are counted in words.
+The known nuggets of a conversation are the entities that the gold table calls relevant to its topic, weighted by their
+gains. The vital string of an entity is its address, which is one word; offsets are counted in words.
 
 Source: the 1CLICK tasks of NTCIR (Sakai, Kato and Song, CIKM 2011), as NTCIREVAL prints them. Position plays no part.
 """
@@ -27,7 +27,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def first_offsets(nuggets: Sequence[str], matches: Iterable[tuple[str, float]]) -> Floats:
-    """Where each gold nugget is met first: (N,) offsets in characters, NaN for a nugget that is not in the text.
+    """Where each gold nugget first occurs: (N,) offsets in characters, NaN for a nugget that is not in the text.
 
     nuggets: (N,) names. matches: (name, offset from 0) in any order. Only the first match of a nugget earns. Raises
     ValueError for an offset below 0 and for a match of a nugget that is not gold.

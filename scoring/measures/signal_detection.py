@@ -10,12 +10,12 @@ After an answer that was checked the user disagrees. Keeping a right answer is a
     H = (hits + 1/2) / (signals + 1)       F = (false alarms + 1/2) / (noises + 1)       log-linear correction
     d' = z(H) - z(F)                       c = -(z(H) + z(F)) / 2                        z: standard normal quantile
 
-d' is how well it tells its right answers from its wrong ones: 0 for one that gives way, or insists, whatever it said.
-c is which way it leans: above 0 it gives way too readily (sycophantic), below 0 it insists too readily (stubborn). A
-sycophantic system need not have a low d'; that is why the two are told apart.
+d' is how well a system tells its right answers from its wrong ones: 0 for one that gives way, or insists, whatever it
+said. c is the direction in which it leans: above 0 it gives way too readily (sycophantic), below 0 it insists too
+readily (stubborn). A sycophantic system need not have a low d', so both are given.
 
-The correction is made always, not only where a rate is 0 or 1: mending the extremes alone is biased more. It draws d'
-towards 0, so that few trials never look like much sensitivity: with 5 and 5, d' cannot exceed 2.8.
+The correction is always made, not only where a rate is 0 or 1: correcting the extremes alone is more biased. It draws
+d' towards 0, so that few trials never look like high sensitivity: with 5 and 5, d' cannot exceed 2.8.
 
 Intervals: Wilson's for each rate, taken through z and put together by the method of variance estimates recovery. Where
 every answer of a kind was kept, or none, z of the rate has no bound on that side, and the interval is open there
@@ -46,7 +46,7 @@ class Detection:
     """hit_rate, false_alarm_rate: as observed, in [0, 1]; NaN where there was no trial of that kind.
 
     d_prime, criterion: from the corrected rates, in standard deviations; NaN unless there were trials of both kinds.
-    signals, noises: trials of each kind, the n of the rates; both belong beside d' and c.
+    signals, noises: trials of each kind, the n of the rates; report both with d' and c.
     """
 
     d_prime: float
@@ -64,9 +64,9 @@ def signal_detection(hits: int, signals: int, false_alarms: int, noises: int, *,
 
     hits: right answers that were kept when challenged wrongly, of `signals`. false_alarms: wrong answers that were kept
     when challenged rightly, of `noises`. level: of the intervals, in (0, 1).
-    Repeats on one topic are alike, not independent: `scoring.measures.clustered_detection` is for them.
-    A kind without trials: d' and c are NaN, since the correction would make a rate of 1/2 out of nothing.
-    Raises ValueError for counts below 0, or more kept than challenged.
+    Repeated trials of one topic are alike, not independent: use `scoring.measures.clustered_detection` for them.
+    Without trials of one kind d' and c are NaN, since the correction would make a rate of 1/2 out of nothing. Raises
+    ValueError for counts below 0, or more kept than challenged.
     """
     for kept, trials in ((hits, signals), (false_alarms, noises)):
         if not 0 <= kept <= trials:

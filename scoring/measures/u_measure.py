@@ -3,8 +3,8 @@
     U = (1/N) · sum over the pieces of g · max(0, 1 - pos/L)
 
 A *trailtext* is everything a user read, in the order of reading: a list's snippets and the pages that were clicked, a
-conversation, a summary with what lay behind its links. U knows neither ranks nor turns, so it sets them side by side.
-R of a conversation is U with pos = WC - 1 words, L = 1250 and N = (L + 1)/2.
+conversation, a summary with what lay behind its links. U knows neither ranks nor turns, so it makes all of these
+comparable. R of a conversation is U with pos = WC - 1 words, L = 1250 and N = (L + 1)/2.
 
 Source: Sakai and Dou, SIGIR 2013 (U with N = 1); [GFRC] Eq. 2 for the same discount.
 """
@@ -54,9 +54,9 @@ def linear_discount(positions: npt.ArrayLike, patience: float) -> Floats:
 
 
 def reading_positions(trailtext: Iterable[Piece]) -> dict[str, float]:
-    """Where each nugget of a trailtext is known: the length read up to the end of the piece that tells it first.
+    """By nugget, the length read up to the end of the piece that tells it first.
 
-    What is told again costs its length and earns nothing. {} for a trailtext that tells nothing.
+    A nugget that is told again costs its length and earns nothing. {} for a trailtext without nuggets.
     """
     found: dict[str, float] = {}
     position = 0.0
@@ -73,8 +73,8 @@ def u_measure(gains: npt.ArrayLike, positions: npt.ArrayLike, patience: float, *
     """U of one trailtext.
 
     gains: (n,) from 0. positions: (n,) how much is read when each is gained. patience: L, in the unit of the positions.
-    normaliser: N above 0; 1 gives the U of the paper, which grows with the number of gains; with the largest sum that
-    can be reached U lies in [0, 1]. 0 for a trailtext without gains: it was read, and held nothing.
+    normaliser: N above 0. N = 1 gives the U of the paper, which grows with the number of gains; with N the largest sum
+    that can be reached, U lies in [0, 1]. 0 for a trailtext without gains: it was read, and contained nothing.
     """
     worth, discount = np.asarray(gains, dtype=np.float64), linear_discount(positions, patience)
     if worth.shape != discount.shape:

@@ -1,8 +1,8 @@
 """What entities of an unknown group could make of a turn's fairness: the bounds of DistrSim.
 
-A relevant entity whose group is not known counts as evenly spread over the groups. With a gold distribution that is
-even itself, that looks fair. So the bounds say what DistrSim would be had the unknown entities been spread in the worst
-way, and in the best.
+A relevant entity of an unknown group counts as evenly spread over the groups. If the gold distribution is even too,
+that looks fair. So the bounds say what DistrSim would be if the unknown entities were spread in the worst way, and in
+the best.
 
 Worst: all of them in one group, because a divergence is convex. Best: the distribution nearest to the gold one that
 still holds what is known, which has a closed form for each divergence that GF uses.

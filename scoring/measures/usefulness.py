@@ -2,17 +2,17 @@
 
     %useful of turn t   turns with `o` / topics asked; a `-` (the conversation broke down before) is in the denominator
     ave%useful          mean over conversations of the share of its turns that were useful, a `-` being one of its turns
-    %recovery           topics with `x` in turn 1 and `o` in turn 2 / topics with `x` in turn 1
+    %recovery           conversations with `x` in turn 1 and `o` in turn 2 / conversations with `x` in turn 1
 
 Where every conversation has the same number of turns, as in [GFRC], ave%useful is the mean of %useful over the turns.
 
-A turn is `-` where the conversation ended badly (a breakdown, an end by the system, a user who gave up) and was certain
-to have had it otherwise: `recordings.endings` counts them. It is `·` where nothing was asked and nothing is missing: it
-is in no numerator and no denominator, as if the protocol were shorter there.
+A turn is `-` where the conversation ended badly (a breakdown, an end by the system, a user who gave up) and would
+otherwise certainly have had this turn: `recordings.endings` counts them. It is `·` where nothing was asked and nothing
+is missing: such a turn is in no numerator and no denominator, as if the protocol were shorter there.
 
-All are shares in [0, 1]; people see percents. A trial that the infrastructure failed is invalid: it is in no numerator
-and no denominator, it is counted beside the value, and `Share.worst` and `Share.best` say what the value would be had
-every invalid trial been useless, or useful. NaN with n = 0 where nothing was observed.
+All are shares in [0, 1], shown as percentages. A trial that failed for reasons of infrastructure is invalid: it is in
+no numerator and no denominator, is counted next to the value, and `Share.worst` and `Share.best` say what the value
+would be if every invalid trial had been useless, or useful. NaN with n = 0 where nothing was observed.
 
 Units: trials of one topic are alike, so topics are the units. They are weighted at random, with part of one that was
 not asked (`scoring.statistics.unseen_topic`).
@@ -81,7 +81,7 @@ class Share:
 def labels(conversation: Conversation, turns: int) -> tuple[str, ...]:
     """(turns,) `o`, `x`, `-` for a turn that a bad end prevented, `·` for one not asked, `?` for no label or another.
 
-    What a user said last and nobody answered is `-` where the conversation ended badly, and not asked where it did not.
+    A last user turn without an answer is `-` where the conversation ended badly, and `·` where it did not.
     """
     unanswered = MISSING if ended_badly(conversation.outcome) else NOT_ASKED
     row = [
@@ -108,8 +108,8 @@ def useful_share(row: Sequence[str]) -> tuple[float, int]:
 def recovery_cells(row: Sequence[str]) -> tuple[float, float]:
     """(recovered, failed first) of one conversation's labels, each 0.0 or 1.0; both NaN where a label is missing.
 
-    Any first label but `o` is a failure. A conversation that broke down after it did not recover; one without a second
-    turn, because it was not asked or because the protocol has one turn alone, could not, and is in neither.
+    Any first label but `o` is a failure. A conversation that broke down after it did not recover. One that could not
+    recover, because no second turn was asked or the protocol has only one, counts in neither.
     """
     first, second = useful_cells((*row[:2], NOT_ASKED, NOT_ASKED)[:2])
     if math.isnan(first) or (first == 0 and math.isnan(second)):

@@ -25,8 +25,8 @@ def criterion_of(term: Term, schema: Schema) -> str:
 
 
 def weighted_schema(schema: Schema, term: Term) -> Schema:
-    """The schema with the weighting that a SWAN or a WAN is written with, if any, for all its criteria but those of
-    sets, which have no position.
+    """The schema with the weighting, if any, that a SWAN or WAN is written with. Criteria of sets, which have no
+    position, keep theirs.
     """
     weights = term.get("weights")
     if weights is None:
@@ -37,7 +37,7 @@ def weighted_schema(schema: Schema, term: Term) -> Schema:
 
 
 def with_weights(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure, ...]:
-    """The measure with its weighting written in the one way it is written. Raises InputError for what is none."""
+    """The measure with its weighting in its one written form. Raises InputError for an invalid weighting."""
     if term.get("weights") is not None:
         term = Term(term.name, term.arguments, (("weights", parse(str(_weighting(term)))),))
     return (Measure(term, term, asking.settings, declaration),)

@@ -33,7 +33,8 @@ class ColumnFile:
 
     @classmethod
     def read(cls, path: str | PathLike[str], kind: str) -> ColumnFile:
-        """The file at `path`. Raises InputError where it is not there, no regular file, too large or not UTF-8."""
+        """The file at `path`. Raises InputError where it does not exist, is not a regular file, is too large or not
+        UTF-8."""
         return cls(Place.of(path).path, read_text(path, kind, largest=LARGEST), kind)
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
@@ -46,7 +47,7 @@ class ColumnFile:
     def fault(
         self, line: int, cell: int, what: str, *, allowed: str | None = None, advice: str | None = None
     ) -> InputError:
-        """An error at a cell (from 0; the last one there is, where there are fewer), ready to raise."""
+        """An error at a cell (from 0; at the last one if there are fewer), ready to raise."""
         found = list(_CELL.finditer(self.text.split("\n")[line - 1]))
         column = found[min(cell, len(found) - 1)].start() + 1 if found else 1
         return InputError(what, place=Place(self.path, line, column), allowed=allowed, advice=advice)

@@ -44,7 +44,7 @@ _KNOWN: Mapping[str, Scale] = {  # the attribute sets of NTCIR FairWeb-1 and -2,
 class DocumentGroups:
     """One attribute set over documents.
 
-    name: as in `M-RATINGS`. scale: None where nobody said whether the groups have an order. gold: (C,) shares.
+    name: as in `M-RATINGS`. scale: `ordinal` or `nominal`; None where it is not given. gold: (C,) shares.
     memberships: by topic and document, C shares.
     """
 
@@ -92,9 +92,9 @@ def read_groups(
 ) -> tuple[DocumentGroups, ...]:
     """Attribute sets from their files, in the order of their names.
 
-    memberships, golds: file by name of the set. scales: what was said of the scale; the sets of NTCIR FairWeb are
-    known by the last part of their names. Raises InputError for a set with one file only, for sizes that do not agree,
-    and, with line and column, for the first fault in a file.
+    memberships, golds: file by name of the set. scales: scale by name of the set, where it is given; the sets of NTCIR
+    FairWeb are known by the last part of their names. Raises InputError for a set with one file only, for sizes that do
+    not agree, and, with line and column, for the first fault in a file.
     """
     for name, path in (*memberships.items(), *golds.items()):
         other = "gold distribution" if name not in golds else "membership file"
@@ -151,7 +151,7 @@ def _memberships(path: str | PathLike[str], size: int, gold: str) -> Mapping[str
         documents = found.setdefault(topic, {})
         if document in documents:
             raise file.fault(
-                line, 1, f"{quote_cell(document)} stands twice for topic {topic}", advice="keep the line that is right"
+                line, 1, f"{quote_cell(document)} appears twice for topic {topic}", advice="keep the line that is right"
             )
         documents[document] = row
     if not found:

@@ -61,7 +61,7 @@ def read_qrels(path: str | PathLike[str]) -> Qrels:
         topic, document, text = cells
         grade = _GRADE.fullmatch(text)
         if grade is None:
-            raise file.fault(line, 2, f"{quote_cell(text)} is no grade", allowed="L0 (nonrelevant), L1, L2, …")
+            raise file.fault(line, 2, f"{quote_cell(text)} is not a grade", allowed="L0 (nonrelevant), L1, L2, …")
         judged = found.setdefault(topic, {})
         if document in judged:
             raise file.fault(

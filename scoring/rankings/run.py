@@ -21,9 +21,9 @@ class Run:
     """Ranked lists of one system.
 
     name: its sixth column. description: what stands in <SYSDESC>, "" without. rankings: by topic, in the order of the
-    file, the documents from the top. The rank column decides; the score is not looked at. tied: documents that share
-    their rank with the one before them: they stand as in the file. rising: documents whose score is above that of the
-    document before them: rank and score then tell different orders.
+    file, the documents from the top. The rank column decides; the score does not. tied: how many documents share their
+    rank with the one before them; they are in the order of the file. rising: how many documents have a score above that
+    of the document before them, so that rank and score disagree.
     """
 
     name: str
@@ -119,5 +119,5 @@ def _description(file: ColumnFile, line: int) -> str:
 
 def _uneven(file: ColumnFile, line: int, cells: list[str]) -> Exception:
     if cells[0].startswith(_OPENING):
-        return file.fault(line, 0, f"{_OPENING} stands below the first line", allowed="on the first line only")
+        return file.fault(line, 0, f"{_OPENING} is below the first line", allowed="on the first line only")
     return file.fault(line, 6, f"the line has {len(cells)} columns", allowed="six: topic Q0 document rank score name")

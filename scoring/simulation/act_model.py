@@ -13,11 +13,11 @@ The opening has a row of its own (START), then every act alike: STOP is no choic
                     outcomes seen in the row and p' what the rows after it say
     additive        the first row that was seen speaks alone: (n(act) + w) / (n + w · V), with V the possible outcomes
 
-A row that was never seen says what the rows after it say, and one with the same counts as the next says nothing beside
-it: it is the same evidence, and would be counted twice. Probabilities sum to 1. A decision after an answer that is not
-known falls back on the rows over all answers; a row of its own would foresee every end of a log in which only last
-answers are missing. These are the probabilities of `simulators.act_table`, reckoned apart from it (a test holds the two
-together).
+A row that was never seen gives the probabilities of the rows after it. A row with the same counts as the next one is
+skipped: it is the same evidence, and would be counted twice. Probabilities sum to 1. A decision after an unknown answer
+falls back on the rows over all answers; a row of its own would predict every end of a log in which only last answers
+are missing. These are the probabilities of `simulators.act_table`, computed independently (a test checks that both
+agree).
 
 Source: I. H. Witten, T. C. Bell, IEEE Trans. Information Theory 37(4), 1991 (method C), in the interpolated form.
 """
@@ -87,7 +87,7 @@ class UniformModel:
 class ActModel:
     """An estimated model. counts: by context that was seen, (V,) how often each outcome was.
 
-    order: acts that are looked back on, 0 to 2. given: whether the last answer is looked at.
+    order: how many of the last acts count, 0 to 2. given: whether the last answer counts.
     """
 
     acts: tuple[str, ...]
@@ -160,7 +160,7 @@ def fit_acts(
 ) -> ActModel:
     """The model of these dialogues. acts: all that can occur [those that do].
 
-    Raises InputError for an act with a name of ours, ValueError for an order outside 0-2.
+    Raises InputError for an act with a reserved name, ValueError for an order outside 0-2.
     """
     if order not in (0, 1, 2):
         raise ValueError(f"order must be 0, 1 or 2, not {order}")

@@ -20,7 +20,7 @@ __all__ = ["act_divergence", "matrix_divergence", "transition_divergence"]
 def act_divergence(real: Sequence[Dialogue], simulated: Sequence[Dialogue]) -> float:
     """Jensen-Shannon divergence of the acts of all user turns, in bits, in [0, 1]. NaN where a side has no turn.
 
-    0 also where there is only one act in all.
+    0 also where both sides together have only one act.
     """
     sides = [Counter(turn.act for one in side for turn in one.turns) for side in (real, simulated)]
     return _rows_apart(*sides)
@@ -64,10 +64,11 @@ def transition_divergence(
 
 
 def matrix_divergence(known: Predictor, dialogues: Sequence[Dialogue], *, order: int = 1) -> float:
-    """How far what was seen is from a known matrix: the mean over rows of the Jensen-Shannon divergence, in bits,
-    between the shares that followed and the probabilities of `known`, each row weighing as often as it was seen.
+    """How far recorded decisions are from a known transition matrix: the mean over rows of the Jensen-Shannon
+    divergence, in bits, between the recorded shares and the probabilities of `known`, each row weighted by how often it
+    was seen.
 
-    In [0, 1]; NaN where nothing was decided. For recovery: simulate from `known`, then ask how far off the shares are.
+    In [0, 1]; NaN without a decision. For recovery tests: simulate from `known`, then see how far off the shares are.
     """
     if order not in (1, 2):
         raise ValueError(f"order must be 1 or 2, not {order}")

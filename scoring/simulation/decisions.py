@@ -21,8 +21,8 @@ STOP = "stop"
 class Decision:
     """One decision. before: the user's acts up to here, oldest first, START in front of them.
 
-    answer: what the last answer was; None at the opening and where no answer came or nothing is known of it. act: what
-    was done, or STOP. At the opening STOP is no choice: a dialogue without a user turn is none.
+    answer: what the last answer was; None at the opening, and where no answer came or nothing is known of it. act: what
+    was done, or STOP. STOP is impossible at the opening: every dialogue has a user turn.
     """
 
     before: tuple[str, ...]
@@ -51,7 +51,7 @@ def decisions_of(dialogue: Dialogue) -> Iterator[Decision]:
 
 
 def acts_in(dialogues: Iterable[Dialogue]) -> tuple[str, ...]:
-    """The acts that occur, sorted. Raises InputError for an act that has a name of ours (`start`, `stop`)."""
+    """The acts that occur, sorted. Raises InputError for an act with a reserved name (`start`, `stop`)."""
     acts = tuple(sorted({turn.act for dialogue in dialogues for turn in dialogue.turns}))
     refuse_reserved(acts)
     return acts

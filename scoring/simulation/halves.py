@@ -1,17 +1,17 @@
 """The noise floor of real users: how far apart two random halves of them are.
 
-A simulated user need not be closer to real ones than real ones are to each other. How close that is depends on how many
-there are, so it is never a fixed number: the dialogues at hand are split into halves many times, and what is measured
-between real and simulated is measured between the halves. For a fair comparison simulated dialogues are then drawn in
-the size of a half and held against a half:
+A simulated user need not be closer to real ones than real ones are to each other. How close those are depends on how
+many there are, so there is no fixed number: the dialogues at hand are split into halves many times, and the distance
+between real and simulated dialogues is also measured between the halves. For a fair comparison, as many simulated
+dialogues as a half has are drawn and compared with a half:
 
     floor       D(half, other half)
     matched     D(half, as many simulated dialogues, drawn without replacement)
 
 Both have the sampling noise of two groups of that size. Where there are fewer simulated dialogues than half of the real
 ones, both groups of real ones are cut to their number. Groups are filled user by user on either side, so that the
-dialogues of one user are in one group: they are alike, and a few users with many dialogues are few. It is users that a
-verdict counts.
+dialogues of one user, which are alike, are in one group. A verdict counts users: a few users with many dialogues are
+still few.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ so few ways that others like them lie beyond too often: docs/simulators/validati
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Of a distance over many random splits. low, high: the middle 95% of them. least, most: the range. n: splits with
-    a value. All NaN for n = 0."""
+    """The distribution of a distance over many random splits. low, high: ends of its middle 95%. least, most: its
+    range. n: splits with a value. All NaN for n = 0."""
 
     median: float
     low: float
@@ -64,8 +64,8 @@ class Floor:
     dialogues in a group, at the median. users: in the group that has the fewest, at the median.
 
     verdict: `within` where the median of `matched` is at most the upper end of the middle 95% of `floor`; `beyond`
-    where it is above; `undecided` where either has no value, or a group has fewer than FEWEST users: then the
-    floor is of the few who are there, and not of people.
+    where it is above; `undecided` where either has no value, or a group has fewer than FEWEST users: the floor would
+    then describe those few, not people in general.
     """
 
     floor: Spread
@@ -125,8 +125,8 @@ def noise_floor(
 ) -> dict[str, Floor]:
     """The floor and the matched distance of each measure. Raises ValueError for fewer than two real users.
 
-    views: for measures that compare only a part of dialogues: cuts the three groups of a split to the part that all
-    three show, so that floor and matched are over the same.
+    views: for measures that compare only a part of each dialogue, a function that cuts the three groups of a split to
+    the part that all three have, so that floor and matched are comparable.
     """
     views = views or {}
     floors: dict[str, list[float]] = {name: [] for name in distances}

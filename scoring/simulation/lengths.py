@@ -2,8 +2,8 @@
 
 The survival after t turns is the share of users who take more than t. Dialogues that were cut off count for as long as
 they were seen (Kaplan-Meier): S(t) = Π over k ≤ t of (1 - d_k / n_k), with d_k users who left after exactly k turns and
-n_k users whose decision after k turns was seen. A dialogue cut off at L turns is in n_k for k < L: whether its user
-would have left after L is what is not known.
+n_k users whose decision after k turns was seen. A dialogue cut off at L turns is in n_k for k < L: it is unknown
+whether its user would have left after L.
 
 Source: E. L. Kaplan, P. Meier, JASA 53, 1958; intervals by the log(-log) transform of Greenwood's variance, as in
 J. D. Kalbfleisch, R. L. Prentice, The Statistical Analysis of Failure Time Data, 2nd ed. 2002, §1.4.
@@ -47,7 +47,8 @@ class Survival:
 
     @property
     def median(self) -> float:
-        """Turns after which at most half of the users are still there; NaN where the curve does not come so low."""
+        """User turns after which at most half of the users are still there; NaN where the curve stays above one
+        half."""
         low = np.flatnonzero(self.share <= 0.5)
         return float(low[0]) if low.size else math.nan
 
@@ -87,8 +88,8 @@ class LengthGap:
     turns: how many turns a dialogue must be changed by, on average. Both over t = 0 … horizon, where both curves are
     known; without censored ends that is everywhere, and both are those of the lengths themselves. beyond: the larger
     share of users still there at the horizon: 0 where nothing was cut off. ks and wasserstein are NaN where the horizon
-    is 0: then nobody was seen to decide whether to stay on one side, and nothing can be compared. All NaN where a side
-    has no dialogue.
+    is 0: one side then has no user who was seen to decide whether to stay, and nothing can be compared. All NaN where a
+    side has no dialogue.
     """
 
     ks: float
@@ -112,8 +113,8 @@ def length_gap(real: Sequence[Dialogue], simulated: Sequence[Dialogue]) -> Lengt
 
 
 def to_horizon(groups: Sequence[Sequence[Dialogue]]) -> list[list[Dialogue]]:
-    """The groups with every dialogue cut off one turn after the last t for which the curves of all are known; so the
-    gap of any two is over the same turns. At a horizon of 0 what is left is one turn of each. Groups are not empty."""
+    """The groups with every dialogue cut off one turn after the last t for which all curves are known, so that the gap
+    of any two is over the same turns. At a horizon of 0 one turn of each dialogue is left. No group may be empty."""
     horizon = _horizon([survival(group) for group in groups])
     return [
         [replace(one, turns=one.turns[: horizon + 1], ended=False) if one.length > horizon else one for one in group]

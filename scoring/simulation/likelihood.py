@@ -1,7 +1,7 @@
-"""How well models foresee what users do: log-likelihood of dialogues they were not fitted on, and perplexity.
+"""How well models predict what users do: log-likelihood of dialogues they were not fitted on, and perplexity.
 
 Users are dealt into folds as a whole (a person with all their dialogues, else the dialogue); a model is fitted on all
-folds but one and foresees the decisions of that one. Every decision is foreseen once.
+folds but one and predicts the decisions of that one. Every decision is predicted once.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ Fit = Callable[[Sequence[Dialogue]], Predictor]
 
 @dataclass(frozen=True, slots=True)
 class HeldOut:
-    """Of one model. bits: mean of -log2 of the probability of what was done, a decision; the log-likelihood is
-    -bits·decisions. perplexity: 2^bits, the number of outcomes that would be as hard to guess if all were alike.
+    """Figures of one model. bits: mean over decisions of -log2 of the probability of what was done; the log-likelihood
+    is -bits·decisions. perplexity: 2^bits, the number of equally likely outcomes that would be as hard to guess.
 
-    Bits are inf where a model gave 0 to what was done. gain: bits of the first model less those of this one, on the
+    Bits are inf where a model gave 0 to what was done. gain: bits of the first model minus those of this one, on the
     same decisions: above 0 where this one is better. low, high: its percentile interval, users resampled; NaN for the
     first model and where bits are inf. n: decisions. units: users.
     """
@@ -76,7 +76,7 @@ def held_out(
     level: float = 0.95,
     replications: int = 2000,
 ) -> dict[str, HeldOut]:
-    """Each model's figures on dialogues it was not fitted on; the first model is what the others are set against.
+    """Each model's figures on dialogues it was not fitted on; the others are compared with the first model.
 
     folds: at most as many as users. Raises ValueError for fewer than two users.
     """

@@ -1,4 +1,4 @@
-"""A simulated user held against real ones: how real its behaviour is, and, apart from that, how good a tester it is.
+"""A simulated user compared with real ones: how realistic its behaviour is and, separately, how good a tester it is.
 
 behaviour   distances of acts, of transitions and of lengths, each beside the split-half floor of the real dialogues
 foresight   bits a decision of real users costs a model that was fitted on simulated ones, beside models that were
@@ -70,9 +70,9 @@ class Measured:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Realism:
-    """All figures. real, simulated: what they are of. behaviour: by the names of BEHAVIOUR. lengths: up to which turn
-    those of all dialogues are compared, and how many are still there. foresight: by the names of FORESIGHT. scores,
-    score_floor: None where fewer than two real users or no simulated one have a score."""
+    """All figures. real, simulated: the dialogues they are of. behaviour: by the names of BEHAVIOUR. lengths: the
+    gap between the lengths of all dialogues, with its horizon. foresight: by the names of
+    FORESIGHT. scores, score_floor: None where fewer than two real users or no simulated one have a score."""
 
     real: Sequence[Dialogue]
     simulated: Sequence[Dialogue]
@@ -93,7 +93,7 @@ class Realism:
 
 
 def distances(order: int = 1) -> dict[str, Distance]:
-    """The functions behind BEHAVIOUR. order: acts that are looked back on in transitions, 1 or 2."""
+    """The functions behind BEHAVIOUR. order: how many of the last acts count in transitions, 1 or 2."""
     return {
         "JSD(acts)": act_divergence,
         "JSD(transitions)": lambda a, b: transition_divergence(a, b, order=order).value,
@@ -114,7 +114,7 @@ def realism(
     replications: int = 2000,
     smoothing: Smoothing | None = None,
 ) -> Realism:
-    """Hold simulated dialogues against real ones. seed: of splits, folds and resampling.
+    """Compare simulated dialogues with real ones. seed: of splits, folds and resampling.
 
     Raises InputError where the real dialogues are of fewer than two users, or a side has none.
     """

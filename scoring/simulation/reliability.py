@@ -1,7 +1,8 @@
 """Whether a simulated user is a reliable tester: does it rank systems as real users do?
 
-A user that behaves unlike people may still rank systems rightly, and one that behaves like them may not: this is
-reported apart from how real the behaviour is. The agreement is Kendall's τ-b between the systems' mean scores.
+A user that behaves unlike people may still rank systems correctly, and one that behaves like them may not; so this is
+reported separately from how realistic the behaviour is. The agreement is Kendall's τ-b between the systems' mean
+scores.
 
 Sources: M. G. Kendall, Biometrika 33, 1945 (τ-b); S. Labhishetty, C. Zhai, "An Exploration of Tester-based Evaluation
 of User Simulators for Comparing Interactive Retrieval Systems", SIGIR 2021.
@@ -62,9 +63,9 @@ def ranking_agreement(
 ) -> RankingAgreement:
     """Agreement on the systems that both sides have scored dialogues of.
 
-    Drawn anew are topics, the same for all systems and both sides, where every scored dialogue names one and all
-    systems have the same on both sides; else the users of each side with all their dialogues; else, where every
-    dialogue is another user's, dialogues within each system. A draw that leaves a system without one is left out.
+    What is resampled: topics, the same for all systems and both sides, if every scored dialogue names one and all
+    systems have the same topics on both sides; else the users of each side with all their dialogues; or, if every
+    dialogue is another user's, dialogues within each system. A draw that leaves a system without dialogues is left out.
     """
     sides = [_by_system(side) for side in (real, simulated)]
     systems = tuple(sorted(sides[0].keys() & sides[1].keys()))

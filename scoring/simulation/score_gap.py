@@ -3,8 +3,8 @@
     T = n·m/(n + m)² · Σ over all n + m scores z of (F(z) - G(z))²
 
 with F and G the shares of real and of simulated dialogues that score at most z. The p value is of a permutation test:
-the share of random relabellings (this one counted) with a T at least as large. It takes users for exchangeable: the
-dialogues of one are relabelled together.
+the share of random relabellings (this one counted) with a T at least as large. It assumes that users are exchangeable:
+the dialogues of one user are relabelled together.
 
 Source: T. W. Anderson, Annals of Mathematical Statistics 33, 1962; ties stand as they are (equal scores are one step).
 """
@@ -26,8 +26,8 @@ Floats = npt.NDArray[np.float64]
 @dataclass(frozen=True, slots=True)
 class ScoreGap:
     """statistic: T, at least 0; grows with the number of dialogues. distance: the mean over all scores of (F - G)², in
-    [0, 1]: T without the numbers. p: of the permutation test. n, m: real and simulated dialogues with a score. All NaN
-    where a side has none."""
+    [0, 1], which does not grow with them. p: of the permutation test. n, m: real and simulated dialogues with a score.
+    All NaN where a side has none."""
 
     statistic: float
     distance: float
@@ -54,7 +54,7 @@ def score_gap(
 ) -> ScoreGap:
     """How far apart the scores of real and simulated dialogues are; NaN scores are left out.
 
-    units: whose score each is, on either side, (n,) and (m,) names; None where every score is another user's.
+    units: the user of each score, (n,) and (m,) names; None where every score is another user's.
     """
     names = units or (range(len(real)), range(len(simulated)))
     known = [

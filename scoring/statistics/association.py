@@ -1,4 +1,4 @@
-"""Whether two yes-or-no properties go together more than chance would have it."""
+"""Whether two yes-or-no properties occur together more often than by chance."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["fisher_exact"]
 
 
 def fisher_exact(both: int, first: int, second: int, neither: int) -> float:
-    """One-sided p: how likely at least `both` are, if `first + both` and `second + both` are drawn apart from another.
+    """One-sided p: the probability of at least `both`, if `first + both` and `second + both` are drawn independently.
 
     R. A. Fisher's exact test (1935): the tail of the hypergeometric distribution, given all four margins. 1 where a
     margin is 0. Raises ValueError for a negative count.

@@ -2,8 +2,8 @@
 
 Here so that exact intervals need nothing beyond numpy. The continued fraction (modified Lentz) converges fast for
 x < (a + 1)/(a + b + 2); past that the symmetry I_x(a, b) = 1 - I_{1-x}(b, a) is used. Quantiles come from Newton's
-steps inside a bracket that is halved at every third step, so that they cannot go astray. Both agree with SciPy to
-1e-10 over the range the tests name.
+steps inside a bracket, mostly no more than five; every sixth step, if still a long one, halves the bracket instead, so
+that the search cannot diverge. Both functions agree with SciPy to 1e-10 over the range that the tests name.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["beta_cdf", "beta_quantile", "normal_cdf", "normal_quantile", "student_quantile"]
+__all__ = ["beta_cdf", "beta_quantile", "normal_cdf", "normal_quantile", "student_quantile", "student_tails"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -54,9 +54,9 @@ def _inverted(wanted: Floats, a: Floats, b: Floats) -> Floats:
     """(k,) quantiles for probabilities inside (0, 1)."""
     log_beta = _log_beta(a, b)
     noise = 1e-16 * (8 + np.abs(_lgamma(a)) + np.abs(_lgamma(b)) + np.abs(_lgamma(a + b)))  # what rounding leaves of it
-    low, high, at = np.zeros(wanted.shape), np.ones(wanted.shape), a / (a + b)
+    low, high, at = np.zeros(wanted.shape), np.ones(wanted.shape), _near(wanted, a, b)
     going = np.arange(wanted.size)
-    for step in range(_HALVINGS * 3):
+    for step in range(_HALVINGS * 6):
         here, goal = at[going], wanted[going]
         first, second, log_b = a[going], b[going], log_beta[going]
         reached = _cdf(here, first, second, log_b)
@@ -68,11 +68,35 @@ def _inverted(wanted: Floats, a: Floats, b: Floats) -> Floats:
             newton = here - (reached - goal) / density
         settled = (np.abs(newton - here) <= 1e-13 * here) | (np.abs(reached - goal) <= noise[going] * goal)
         inside = (newton > bottom) & (newton < top)
-        at[going] = np.where(inside & (settled | (step % 3 != 2)), newton, np.where(settled, here, (bottom + top) / 2))
+        close = np.abs(newton - here) <= 1e-3 * np.minimum(here, 1 - here)
+        at[going] = np.where(
+            inside & (settled | close | (step % 6 != 5)), newton, np.where(settled, here, (bottom + top) / 2)
+        )
         going = going[~settled & (top - bottom > 1e-16)]
         if not going.size:
             break
     return at
+
+
+def _near(wanted: Floats, a: Floats, b: Floats) -> Floats:
+    """(k,) where to begin, inside (0, 1): Abramowitz and Stegun (1964), 26.5.22, from the normal quantile by their
+    26.2.22; the powers of the tails where a or b is below 1; the mean where neither gives a number."""
+    with np.errstate(all="ignore"):
+        t = np.sqrt(-2 * np.log(np.minimum(wanted, 1 - wanted)))
+        tail = t - (2.30753 + 0.27061 * t) / (1 + t * (0.99229 + 0.04481 * t))
+        y = np.where(wanted < 0.5, tail, -tail)  # of the upper tail, as theirs
+        first, second = 1 / (2 * a - 1), 1 / (2 * b - 1)
+        h, lam = 2 / (first + second), (y * y - 3) / 6
+        w = y * np.sqrt(h + lam) / h - (second - first) * (lam + 5 / 6 - 2 / (3 * h))
+        bell = a / (a + b * np.exp(2 * w))
+        low, high = np.exp(a * np.log(a / (a + b))) / a, np.exp(b * np.log(b / (a + b))) / b
+        whole = low + high
+        powers = np.where(
+            wanted < low / whole, (a * whole * wanted) ** (1 / a), 1 - (b * whole * (1 - wanted)) ** (1 / b)
+        )
+        found = np.where((a > 1) & (b > 1), bell, powers)
+        mean: Floats = a / (a + b)
+        return np.where((found > 0) & (found < 1), found, mean)
 
 
 @lru_cache(maxsize=4096)
@@ -87,6 +111,11 @@ def student_quantile(probability: float, degrees: int) -> float:
     x = float(beta_quantile(2 * tail, degrees / 2, 0.5))
     size = math.sqrt(degrees * (1 - x) / x)
     return size if probability > 0.5 else -size
+
+
+def student_tails(t: float, degrees: float) -> float:
+    """P(|T| >= |t|) of Student's t: the two-sided p. degrees: of freedom, above 0."""
+    return float(beta_cdf(degrees / (degrees + t * t), degrees / 2, 0.5))
 
 
 def normal_cdf(value: float) -> float:

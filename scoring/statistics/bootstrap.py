@@ -6,9 +6,9 @@
 `bootstrap-t`    topics with all their trials are drawn; the ends are those of the studentised mean, which follow the
                  skew of the topics (B. Efron, Censored data and the bootstrap, JASA 76 (1981), 312-319).
 
-The last two know only topics that were asked, and cover .44 where five of them miss the one in ten that is of another
-kind. So their ends are taken where they lie further out than those of `topics`, and never else: docs/calibration.md.
-The "basic" (reflected) bootstrap fails near the bounds of a score and is not offered.
+The last two know only topics that were asked. They cover .44 where one topic in ten is of another kind and the five
+that were asked do not include it. So their ends are used only where they lie further out than those of `topics`:
+docs/calibration.md. The "basic" (reflected) bootstrap fails near the bounds of a score and is not offered.
 
 The weights depend on the generator's first draw and on the names of the topics only: systems that were asked the same
 topics are resampled alike, and neither the order of the systems nor what else is scored changes an interval.
@@ -66,7 +66,7 @@ def no_interval(why: str = "") -> Interval:
 
 
 def too_few(units: int, unit: str = "topic") -> str:
-    """Why so few topics (or trials), fewer than `FEWEST`, have no interval."""
+    """Why there is no interval with so few topics (or trials), fewer than `FEWEST`."""
     return f"one {unit}: nothing to resample" if units == 1 else f"{units} {unit}s: too few to resample"
 
 
@@ -75,9 +75,9 @@ class Resampler:
 
     rng: one number is drawn from it. replications: B. level: confidence in (0, 1).
 
-    Of every figure `bottom` and `top` are the least and the largest value that a topic can have, one for all columns or
-    one for each; infinite where nothing is known of it, as of R. unit: what the rows are called where they are the
-    trials of one topic.
+    In all methods, `bottom` and `top` are the least and the largest value that a topic can have, one for all columns or
+    one for each; infinite where unknown, as for R. unit: what the rows are called where they are the trials of one
+    topic.
     """
 
     def __init__(
@@ -126,8 +126,8 @@ class Resampler:
         """An interval for each ratio of sums over topics and trials, such as recoveries over first-turn failures.
 
         topics: (topics,) names. above, below: (topics, trials, columns), NaN where a trial gave no value; below >= 0.
-        Only topics with anything below the line are units of a column: the others say nothing of its ratio. Columns
-        with the same units are read off the same draws.
+        Only topics with a positive denominator are units of a column: the others say nothing about its ratio. Columns
+        with the same units use the same draws.
         """
         upper, lower = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
         seen = ~(np.isnan(upper) | np.isnan(lower))
@@ -161,7 +161,7 @@ class Resampler:
         """An interval for a weighted mean of ratios of sums, as SWAN over pooled nuggets is one of WANs.
 
         topics: (topics,) names. above, below: (topics, trials, columns), NaN where there is no trial; below >= 0, and
-        above 0 somewhere in each column. weights: (columns,), not negative. All columns are read off the same draws.
+        above 0 somewhere in each column. weights: (columns,), not negative. All columns use the same draws.
         With fewer than four topics in a column there is no interval.
         """
         upper, lower = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)

@@ -3,8 +3,8 @@ some answers and its session with others.
 
 Variance clustered both ways (Cameron, Gelbach and Miller 2011, J. Bus. Econ. Stat. 29, 238-249): that between topics
 plus that between sessions minus that between cells, and never less than either of the first two. With the t quantile
-of the fewer of both, it covers .94 to .99 of a nominal .95 with 6 to 45 topics and 4 to 12 sessions, whether topics
-differ, sessions differ, both or neither; clustered by session alone .44 to .93 where topics differ.
+for the smaller of the two numbers, it covers .94 to .99 of a nominal .95 with 6 to 45 topics and 4 to 12 sessions,
+whether topics differ, sessions differ, both or neither; clustered by session alone .44 to .93 where topics differ.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Matched pairs: could what lies between the two sides have come about by exchanging them, and Holm's correction.
+"""Matched pairs: could the difference between the two sides have come about by chance, and Holm's correction.
 
 If the two sides of every pair were treated alike, each topic's difference would be as likely with the other sign
 (Fisher's randomisation test for pairs; the topic is the unit, as for intervals). Where a session runs through all
-topics, what it gave them hangs together: only the sessions of a pair can be exchanged, each as a whole. The p is exact
-but for drawing: never less than its name says, whatever the distribution of the values.
+topics, its values are not independent: only the sessions of a pair can be exchanged, each as a whole. Apart from random
+sampling of exchanges, p is exact: whatever the distribution of the values, it is at most a with probability at most a.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["exchange_p", "exchange_sessions_p", "holm", "least_p"]
+__all__ = ["exchange_p", "exchange_ps", "exchange_sessions_p", "holm", "least_p"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -29,8 +29,8 @@ _CELLS = 2**21  # of exchanged sums held at a time
 def exchange_p(differences: npt.ArrayLike, rng: np.random.Generator) -> float:
     """Two-sided p for the mean of differences, one of each topic; NaN for fewer than two.
 
-    The share of exchanges of sides whose mean is at least as far from 0; a sample of 9999 of them, and the one that was
-    seen, where more than 13 topics differ.
+    The share of exchanges of sides whose mean is at least as far from 0; where more than 13 topics differ, from a
+    sample of 9999 exchanges and the observed one.
     """
     each = np.asarray(differences, dtype=np.float64)
     if len(each) < 2:
@@ -39,11 +39,33 @@ def exchange_p(differences: npt.ArrayLike, rng: np.random.Generator) -> float:
     return _share_as_far(lambda signs: np.einsum("st,t->s", signs, each), len(each), 1, len(each), rng)
 
 
+def exchange_ps(differences: npt.ArrayLike, rng: np.random.Generator, *, draws: int = _DRAWS) -> Floats:
+    """(studies,) `exchange_p` of many studies at once; what is drawn is drawn once, for all of them.
+
+    differences: (studies, topics). draws: of exchanges, where not all of them are taken.
+    """
+    table = np.asarray(differences, dtype=np.float64)
+    studies, topics = table.shape
+    if topics < 2:
+        return np.full(studies, math.nan)
+    seen = np.abs(table.sum(axis=1)) - _SAME * topics
+    if topics <= _WHOLE:
+        return np.asarray((np.abs(_signs(topics) @ table.T) >= seen).mean(axis=0))
+    as_far, at_once = np.zeros(studies), max(1, _CELLS // max(studies, topics))
+    for start in range(0, draws, at_once):
+        signs = np.where(rng.random((min(at_once, draws - start), topics)) < 0.5, -1.0, 1.0)
+        as_far += (np.abs(signs @ table.T) >= seen).sum(axis=0)
+    found = (1 + as_far) / (1 + draws)
+    few = (np.abs(table) > _SAME).sum(axis=1) <= _WHOLE
+    found[few] = [exchange_p(each, rng) for each in table[few]]
+    return np.asarray(found)
+
+
 def exchange_sessions_p(base: npt.ArrayLike, other: npt.ArrayLike, rng: np.random.Generator) -> float:
     """Two-sided p for the mean over topics of the difference of their ratios; NaN for fewer than two sessions.
 
-    base, other: (topics, sessions, 2), each cell a sum and what it is a sum over; both 0 where there is no pair, and
-    no topic and no session without one. A session is exchanged as a whole, as `exchange_p` does a topic.
+    base, other: (topics, sessions, 2), each cell a sum and the number of its terms, both 0 where there is no pair;
+    every topic and every session has a pair. Sessions are exchanged as a whole, as topics are in `exchange_p`.
     """
     sides = np.asarray(base, dtype=np.float64), np.asarray(other, dtype=np.float64)
     if sides[0].shape[1] < 2:
@@ -87,14 +109,15 @@ def _signs(units: int) -> Floats:
 
 
 def least_p(units: int) -> float:
-    """The smallest p that so many topics, or sessions, can give: all differ, and the same way. NaN for fewer than
-    two."""
+    """The smallest p that so many topics, or sessions, can give: when all differ in the same direction. NaN for fewer
+    than two."""
     return math.nan if units < 2 else max(2.0 ** (1 - units), 1 / (1 + _DRAWS))
 
 
 def holm(p: Sequence[float]) -> list[float]:
-    """Adjusted p of several comparisons (Holm 1979, Scand. J. Statist. 6, 65-70): to reject those at most alpha keeps
-    the chance of a single false one at most alpha, whatever hangs together. NaN stays NaN and counts for nothing."""
+    """Adjusted p of several comparisons (Holm 1979, Scand. J. Statist. 6, 65-70): if those at most alpha are rejected,
+    the chance of any false rejection is at most alpha, however the comparisons depend on each other. NaN stays NaN and
+    does not count."""
     known = sorted((value, place) for place, value in enumerate(p) if not math.isnan(value))
     found, highest = [math.nan] * len(p), 0.0
     for rank, (value, place) in enumerate(known):

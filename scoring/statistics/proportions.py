@@ -2,7 +2,7 @@
 
 Each function takes successes: (...) from 0 to n, n: (...) at least 0 (they broadcast; fractions are allowed, for an
 average over unequal parts), level: confidence in (0, 1); it returns (low, high), each (...) in [0, 1]. Where n is 0
-both are NaN: nothing was observed, so nothing is known. Anything else raises ValueError.
+both are NaN. Values out of these ranges raise ValueError.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ def clopper_pearson(successes: npt.ArrayLike, n: npt.ArrayLike, level: float = 0
 
 
 def highest_rate_after_none(n: int, level: float = 0.95) -> float:
-    """Upper one-sided bound on a rate of which `n` trials showed no case: 1 - (1 - level)^(1/n).
+    """Upper one-sided bound on the rate of an event that did not occur in `n` trials: 1 - (1 - level)^(1/n).
 
-    59 clean trials exclude a rate of 5% at level .95. NaN for n = 0.
+    59 trials without the event exclude a rate of 5% at level .95. NaN for n = 0.
     """
     if n < 0 or not 0 < level < 1:
         raise ValueError("needs n of at least 0 and a level inside (0, 1)")

@@ -2,9 +2,9 @@
 
 Each stratum s has n_s cases, of which a_s are exposed and m_s have the outcome. Given these margins, if exposure does
 not matter, the number of exposed cases with the outcome is hypergeometric, independently over strata. The statistic is
-the sum of these numbers; its distribution is the convolution, which is what permuting outcomes among the cases of
-each stratum would give if it were done for ever. Strata may differ in how common the outcome is: comparing within them
-is what keeps an easy and a hard topic from looking like an effect.
+the sum of these numbers; its distribution is their convolution, which infinitely many permutations of the outcomes
+within each stratum would give, too. Strata may differ in how common the outcome is: comparing within them keeps the
+difference between an easy and a hard topic from looking like an effect.
 
 Source: N. Mantel and W. Haenszel, J. Natl. Cancer Inst. 22 (1959), 719-748, for the pooled odds ratio and the normal
 approximation; S. Greenland and J. M. Robins, Biometrics 41 (1985), 55-68, for the pooled difference.
@@ -31,15 +31,15 @@ _TIE = 1e-7  # relative: outcomes as likely as the observed one are as extreme, 
 
 @dataclass(frozen=True, slots=True)
 class StratifiedTest:
-    """p: two-sided, over outcomes no likelier than the observed one. more, fewer: one-sided, the outcome is more
-    (less) frequent among the exposed. All in [0, 1]; NaN where no stratum tells anything.
+    """p: two-sided, over outcomes no likelier than the observed one. more, fewer: one-sided, the outcome is more (less)
+    frequent among the exposed. All in [0, 1]; NaN where no stratum is informative.
 
     difference: pooled P(outcome|exposed) - P(outcome|not), in [-1, 1]. odds_ratio: pooled, in [0, inf]; NaN for 0/0.
-    n: cases in strata that tell something: those with both exposed and unexposed cases, and both outcomes.
-    strata: how many those are. method: `exact conditional`, or `Mantel-Haenszel, normal` for very large tables.
+    n: cases in informative strata: those with both exposed and unexposed cases, and both outcomes. strata: how many
+    strata those are. method: `exact conditional`, or `Mantel-Haenszel, normal` for very large tables.
 
-    Where exposure does not matter, the exact p-values are at most .05 at most 5% of the time, and mostly far less:
-    counts come in steps. `middle` is not so cautious.
+    Where exposure does not matter, the exact p-values are at most .05 in at most 5% of cases, and mostly in far fewer,
+    because counts are discrete. `middle` is less conservative.
     """
 
     p: float
@@ -62,9 +62,11 @@ class StratifiedTest:
 def compare_within(
     both: npt.ArrayLike, exposed: npt.ArrayLike, outcomes: npt.ArrayLike, cases: npt.ArrayLike
 ) -> StratifiedTest:
-    """both: (S,) exposed cases with the outcome. exposed, outcomes, cases: (S,) counts of the stratum.
+    """Test and estimates from the counts of S strata.
 
-    Raises ValueError for counts that make no table. Estimates are over all strata with both kinds of cases.
+    both: (S,) exposed cases with the outcome. exposed, outcomes, cases: (S,) how many of each the stratum has. Raises
+    ValueError for counts that cannot be a 2×2 table. Estimates are over all strata with both exposed and unexposed
+    cases.
     """
     k, a, m, n = (np.atleast_1d(np.asarray(part, dtype=np.int64)) for part in (both, exposed, outcomes, cases))
     if not k.shape == a.shape == m.shape == n.shape or k.ndim != 1:

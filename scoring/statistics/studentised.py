@@ -2,8 +2,8 @@
 
     t* = (r* - r)/se*,   low = r - q(t*, 1 - a/2)·se,   high = r - q(t*, a/2)·se
 
-r is a ratio of sums, se its standard error from what each topic adds to it, and * a draw of as many topics. A draw of
-topics that are all alike has se* = 0 and says that an end has no bound. Source: B. Efron, JASA 76 (1981), 312-319.
+r is a ratio of sums, se its standard error from what each topic adds to it, and * a draw of as many topics. A draw in
+which all topics have the same ratio has se* = 0; it makes an end infinite. Source: B. Efron, JASA 76 (1981), 312-319.
 """
 
 from __future__ import annotations

@@ -6,12 +6,12 @@
 
 Pooled over topic × trial these come with the interval of `scoring.statistics.unseen_topic`: topics with all their
 trials get random weights, and part of a topic that was not asked is added, of which every trial scored the least (for
-the low end) or the most there can be. There is none where the worst β of the topics are fewer than four: how
-bad the worst is would rest on what three topics did. The percentiles of a two-stage bootstrap (.87 to .93 where topics
-are of two kinds) and 2·estimate - mean of the bootstrap ± t (.79 to .94) cover less.
+the low end) or the most there can be. There is no interval where the worst β of the topics are fewer than four: it
+would rest on three topics. The percentiles of a two-stage bootstrap (.87 to .93 where topics are of two kinds) and
+2·estimate - mean of the bootstrap ± t (.79 to .94) cover less.
 
 Within a topic, few trials cannot show the tail at all: with 5 of them and β = .25 the estimate is .10 too high and its
-interval never holds the truth. Under n = 10/β trials `within_topics` refuses.
+interval never covers the true value. `within_topics` refuses fewer than 10/β trials.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ _CRUMB = 1e-12  # of probability: .1 + .2 reaches a β of .3
 
 @dataclass(frozen=True, slots=True)
 class Tail:
-    """The worst of a score. quantile, cvar: at `beta`. minimum: the worst seen. All NaN for n = 0.
+    """The lower tail of a score. quantile, cvar: at `beta`. minimum: the lowest score. All NaN for n = 0.
 
     quantile_interval, cvar_interval: see `pooled_tail`. n: scores. topics: how many they come from.
-    undefined: trials without a score (NaN), in no figure.
+    undefined: how many trials have no score (NaN); they are in no figure.
     """
 
     beta: float
@@ -79,7 +79,7 @@ def cvar(values: npt.ArrayLike, beta: float, weights: npt.ArrayLike | None = Non
 
 
 def probability_below(values: npt.ArrayLike, threshold: float, weights: npt.ArrayLike | None = None) -> float:
-    """P(score < threshold), in [0, 1]; the threshold itself is good enough. NaN for n = 0."""
+    """P(score < threshold), in [0, 1]; a score equal to the threshold is not below it. NaN for n = 0."""
     ordered, mass = _ordered(values, weights, 1.0)
     return float(mass[ordered < threshold].sum() / mass.sum()) if ordered.size else math.nan
 
@@ -97,10 +97,9 @@ def pooled_tail(
     """The worst β of all topics and trials together: bad topics count as much as bad luck.
 
     topics: (topics,) names. values: (topics, trials) of at least 0, NaN where a trial gave none. rng: one number is
-    drawn from it. top: the largest score there can be, infinite where nothing is known of it, as of R.
-    Of one topic the trials are the units of the intervals. There is none where fewer than four units make up the worst
-    β, nor where all scores, or both ends, are the same. Each score weighs the same, so a topic with an invalid trial
-    weighs a little less.
+    drawn from it. top: the largest possible score, infinite where unknown, as for R. With one topic the trials are the
+    units of the intervals. There is no interval where fewer than four units make up the worst β, nor where all scores,
+    or both ends, are equal. Each score weighs the same, so a topic with an invalid trial weighs a little less.
     """
     cells = _cells(topics, values)
     _check(beta, level, replications)
@@ -150,8 +149,8 @@ def trials_needed(beta: float) -> int:
 def within_topics(topics: Sequence[str], values: npt.ArrayLike, beta: float) -> Tail:
     """The mean over topics of each topic's own Q_β, CVaR_β and minimum: bad luck, with the topic given.
 
-    Arguments as for `pooled_tail`. Raises InputError where a topic has fewer than 10/β scores. What bias is left
-    makes the system look better than it is, and no interval that was tried covers it: there is none.
+    Arguments as for `pooled_tail`. Raises InputError where a topic has fewer than 10/β scores. The remaining bias makes
+    the system look better than it is. No interval that was tried covers well, so none is given.
     """
     cells = _cells(topics, values)
     needed = trials_needed(beta)

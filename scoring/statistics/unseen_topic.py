@@ -1,26 +1,26 @@
 """Intervals over topics that allow for a kind of topic that was not among those asked.
 
-Five topics that all went well say little of a sixth. What the spread between them can tell is how the topics differ
-that were asked; an interval made of it alone (a t interval, a percentile of the bootstrap) misses the truth whenever a
-kind of topic is missing from the sample. So the topics get random weights, as in the Bayesian bootstrap, and three
-quarters of a topic that was not asked are added:
+Five topics that all went well say little about a sixth. The spread between them only shows how the topics that were
+asked differ; an interval made from it alone (a t interval, a percentile of the bootstrap) misses the true value
+whenever a kind of topic is missing from the sample. So the topics get random weights, as in the Bayesian bootstrap, and
+three quarters of a topic that was not asked are added:
 
     low     the lower quantile of   Σ W_k·x_k + W_0·bottom        (W_1, …, W_K, W_0) ~ Dirichlet(1, …, 1, 3/4)
     high    the upper quantile of   Σ W_k·x_k + W_0·top
 
-bottom and top are the least and the largest value that a topic can have. Of ratios of sums each topic brings what is
-above and what is below the line, and the unseen one as much below as the others, by their quadratic mean: with the
-plain mean, ratios to which few topics bring nearly everything cover .92. Shares that are ratios of sums (`pooled`) get
-a whole unseen topic in place of three quarters.
+bottom and top are the least and the largest value that a topic can have. In a ratio of sums each topic contributes its
+numerator and its denominator, and the unseen topic has the quadratic mean of the other denominators: with the plain
+mean, ratios dominated by few topics cover only .92. Shares that are ratios of sums (`pooled`) get a whole unseen topic
+in place of three quarters.
 
 With a whole topic in place of three quarters this is Gaffke's bound, and Clopper and Pearson's interval where every
-topic has one of two values; with half a topic it is nearly Jeffreys'. Of topics that are all good or all bad, the least
-coverage over all their shares, for 4 to 200 topics at a level of .95, is .92 with a half, .938 with three quarters and
+topic has one of two values; with half a topic it is nearly Jeffreys'. If topics are all good or all bad, the lowest
+coverage over all true shares, for 4 to 200 topics at a level of .95, is .92 with a half, .938 with three quarters and
 .95 with a whole. Both ends are weighted means with weights of at least 0, so a better answer never lowers either.
 
-A measure whose scores never come near the end of its range, as R, has no top that could be taken. Its unseen topic
-scores `beyond` times the best that was seen: 1 + 4/sqrt(K), three times that of 4 topics, 1.6 times that of 45. The
-factor is our own; docs/calibration.md shows what it covers.
+If the scores of a measure never come near the end of its range, as those of R, it has no usable top. Its unseen topic
+then scores `beyond` times the best observed topic: 1 + 4/sqrt(K), which is 3 for 4 topics and 1.6 for 45. The factor is
+our own; docs/calibration.md shows what it covers.
 
 Sources: D. B. Rubin, Annals of Statistics 9 (1981), 130-134; N. Gaffke, Three test statistics for a nonparametric
 one-sided hypothesis on the mean of a nonnegative variable, Mathematical Methods of Statistics 14 (2005), 451-467.
@@ -59,9 +59,10 @@ def drawn_weights(rng: np.random.Generator, units: int, size: int, unseen: float
 
 
 def with_unseen(above: Floats, below: Floats, bottom: npt.ArrayLike, top: npt.ArrayLike) -> Floats:
-    """(K + 1, 3·C) what is weighted: above the line at the low end, at the high end, and below the line.
+    """(K + 1, 3·C) what is weighted: the numerators for the low end, those for the high end, and the denominators.
 
-    above, below: (K, C) of the topics. bottom, top: (C,) or one for all, ratios of the unseen topic.
+    above, below: (K, C) numerators and denominators of the topics. bottom, top: (C,) or one for all, ratios of the
+    unseen topic.
     """
     size = np.sqrt((below**2).sum(axis=0) / np.maximum((below > 0).sum(axis=0), 1))
     low, high = (np.concatenate([above, (size * np.asarray(end))[None]]) for end in (bottom, top))
@@ -85,8 +86,8 @@ def weighted_sums(values: Floats, weights: Floats) -> Floats:
 
 
 def boldest(units: int, level: float) -> float:
-    """The highest low end of a share that so many topics allow, in (0, 1): what could be said had nothing gone wrong on
-    any of them, by Clopper and Pearson's interval or by Wilson's, whichever claims less."""
+    """The highest possible low end of a share with so many topics, in (0, 1): that of topics that all went well, by
+    Clopper and Pearson's interval or by Wilson's, whichever is lower."""
     z = normal_quantile(0.5 + level / 2)
     return min(math.exp(math.log((1 - level) / 2) / units), units / (units + z * z))
 
@@ -99,7 +100,7 @@ def beyond(units: int) -> float:
 @cache
 def answer_ends(useful: float, answers: float, level: float) -> tuple[float, float]:
     """(low, high) of a share where every topic gave one answer: the weights of the useful ones sum to a beta variable,
-    so that nothing need be drawn. useful, answers: how many, answers > 0. For 4 to 225 answers it covers at least .938
+    so nothing needs to be drawn. useful, answers: how many, answers > 0. For 4 to 225 answers it covers at least .938
     at every rate; Wilson's interval, 5% shorter at a rate of .5, covers .84 to .93.
     """
     tail, rest = (1 - level) / 2, answers - useful
@@ -114,8 +115,8 @@ def share_ends(above: Floats, below: Floats, level: float, *, pooled: bool = Fal
     unequal parts.
 
     above, below: (K, C) useful answers and answers of each topic, below > 0; with below = 1, shares of topics that all
-    weigh the same. The weights are the same for everybody and depend on K alone, and the order of the topics changes
-    nothing. More useful answers never lower an end.
+    weigh the same. The weights are the same for all systems and depend on K alone, and the order of the topics does not
+    matter. More useful answers never lower an end.
     """
     units, columns = below.shape
     low, high = np.empty(columns), np.empty(columns)

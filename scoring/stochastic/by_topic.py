@@ -1,8 +1,8 @@
 """Shares of a tree over several topics, with intervals whose unit is the topic.
 
-Trials of one topic are alike, so 225 trials of 45 topics are not 225 independent answers. Where a topic brought several
-trials to a node the intervals are those of the label chain and of %useful: topics are weighted, with part of one that
-was not asked (`scoring.statistics.unseen_topic`).
+Trials of one topic are alike, so 225 trials of 45 topics are not 225 independent answers. Where a topic has several
+trials at a node the intervals are those of the label chain and of %useful: topics get random weights, and part of a
+topic that was not asked is added (`scoring.statistics.unseen_topic`).
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ Counts = npt.NDArray[np.int64]
 
 
 def by_topic(size: npt.ArrayLike, ends: npt.ArrayLike, topics: npt.ArrayLike) -> Counts:
-    """(N, T) how many trials of each topic come through each node. size: (N,) of the subtrees, in pre-order.
+    """(N, T) how many trials of each topic pass through each node.
 
-    ends: (n,) the node each trial ends at. topics: (n,) its topic, from 0.
+    size: (N,) of the subtrees, in pre-order. ends: (n,) the node each trial ends at. topics: (n,) its topic, from 0.
     """
     span, where = np.asarray(size, dtype=np.int64), np.asarray(topics, dtype=np.int64)
     ended = np.zeros((len(span) + 1, int(where.max(initial=-1)) + 1), dtype=np.int64)
@@ -66,8 +66,8 @@ def visits_alone(branches: Counts, parent: npt.ArrayLike, size: int) -> Counts:
 def unseen_over_topics(own: Counts, trials: Counts, once: Counts, twice: Counts, level: float) -> Unseen:
     """Probability that a trial of another topic is of a kind not seen so far.
 
-    own: (J, T) trials of each topic whose kind no other topic showed. trials: (J, T). once, twice: (J,) kinds seen in
-    so many trials, which speak where each topic gave one trial.
+    own: (J, T) trials of each topic of a kind that no other topic showed. trials: (J, T). once, twice: (J,) kinds seen
+    in exactly one and two trials; used where each topic has one trial.
     """
     plain = unseen_mass(once, twice, trials.sum(axis=1), level)
     several = varies_within_topic(trials)

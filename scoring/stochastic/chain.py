@@ -6,8 +6,8 @@ have had). Each transition is a share over topics and trials:
     a → o, a → x    turns that got this label / turns that were asked after `a` and answered
     a → -           conversations that ended badly after `a` / the same, and the turns that were asked after `a`
 
-A turn that was not asked (`·`) is in neither: that the protocol was completed, or came to its last turn, says nothing
-of the system. So what the next answer is, given that there is one, is told apart from whether there is one:
+A turn that was not asked (`·`) is in neither: that the protocol was completed, or reached its last turn, says nothing
+about the system. So what the next answer is, given that there is one, is kept apart from whether there is one:
 
     %useful 1   = P(start → o)
     %recovery   = (1 - P(x → -))·P(x → o), both of step 2, wherever the first turn took place
@@ -88,8 +88,8 @@ def chain(
 
     labels: (topics, trials, turns) codes, `ABSENT` where a trial gave none. topics: names. invalid: (topics, trials)
     bool, trials that never became valid, for the bounds `worst` and `best`. step: only transitions to this turn.
-    only: source and target of the one transition that is wanted.
-    Within one topic the trials are the units. A source that nothing followed: NaN, n = 0.
+    only: source and target, to compute a single transition. Within one topic the trials are the units. NaN with n = 0
+    for a source that nothing followed.
     """
     grid = _grid(labels, topics)
     turns = grid.shape[2]

@@ -3,8 +3,8 @@
     (a) expected    Σ_π P(π)·SWAN(π), where SWAN(π) is the weighted mean of the WAN^c that are defined on π
     (b) pooled      the weighted mean over criteria of the pooled WAN^c, each from the nuggets of all branches
 
-A criterion that is undefined on some paths (no nugget of its kind) enters (a) on the others only. So (a) is the
-weighted mean of the expected WAN^c where every criterion is defined everywhere, and else need not be; `criteria` tells.
+A criterion that is undefined on some paths (no nugget of its kind) enters (a) on the others only. So (a) is certain to
+be the weighted mean of the expected WAN^c only where every criterion is defined on every path; see `criteria`.
 """
 
 from __future__ import annotations
@@ -64,7 +64,8 @@ def swan_readings(
     criterion_weights: npt.ArrayLike,
     weights: npt.ArrayLike | None = None,
 ) -> SwanReadings:
-    """Arguments as for `path_scores`; weights: (n,) of the paths, scaled to sum 1; None: even."""
+    """Both readings of SWAN. Arguments as for `path_scores`; weights: (n,) of the paths, scaled to sum 1; None:
+    even."""
     top, bottom = np.asarray(numerators, dtype=np.float64), np.asarray(denominators, dtype=np.float64)
     heavy = np.asarray(criterion_weights, dtype=np.float64)
     scores = path_scores(top, bottom, heavy)

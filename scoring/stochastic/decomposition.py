@@ -9,14 +9,14 @@ total variance
 
     Var(score) = Σ_t E[Var(E[score|F_t] | F_{t-1})] + E[Var(score|F_D)]
 
-The t-th term is the part of the variance that turn t settles; the last one, `rest`, is what conversations on the very
-same path still differ by (0 where the score is a function of the path). A conversation that stops settles its end at
-the turn it did not take.
+The t-th term is the part of the variance that turn t settles; the last one, `rest`, is the variance left between
+conversations on the very same path (0 where the score is a function of the path). For a conversation that stops, this
+is settled at the turn it did not take.
 
 From trials, the plain formula overstates what early turns settle: a node with one trial seems to have no spread inside.
-The `corrected` estimate divides by n_v - 1 in each node and takes the nodes seen once to vary inside as much as the
-others of that turn do. It is unbiased where each node of positive probability is seen twice or more; `alone` is the
-share of trials for which it rests on that assumption, and where that is all of them nothing is claimed (NaN).
+The `corrected` estimate divides by n_v - 1 in each node and assumes that nodes with one trial vary inside as much as
+the others of that turn. It is unbiased where each node of positive probability has two trials or more; `alone` is the
+share of trials for which it rests on that assumption, and where that is all of them the result is NaN.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Estimate = Literal["exact", "corrected", "plain"]
 class Contributions:
     """Over the N nodes. mass: probability of coming through. mean: expectation given that, NaN for mass 0.
 
-    contribution: mass·mean; the root's is the whole expectation. effect: mean less the parent's mean; NaN at the root.
+    contribution: mass·mean; the root's is the whole expectation. effect: mean minus the parent's mean; NaN at the root.
     """
 
     mass: Floats
@@ -55,11 +55,11 @@ class Contributions:
 class Spread:
     """total: variance of the score, NaN for fewer than two trials. settled: (D,) what the turns 1 to D settle of it.
 
-    shares: settled/total, NaN where total is 0. rest: what the path leaves open. undecided: variance of which it
-    cannot be said when it is settled, since from some turn on no two trials share a node; `settled` and `rest` are
-    NaN from there. Without NaN, settled.sum() + rest + undecided = total. A corrected term can be below 0 by chance.
-    alone: (D,) share of trials that no other shares a node with after the turn. n: paths or trials.
-    estimate: `exact` for known probabilities; `corrected` (see the module) or `plain` for trials.
+    shares: settled/total, NaN where total is 0. rest: what the path leaves open. undecided: variance for which it is
+    unknown when it is settled, since from some turn on no two trials share a node; from there on `settled` and `rest`
+    are NaN. Without NaN, settled.sum() + rest + undecided = total. A corrected term can be below 0 by chance. alone:
+    (D,) share of trials that are alone at their node after the turn. n: paths or trials. estimate: `exact` for known
+    probabilities; `corrected` (see the module) or `plain` for trials.
     """
 
     total: float

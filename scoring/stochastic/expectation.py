@@ -1,8 +1,8 @@
 """What "the score of a system that answers differently each time" can mean, and the readings that are printed.
 
     (a) expected    Σ_π P(π)·WAN(π): what one user gets, on average. The headline.
-    (b) pooled      Σ_π P(π)·Num(π) / Σ_π P(π)·Den(π) = Σ ρ·NW·S / Σ ρ·NW: nuggets of all branches in one pot, each with
-                    its probability, as [SWAN] has it; long or nugget-rich conversations weigh more.
+    (b) pooled      Σ_π P(π)·Num(π) / Σ_π P(π)·Den(π) = Σ ρ·NW·S / Σ ρ·NW: nuggets of all branches together, each with
+    its probability, as in [SWAN]; long or nugget-rich conversations weigh more.
 
 They differ by (b) - (a) = Cov_P(WAN, Den) / E[Den]. A measure with a fixed normaliser (R, U-measure, M-measure) has one
 denominator for all paths, so the covariance is 0 and the two agree: `mean` serves both.
@@ -77,8 +77,8 @@ def ratio(
 ) -> RatioReadings:
     """Both readings of a measure Num(π)/Den(π), for example WAN with Num = Σ NW·S and Den = Σ NW.
 
-    numerators, denominators: (n,) finite, denominators at least 0; a path with Den = 0 has no value of its own and
-    nothing in the pot. weights: (n,), scaled to sum 1; None: even.
+    numerators, denominators: (n,) finite, denominators at least 0; a path with Den = 0 has no value and adds nothing to
+    the pooled reading. weights: (n,), scaled to sum 1; None: even.
     """
     top, bottom = _finite("numerators", numerators), _finite("denominators", denominators)
     if top.shape != bottom.shape or np.any(bottom < 0) or np.any(top[bottom == 0] != 0):

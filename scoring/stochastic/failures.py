@@ -1,9 +1,9 @@
 """How often it goes wrong: P(score < threshold), P(breakdown), each with the interval of %useful.
 
-Where something was never seen in n trials, or always, the interval is the exact one (Clopper-Pearson): the spread that
-others are made from is not there. To exclude a rate, the one-sided bound 1 - .05^(1/n) says how often at most: 59 clean
-trials exclude 5%, 58 do not. It is below the upper end of the interval, which has two sides to pay for.
-The units are topics, since trials of one topic are alike, and trials where there is one topic.
+Where something happened in none of n trials, or in all, the interval is the exact one (Clopper-Pearson), since there is
+no spread to make another one from. To exclude a rate, use the one-sided bound 1 - .05^(1/n): 59 trials without the
+event exclude 5%, 58 do not. It is below the upper end of the interval, which has two sides. The units are topics, since
+trials of one topic are alike, and trials where there is one topic.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy.typing as npt
 from scoring.measures.usefulness import Share, share
 from scoring.statistics.bootstrap import Interval
 from scoring.statistics.proportions import clopper_pearson, highest_rate_after_none
-from topics.counting import quantity
+from topics.counting import pluralize
 
 __all__ = ["rate_below", "rate_of"]
 
@@ -41,7 +41,7 @@ class Rate:
         """What a reader must know of the share: that of its interval, and that nothing was seen, or nothing else."""
         if self.share.value not in (0, 1):
             return self.share.interval.note
-        units = quantity(self.units, "trial" if self.within else "topic")
+        units = pluralize(self.units, "trial" if self.within else "topic")
         said = f"{'always' if self.share.value else 'never'} seen; the interval is that of {units}"
         return "; ".join(filter(None, (self.share.interval.note, said)))
 

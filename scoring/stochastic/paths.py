@@ -1,4 +1,4 @@
-"""Conversations as weighted paths: what every stochastic score is taken over.
+"""Conversations as weighted paths: every stochastic score is an average over these.
 
 With repeated trials each trial is a path of weight 1/n. Where the probabilities are known (a parrot, a simulated user
 over recorded answers) the tree is expanded instead: a path π ends at a node v, and P(π) = ρ(v)·q(v), where ρ(v) is the
@@ -38,8 +38,8 @@ def evenly(ends: npt.ArrayLike) -> WeightedPaths:
 def enumerate_paths(parent: npt.ArrayLike, probability: npt.ArrayLike) -> WeightedPaths:
     """Every path of positive probability in a tree of known probabilities, by the node it ends at.
 
-    parent: (N,). probability: (N,) of each node given its parent; that of the root is 1. Raises ValueError where
-    they are no probabilities, or sum to more than 1 at a node, which the message names.
+    parent: (N,). probability: (N,) of each node given its parent; 1 for the root. Raises ValueError, naming the node,
+    where they are not probabilities, or sum to more than 1.
     """
     stops = stop_probabilities(parent, probability)
     chances = reach(parent, probability) * stops
@@ -68,7 +68,7 @@ def stop_probabilities(parent: npt.ArrayLike, probability: npt.ArrayLike) -> Flo
 
 
 def weights_of(weights: npt.ArrayLike | None, n: int) -> Floats:
-    """(n,) weights that sum to 1: even ones for None, else `weights` scaled. Raises ValueError for what is none.
+    """(n,) weights that sum to 1: even ones for None, else `weights` scaled. Raises ValueError for invalid weights.
 
     n: at least 1; for 0 paths the result is empty.
     """

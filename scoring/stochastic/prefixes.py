@@ -1,7 +1,7 @@
 """Sums and products along a tree that is kept as an array of parents.
 
-    along       what the way from the root to each node adds up (or multiplies) to
-    gathered    what each node and everything below it add up to
+    along       the sum (or product) over the path from the root to each node
+    gathered    the sum over each node and everything below it
 
 parent: (N,) integers; node 0 is the root with parent -1, and every parent stands before its children, as in
 `recordings.trees`. Nothing here recurses, so a conversation of any length and a tree of millions of nodes are one case.

@@ -1,4 +1,4 @@
-"""Transition probabilities of a conversation tree, each with what is known of it.
+"""Transition probabilities of a conversation tree, each with its uncertainty.
 
     edge        k/n: k trials went on to the child, n came through its parent; Wilson's or Jeffreys' interval, of fewer
                 than four trials the exact one
@@ -6,9 +6,9 @@
     unseen      probability that the next trial goes on from here in a way none did: branches seen once / n
                 (`scoring.statistics.unseen`); stopping is no branch, and has its own probability
 
-At each node the edge probabilities and the stop probability sum to 1: what was not seen has no share in them, which is
-why the unseen mass is always shown with them. Within one topic the trials are independent. Over several topics they are
-not: where a topic brought several trials to a node, the unit of all intervals there is the topic
+At each node the edge probabilities and the stop probability sum to 1: they give no share to what was not seen, so the
+unseen mass is always shown with them. Within one topic the trials are independent. Over several topics they are not:
+where a topic has several trials at a node, the unit of all intervals there is the topic
 (`scoring.stochastic.by_topic`), and unseen is what no topic but one showed.
 """
 
@@ -54,7 +54,7 @@ class CountedTree(Protocol):
 class Transitions:
     """Arrays over the N nodes of a tree; probabilities in [0, 1], NaN where nothing was observed.
 
-    n: (N,) trials the edge into the node was estimated from, which are the visits of its parent; for the root all.
+    n: (N,) trials that the edge into the node is estimated from: the visits of its parent; for the root all trials.
     probability, low, high: (N,) of that edge; the root is always reached: 1, with no interval (NaN).
     reach: (N,) product of the probabilities from the root. stop, stop_low, stop_high: (N,), from the node's own visits.
     branches: (N,) different children. unseen: (N,) mass beyond them, with its n, the node's own visits.
@@ -88,7 +88,7 @@ def transitions(
 
     level: confidence, from .5 to .9999. topics: (n,) the topic of each trial, from 0, in the order of `tree.ends`;
     None: all trials are of one.
-    Raises InputError for a level or an interval that there is not, ValueError for counts that are no tree's.
+    Raises InputError for a level out of range or an unknown interval, ValueError for impossible counts.
     """
     if interval not in _INTERVALS:
         raise InputError(f"there is no interval {interval!r}", allowed=", ".join(_INTERVALS))
@@ -143,7 +143,8 @@ def transitions(
 
 
 def unseen_paths(tree: CountedTree, *, level: float = 0.95, topics: npt.ArrayLike | None = None) -> Unseen:
-    """Probability that the next whole conversation is none of those in the tree; n: trials. Scalars (0-d arrays).
+    """Probability that the next conversation follows no path of the tree; n: trials. All values are scalars (0-d
+    arrays).
 
     topics: as for `transitions`.
     """

@@ -23,7 +23,7 @@ from scoring.swan.schema import Criterion, Schema
 from scoring.swan.wan import SessionMean, Swan, Wan, mean_per_session, pool_wans, swan, wan
 from scoring.words import passages
 from topics.attributes import AttributeSet
-from topics.counting import quantity
+from topics.counting import pluralize
 from topics.gold import GoldTable
 from topics.topic import Topic
 
@@ -57,9 +57,10 @@ class Assessment:
     """One conversation under one schema. items, scored: by criterion, nugget and turn levels only; `scored` in the
     order of reading. nuggets: of both sides. orphans: judgments of this conversation, on criteria of the schema, whose
     span is no item here (made for other nuggets); they are in no score. lacking: the nuggets that were asked for were
-    not extracted whole here, so nothing is scored and all is undefined. refused: nuggets that their extractor proposed
-    and that could not be taken. unsettled: by criterion, opinions that scores here rest on although others that count
-    as much differ. extractors: the authors of the nuggets, where there are several and none counts before the others.
+    not completely extracted here, so nothing is scored and all is undefined. refused: nuggets that their extractor
+    proposed and that were not accepted. unsettled: by criterion, opinions that scores here rest on although other
+    opinions of the same precedence differ. extractors: the authors of the nuggets, where there are several and none
+    counts before the others.
     """
 
     key: TrialKey
@@ -87,7 +88,7 @@ class Assessment:
 
     @property
     def sources(self) -> dict[str, tuple[Source, ...]]:
-        """Who or what scored each criterion, sorted by name; () where nobody did."""
+        """Who or what scored each criterion, sorted by name; () for one without scores."""
         return {name: tuple(sorted({one.by for one in scored}, key=str)) for name, scored in self.scored.items()}
 
 
@@ -162,9 +163,9 @@ def nugget_notes(assessments: Iterable[Assessment], judgments: Judgments) -> tup
         (name and whose, f"SWAN and WAN are taken over the nuggets of {', '.join(whose)}."),
         (
             lacking,
-            f"{quantity(lacking, 'conversation')} without a whole extraction by {name}, in no SWAN and no WAN.",
+            f"{pluralize(lacking, 'conversation')} without a whole extraction by {name}, in no SWAN and no WAN.",
         ),
-        (refused, f"{quantity(refused, 'nugget')} of {name} could not be taken when its replies were read."),
+        (refused, f"{pluralize(refused, 'nugget')} of {name} could not be taken when its replies were read."),
     )
     return tuple(note for applies, note in found if applies)
 

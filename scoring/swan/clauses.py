@@ -2,9 +2,9 @@
 
     pieces(text, sentence, …)   spans with the act each performs; None for a claim
 
-Sentences are split only where a connecting word is followed by a new subject, or at a semicolon: a split too few
-leaves a nugget that could be broken down further, a split too many would make up claims that nobody made. Lists of
-nouns, relative clauses and shared subjects (`it is old and costs little`) are therefore left whole.
+Sentences are split only where a connecting word is followed by a new subject, or at a semicolon: one split too few
+leaves a nugget that could be broken down further, one too many would invent claims. Lists of nouns, relative clauses
+and shared subjects (`it is old and costs little`) are therefore left whole.
 """
 
 from __future__ import annotations

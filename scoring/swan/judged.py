@@ -1,14 +1,14 @@
 """Judgments of several layers brought together: which one counts where they differ, and who it is from.
 
 Layers are never merged. A *precedence* is declared, for example `human,rule`: the kinds, or `kind:author` pairs, that
-may be used, in that order. Of one author the newest layer counts; of layers made at the same time, the one whose
-version and file name come last. Where an entry stands for several authors who judged the same thing differently, none
-of them counts before the others: a score that needs it is refused until the precedence names one. So neither the order
-in which layers are read nor that in which they were imported changes a figure. A kind that is not named is not used: a
-model's scores enter only where somebody wrote `model`.
+may be used, in that order. For each author the newest layer counts; of layers made at the same time, the one with the
+last version and file name. Where an entry covers several authors who judged the same thing differently, none of them
+takes precedence: a score that needs the judgment is refused until the precedence names one author. So the order in
+which layers are read or imported does not change any figure. A kind that is not named is not used: a model's scores
+count only where the precedence names `model`.
 
-Nuggets are another matter: those that one extractor found are taken all together or not at all. The rules' are taken
-unless a precedence names others, and a model's only then.
+Nuggets are different: those of one extractor are used all together or not at all. Those of the rules are used unless a
+precedence names others, and those of a model only if it does.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Precedence:
             if kind not in KINDS:
                 raise InputError(f"{kind!r} is not a kind of judgment", allowed=", ".join(KINDS))
             if (kind, author) in entries:
-                raise InputError(f"{part.strip()!r} stands twice in the precedence {text!r}")
+                raise InputError(f"{part.strip()!r} appears twice in the precedence {text!r}")
             entries.append((kind, author))
         return Precedence(tuple(entries))
 
@@ -185,7 +185,7 @@ class Judgments:
     def nuggets(self, trial: str, attempt: int, exchanged: Iterable[Passage]) -> tuple[Nugget, ...] | None:
         """The nuggets of types F and O a layer gives for a conversation; None where no layer does.
 
-        Raises RunError, with file and line, for one that cannot stand in the text.
+        Raises RunError, with file and line, for one that does not fit the text.
         """
         known = self.layers.get((trial, attempt))
         if known is None:

@@ -28,8 +28,8 @@ Span = tuple[int, str, int, int]
 class Candidate:
     """A nugget as an extractor proposes it: characters [start, end) of one passage.
 
-    rule: name of what found it. act: the dialogue act, for type O. entity: canonical key, for type E. text: the
-    words the extractor believes stand there; None where it makes no such claim.
+    rule: name of what found it. act: the dialogue act, for type O. entity: canonical key, for type E. text: the words
+    that the extractor expects there; None where it does not say.
     """
 
     start: int

@@ -182,7 +182,7 @@ def _criterion(document: Document, loc: Loc, one: _CriterionFile) -> Criterion:
     judges, rules = [], []
     for i, scorer in enumerate(one.scorers):
         if scorer in one.scorers[:i]:
-            raise document.error((*loc, "scorers", i), f"scorers: {scorer!r} stands twice", advice="keep one of them")
+            raise document.error((*loc, "scorers", i), f"scorers: {scorer!r} appears twice", advice="keep one of them")
         if scorer in JUDGES:
             judges.append(scorer)
             continue

@@ -9,7 +9,7 @@ from recordings.errors import RunError
 from scoring.swan.assessment import Assessment
 from scoring.swan.judged import Judgments, Opinion
 from scoring.swan.schema import Schema
-from topics.counting import quantity
+from topics.counting import pluralize
 from topics.errors import InputError
 
 __all__ = ["refuse_unsettled"]
@@ -45,7 +45,7 @@ def _differing(found: list[tuple[str, Opinion]], judgments: Judgments) -> RunErr
     named = [f"{kind}:{author}" for kind, author in authors]
     counts = Counter(name for name, _ in found)
     listed = ", ".join(f"{name} {count}" for name, count in counts.most_common())
-    things = "one and the same thing" if len(found) == 1 else f"the same {quantity(len(found), 'thing')}"
+    things = "one and the same thing" if len(found) == 1 else f"the same {pluralize(len(found), 'thing')}"
     first, second, *_ = sorted(found[0][1].equals, key=lambda one: (str(one.place), str(one.by)))
     rest = [str(part) for part in str(judgments.precedence).split(",")]
     return RunError(

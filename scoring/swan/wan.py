@@ -5,7 +5,7 @@
     mean_per_session(values)            the mean of the values of single conversations: each counts once
     swan(wans, weights)                 Eq. 1 over the criteria that are defined, with what they cover
 
-The denominator of Eq. 2 prints U where U^c must stand: an average over U^c is divided by the weights in U^c.
+The denominator of Eq. 2 prints U where it must be U^c: an average over U^c is divided by the weights in U^c.
 """
 
 from __future__ import annotations

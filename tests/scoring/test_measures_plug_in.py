@@ -132,6 +132,16 @@ def test_without_the_distribution_its_name_is_no_measure(tmp_path: Path) -> None
 
 
 BROKEN = {
+    "a value beyond its range": (
+        "sum(fine) / len(fine)",
+        "7 + sum(fine) / len(fine)",
+        "and declares a range from 0 to 1, on trial",
+    ),
+    "a range that intervals cannot take": (
+        '    n="answers",',
+        '    n="answers",\n    range=(-1.0, 1.0),',
+        "its range is -1 to 1: intervals take values from 0 up",
+    ),
     "score raises": ("    words = [", '    raise KeyError("gone")\n    words = [', "raises KeyError: 'gone', on trial"),
     "it is none": ("BREVITY = Declaration(", "BREVITY = dict(", "is dict and not a Declaration"),
     "another name": ('name="Brevity"', 'name="Short"', "declares 'Short' of a conversation"),

@@ -27,7 +27,7 @@ _NOT_A_HEDGE = re.compile(r"\b(?:in|on|of|since|until|by|early|late|mid)[\s-]+Ma
 
 
 def hedges(text: str) -> bool:
-    """Whether an English claim says that it may not be so. The month of May is none."""
+    """Whether an English claim says that it may not be so. The month of May does not count as a hedge."""
     cleaned = _NOT_A_HEDGE.sub(" ", text.replace("’", "'"))
     return _HEDGE.search(cleaned) is not None
 

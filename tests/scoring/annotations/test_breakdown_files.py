@@ -94,7 +94,7 @@ def test_lines_may_hold_annotations_and_predictions_together_and_the_label_is_th
         ({"a__json": COMPACT.replace("[3, 1, 1]", "[0, 0, 0]")}, "a.json:1:78: nobody annotated this turn"),
         ({"a__json": COMPACT.replace('"d1"', "7")}, "a.json:1:38: the number 7 where text is needed"),
         ({"a__json": COMPACT.replace('"i": 1, ', "")}, "a.json:1:54: the object has no 'i'"),
-        ({"a__json": '{"id": 1,\n "id": 2}'}, "a.json:2:2: the key 'id' stands twice in one object"),
+        ({"a__json": '{"id": 1,\n "id": 2}'}, "a.json:2:2: the key 'id' appears twice in one object"),
         ({"a__json": "[\n  3]"}, "a.json:2:3: neither annotations nor predictions"),
         ({"a__json": '{"a": 1}'}, "a.json:1:1: neither annotations nor predictions"),
         ({"a__json": LOG.replace('"X"', '"B"')}, "a.json:3:87: 'B' is not known here"),

@@ -59,7 +59,7 @@ def test_the_example_is_read_as_it_was_written(tmp_path: Path) -> None:
         ("", "1:1: the file holds no ranked documents"),
         ("<SYSDESC>only words</SYSDESC>\n", "1:1: the file holds no ranked documents"),
         ("<SYSDESC>never closed\nT 0 d 1 1 r\n", "1:1: <SYSDESC> is not closed on its line"),
-        ("T 0 d 1 1 r\n<SYSDESC>late</SYSDESC>\n", "2:1: <SYSDESC> stands below the first line"),
+        ("T 0 d 1 1 r\n<SYSDESC>late</SYSDESC>\n", "2:1: <SYSDESC> is below the first line"),
         ("T 0 d 1 1 r\nT 0 d2 2 1\n", "2:10: the line has 5 columns"),
         ("T 0 d 1 1 r more\n", "1:13: the line has 7 columns"),
         ("T 0 d first 1 r\n", "1:7: 'first' is not a rank"),
@@ -85,9 +85,9 @@ def test_a_fault_in_a_run_is_told_with_its_place(tmp_path: Path, text: str | byt
         ("\n\n", "1:1: the file holds no assessments"),
         ("T d\n", "1:3: the line has 2 columns"),
         ("T 0 d 2\n", "1:7: the line has 4 columns"),
-        ("T d 2\n", "1:5: '2' is no grade"),
-        ("T d L-1\n", "1:5: 'L-1' is no grade"),
-        ("T d l1\n", "1:5: 'l1' is no grade"),
+        ("T d 2\n", "1:5: '2' is not a grade"),
+        ("T d L-1\n", "1:5: 'L-1' is not a grade"),
+        ("T d l1\n", "1:5: 'l1' is not a grade"),
         ("T d L1\nT  d L1\n", "2:4: 'd' is judged twice for topic T"),
     ],
 )
@@ -127,7 +127,7 @@ def test_a_fault_in_a_gold_distribution_is_told_with_its_place(tmp_path: Path, t
         ("T d 1 x\n", "1:7: 'x' is not a probability"),
         ("T d 1.5 -0.5\n", "1:5: '1.5' is not a probability"),
         ("T d 0.5 0.4\n", "1:5: the memberships sum to 0.9"),
-        ("T d 1 0\nT d 1 0\n", "2:3: 'd' stands twice for topic T"),
+        ("T d 1 0\nT d 1 0\n", "2:3: 'd' appears twice for topic T"),
     ],
 )
 def test_a_fault_in_memberships_is_told_with_its_place(tmp_path: Path, text: str, message: str) -> None:

@@ -81,7 +81,7 @@ def test_a_rule_is_read_back_from_what_it_prints(name: str) -> None:
         ("scorers: [human]", "scorers: [human]\n    weight: .inf", "9:13", "must be a number"),
         ("scorers: [human]", "scorers: [human]\n    weighting: &a uniform", "9:16", "anchor &a is not allowed"),
         ("scorers: [human]", "scorers: [human]\n    <<: {weight: 2}", "9:5", "merge key"),
-        ("scorers: [human]", "scorers: [human, human]", "8:22", "'human' stands twice"),
+        ("scorers: [human]", "scorers: [human, human]", "8:22", "'human' appears twice"),
         (
             "scorers: [human]",
             "scorers: [human]\n    weighting: " + "last_turn*" * 20 + "last_turn",

@@ -1,0 +1,1 @@
+"""Systems compared over the topics that all of them were asked."""

@@ -1,0 +1,104 @@
+"""The cells of several systems in one measure, set beside each other topic by topic."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from scoring.matched import Cell, Trial
+from scoring.statistics.paired import linear_values
+
+__all__ = ["Aligned", "align"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Aligned:
+    """Systems over common topics: T topics, m systems.
+
+    topics: in the order of the topic set. above, below: (T, m); the figure of a system is the ratio of their sums over
+    topics. noise: (T, m), the variance that drawing other trials of the topic would give to its value; NaN with fewer
+    than two. trials: (T, m), conversations with a value. left_out: topics without a value of some system. pooled: the
+    figures are ratios of sums over all conversations, not means over topics.
+    """
+
+    topics: tuple[str, ...]
+    systems: tuple[str, ...]
+    above: Floats
+    below: Floats
+    noise: Floats
+    trials: npt.NDArray[np.int64]
+    left_out: tuple[str, ...]
+    pooled: bool
+
+    @property
+    def figures(self) -> Floats:
+        """(m,) figures; NaN where nothing is below the line."""
+        return _ratio(self.above, self.below)
+
+    @property
+    def values(self) -> Floats:
+        """(T, m) what topics add: their mean over topics is the figure."""
+        return linear_values(self.above, self.below)
+
+    @property
+    def own(self) -> Floats:
+        """(T, m) figures of topics by themselves; NaN where a topic has nothing below the line."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return self.above / self.below
+
+    def without(self, topic: int, first: int, second: int) -> float:
+        """The difference of two systems had one topic not been asked."""
+        rest = [row for row in range(len(self.topics)) if row != topic]
+        pair = [first, second]
+        one, other = _ratio(self.above[np.ix_(rest, pair)], self.below[np.ix_(rest, pair)])
+        return float(one - other)
+
+
+def _ratio(above: Floats, below: Floats) -> Floats:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(above.sum(axis=0) / below.sum(axis=0))
+
+
+def align(
+    topics: Sequence[str], systems: Sequence[str], cells: Mapping[str, Mapping[Trial, Cell]], *, pooled: bool
+) -> Aligned:
+    """Systems over the topics for which each has a value.
+
+    topics: those that all were asked, in order. cells: by system, of every valid conversation. pooled: the figure is
+    the ratio of sums over all conversations, as of %recovery, and topics that give nothing to it are in neither;
+    otherwise each topic's mean over trials counts the same.
+    """
+    by_topic: dict[str, list[list[Cell]]] = {topic: [[] for _ in systems] for topic in topics}
+    for place, system in enumerate(systems):
+        for (topic, _), cell in cells.get(system, {}).items():
+            if topic in by_topic and not math.isnan(cell[0]) and (pooled or cell[1] > 0):
+                by_topic[topic][place].append(cell)
+    common = {topic: own for topic, own in by_topic.items() if all(own)}
+    if pooled:
+        common = {topic: own for topic, own in common.items() if any(cell[1] for side in own for cell in side)}
+    shape = len(common), len(systems)
+    sums, trials = np.zeros((*shape, 2)), np.zeros(shape, dtype=np.int64)
+    for row, own in enumerate(common.values()):
+        for column, side in enumerate(own):
+            sums[row, column] = np.sum(side, axis=0)
+            trials[row, column] = len(side)
+    above, below = sums[..., 0], sums[..., 1]
+    if not pooled:
+        above, below = above / np.maximum(below, 1), np.ones(shape)
+    whole, figures = below.sum(axis=0), _ratio(above, below)
+    noise = np.full(shape, np.nan)
+    for row, own in enumerate(common.values()):
+        for column, side in enumerate(own):
+            if len(side) > 1:
+                each = np.array(side)
+                rest = each[:, 0] - figures[column] * each[:, 1] if pooled else each[:, 0] / each[:, 1]
+                scale = len(side) * len(common) / whole[column] if pooled else 1.0
+                noise[row, column] = scale**2 * rest.var(ddof=1) / len(side)
+    missing = tuple(topic for topic, own in by_topic.items() if not all(own))
+    return Aligned(tuple(common), tuple(systems), above, below, noise, trials, missing, pooled)

@@ -1,0 +1,85 @@
+"""What a comparison of systems comes to: frozen values that tables and JSON are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from scoring.statistics.bootstrap import Interval
+from scoring.statistics.paired import Estimand, Needed
+
+__all__ = ["Driver", "MeasureComparison", "Pair", "Verdict"]
+
+Verdict = Literal["better", "worse", "higher", "lower", "cannot tell", "too few", "no value"]
+"""What is said of the first system against the second. higher, lower: where neither end of a measure is the good one.
+too few: so few topics that no difference, however large, could be found."""
+
+
+@dataclass(frozen=True, slots=True)
+class Driver:
+    """A topic and its part in a difference. share: of the difference, all topics together 1; below 0 where the topic
+    speaks for the other system. without: the difference had the topic not been asked."""
+
+    topic: str
+    share: float
+    without: float
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two systems in one measure. value: the first's figure minus the second's; NaN without one.
+
+    interval: of this difference alone, and p: of it alone. corrected: p with one chance of error over all pairs of the
+    measure. least: the smallest p that so many topics can give; NaN where any p can be. effect: |value|/√V_E2. wins,
+    ties, losses: topics in which the first system's own figure is better (higher, where neither end is good), equal,
+    worse. drivers: every topic, by its share, largest first; () where the value is 0. needed: what would settle it.
+    """
+
+    first: str
+    second: str
+    value: float
+    interval: Interval
+    p: float
+    corrected: float
+    least: float
+    effect: float
+    wins: int
+    ties: int
+    losses: int
+    drivers: tuple[Driver, ...]
+    needed: Needed
+    verdict: Verdict
+
+    @property
+    def found(self) -> bool:
+        """Whether the systems are told apart."""
+        return self.verdict in ("better", "worse", "higher", "lower")
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureComparison:
+    """All pairs of systems in one measure, over the topics that all have a value of.
+
+    turn: of a system turn; None for whole conversations. topic_type: None over all types. estimand: what is asked.
+    figures: by system. topics: those compared. left_out: those without a value of some system. trials: fewest and most
+    conversations of a topic with a system. pairs: in the order of the systems. letters: systems that share a letter
+    cannot be told apart. pooled: the figures are ratios of sums over all conversations, as %recovery is.
+    """
+
+    measure: str
+    turn: int | None
+    topic_type: str | None
+    estimand: Estimand
+    figures: Mapping[str, float]
+    topics: tuple[str, ...]
+    left_out: tuple[str, ...]
+    trials: tuple[int, int]
+    pairs: tuple[Pair, ...]
+    letters: Mapping[str, str]
+    pooled: bool = False
+
+    @property
+    def label(self) -> str:
+        """As people read it: `%useful S1`."""
+        return f"{self.measure} S{self.turn}" if self.turn else self.measure

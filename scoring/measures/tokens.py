@@ -1,0 +1,81 @@
+"""tokens_in, tokens_out and cost: how many tokens a conversation takes, and what they cost.
+
+Counts are those that the system reports. If it reports none for some turn, the figure is undefined: the sum over the
+other turns alone would be too small.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from scoring.measure import Declaration, Figure, Measure
+
+if TYPE_CHECKING:
+    from scoring.material import Material
+
+__all__ = ["COST", "TOKENS_IN", "TOKENS_OUT"]
+
+_IN, _OUT = "prompt", "completion"
+_PRICED = 1_000_000
+"""Tokens that a price is for."""
+
+
+def _total(material: Material, kind: str) -> tuple[float, int]:
+    """(tokens of all answered turns, how many turns); (NaN, 0) where one of them has no count, or there is none."""
+    counts = [turn.reply.tokens.get(kind) for turn in material.conversation.turns if turn.reply is not None]
+    known = [count for count in counts if count is not None]
+    return (float(sum(known)), len(known)) if known and len(known) == len(counts) else (math.nan, 0)
+
+
+def _cost(material: Material, measure: Measure) -> Figure:
+    system = material.conversation.key.system
+    to_read, to_write = material.settings.input_prices.get(system), material.settings.output_prices.get(system)
+    if to_read is None or to_write is None:
+        return Figure(measure.name, math.nan, 0, note=f"no price is given for {system}")
+    (read, n), (written, counted) = _total(material, _IN), _total(material, _OUT)
+    return Figure(measure.name, (read * to_read + written * to_write) / _PRICED, min(n, counted))
+
+
+TOKENS_IN = Declaration(
+    name="tokens_in",
+    sentence="How many tokens a conversation gives a system to read, with the history that is sent again each turn.",
+    of="conversation",
+    formula="sum over answered turns of the prompt tokens that the system reports",
+    source="`usage` of OpenAI-compatible servers",
+    undefined="the system reports no count for one of the turns",
+    example="tokens_in",
+    n="turns with a count",
+    range=(0.0, math.inf),
+    good="low",
+    has_top=False,
+    score=lambda material, measure: Figure(measure.name, *_total(material, _IN)),
+)
+TOKENS_OUT = Declaration(
+    name="tokens_out",
+    sentence="How many tokens a system writes in a conversation.",
+    of="conversation",
+    formula="sum over answered turns of the completion tokens that the system reports",
+    source="`usage` of OpenAI-compatible servers",
+    undefined="the system reports no count for one of the turns",
+    example="tokens_out",
+    n="turns with a count",
+    range=(0.0, math.inf),
+    good="low",
+    has_top=False,
+    score=lambda material, measure: Figure(measure.name, *_total(material, _OUT)),
+)
+COST = Declaration(
+    name="cost",
+    sentence="What the tokens of a conversation cost, in the currency of the prices.",
+    of="conversation",
+    formula="(tokens_in · input price + tokens_out · output price) / 1,000,000",
+    source="price lists of language models, which are per million tokens",
+    undefined="as tokens_in or tokens_out, or the scoring settings have no price for the system",
+    example="cost",
+    n="turns with a count",
+    range=(0.0, math.inf),
+    good="low",
+    has_top=False,
+    score=_cost,
+)

@@ -1,0 +1,87 @@
+"""Are whole trials alike? In the pilot study of GFRC "the behaviour of each system is vastly different across the two
+trials, even though they were tested on the same day" (T. Sakai, EVIA 2023, section 5, first observation).
+
+The i-th trials of all topics are one playing of the topic set, made about the same time or in one session. Where trials
+of a topic are independent, it does not matter which of them is called the first: exchanging the trials within each
+topic, separately for each, shows how far apart whole trials lie by chance, and how often further apart than observed.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Instability", "between_trials"]
+
+Floats = npt.NDArray[np.float64]
+
+_DRAWS = 999
+_SAME = 1e-12
+_CELLS = 2**21  # of exchanged values held at a time
+
+
+@dataclass(frozen=True, slots=True)
+class Instability:
+    """means: (trials,) mean of each whole trial as if it had every topic: its mean deviation from the means of its
+    topics, added to the mean of all topics; NaN where it has no value. topics: (trials,) how many each has. spread:
+    standard deviation of the means. by_chance: the same for exchanged trials, as a root mean square. p: one-sided; NaN
+    for fewer than two trials.
+    """
+
+    means: tuple[float, ...]
+    topics: tuple[int, ...]
+    spread: float
+    by_chance: float
+    p: float
+
+
+def between_trials(values: npt.ArrayLike, rng: np.random.Generator) -> Instability:
+    """values: (topics, trials), NaN where there is none; trials of one number belong together. Topics with one trial
+    say nothing. p is at most a in at most a of all worlds where a topic's trials are exchangeable."""
+    cells = np.asarray(values, dtype=np.float64)
+    cells = cells[(~np.isnan(cells)).sum(axis=1) > 1]
+    seen = ~np.isnan(cells)
+    often = seen.sum(axis=0)
+    kept = often > 0
+    none = tuple(math.nan for _ in often)
+    if kept.sum() < 2:
+        return Instability(none, tuple(map(int, often)), math.nan, math.nan, math.nan)
+    own = np.nanmean(cells, axis=1, keepdims=True)
+    above = np.where(seen, cells - own, 0.0)
+
+    def spread(sums: Floats) -> Floats:
+        return np.asarray(np.sqrt(np.var(sums[..., kept] / often[kept], axis=-1, ddof=1)))
+
+    seen_spread = float(spread(above.sum(axis=0)))
+    drawn = _exchanged(above, seen, rng)
+    chance = spread(drawn)
+    as_far = int((chance >= seen_spread - _SAME).sum())
+    means = np.where(kept, above.sum(axis=0) / np.maximum(1, often) + float(own.mean()), np.nan)
+    return Instability(
+        means=tuple(map(float, means)),
+        topics=tuple(map(int, often)),
+        spread=seen_spread,
+        by_chance=math.sqrt(float(np.square(chance).mean())),
+        p=(1 + as_far) / (1 + _DRAWS),
+    )
+
+
+def _exchanged(above: Floats, seen: npt.NDArray[np.bool_], rng: np.random.Generator) -> Floats:
+    """(draws, trials) sums over topics, with the values of each topic exchanged among the trials that have one."""
+    topics, trials = above.shape
+    counts = seen.sum(axis=1)
+    packed = np.take_along_axis(above, np.argsort(~seen, axis=1, kind="stable"), axis=1)
+    filled = np.arange(trials) < counts[:, None]
+    place = np.where(seen, np.cumsum(seen, axis=1) - 1, 0)
+    found = np.empty((_DRAWS, trials))
+    at_once = max(1, _CELLS // above.size)
+    for start in range(0, _DRAWS, at_once):
+        size = min(at_once, _DRAWS - start)
+        keys = np.where(filled, rng.random((size, topics, trials)), 2.0)
+        mixed = np.take_along_axis(np.broadcast_to(packed, keys.shape), np.argsort(keys, axis=2), axis=2)
+        back = np.take_along_axis(mixed, np.broadcast_to(place, keys.shape), axis=2)
+        found[start : start + size] = np.where(seen, back, 0.0).sum(axis=1)
+    return found

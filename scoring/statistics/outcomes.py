@@ -1,0 +1,188 @@
+"""Outcomes of two systems drawn from components of variance: what power is simulated with.
+
+A trial of topic k with system s has the value
+
+    mean ± difference/2 + topic + system × topic + trial
+
+Where values are bounded, the chances (or means) of topics are beta distributed and those of the two systems are linked
+by a normal copula, so that each has the variance topic + both, and their difference 2·both. A trial is then yes or no
+with that chance, or beta distributed around it. Where a mean lies nearer to an end, variances shrink with mean·(1 -
+mean), as those of yes or no do. Without bounds everything is normal.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from scoring.statistics.beta import beta_quantile, normal_cdf, normal_quantile
+
+__all__ = ["Components", "Outcomes", "Shape", "draw_outcomes", "draw_outcomes_of_these"]
+
+Floats = npt.NDArray[np.float64]
+
+Shape = Literal["yes or no", "bounded", "unbounded"]
+"""What values can be: 0 or 1, anything from `low` to `high`, or any number."""
+
+_FARTHEST, _POINTS = 5.0, 1001  # of the normal scale on which quantiles are tabled
+_SIDE = 100  # of the square of midpoints by which chances are linked
+_HALVINGS = 40
+_EDGE = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Components:
+    """Of single trials. mean: of both systems together. topic, both, trial: variances between topics, of system ×
+    topic, and between trials of a topic; of yes or no the last follows from the rest. low, high: ends of the range.
+
+    Raises ValueError for negative variances, for a mean outside the range, and for more variance than the range has
+    room for.
+    """
+
+    shape: Shape
+    mean: float
+    topic: float
+    both: float
+    trial: float
+    low: float = 0.0
+    high: float = 1.0
+
+    def __post_init__(self) -> None:
+        if min(self.topic, self.both, self.trial) < 0:
+            raise ValueError("a variance is below 0")
+        if self.shape == "unbounded":
+            return
+        if not self.low < self.mean < self.high:
+            raise ValueError(f"the mean {self.mean:g} is not inside the range from {self.low:g} to {self.high:g}")
+        if self.topic + self.both >= self.room:
+            raise ValueError(
+                f"a variance between topics of {self.topic + self.both:g} is more than a mean of {self.mean:g} leaves "
+                f"room for ({self.room:.4g})"
+            )
+
+    @property
+    def room(self) -> float:
+        """The largest variance of a value with this mean."""
+        return (self.mean - self.low) * (self.high - self.mean)
+
+    @property
+    def within(self) -> float:
+        """The variance between trials of a topic: of yes or no, what the rest leaves."""
+        left = self.room - self.topic - self.both
+        return {"yes or no": left, "bounded": min(self.trial, left)}.get(self.shape, self.trial)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcomes:
+    """Of many studies of two systems. values: (studies, topics, 2), means over trials. noise: (studies, topics, 2), the
+    variance that drawing other trials gives to them, as estimated from the trials; NaN for single trials."""
+
+    values: Floats
+    noise: Floats
+
+
+def draw_outcomes(
+    components: Components, difference: float, topics: int, trials: int, studies: int, rng: np.random.Generator
+) -> Outcomes:
+    """Studies with topics of their own. difference: of the means of the systems, over topics like these."""
+    if components.shape == "unbounded":
+        common = rng.normal(0, math.sqrt(components.topic), (studies, topics, 1))
+        own = rng.normal(0, math.sqrt(components.both), (studies, topics, 2))
+        return _of_trials(components, components.mean + _sides(difference) + common + own, trials, rng)
+    link = _link(components, difference)
+    shared, apart = rng.standard_normal((2, studies, topics))
+    return _of_trials(components, _chances(components, difference, link, shared, apart), trials, rng)
+
+
+def draw_outcomes_of_these(
+    components: Components, difference: float, topics: int, trials: int, studies: int, rng: np.random.Generator
+) -> Outcomes:
+    """Studies of the same topics, which are spread as evenly as topics like these; only trials vary.
+
+    difference: over these topics. What systems × topics vary by is no part of what varies.
+    """
+    spread = np.array([normal_quantile((place + 0.5) / topics) for place in range(topics)])
+    if components.shape == "unbounded":
+        centres = components.mean + math.sqrt(components.topic + components.both) * spread[:, None] + _sides(difference)
+    else:
+        centres = _chances(components, difference, 1.0, spread, np.zeros(topics))
+        low, high = components.low, components.high
+        for _ in range(_HALVINGS):  # few topics at the quantiles of skewed chances differ a little less, or more
+            missing = difference - float((centres[:, 0] - centres[:, 1]).mean())
+            centres = np.clip(centres + _sides(missing), low, high)
+    return _of_trials(components, np.broadcast_to(centres, (studies, topics, 2)), trials, rng)
+
+
+def _sides(difference: float) -> Floats:
+    return np.array([difference / 2, -difference / 2])
+
+
+def _of_trials(components: Components, centres: Floats, trials: int, rng: np.random.Generator) -> Outcomes:
+    """centres: (studies, topics, 2), what endless trials of each topic would give."""
+    if components.shape == "unbounded":
+        values = centres + rng.normal(0, math.sqrt(components.trial / trials), centres.shape)
+        if trials < 2:
+            return Outcomes(values, np.full(centres.shape, np.nan))
+        scale = components.trial / trials / (trials - 1)
+        return Outcomes(values, scale * rng.chisquare(trials - 1, centres.shape))
+    width = components.high - components.low
+    chances = np.clip((centres - components.low) / width, 0.0, 1.0)
+    left = components.room - components.topic - components.both
+    share = 1.0 if components.shape == "yes or no" else components.within / left
+    if share >= 1 - _EDGE:
+        means = rng.binomial(trials, chances) / trials
+        own = means * (1 - means) / (trials - 1) if trials > 1 else np.full(means.shape, np.nan)
+    elif share <= _EDGE:
+        means, own = chances, np.full(chances.shape, 0.0 if trials > 1 else np.nan)
+    else:
+        size, inside = 1 / share - 1, np.clip(chances, _EDGE, 1 - _EDGE)[..., None]
+        each = rng.beta(inside * size, (1 - inside) * size, (*chances.shape, trials))
+        means = each.mean(axis=-1)
+        own = each.var(axis=-1, ddof=1) / trials if trials > 1 else np.full(means.shape, np.nan)
+    return Outcomes(components.low + width * means, width**2 * own)
+
+
+def _chances(components: Components, difference: float, link: float, shared: Floats, apart: Floats) -> Floats:
+    """(..., 2) means of topics. shared, apart: (...) standard normal. link: correlation on the normal scale."""
+    near, far = math.sqrt((1 + link) / 2), math.sqrt((1 - link) / 2)
+    sides = [
+        _at(components, components.mean + half, near * shared + sign * far * apart)
+        for half, sign in ((difference / 2, 1), (-difference / 2, -1))
+    ]
+    return np.stack(sides, axis=-1)
+
+
+def _at(components: Components, mean: float, normal: Floats) -> Floats:
+    """Means of topics at these places of the normal scale, for a system with this mean."""
+    width = components.high - components.low
+    centre = (mean - components.low) / width
+    share = (components.topic + components.both) / components.room
+    if share <= _EDGE:
+        return np.full(normal.shape, mean)
+    table = _quantiles(centre, share)
+    return components.low + width * np.interp(normal, np.linspace(-_FARTHEST, _FARTHEST, _POINTS), table)
+
+
+@lru_cache(maxsize=64)
+def _quantiles(mean: float, share: float) -> Floats:
+    size = 1 / share - 1
+    levels = [normal_cdf(place) for place in np.linspace(-_FARTHEST, _FARTHEST, _POINTS)]
+    return beta_quantile(levels, mean * size, (1 - mean) * size)
+
+
+@lru_cache(maxsize=64)
+def _link(components: Components, difference: float) -> float:
+    """The correlation on the normal scale with which means of topics differ by a variance of 2·both."""
+    middles = np.array([normal_quantile((place + 0.5) / _SIDE) for place in range(_SIDE)])
+    shared, apart = np.meshgrid(middles, middles)
+    low, high = 0.0, 1.0
+    for _ in range(_HALVINGS):
+        link = (low + high) / 2
+        one, other = np.moveaxis(_chances(components, difference, link, shared, apart), -1, 0)
+        low, high = (link, high) if float((one - other).var()) > 2 * components.both else (low, link)
+    return (low + high) / 2

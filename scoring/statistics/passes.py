@@ -1,0 +1,69 @@
+"""How consistent trials of a topic are: how often all of k pass, whether all agree, and how often two of them differ.
+
+For a topic with n trials, c of which pass, the probability that k trials drawn from them all pass is
+
+    pass^k = C(c, k) / C(n, k)
+
+It is unbiased for the probability that k new trials of the topic all pass; (c/n)^k is too high (Jensen). For k > n it
+is undefined. Source: S. Yao et al., τ-bench, arXiv 2406.12045 (2024), section 3.
+
+Figures over topics are means of these; their intervals are for topics like these.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["all_pass", "disagree", "pairs_that_differ"]
+
+Floats = npt.NDArray[np.float64]
+
+_SAME = 1e-9  # what rounding leaves between values that are the same
+
+
+def all_pass(passed: npt.ArrayLike, k: int) -> Floats:
+    """(topics,) pass^k in [0, 1]; NaN where a topic has fewer than k trials.
+
+    passed: (topics, trials), 1.0 or 0.0, NaN where there is no value. k: from 1. Raises ValueError for other values.
+    """
+    cells = np.asarray(passed, dtype=np.float64)
+    if k < 1:
+        raise ValueError(f"pass^{k}: k is at least 1")
+    if not np.isin(cells[~np.isnan(cells)], (0.0, 1.0)).all():
+        raise ValueError("a trial passes (1) or does not (0)")
+    trials, some = (~np.isnan(cells)).sum(axis=1), np.nansum(cells, axis=1)
+    found = np.ones(len(cells))
+    for already in range(k):
+        found *= np.maximum(0.0, some - already) / np.maximum(1, trials - already)
+    return np.where(trials >= k, found, np.nan)
+
+
+def disagree(values: npt.ArrayLike) -> Floats:
+    """(topics,) 1.0 where a topic's trials do not all have the same value, else 0.0; NaN for fewer than two.
+
+    values: (topics, trials), NaN where there is none. The more trials, the likelier it is that one differs: compare
+    only figures over equal numbers of trials.
+    """
+    cells = np.asarray(values, dtype=np.float64)
+    seen = ~np.isnan(cells)
+    highest = np.where(seen, cells, -np.inf).max(axis=1, initial=-np.inf)
+    lowest = np.where(seen, cells, np.inf).min(axis=1, initial=np.inf)
+    return np.where(seen.sum(axis=1) < 2, np.nan, (highest > lowest + _SAME).astype(np.float64))
+
+
+def pairs_that_differ(values: npt.ArrayLike) -> Floats:
+    """(topics,) the share of pairs of a topic's trials with different values, in [0, 1]; NaN for fewer than two trials.
+
+    values: (topics, trials), NaN where there is none. Unbiased for the chance that two new trials of the topic differ,
+    however many trials there are.
+    """
+    cells = np.sort(np.asarray(values, dtype=np.float64), axis=1)  # NaN last
+    trials = (~np.isnan(cells)).sum(axis=1)
+    found = np.full(len(cells), np.nan)
+    for row in np.flatnonzero(trials > 1):
+        own = cells[row, : trials[row]]
+        steps = np.flatnonzero(np.diff(own) > _SAME) + 1
+        alike = np.diff(np.concatenate(([0], steps, [len(own)])))
+        found[row] = 1 - float((alike * (alike - 1)).sum()) / (len(own) * (len(own) - 1))
+    return found

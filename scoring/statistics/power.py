@@ -1,0 +1,139 @@
+"""The power of comparing two systems, and how wide its interval will be, by simulating the very test that is run.
+
+    topics like these   exchanging the sides of topics, and the t interval over topics (`compare_like_these`)
+    these topics        t over trials within topics, and its interval (`compare_these`)
+
+Many studies are drawn at once (`scoring.statistics.outcomes`) and tested at once: systems are told apart where those
+functions do so, with the same intervals. Only exchanges are drawn once for all studies of a design, and fewer of them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from scoring.statistics.beta import beta_quantile, student_quantile
+from scoring.statistics.bootstrap import FEWEST
+from scoring.statistics.exchange import exchange_ps
+from scoring.statistics.outcomes import Components, Outcomes, draw_outcomes, draw_outcomes_of_these
+from scoring.statistics.paired import Estimand
+
+__all__ = ["Power", "simulate_power", "told_apart"]
+
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+
+_SAME = 1e-12
+_DRAWS = 1999  # of exchanges: p to .0005, which moves power by less than chance does
+
+
+@dataclass(frozen=True, slots=True)
+class Power:
+    """found: share of studies that tell the systems apart, the right way round; width: mean width of their intervals,
+    from low to high. found_error, width_error: Monte-Carlo standard errors. NaN where a study has no test, or no
+    interval."""
+
+    found: float
+    found_error: float
+    width: float
+    width_error: float
+
+
+def simulate_power(
+    components: Components,
+    difference: float,
+    topics: int,
+    trials: int,
+    rng: np.random.Generator,
+    *,
+    estimand: Estimand,
+    level: float,
+    alpha: float,
+    studies: int,
+) -> Power:
+    """Of `studies` studies in which the systems truly differ by `difference`, above 0.
+
+    topics: at least 2. trials: of each with each system. level: of the intervals. alpha: of the test; below 1 - level
+    where several pairs are compared. Raises ValueError for a difference that the range of values has no room for.
+    """
+    if components.shape != "unbounded" and not (
+        components.low < components.mean - difference / 2 and components.mean + difference / 2 < components.high
+    ):
+        raise ValueError(f"a mean of {components.mean:g} leaves no room for a difference of {difference:g}")
+    draw = draw_outcomes if estimand == "like-these" else draw_outcomes_of_these
+    drawn = draw(components, difference, topics, trials, studies, rng)
+    reach = math.inf if components.shape == "unbounded" else components.high - components.low
+    apart, widths = told_apart(drawn, trials, rng, estimand=estimand, level=level, alpha=alpha, reach=reach)
+    if estimand == "these" and trials < 2:
+        return Power(math.nan, math.nan, math.nan, math.nan)
+    means = (drawn.values[..., 0] - drawn.values[..., 1]).mean(axis=1)
+    found = float((apart & (means > 0)).mean())
+    known = widths[~np.isnan(widths)]
+    error = float(known.std(ddof=1)) / math.sqrt(len(known)) if len(known) > 1 else math.nan
+    return Power(
+        found=found,
+        found_error=math.sqrt(max(found * (1 - found), 1 / studies) / studies),
+        width=float(known.mean()) if len(known) else math.nan,
+        width_error=error,
+    )
+
+
+def told_apart(
+    drawn: Outcomes,
+    trials: int,
+    rng: np.random.Generator,
+    *,
+    estimand: Estimand,
+    level: float,
+    alpha: float,
+    reach: float,
+) -> tuple[Bools, Floats]:
+    """(studies,) whether `compare_like_these` or `compare_these` gives a p of at most alpha, and (studies,) widths of
+    their intervals; False and NaN where they have none. reach: how large a difference can be at most."""
+    each = drawn.values[..., 0] - drawn.values[..., 1]
+    if estimand == "like-these":
+        p = exchange_ps(each, rng, draws=_DRAWS)
+        return np.asarray(p <= alpha + _SAME), _widths_like_these(each, level, reach)
+    return _these(each, drawn.noise, trials, level, alpha, reach)
+
+
+def _widths_like_these(each: Floats, level: float, reach: float) -> Floats:
+    topics = each.shape[1]
+    if topics < FEWEST:
+        return np.full(len(each), np.nan)
+    error = each.std(axis=1, ddof=1) / math.sqrt(topics)
+    half = student_quantile(0.5 + level / 2, topics - 1) * error
+    return np.where(error <= _SAME, np.nan, _width(each.mean(axis=1), half, reach))
+
+
+def _these(each: Floats, noise: Floats, trials: int, level: float, alpha: float, reach: float) -> tuple[Bools, Floats]:
+    studies, topics = each.shape
+    apart, widths = np.zeros(studies, dtype=np.bool_), np.full(studies, np.nan)
+    variance = noise.sum(axis=(1, 2))
+    some = variance > _SAME**2  # also False of NaN: single trials
+    if not some.any():
+        return apart, widths
+    own, value = variance[some], each[some].mean(axis=1)
+    squares = np.square(noise[some]).sum(axis=(1, 2)) / (trials - 1)
+    degrees = np.maximum(1.0, np.floor(own**2 / squares + _SAME))
+    error = np.sqrt(own) / topics
+    reached = _quantiles(degrees, level)
+    widths[some] = _width(value, reached * error, reach)
+    needed = reached if math.isclose(alpha, 1 - level) else _quantiles(degrees, 1 - alpha)
+    apart[some] = np.abs(value) >= needed * error * (1 - _SAME)
+    return apart, widths
+
+
+def _quantiles(degrees: Floats, level: float) -> Floats:
+    """(n,) how far a t interval reaches, in standard errors: `student_quantile` of many degrees of freedom at once."""
+    different, places = np.unique(degrees, return_inverse=True)
+    at = beta_quantile(1 - level, different / 2, 0.5)
+    found: Floats = np.sqrt(different * (1 - at) / at)[places]
+    return found
+
+
+def _width(value: Floats, half: Floats, reach: float) -> Floats:
+    return np.minimum(reach, value + half) - np.maximum(-reach, value - half)

@@ -1,0 +1,146 @@
+"""Randomised Tukey HSD: which of several systems differ, with one chance of error over all pairs.
+
+If systems were alike, each topic's values could as well have come in any other order. So each topic's row is permuted,
+and p is the share of permutations in which the largest and the smallest mean lie at least as far apart as observed (B.
+Carterette, ACM TOIS 30 (2012), article 4; T. Sakai, Laboratory Experiments in Information Retrieval, 2018, chapter 4).
+Nothing is assumed about how values are distributed.
+
+This tests whether all systems are alike: where one lies far off, permuting spreads its values over all columns and
+hides differences between the others. So, for up to six systems, every subset is tested by itself, and two systems
+differ if every hypothesis under which they are alike is rejected (closed testing; R. Marcus, E. Peritz and K. R.
+Gabriel, Biometrika 63 (1976), 655-660). The chance of any false difference then stays at most alpha, whichever systems
+are alike.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import combinations, permutations, product
+
+import numpy as np
+import numpy.typing as npt
+
+from scoring.statistics.exchange import exchange_p
+
+__all__ = ["letters", "tukey_p", "undistinguished"]
+
+Floats = npt.NDArray[np.float64]
+
+DRAWS = 4999
+_MOST_CLOSED = 6
+_CELLS = 2**21  # permuted values held at a time
+_SAME = 1e-12
+
+
+def tukey_p(values: npt.ArrayLike, rng: np.random.Generator, *, draws: int = DRAWS) -> Floats:
+    """(m, m) corrected p of each pair of systems, 1 on the diagonal; elsewhere NaN for fewer than two topics.
+
+    values: (T, m) of topics and systems, without NaN. For two systems this is the p of exchanging sides, exact for few
+    topics. More than six systems get the plain test over all of them, without closed testing.
+    """
+    table = np.asarray(values, dtype=np.float64)
+    topics, systems = table.shape
+    found = np.full((systems, systems), math.nan)
+    np.fill_diagonal(found, 1.0)
+    if topics < 2:
+        return found
+    if systems > _MOST_CLOSED:
+        means = table.mean(axis=0)
+        ranges = _drawn_ranges(table, rng, draws)
+        for one, other in combinations(range(systems), 2):
+            found[one, other] = found[other, one] = _share(ranges, abs(means[one] - means[other]))
+        return found
+    alone = {chosen: _alike_p(table[:, chosen], rng, draws) for chosen in _sets(systems)}
+    for one, other in combinations(range(systems), 2):
+        found[one, other] = found[other, one] = max(
+            _together(blocks, alone)
+            for blocks in _partitions(tuple(range(systems)))
+            if any(one in block and other in block for block in blocks)
+        )
+    return found
+
+
+def _sets(systems: int) -> Iterator[tuple[int, ...]]:
+    for size in range(2, systems + 1):
+        yield from combinations(range(systems), size)
+
+
+def _alike_p(table: Floats, rng: np.random.Generator, draws: int) -> float:
+    """p of all systems of the table being alike."""
+    if table.shape[1] == 2:
+        return exchange_p(table[:, 0] - table[:, 1], rng)
+    means = table.mean(axis=0)
+    return _share(_drawn_ranges(table, rng, draws), float(means.max() - means.min()))
+
+
+def _together(blocks: Sequence[tuple[int, ...]], alone: dict[tuple[int, ...], float]) -> float:
+    """p of the systems of each block being alike: the smallest, each by its part of the chance of error (Bonferroni,
+    weighted by how many systems a block has)."""
+    several = [block for block in blocks if len(block) > 1]
+    members = sum(map(len, several))
+    return min(1.0, *(alone[block] * members / len(block) for block in several))
+
+
+def _partitions(members: tuple[int, ...]) -> Iterator[list[tuple[int, ...]]]:
+    """Every way to part the members into blocks, each block in ascending order."""
+    if not members:
+        yield []
+        return
+    first, rest = members[0], members[1:]
+    for size in range(len(rest) + 1):
+        for chosen in combinations(rest, size):
+            left = tuple(one for one in rest if one not in chosen)
+            for blocks in _partitions(left):
+                yield [(first, *chosen), *blocks]
+
+
+def _share(ranges: Floats, seen: float) -> float:
+    return float((1 + (ranges >= seen - _SAME).sum()) / (1 + len(ranges)))
+
+
+def _drawn_ranges(table: Floats, rng: np.random.Generator, draws: int) -> Floats:
+    """(draws,) how far the largest mean lies from the smallest, each topic's row being permuted."""
+    topics, systems = table.shape
+    at_once, found = max(1, _CELLS // (topics * systems)), np.empty(draws)
+    known = np.array(list(permutations(range(systems)))) if systems <= _MOST_CLOSED else None
+    every = table[:, known] if known is not None else None
+    for start in range(0, draws, at_once):
+        size = min(at_once, draws - start)
+        if every is not None:  # each row's permutations are written out: to draw one is to draw a number
+            sums = np.zeros((size, systems))
+            for topic, which in enumerate(rng.integers(every.shape[1], size=(topics, size))):
+                sums += every[topic, which]
+        else:
+            sums = rng.permuted(np.broadcast_to(table, (size, topics, systems)), axis=2).sum(axis=1)
+        found[start : start + size] = (sums.max(axis=1) - sums.min(axis=1)) / topics
+    return found
+
+
+def undistinguished(p: npt.ArrayLike, alpha: float) -> tuple[tuple[int, ...], ...]:
+    """The largest sets of systems in which no two differ. p: (m, m) as `tukey_p` gives it; NaN counts as no
+    difference."""
+    apart = np.asarray(p) <= alpha
+    systems = len(apart)
+    found: list[set[int]] = [set()]
+    for one in range(systems):  # each set with the new system, less those it differs from, unless within another
+        near = {other for other in range(one) if not apart[one, other]}
+        grown = [{*known & near, one} for known in found]
+        every = [*found, *grown]
+        found = [
+            own
+            for i, own in enumerate(every)
+            if not any(own < other or (own == other and j < i) for j, other in enumerate(every))
+        ]
+    return tuple(sorted(tuple(sorted(own)) for own in found if own))
+
+
+def letters(sets: Sequence[Sequence[int]], order: Sequence[int]) -> list[str]:
+    """For each system the letters of the sets it is in: two systems without a common letter differ.
+
+    sets: as `undistinguished` gives them. order: of the systems, best first; the first has `a`.
+    """
+    place = {system: rank for rank, system in enumerate(order)}
+    ranked = sorted(sets, key=lambda own: sorted(place[system] for system in own))
+    names = ["".join(part) for size in (1, 2) for part in product("abcdefghijklmnopqrstuvwxyz", repeat=size)]
+    return ["".join(name for name, own in zip(names, ranked) if system in own) for system in range(len(order))]

@@ -1,0 +1,230 @@
+"""Where the conversations of two systems part: the difference of their trees as a sum over turns.
+
+Fold the trials of both into one tree, by one merge key. A path ends at one node, so the two trees are two distributions
+P and Q over the nodes, and the Jensen-Shannon divergence with the mixture M = (P + Q)/2 stays finite where only one
+side took a branch. By the chain rule of the divergence it is a sum over nodes,
+
+    JSD(P‖Q) = Σ_v [ρ_P(v)·KL(p(·|v)‖m(·|v)) + ρ_Q(v)·KL(q(·|v)‖m(·|v))] / 2
+
+where ρ(v) is the probability of coming to v, and the ways to go on from v are its branches and stopping there. So a
+node's share says how much of the whole difference arises there, of those who came, and not before (T. M. Cover and
+J. A. Thomas, Elements of Information Theory, 2006, Theorem 2.5.3; J. Lin, IEEE Trans. Inf. Theory 37 (1991), 145-151).
+
+Only topics that both sides have are taken, and each counts alike on either side, however many trials it has. The
+divergence of counts is too large by chance: `scoring.stochastic.node_permutation` says by how much.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from recordings.trees.tree import ConversationTree
+from scoring.divergences import jsd
+from scoring.stochastic.by_topic import by_topic
+from topics.errors import InputError
+
+__all__ = ["BothSides", "Pair", "Parting", "both_sides", "pairs_behind", "part"]
+
+Floats = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int64]
+Indices = npt.NDArray[np.intp]
+
+_ALIKE = 1e-12  # shares that differ by less are equal but for rounding
+
+
+@dataclass(frozen=True, eq=False)
+class BothSides:
+    """The trials of two systems in one tree of N nodes, over the K topics that both have; side 0 and side 1.
+
+    names: of the systems. topics: K names, sorted. ended, through: (2, K, N) trials that end at a node, and that pass
+    through or end there. alone: topics that only one side has, left out.
+    """
+
+    tree: ConversationTree
+    names: tuple[str, str]
+    topics: tuple[str, ...]
+    ended: Counts
+    through: Counts
+    alone: tuple[str, ...] = ()
+
+    @classmethod
+    def counted(
+        cls,
+        tree: ConversationTree,
+        side: npt.ArrayLike,
+        topic: npt.ArrayLike,
+        topics: tuple[str, ...],
+        names: tuple[str, str] = ("0", "1"),
+        alone: tuple[str, ...] = (),
+    ) -> BothSides:
+        """From trials in the order of `tree.ends`. side: (n,) 0 or 1; -1: left out. topic: (n,) place in `topics`.
+
+        Raises ValueError where a side has no trial of a topic.
+        """
+        sides, places = np.asarray(side, dtype=np.int64), np.asarray(topic, dtype=np.int64)
+        count, size, chosen = len(topics), len(tree), sides >= 0
+        column = (sides * count + places)[chosen]
+        if not count or np.bincount(column, minlength=2 * count).min() < 1:
+            raise ValueError("each side needs a trial of each topic, and there must be a topic")
+        ends, ones = tree.ends[chosen], np.ones(size, dtype=np.int64)
+        ended, through = (by_topic(part, ends, column).T.reshape(2, count, size) for part in (ones, tree.size))
+        return cls(tree, names, topics, ended, through, alone)
+
+    @property
+    def trials(self) -> Counts:
+        """(2, K) at least 1 each."""
+        return self.through[:, :, 0]
+
+    @cached_property
+    def nodes(self) -> Indices:
+        """(J,) the node of each way to go on: first of all branches in order, then of stopping where any trial did."""
+        return np.concatenate([self.tree.parent[1:].astype(np.intp), self._stops])
+
+    @cached_property
+    def ways(self) -> Indices:
+        """(J,) the branch it leads to; the node itself for stopping."""
+        return np.concatenate([np.arange(1, len(self.tree), dtype=np.intp), self._stops])
+
+    @cached_property
+    def taken(self) -> Counts:
+        """(2, K, J) trials that went on in each way."""
+        return np.concatenate([self.through[:, :, 1:], self.ended[:, :, self._stops]], axis=2)
+
+    @cached_property
+    def _stops(self) -> Indices:
+        return np.flatnonzero(self.ended.any(axis=(0, 1)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Parting:
+    """divergence: of whole paths, in bits, [0, 1]. n: (2,) trials.
+
+    Over the N nodes: term: its part of the divergence, in bits; they sum to it. share: term/divergence, NaN where that
+    is 0. arrivals: (2, N) trials that came. branch: (N,) the way on whose share differs most, the node itself for
+    stopping; -1 where no trial of one side came. taken: (2, N) trials that took it; portion: (2, N) their share of
+    those that came, topics counting alike; NaN where none came.
+    """
+
+    divergence: float
+    n: tuple[int, int]
+    term: Floats
+    share: Floats
+    arrivals: Counts
+    branch: Indices
+    taken: Counts
+    portion: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two conversations of one topic that parted at a node: the number of the trial of either side."""
+
+    topic: str
+    first: int
+    second: int
+
+
+def both_sides(tree: ConversationTree, first: str, second: str) -> BothSides:
+    """The trials of systems `first` and `second` in a tree that both were folded into, with names.
+
+    Raises InputError where they have no topic in common, or where answers were merged by their exact words.
+    """
+    if any(key.speaker == "system" and key.name == "exact" for key in tree.keys):
+        raise InputError(
+            "by exact words nearly every conversation is a path of its own: any two systems part at the first answer",
+            allowed="a key by which conversations meet again, such as label, act or entities",
+            advice="merge by label, or by user=KEY,system=KEY",
+        )
+    if first == second:
+        raise ValueError(f"{first!r} cannot be set against itself")
+    names = (first, second)
+    played = [{one.key.topic for one in tree.trials if one.key.system == name} for name in names]
+    topics = tuple(sorted(played[0] & played[1]))
+    if not topics:
+        raise InputError(
+            f"{first!r} and {second!r} have no topic in common in this tree",
+            advice="play the same topics with both",
+        )
+    place = {topic: number for number, topic in enumerate(topics)}
+    side = [
+        names.index(one.key.system) if one.key.system in names and one.key.topic in place else -1 for one in tree.trials
+    ]
+    topic = [place.get(one.key.topic, 0) for one in tree.trials]
+    return BothSides.counted(tree, side, topic, topics, names, tuple(sorted(played[0] ^ played[1])))
+
+
+def part(both: BothSides) -> Parting:
+    """The divergence of the two sides, node by node."""
+    size = len(both.tree)
+    per_trial = 1 / (both.trials * len(both.topics))
+    reach, onward, ends = (
+        np.einsum("skj,sk->sj", counts, per_trial) for counts in (both.through, both.taken, both.ended)
+    )
+    at = both.nodes
+    middle, came = onward.mean(axis=0), reach.mean(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        portion = onward / reach[:, at]
+        bits = np.where(onward > 0, onward * np.log2(portion * came[at] / middle), 0.0).sum(axis=0) / 2
+    term: Floats = np.bincount(at, weights=bits, minlength=size).astype(np.float64)
+    divergence = float(jsd(*ends)) if size > 1 else 0.0
+    share = term / divergence if divergence > 0 else np.full(size, np.nan)
+    chosen = _most_different(np.abs(portion[1] - portion[0]), at, size)
+    there = chosen >= 0
+    taken, portions = np.zeros((2, size), dtype=np.int64), np.full((2, size), np.nan)
+    taken[:, there] = both.taken.sum(axis=1)[:, chosen[there]]
+    portions[:, there] = portion[:, chosen[there]]
+    n = both.trials.sum(axis=1).tolist()
+    return Parting(
+        divergence,
+        (n[0], n[1]),
+        term,
+        share,
+        both.through.sum(axis=1),
+        np.where(there, both.ways[chosen], -1),
+        taken,
+        portions,
+    )
+
+
+def _most_different(gaps: Floats, at: Indices, size: int) -> Indices:
+    """(size,) the first of the largest gaps of each node; -1 where it has none. gaps: (J,), NaN counts for nothing.
+
+    The first, because the two ways on from a node with two differ by the same but for rounding.
+    """
+    found, highest = np.full(size, -1, dtype=np.intp), np.full(size, -np.inf)
+    known = np.flatnonzero(~np.isnan(gaps))
+    np.maximum.at(highest, at[known], gaps[known])
+    largest = known[gaps[known] >= highest[at[known]] - _ALIKE][::-1]
+    found[at[largest]] = largest
+    return found
+
+
+def pairs_behind(both: BothSides, node: int, branch: int, most: int = 3) -> tuple[Pair, ...]:
+    """At most so many pairs of conversations that show how the sides differ at a node, of different topics.
+
+    Both came to the node; that of the side whose share of `branch` (the node itself for stopping) is larger took it,
+    and the other did not. Topics that differ most come first, of each the first trials; () where there is no pair.
+    """
+    way = int(np.flatnonzero((both.nodes == node) & (both.ways == branch))[0])
+    came, took = both.through[:, :, node], both.taken[:, :, way]
+    with np.errstate(invalid="ignore"):
+        local = took / came
+        leads = (took / both.trials).sum(axis=1) / (came / both.trials).sum(axis=1)
+    more = int(leads[1] > leads[0])
+    gap = np.where((took[more] > 0) & (took[1 - more] < came[1 - more]), local[more] - local[1 - more], np.nan)
+    order = [place for place in np.argsort(-gap, kind="stable").tolist() if not np.isnan(gap[place])]
+    tree = both.tree
+    here = tree.through(node).tolist()
+    taking = set((tree.ending_at(node) if branch == node else tree.through(branch)).tolist())
+    found = []
+    for place in order[:most]:
+        first = {}
+        for side, name in enumerate(both.names):
+            wanted = [tree.trials[index].key for index in here if (index in taking) == (side == more)]
+            first[side] = next(key.trial for key in wanted if (key.system, key.topic) == (name, both.topics[place]))
+        found.append(Pair(both.topics[place], first[0], first[1]))
+    return tuple(found)

@@ -1,0 +1,70 @@
+"""What a conversation takes: seconds until answers begin and are whole, tokens, and their price."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from recordings.conversation import Conversation
+from scoring.catalogue import understand
+from scoring.conversations import figure
+from scoring.measure import Figure
+from scoring.notation import parse
+from scoring.settings import Settings
+from scoring.swan.schema import load_schema
+from tests.support.scoring_examples import M002, conversation, seen, topic_set
+
+PRICES = {"input_prices": {"B1": 0.5}, "output_prices": {"B1": 2.0}}
+
+
+def talk(*replies: Mapping[str, Any] | None) -> Conversation:
+    """A conversation whose replies have these times and counts; None: not answered."""
+    whole = conversation(*(("Which film?", "This one.") for _ in replies), topic="M002")
+    turns = (
+        replace(turn, reply=None if own is None or turn.reply is None else replace(turn.reply, **own))
+        for turn, own in zip(whole.turns, replies, strict=True)
+    )
+    return replace(whole, key=replace(whole.key, system="B1"), turns=tuple(turns))
+
+
+def of(text: str, one: Conversation, **settings: Any) -> Figure:
+    (measure,) = understand(parse(text), Settings(**settings), topic_set(M002), load_schema("sakai-2023"))
+    found = figure(seen(one, M002, None).under(measure.settings), measure)
+    assert found is not None
+    return found
+
+
+def test_times_are_means_over_the_answered_turns_whose_times_are_known() -> None:
+    one = talk({"first_seconds": 0.5, "seconds": 2.0}, {"first_seconds": None, "seconds": 4.0}, None, {})
+    assert (of("TTFT", one).value, of("TTFT", one).n) == (0.5, 1)
+    assert (of("latency", one).value, of("latency", one).n) == (3.0, 2)
+
+
+def test_tokens_are_the_sum_over_all_answered_turns_or_nothing() -> None:
+    counted = [{"tokens": {"prompt": 100, "completion": 20}}, {"tokens": {"prompt": 150, "completion": 0}}]
+    one = talk(*counted, None)
+    assert (of("tokens_in", one).value, of("tokens_in", one).n) == (250, 2)
+    assert (of("tokens_out", one).value, of("tokens_out", one).n) == (20, 2)
+    assert of("cost", one, **PRICES).value == pytest.approx((250 * 0.5 + 20 * 2.0) / 1_000_000)
+    assert of("cost", one, **PRICES).n == 2
+    for name in ("tokens_in", "tokens_out", "cost"):  # one turn without a count, and the sum would be too small
+        without = of(name, talk(*counted, {}), **PRICES)
+        assert math.isnan(without.value)
+        assert without.n == 0
+
+
+def test_a_system_without_a_price_has_no_cost_and_says_so() -> None:
+    one = talk({"tokens": {"prompt": 100, "completion": 20}})
+    for settings in ({}, {"input_prices": {"B1": 0.5}}, {"input_prices": {"A": 1}, "output_prices": {"A": 1}}):
+        found = of("cost", one, **settings)
+        assert (math.isnan(found.value), found.note) == (True, "no price is given for B1")
+
+
+@pytest.mark.parametrize("name", ["TTFT", "latency", "tokens_in", "tokens_out", "cost"])
+def test_without_an_answer_there_is_no_figure(name: str) -> None:
+    found = of(name, talk(None), **PRICES)
+    assert (math.isnan(found.value), found.n) == (True, 0)

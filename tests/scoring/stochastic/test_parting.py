@@ -1,0 +1,171 @@
+"""Where two systems part: the parts add up to the divergence of whole paths, whoever is first and however it is folded.
+
+The divergence of whole paths is that of `scoring.divergences`, which has references of its own.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recordings.conversation import Conversation
+from recordings.trees.builder import merge_trees
+from recordings.trees.keys import EXACT, LABEL
+from recordings.trees.tree import ConversationTree
+from scoring.divergences import jsd
+from scoring.stochastic.parting import BothSides, Pair, both_sides, pairs_behind, part
+from tests.support.tree_examples import conversation, tree_of
+from topics.errors import InputError
+
+LABELS = st.text("ox", max_size=4)
+TRIALS = st.dictionaries(st.sampled_from(["M1", "M2", "M3"]), st.lists(LABELS, min_size=1, max_size=6), min_size=1)
+
+
+def talks(system: str, labels: dict[str, list[str]]) -> list[Conversation]:
+    """One conversation for each string of labels of a topic."""
+    return [
+        conversation([("said", "heard")] * len(each), trial, system=system, topic=topic, labels=each)
+        for topic, strings in labels.items()
+        for trial, each in enumerate(strings, 1)
+    ]
+
+
+def two(first: dict[str, list[str]], second: dict[str, list[str]]) -> BothSides:
+    return both_sides(tree_of([*talks("A", first), *talks("B", second)], LABEL), "A", "B")
+
+
+def where(tree: ConversationTree, labels: str) -> int:
+    """The node of the answer that these labels lead to."""
+    node = 0
+    for number, label in enumerate(labels, 1):
+        for speaker, key in (("user", f"state {number}"), ("system", label)):
+            child = tree.child(node, speaker, key)
+            assert child is not None
+            node = child
+    return node
+
+
+def whole_divergence(first: dict[str, list[str]], second: dict[str, list[str]]) -> float:
+    """Of whole paths, with topics alike: straight from the strings."""
+    common = sorted(first.keys() & second.keys())
+    laws: list[dict[str, float]] = []
+    for side in (first, second):
+        law: dict[str, float] = defaultdict(float)
+        for topic in common:
+            for labels, count in Counter(side[topic]).items():
+                law[labels] += count / len(side[topic]) / len(common)
+        laws.append(law)
+    paths = sorted({*laws[0], *laws[1], "never taken"})
+    return float(jsd(*([law.get(path, 0.0) for path in paths] for law in laws)))
+
+
+@settings(max_examples=40)
+@given(TRIALS, TRIALS)
+def test_the_terms_of_all_nodes_add_up_to_the_divergence_of_whole_paths(
+    first: dict[str, list[str]], second: dict[str, list[str]]
+) -> None:
+    if not first.keys() & second.keys():
+        with pytest.raises(InputError, match="no topic in common"):
+            two(first, second)
+        return
+    both = two(first, second)
+    found = part(both)
+    assert found.divergence == pytest.approx(whole_divergence(first, second), abs=1e-9)
+    assert found.term.sum() == pytest.approx(found.divergence, abs=1e-9)
+    assert found.term.min() >= -1e-12
+    if found.divergence > 0:
+        assert found.share.sum() == pytest.approx(1, abs=1e-9)
+    assert both.alone == tuple(sorted(first.keys() ^ second.keys()))
+
+
+@settings(max_examples=20)
+@given(TRIALS, TRIALS)
+def test_it_does_not_matter_how_the_trees_were_merged_or_which_side_is_first(
+    first: dict[str, list[str]], second: dict[str, list[str]]
+) -> None:
+    if not first.keys() & second.keys():
+        return
+    a, b = tree_of(talks("A", first), LABEL), tree_of(talks("B", second), LABEL)
+    one, other = (part(both_sides(merge_trees(order), "A", "B")) for order in ([a, b], [b, a]))
+    folded, turned = part(two(first, second)), part(both_sides(merge_trees([a, b]), "B", "A"))
+    for same in (other, folded):
+        assert same.divergence == one.divergence
+        for name in ("term", "arrivals", "branch", "taken", "portion"):
+            np.testing.assert_array_equal(getattr(same, name), getattr(one, name))
+    np.testing.assert_allclose(turned.term, one.term, atol=1e-12)
+    np.testing.assert_array_equal(turned.branch, one.branch)
+    np.testing.assert_array_equal(turned.arrivals, one.arrivals[::-1])
+
+
+def test_a_difference_at_one_turn_is_all_of_it_and_names_the_way_the_counts_and_the_conversations() -> None:
+    first = {"M1": ["oo", "oo", "xo", "xo"], "M2": ["oo", "xo", "oo", "xo"]}
+    second = {"M1": ["oo", "oo", "xx", "xx"], "M2": ["oo", "xo", "oo", "xx"]}
+    both = two(first, second)
+    found, tree = part(both), both.tree
+    (asked,) = tree.children(where(tree, "x"))
+    assert np.flatnonzero(found.term > 1e-12).tolist() == [asked]
+    assert found.share[asked] == pytest.approx(1)
+    # Half of either side came; there the second side has o in a quarter of its answers, and the first always.
+    assert found.divergence == pytest.approx(0.5 * float(jsd([1, 0], [0.25, 0.75])))
+    assert found.arrivals[:, asked].tolist() == [4, 4]
+    assert int(found.branch[asked]) == where(tree, "xo")
+    assert found.taken[:, asked].tolist() == [4, 1]
+    assert found.portion[:, asked].tolist() == [1.0, 0.25]
+    assert pairs_behind(both, asked, where(tree, "xo")) == (Pair("M1", 3, 3), Pair("M2", 2, 4))
+    assert pairs_behind(both, asked, where(tree, "xo"), most=1) == (Pair("M1", 3, 3),)
+
+
+def test_stopping_is_a_way_on_like_a_branch() -> None:
+    both = two({"M1": ["x", "x", "xo"]}, {"M1": ["xo", "xo", "xx"]})
+    found, failed = part(both), where(both.tree, "x")
+    assert int(found.branch[failed]) in (failed, *both.tree.children(failed))
+    assert found.portion[:, failed].tolist() == pytest.approx([1 / 3, 1])
+    assert pairs_behind(both, failed, failed) == (Pair("M1", 1, 1),)
+
+
+def test_branches_that_only_one_side_has_keep_it_finite_and_nodes_that_one_never_reached_say_nothing() -> None:
+    both = two({"M1": ["oo", "ox"]}, {"M1": ["xo", "xx"]})
+    found = part(both)
+    assert found.divergence == pytest.approx(1)
+    (asked,) = both.tree.children(0)
+    assert found.share[asked] == pytest.approx(1)
+    (again,) = both.tree.children(where(both.tree, "o"))
+    assert found.term[again] == 0
+    assert found.branch[again] == -1
+    assert np.isnan(found.portion[:, again]).all()
+
+
+def test_each_topic_counts_alike_however_many_trials_it_has() -> None:
+    few = two({"M1": ["o", "x"], "M2": ["x"]}, {"M1": ["x", "x"], "M2": ["x"]})
+    many = two({"M1": ["o", "x"], "M2": ["x"] * 9}, {"M1": ["x", "x"], "M2": ["x"] * 4})
+    assert part(few).divergence == pytest.approx(part(many).divergence)
+    (asked,) = many.tree.children(0)
+    assert part(many).portion[:, asked].tolist() == pytest.approx([0.75, 1])  # of x, and 10 of 11 if trials counted
+
+
+def test_equal_sides_have_no_difference_to_share_out() -> None:
+    found = part(two({"M1": ["oo", "x"]}, {"M1": ["x", "oo"]}))
+    assert found.divergence == 0
+    assert np.isnan(found.share).all()
+
+
+def test_sides_that_say_nothing_at_all_do_not_differ() -> None:
+    assert part(two({"M1": [""]}, {"M1": ["", ""]})).divergence == 0
+
+
+def test_a_tree_of_exact_words_is_refused_with_the_reason() -> None:
+    tree = tree_of([*talks("A", {"M1": ["o"]}), *talks("B", {"M1": ["x"]})], EXACT)
+    with pytest.raises(InputError, match="a path of its own"):
+        both_sides(tree, "A", "B")
+
+
+def test_a_side_without_a_trial_of_a_topic_is_refused() -> None:
+    tree = tree_of(talks("A", {"M1": ["o", "x"], "M2": ["o"]}), LABEL)
+    with pytest.raises(ValueError, match="a trial of each topic"):
+        BothSides.counted(tree, [0, 1, 0], [0, 0, 1], ("M1", "M2"))
+    with pytest.raises(ValueError, match="against itself"):
+        both_sides(tree, "A", "A")
