@@ -15,7 +15,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
 
-from harvest.audits.audit_file import AuditFile, SystemEntry
+from harvest.audits.audit_file import AuditFile, Order, SystemEntry
 from harvest.audits.fingerprints import fingerprints
 from harvest.audits.groups import check_groups, grouped_name
 from harvest.audits.threshold import Threshold
@@ -43,9 +43,9 @@ FORMAT = "harvest-audit/1"
 class System:
     """A system under audit. session: `fresh` for each conversation, or `continued` through all topics of a trial.
 
-    options: as written in the audit, never with a secret in it. loc: where it stands in the audit file. group: of the
-    users that it meets here, "" where the audit names none; `of`: the system that is then asked, which all its groups
-    share with its limits and its driver.
+    options: as written in the audit, never with a secret in it. loc: its place in the audit file. group: of the users
+    that it meets here, "" where the audit names none. of: the system that is actually asked; all its groups share it,
+    with its limits and its driver.
     """
 
     name: str
@@ -59,15 +59,15 @@ class System:
 
     @property
     def asked(self) -> str:
-        """The name of the system that is asked: its own, but for that of a group."""
+        """The name of the system that is actually asked: for a system of one group of users `of`, else its own."""
         return self.of or self.name
 
     def met_by(self, group: str) -> System:
-        """The system as it meets users of `group`: in the recording a system of its own."""
+        """The system as it meets users of `group`; the recording treats it as a system of its own."""
         return replace(self, name=grouped_name(self.name, group), group=group, of=self.name)
 
     def definition(self) -> dict[str, Any]:
-        """What makes it this system: a change of it is a change of the thing under audit. Limits are not."""
+        """What identifies the system: if this changes, another thing is under audit. Limits are not part of it."""
         own = {"name": self.name, "driver": self.driver, "options": self.options, "session": self.session}
         return {**own, "system": self.of, "group": self.group} if self.group else own
 
@@ -78,9 +78,9 @@ class Audit:
 
     gold: None where nothing is judged; gold_source: its name or path, as written, or "". trials: of each topic with
     each system, from 1. max_invalid: the largest share of invalid attempts, in [0, 1]. scoring: the settings that the
-    audit gives. thresholds: what figures must reach. secrets: values to redact. drivers: by system name, built when the
-    audit was loaded, not yet opened. users: the simulated users of the protocol, by name. endpoints: the models that
-    word their turns. groups: of users, each of which meets every system.
+    audit gives. thresholds: bounds that figures must keep. secrets: values to redact. drivers: by system name, built
+    when the audit was loaded, not yet opened. users: the simulated users of the protocol, by name. endpoints: the
+    models that word their turns. groups: of users, each of which meets every system. order: of the topics of a trial.
     """
 
     document: Document
@@ -102,6 +102,7 @@ class Audit:
     users: dict[str, User] = field(default_factory=dict)
     endpoints: Endpoints = field(default_factory=lambda: Endpoints({}))
     groups: tuple[str, ...] = ()
+    order: Order = "as-written"
 
     @property
     def played(self) -> tuple[System, ...]:
@@ -146,6 +147,7 @@ class Audit:
             "about": self.about,
             "trials": self.trials,
             "seed": self.seed,
+            **({"order": self.order} if self.order != "as-written" else {}),
             "topics": self.topics.name,
             "protocol": self.protocol.name,
             **({"groups": list(self.groups)} if self.groups else {}),
@@ -181,7 +183,7 @@ def load_audit(
     """Read an audit and resolve every name in it; the arguments replace what the file says.
 
     name_or_path: an audit file, or one that comes with Harvest (`demo`). trials: of each topic with each system, from
-    1. seed: of all that is drawn. only: ids of the topics to play. Raises InputError, with file, line and column.
+    1. seed: of every random draw. only: ids of the topics to play. Raises InputError, with file, line and column.
     """
     document = read_document(_audit_path(name_or_path))
     if isinstance(document.value, dict) and document.value.get("format") != FORMAT:
@@ -215,6 +217,7 @@ def load_audit(
         thresholds=file.thresholds,
         users=users,
         groups=file.groups or (),
+        order=file.order,
     )
     surroundings = Surroundings("", audit.folder, topics=topics, secrets=audit.secrets)
     audit = replace(audit, endpoints=read_endpoints(document, file.endpoints, surroundings))
@@ -226,7 +229,7 @@ def load_audit(
 
 @contextmanager
 def place_errors(document: Document, loc: Loc) -> Iterator[None]:
-    """Gives an InputError that knows no place the one in the audit file."""
+    """Give an InputError that has no place its place in the audit file."""
     try:
         yield
     except InputError as fault:

@@ -10,11 +10,19 @@ from harvest.audits.threshold import Threshold
 from scoring.setting import ByGrade, ByName, Choice, Kind, Number
 from scoring.settings import SETTINGS
 from topics.document import StrictModel
+from topics.written_form import written_form
 
-__all__ = ["AuditFile", "Scoring", "SystemEntry"]
+__all__ = ["AuditFile", "Order", "Scoring", "SystemEntry"]
 
 
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._+-]*$", max_length=60)]
+Name = Annotated[
+    str,
+    Field(max_length=60),
+    written_form(
+        r"[A-Za-z0-9][A-Za-z0-9 ._+-]*",
+        "letters (a to z), digits, spaces and . _ + -, beginning with a letter or digit",
+    ),
+]
 
 
 Positive = Annotated[int, Field(ge=1)]
@@ -24,6 +32,10 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 
 Seconds = Annotated[float, Field(ge=0, le=86400)]
+
+
+Order = Literal["as-written", "shuffled", "latin"]
+"""In which the topics of a trial are played."""
 
 
 class SystemEntry(StrictModel):
@@ -53,7 +65,7 @@ def _as_type(kind: Kind) -> Any:
         case ByName():
             return dict[str, _as_type(kind.number)]  # type: ignore[misc]
         case ByGrade():
-            return dict[Annotated[str, Field(pattern=r"^L?[0-9]$")], _as_type(kind.number)]  # type: ignore[misc]
+            return dict[Annotated[str, written_form(r"L?[0-9]", "L0 to L9, or 0 to 9")], _as_type(kind.number)]  # type: ignore[misc]
 
 
 if TYPE_CHECKING:
@@ -79,6 +91,7 @@ class AuditFile(StrictModel):
     gold: str | None = None
     trials: Annotated[int, Field(ge=1, le=1_000_000)]
     seed: Annotated[int, Field(ge=0)] = 1
+    order: Order = "as-written"
     systems: Annotated[tuple[SystemEntry, ...], Field(min_length=1)]
     groups: Annotated[tuple[Name, ...], Field(min_length=1)] | None = None
     endpoints: dict[Name, dict[str, Any]] = Field(default_factory=dict)

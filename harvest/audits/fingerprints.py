@@ -1,7 +1,7 @@
-"""What makes a system this one beside what its audit says: the defaults of its driver, and what its files hold.
+"""What identifies a system besides what its audit says: the defaults of its driver, and the content of its files.
 
-They go into the header of a run, so that it does not go on with another program, function, certificate or site under
-the old name. Headers made before they were kept have none, and such runs go on as before.
+They go into the header of a run, so that the run is not resumed with another program, function, certificate or site
+under the old name. Older headers have none; such runs are resumed without this check.
 """
 
 from __future__ import annotations

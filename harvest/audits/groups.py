@@ -32,8 +32,8 @@ def traits_of(group: str) -> Mapping[str, object]:
 
 
 def noise_pairs(protocol: Protocol, groups: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """The null pairs among `groups`, in their order: what lies between the two is the system's own chance, because all
-    that is said to it is the same."""
+    """The null pairs among `groups`, in their order. Both groups of a null pair say the same words, so any difference
+    between them is due to chance."""
     pairs: set[frozenset[str]] | None = None
     for options in _personas(protocol).values():
         own = {frozenset(pair) for pair in null_pairs(options)}
@@ -55,7 +55,8 @@ def _personas(protocol: Protocol) -> dict[str, Options]:
 def check_groups(
     document: Document, groups: Sequence[str], protocol: Protocol, users: Mapping[str, User], topics: Sequence[Topic]
 ) -> None:
-    """Refuse what would lose a group, before anything is sent. document: the audit's. groups: () where it names none.
+    """Refuse an audit in which a group would have no effect, before anything is sent. document: the audit's. groups: ()
+    where it names none.
 
     Raises InputError, with its place, for groups given twice, groups without a persona that describes them, a persona
     whose group is fixed, and a topic that lacks a word of a group's.

@@ -12,7 +12,7 @@ __all__ = ["Threshold"]
 
 
 class Threshold(StrictModel):
-    """`{measure: "%useful", system: B, turn: 1, at_least: 0.8}`: every figure that fits keeps the bound."""
+    """`{measure: "%useful", system: B, turn: 1, at_least: 0.8}`: every figure that matches must keep the bound."""
 
     measure: str
     system: str | None = None

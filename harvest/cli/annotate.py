@@ -30,7 +30,7 @@ from scoring.swan.assessment import PageText, assess
 from scoring.swan.extraction import RULES
 from scoring.swan.judged import NUGGET, Judgments, Precedence
 from scoring.swan.schema import Schema, load_schema
-from topics.counting import quantity
+from topics.counting import pluralize
 from topics.errors import InputError, Place
 from topics.identity import generator
 
@@ -175,7 +175,10 @@ def _annotate(run: Path, recorded: Run, schema: Schema) -> None:
         place = f"written to judgments/{path.name}" if path else "nothing new to write"
         click.echo(f"{layer.author}: {_counted(layer)}, {place}", err=True)
     unscored = [one.name for one in schema if not one.rules]
-    click.echo(f"{quantity(len(assessed), 'conversation')}. No rule scores: {', '.join(unscored) or 'none'}", err=True)
+    click.echo(f"{pluralize(len(assessed), 'conversation')}. No rule scores: {', '.join(unscored) or 'none'}", err=True)
+    waiting = {one.name: rule.needs for one in schema for rule in one.rules if rule.needs}
+    for name, needs in waiting.items():
+        click.echo(f"{name}: its rule scores it by the scores of {', '.join(needs)}, when the run is scored", err=True)
 
 
 def _nuggets(assessed: Iterable[Assessed], now: str) -> Layer:
@@ -215,7 +218,7 @@ def _counted(layer: Layer) -> str:
         for judgment in layer.judgments:
             if isinstance(judgment.value, dict):
                 types[str(judgment.value["type"])] += 1
-        return f"{quantity(len(layer.judgments), 'nugget')} ({types['F']} of type F, {types['O']} of type O)"
+        return f"{pluralize(len(layer.judgments), 'nugget')} ({types['F']} of type F, {types['O']} of type O)"
     criteria = ", ".join(sorted({judgment.criterion for judgment in layer.judgments}))
     return f"{len(layer.judgments)} scores{f' for {criteria}' if criteria else ''}"
 

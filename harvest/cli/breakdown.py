@@ -17,7 +17,7 @@ from scoring.annotations.breakdown_files import Counts, read_breakdown_files
 from scoring.annotations.breakdown_scores import BASELINES, breakdown_rows
 from scoring.measures.breakdown import ACCURACY, DIVERGENCE, F1, SQUARED_ERROR
 from scoring.table import FORMAT
-from topics.counting import quantity
+from topics.counting import pluralize
 from topics.errors import InputError
 
 __all__ = ["command"]
@@ -115,7 +115,7 @@ def evaluate(
         people.print(predictor_table(here, measures, title=f"dialogues of {scope}" if scope else ""))
     turns, dialogues = len(material.gold), len({turn.dialogue for turn in material.gold})
     people.print(
-        f"[dim]{quantity(turns, 'turn')} of {quantity(dialogues, 'dialogue')}. Accuracy, P, R and F1: 1 is good; "
+        f"[dim]{pluralize(turns, 'turn')} of {pluralize(dialogues, 'dialogue')}. Accuracy, P, R and F1: 1 is good; "
         "JSD (bits) and MSE: 0 is good. n: turns; of P labels given, of R gold labels, of F1 turns with either.[/]"
     )
     for line in interval_notes([row for row in rows if row.measure in measures]):

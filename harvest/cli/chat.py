@@ -20,7 +20,7 @@ from harvest.voices.keyboard import STOP, Keyboard
 from recordings.continuation import refuse_differences
 from recordings.conversation import Outcome, TrialKey
 from recordings.header import Header, make_header, trial_identity
-from recordings.run_folder import Run, is_run, read
+from recordings.run_folder import Run, begun_files, is_run, read
 from recordings.store import RunWriter
 from simulators.human import HumanUser
 from topics.errors import HarvestError, InputError
@@ -82,6 +82,7 @@ def _header(audit: Audit) -> Header:
 def _chatted(audit: Audit, system: System, topic: Topic, folder: Path, trial: int | None) -> Outcome | None:
     """How the conversation ended; None where it was broken off."""
     header, watcher = _header(audit), _Watcher()
+    before = begun_files(folder)
 
     async def play() -> None:
         if is_run(folder):
@@ -106,6 +107,8 @@ def _chatted(audit: Audit, system: System, topic: Topic, folder: Path, trial: in
     except* HarvestError as group:
         raise first_of(group) from None
     except* KeyboardInterrupt:
+        if begun_files(folder) == before:
+            raise Interrupted("\ninterrupted; nothing was recorded, and the same command starts again") from None
         raise Interrupted(f"\ninterrupted; every answered turn is in {_named(folder)}") from None
     outcome = watcher.outcome
     if outcome is not None:

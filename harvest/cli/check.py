@@ -19,7 +19,7 @@ from harvest.terminal import printable
 from recordings.continuation import refuse_differences
 from recordings.conversation import Conversation
 from recordings.run_folder import is_run, read
-from topics.counting import quantity
+from topics.counting import pluralize
 
 __all__ = ["command"]
 
@@ -94,10 +94,10 @@ def command(audit: str, out: Path | None, as_json: bool) -> None:
         first = own[0]
         where = f" ({printable(str(first['address']), line=True)})" if first["address"] else ""
         pace = f", a turn every {first['spacing']:g} s" if first["spacing"] else ""
-        trials = quantity(sum(system["trials"] for system in own), "trial")
+        trials = pluralize(sum(system["trials"] for system in own), "trial")
         click.echo(
-            f"  {name}: {first['driver']}{where}, {first['session']} sessions, "
-            f"{first['concurrency']} at a time{pace}, {trials} to play"
+            f"  {name}: {first['driver']}{where}, {first['session']} sessions, {first['concurrency']} at a "
+            f"time{pace}, {trials} to play"
         )
         if resolved.groups:
             click.echo("    of " + ", ".join(f"{system['group']}: {system['trials']}" for system in own))
@@ -108,7 +108,7 @@ def command(audit: str, out: Path | None, as_json: bool) -> None:
     for name, most in document["endpoint_requests_at_most"].items():
         click.echo(f"  requests to the endpoint {name!r}: {most} at most, including refused samples and retries")
     judged = len(resolved.gold or ())
-    gold = quantity(judged, "judged entity") if judged else "none: only usefulness will be scored"
+    gold = pluralize(judged, "judged entity") if judged else "none: only usefulness will be scored"
     click.echo(f"  gold: {gold}")
 
 

@@ -16,7 +16,7 @@ import click
 from harvest.cli.installation import DISTRIBUTION, foreign_owners, owners_by_package
 from harvest.cli.interruption import run_until_stopped
 from harvest.systems.timing import REAL_CLOCK
-from topics.counting import quantity
+from topics.counting import pluralize
 
 __all__ = ["command"]
 
@@ -163,5 +163,5 @@ def _audit(name: str) -> Finding:
         audit = load_audit(name)
     except InputError as fault:
         return Finding("audit", "fault", str(fault))
-    systems, topics = quantity(len(audit.systems), "system"), quantity(len(audit.topics.topics), "topic")
+    systems, topics = pluralize(len(audit.systems), "system"), pluralize(len(audit.topics.topics), "topic")
     return Finding("audit", "ok", f"{audit.name}: {systems}, {topics}")

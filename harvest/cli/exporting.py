@@ -11,7 +11,7 @@ from recordings.lengths import most_turns, with_missing_turns
 from recordings.messages import write_messages
 from recordings.run_folder import read
 from recordings.transcript_export import write_transcript
-from topics.counting import quantity
+from topics.counting import pluralize
 from topics.errors import InputError, Place
 
 __all__ = ["command"]
@@ -49,8 +49,8 @@ def command(run: Path, form: str, out: Path, force: bool, system: str | None, ev
     lost = {one.key for one in recorded.conversations if system in (None, one.key.system)} - {one.key for one in chosen}
     if lost:
         click.echo(
-            f"note: {quantity(len(lost), 'trial')} without a valid attempt left out, so what is imported from this "
+            f"note: {pluralize(len(lost), 'trial')} without a valid attempt left out, so what is imported from this "
             "file has no bounds for them; --all writes every attempt",
             err=True,
         )
-    click.echo(f"{quantity(len(chosen), 'conversation')} written to {out}", err=True)
+    click.echo(f"{pluralize(len(chosen), 'conversation')} written to {out}", err=True)

@@ -16,7 +16,7 @@ from harvest.tables.predictor_figures import predictor_table
 from scoring.annotations.helpdesk_files import read_helpdesk_files
 from scoring.annotations.helpdesk_scores import helpdesk_rows
 from scoring.table import FORMAT
-from topics.counting import quantity
+from topics.counting import pluralize
 
 __all__ = ["command"]
 
@@ -75,7 +75,7 @@ def evaluate(
             if name.startswith(_LAST) or (name.startswith(_FIRST) and not name.startswith("-log2"))
         ]
     people.print(predictor_table(rows, measures))
-    people.print(f"[dim]{quantity(len(material.gold), 'dialogue')}. Means of divergences: 0 is good. n: dialogues.[/]")
+    people.print(f"[dim]{pluralize(len(material.gold), 'dialogue')}. Means of divergences: 0 is good. n: dialogues.[/]")
     for line in interval_notes([row for row in rows if row.measure in measures]):
         people.print(line)
     for note in notes:

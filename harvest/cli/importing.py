@@ -8,12 +8,12 @@ import click
 
 from recordings.conversation import LARGEST_NUMBER
 from recordings.gold_layers import keep_gold, read_gold_layers
-from recordings.importers import UNUSED, Request, formats, importer
+from recordings.importers import Request, formats, importer
 from recordings.imports import import_header, record
 from recordings.lengths import told_most_turns
 from recordings.run_folder import is_run
 from recordings.store import read_header
-from topics.counting import quantity
+from topics.counting import pluralize
 from topics.errors import InputError
 from topics.library import load_gold, load_topics
 
@@ -45,11 +45,11 @@ def command(
     files hold a JSON object with "messages" on each line; `cast2022` files hold the topic trees of TREC CAsT 2022, of
     which every path from the root to a leaf becomes a trial.
     """
-    for option, advice in UNUSED.get(form, {}).items():
+    chosen = importer(form)
+    for option, advice in chosen.unused.items():
         if {"trial": trial, "topic": topic}[option] is not None:
             raise InputError(f"--{option} has no effect on files of the format {form}", advice=advice)
-    read = importer(form)
-    found = read(Request(files, system or "", trial or 1, load_topics(topics) if topics else None, topic or ""))
+    found = chosen.read(Request(files, system or "", trial or 1, load_topics(topics) if topics else None, topic or ""))
     table = None if gold is None else load_gold(gold, found.topics)  # now, so that a run is written whole or not at all
     for warning in found.warnings:
         click.echo(f"warning: {warning}", err=True)
@@ -66,6 +66,6 @@ def command(
     if gold is not None and table is not None:
         keep_gold(out, table, source=gold)
     known = f", {imported.known} were there already" if imported.known else ""
-    written = quantity(imported.written, "conversation")
-    entities = quantity(len(read_gold_layers([out], found.topics)), "judged entity")
+    written = pluralize(imported.written, "conversation")
+    entities = pluralize(len(read_gold_layers([out], found.topics)), "judged entity")
     click.echo(f"{written} written to {out}{known}; {entities}", err=True)

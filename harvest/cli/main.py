@@ -67,6 +67,9 @@ _GROUPS: Mapping[str, Mapping[str, _Entry]] = {
         "helpdesk": _Entry("harvest.cli.helpdesk", "Evaluate predictions for helpdesk dialogues (STC-3)."),
     },
     "Study": {
+        "compare": _Entry("harvest.cli.compare", "Compare systems over common topics."),
+        "variance": _Entry("harvest.cli.variance", "Say how much trials vary, and why."),
+        "plan": _Entry("harvest.cli.plan", "Plan how many topics and trials a comparison needs."),
         "simulate": _Entry("harvest.cli.simulate", "Fit simulated users to recordings, and check them."),
     },
     "Judge": {
@@ -159,7 +162,7 @@ def main(arguments: list[str] | None = None) -> None:
         _tell(fault.show)
         code = 2
     except (click.Abort, KeyboardInterrupt):
-        _tell("interrupted")
+        _tell("interrupted before it was done; run the same command again")
         code = interruption.CODE
     except interruption.Interrupted as stop:
         _tell(str(stop))

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from recordings.merge import merge
-from topics.counting import quantity
+from topics.counting import pluralize
 
 __all__ = ["command"]
 
@@ -33,5 +33,5 @@ def command(runs: tuple[Path, ...], out: Path, salvage: bool) -> None:
             err=True,
         )
     click.echo(
-        f"{quantity(merged.attempts, 'attempt')} at {quantity(merged.trials, 'trial')} in {merged.path}", err=True
+        f"{pluralize(merged.attempts, 'attempt')} at {pluralize(merged.trials, 'trial')} in {merged.path}", err=True
     )

@@ -15,7 +15,7 @@ from protocols.library import check_topics, load_protocol
 from protocols.route import Ask, Route, Say, Stop
 from recordings.conversation import Conversation
 from recordings.run_folder import read
-from topics.counting import quantity
+from topics.counting import pluralize
 from topics.errors import InputError, Place
 
 __all__ = ["command"]
@@ -80,7 +80,7 @@ def command(run: Path, protocol: str | None, fail_on_change: bool, as_json: bool
                 f"now {change.now}" + (f" ({'; '.join(change.evidence)})" if change.evidence else "")
             )
             click.echo(printable(told, line=True))
-        click.echo(f"{quantity(len(recorded.finished), 'conversation')}, {len(changes)} would take another path")
+        click.echo(f"{pluralize(len(recorded.finished), 'conversation')}, {len(changes)} would take another path")
         if versions:
             click.echo(f"{versions} decisions were recorded with other versions of the rules")
     return 1 if changes and fail_on_change else 0

@@ -18,7 +18,7 @@ from recordings.attempts import AttemptId
 from recordings.conversation import INVALID, Conversation, Outcome
 from recordings.revision import Revision, check_target, write_revision
 from recordings.run_folder import Run, read
-from topics.counting import quantity
+from topics.counting import pluralize
 from topics.errors import InputError
 
 __all__ = ["command"]
@@ -87,7 +87,7 @@ def command(run: Path, system: str | None, out: Path | None, as_json: bool) -> N
     for sentence in damage:
         click.echo(printable(f"damage: {sentence}", line=True), err=True)
     if out is not None:
-        click.echo(f"{quantity(told['changed'], 'answer')} mended in {out}; {run} is as it was", err=True)
+        click.echo(f"{pluralize(told['changed'], 'answer')} mended in {out}; {run} is as it was", err=True)
 
 
 def _revised(run: Run, answers: Sequence[Reread]) -> Iterator[_Revised]:
@@ -197,7 +197,7 @@ def _diff(was: str, now: str) -> Iterator[str]:
         cut = row if len(row) <= _LONGEST_LINE else f"{row[:_LONGEST_LINE]}… ({len(row)} characters)"
         yield printable(f"  {cut[0]} {cut[1:]}", line=True)
     if len(rows) > _LONGEST_DIFF:
-        yield f"  … and {quantity(len(rows) - _LONGEST_DIFF, 'more line')}; --json has both texts"
+        yield f"  … and {pluralize(len(rows) - _LONGEST_DIFF, 'more line')}; --json has both texts"
 
 
 def _summary(
@@ -211,16 +211,16 @@ def _summary(
         yield printable(f"{_name(failed.conversation, failed.turn)}: {what}", line=True)
     without = Counter(one.conversation.key.system for one in answers if not one.source)
     for system, count in without.items():
-        yield printable(f"{system}: no page was stored for {quantity(count, 'answer')}", line=True)
+        yield printable(f"{system}: no page was stored for {pluralize(count, 'answer')}", line=True)
     same = told["read"] - told["changed"]
-    yield f"{quantity(told['read'], 'answer')} read again: {told['changed']} changed, {same} the same"
+    yield f"{pluralize(told['read'], 'answer')} read again: {told['changed']} changed, {same} the same"
     if told["unreadable"]:
-        yield f"could not be read again and are as recorded: {quantity(told['unreadable'], 'answer')}"
+        yield f"could not be read again and are as recorded: {pluralize(told['unreadable'], 'answer')}"
     if told["labels_changed"]:
-        yield f"{quantity(told['labels_changed'], 'label')} changed"
+        yield f"{pluralize(told['labels_changed'], 'label')} changed"
     away = sum(one.outcome is not None and one.outcome.kind == INVALID for one in revised)
     if away:
-        yield f"to be played again, because they no longer follow the protocol: {quantity(away, 'conversation')}"
+        yield f"to be played again, because they no longer follow the protocol: {pluralize(away, 'conversation')}"
 
 
 def _document(

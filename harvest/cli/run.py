@@ -24,11 +24,13 @@ from harvest.studies.scorecard import gather_material, score_material, scores_do
 from harvest.studies.selection import selection
 from harvest.tables.report import print_scores
 from harvest.terminal import Lasting
-from recordings.run_folder import read
-from topics.counting import quantity
+from recordings.run_folder import begun_files, read
+from topics.counting import pluralize
 from topics.errors import HarvestError
 
 __all__ = ["command"]
+
+_NOTHING_YET = "interrupted; nothing was recorded, and the same command starts again"
 
 
 def _listed(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
@@ -66,10 +68,13 @@ def command(
     The same command goes on where it stopped: finished trials are skipped, invalid and interrupted ones are tried
     again, a changed protocol, topic or system is refused.
     """
-    resolved = load_audit(audit, trials=trials, seed=seed, only=topics)
-    with place_errors(resolved.document, ("scoring",)):  # what cannot be scored is refused before it is played
-        scoring_settings(resolved.scoring, resolved.topics, resolved.gold)
-    check_bounds(resolved)
+    try:
+        resolved = load_audit(audit, trials=trials, seed=seed, only=topics)
+        with place_errors(resolved.document, ("scoring",)):  # what cannot be scored is refused before it is played
+            scoring_settings(resolved.scoring, resolved.topics, resolved.gold)
+        check_bounds(resolved)
+    except KeyboardInterrupt:
+        raise Interrupted(_NOTHING_YET) from None
     folder = (out or Path("runs") / resolved.name).absolute()  # a system in this process may change the folder
     console = Console(file=cast(TextIO, Lasting(sys.stderr)), highlight=False)
     _introduce(console, resolved)
@@ -96,7 +101,7 @@ def command(
         stuck = {one.name for one in resolved.played if one.asked in left or one.name not in working}
         helps = any(sittings for name, sittings in plan.sittings.items() if name not in stuck)
         advice = "the same command tries them again" + ("" if helps else ", once the cause is removed")
-        people.print(f"[red]no valid attempt: {plan.to_play} of {quantity(plan.planned, 'trial')}[/]; {advice}")
+        people.print(f"[red]no valid attempt: {plan.to_play} of {pluralize(plan.planned, 'trial')}[/]; {advice}")
         if plan.to_play > resolved.max_invalid * plan.planned:
             return 3
     return 1 if misses else 0
@@ -105,8 +110,8 @@ def command(
 def _introduce(console: Console, audit: Audit) -> None:
     """What is going to be played, for somebody who has not read the audit."""
     console.print(
-        f"[bold]{audit.name}[/]: protocol {audit.protocol.name}, {quantity(len(audit.topics.topics), 'topic')} of "
-        f"{audit.topics.name}, {quantity(audit.trials, 'trial')}"
+        f"[bold]{audit.name}[/]: protocol {audit.protocol.name}, {pluralize(len(audit.topics.topics), 'topic')} of "
+        f"{audit.topics.name}, {pluralize(audit.trials, 'trial')}"
     )
     if audit.about:
         console.print(escape(audit.about.strip()))
@@ -128,7 +133,7 @@ def _play(audit: Audit, folder: Path, worker: str, console: Console) -> tuple[Pa
     def watching(plan: Plan, damage: tuple[str, ...]) -> Iterator[Watcher]:
         for sentence in damage:
             console.print(f"[yellow]note:[/] {escape(sentence)}")
-        planned = quantity(plan.planned, "trial")
+        planned = pluralize(plan.planned, "trial")
         if not plan.to_play:
             console.print(f"recorded: {plan.planned} of {planned}; nothing to play")
             yield Silent()
@@ -145,5 +150,11 @@ def _play(audit: Audit, folder: Path, worker: str, console: Console) -> tuple[Pa
     except* HarvestError as group:
         raise first_of(group) from None
     except* KeyboardInterrupt:
-        said = "interrupted; every finished turn is saved, and the same command resumes the run"
-        raise Interrupted(said) from None
+        raise Interrupted(_interrupted(folder)) from None
+
+
+def _interrupted(folder: Path) -> str:
+    """What of a run is safe, for the person who stopped it."""
+    if begun_files(folder):
+        return "interrupted; every finished turn is saved, and the same command resumes the run"
+    return _NOTHING_YET

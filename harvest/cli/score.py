@@ -24,6 +24,8 @@ from harvest.studies.scorecard import (
 )
 from harvest.studies.selection import selection
 from harvest.studies.side_by_side import set_apart
+from harvest.tables.figures import ordered_rows
+from harvest.tables.paper_tables import csv_rows, latex_table
 from harvest.tables.report import print_scores
 from recordings.run_folder import read
 from scoring.notation import parse_all
@@ -54,6 +56,8 @@ __all__ = ["command"]
 @click.option("--keep/--no-keep", default=False, help="Write scores.json into the run folder (one run only).")
 @click.option("--all", "every", is_flag=True, help="Print all variants too (by=NMD, GF_cum, GF_rel by set).")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
+@click.option("--csv", "as_csv", is_flag=True, help="Every figure as a row of CSV on standard output.")
+@click.option("--latex", "as_latex", is_flag=True, help="The table of figures in LaTeX on standard output.")
 def command(
     runs: tuple[Path, ...],
     gold: str | None,
@@ -65,6 +69,8 @@ def command(
     keep: bool,
     every: bool,
     as_json: bool,
+    as_csv: bool,
+    as_latex: bool,
     **settings: Any,
 ) -> int:
     """Score recorded runs, offline, as often as you like.
@@ -81,6 +87,8 @@ def command(
         raise InputError("--nuggets is for SWAN", advice="ask for it: --measure SWAN")
     if keep and len(runs) > 1:
         raise InputError("--keep writes into one run, and several were given", advice="score them one by one")
+    if as_json + as_csv + as_latex > 1:
+        raise InputError("--json, --csv and --latex exclude each other", advice="give one of them")
     recorded = [read(run) for run in runs]
     refuse_twice(recorded)
     beside = set_apart(recorded, settings, judged=gold is not None)
@@ -101,9 +109,14 @@ def command(
     table = whole.only(names) if names else whole  # the bounds of the audit need figures nobody asked to see
     lost = selection(material, table, lambda of, terms: scored(of, measures=terms, only=True))
     paths = [write_scores(runs[0], table, seed, lost.as_json())] if keep else []
-    people = Console(stderr=as_json, highlight=False)
+    people = Console(stderr=as_json or as_csv or as_latex, highlight=False)
     if as_json:
-        click.echo(json.dumps(scores_document(table, seed, beside, lost.as_json()), ensure_ascii=False))
+        document = scores_document(table, seed, beside, lost.as_json(), recorded)
+        click.echo(json.dumps(document, ensure_ascii=False))
+    elif as_csv:
+        click.echo(csv_rows(table.rows), nl=False)
+    elif as_latex:
+        click.echo(latex_table(ordered_rows(table.rows, every=every, asked=names), material.systems), nl=False)
     else:
         print_scores(
             people, material, table, paths, every=every, asked=names, contrasts=beside.contrasts, selection=lost

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +13,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.text import Text
 
+from harvest.tables.conversation_rows import conversation_row, label_line, outcome_words
 from harvest.terminal import printable
 from protocols.labels import USEFUL
-from recordings.conversation import LARGEST_NUMBER, Conversation, Turn
+from recordings.conversation import LARGEST_NUMBER, Conversation
 from recordings.run_folder import Run, read
 from topics.errors import InputError, Place
 
@@ -24,7 +24,7 @@ __all__ = ["command"]
 
 
 @click.command()
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--system", metavar="NAME", help="Only this system.")
 @click.option("--topic", metavar="ID", help="Only this topic.")
 @click.option("--trial", type=click.IntRange(1, LARGEST_NUMBER), help="Only this trial.")
@@ -32,22 +32,42 @@ __all__ = ["command"]
     "--attempt", type=click.IntRange(1, LARGEST_NUMBER), help="Only this attempt, even if it is invalid or interrupted."
 )
 @click.option("--all", "every", is_flag=True, help="All attempts, including invalid and interrupted ones.")
+@click.option("--beside", metavar="A,B", help="Two systems beside each other; of several RUNS, SYSTEM@RUN.")
+@click.option("--flipped", is_flag=True, help="With --beside: only trials in which the label of a turn differs.")
 @click.option("--text", "as_text", is_flag=True, help="Print the conversations even if there are several.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 def command(
-    run: Path,
+    runs: tuple[Path, ...],
     system: str | None,
     topic: str | None,
     trial: int | None,
     attempt: int | None,
     every: bool,
+    beside: str | None,
+    flipped: bool,
     as_text: bool,
     as_json: bool,
 ) -> None:
     """List a run's trials, or print one conversation (with --system, --topic and --trial).
 
     With --all too, every attempt at that trial is printed; --attempt chooses one of them.
+
+    --beside prints the conversations of two systems beside each other, with the words that differ marked: all trials
+    on a topic with --topic, a list of trials without it. With several RUNS the two may be recordings of one system.
     """
+    if beside is not None:
+        if system is not None or attempt is not None or every:
+            raise InputError("--system, --attempt and --all do not go with --beside", advice="name both: --beside A,B")
+        from harvest.cli.beside import show_beside  # brings numpy, which a list of trials does not need
+
+        recordings = [read(run) for run in runs]
+        show_beside(recordings, beside, topic=topic, trial=trial, flipped=flipped, as_text=as_text, as_json=as_json)
+        return
+    if flipped:
+        raise InputError("--flipped goes with --beside", advice="name two systems: --beside A,B")
+    if len(runs) > 1:
+        raise InputError("several runs were given", advice="show one at a time, or two of their systems: --beside A,B")
+    run = runs[0]
     recorded = read(run)
     _check(
         recorded, "system", system, [one.key.system for one in recorded.conversations] + list(recorded.header.systems)
@@ -94,54 +114,9 @@ def _check(run: Run, what: str, given: str | None, known: list[str]) -> None:
         raise InputError(f"this run has no {what} {given!r}", place=Place(str(run.path)), allowed=shown)
 
 
-def _labels(conversation: Conversation) -> str:
-    return " ".join(turn.label or "?" for turn in conversation.turns if turn.reply is not None)
-
-
-def _outcome(conversation: Conversation) -> str:
-    outcome = conversation.outcome
-    if outcome is None:
-        return "interrupted"
-    return f"{outcome.kind} ({outcome.reason})" if outcome.kind in ("invalid", "user-stopped") else outcome.kind
-
-
 def _document(run: Run, chosen: list[Conversation], *, whole: bool) -> dict[str, Any]:
-    trials = []
-    for conversation in chosen:
-        row: dict[str, Any] = {
-            **asdict(conversation.key),
-            "id": conversation.trial_id,
-            "attempt": conversation.attempt,
-            "session": conversation.session,
-            "place": conversation.place,
-            "outcome": conversation.outcome.kind if conversation.outcome else None,
-            "reason": conversation.outcome.reason if conversation.outcome else "",
-            "labels": [turn.label for turn in conversation.turns if turn.reply is not None],
-            "started_at": conversation.started_at,
-            "ended_at": conversation.ended_at,
-        }
-        if whole:
-            row["turns"] = [_turn(turn) for turn in conversation.turns]
-        trials.append(row)
+    trials = [conversation_row(one, whole=whole) for one in chosen]
     return {"format": "harvest-listing/1", "run": str(run.path), "damage": list(run.damage), "trials": trials}
-
-
-def _turn(turn: Turn) -> dict[str, Any]:
-    reply = turn.reply
-    return {
-        "turn": turn.number,
-        "state": turn.state,
-        "user": turn.user,
-        "act": turn.act,
-        "said": turn.said,
-        "sent_as": reply.sent_as if reply else "",
-        "text": reply.answer.text if reply else None,
-        "links": [asdict(link) for link in reply.answer.links] if reply else [],
-        "seconds": reply.seconds if reply else None,
-        "finish": reply.finish if reply else "",
-        "evidence": dict(reply.evidence) if reply else {},
-        "route": asdict(turn.route) if turn.route else None,
-    }
 
 
 def _print_list(console: Console, run: Run, chosen: list[Conversation], asked: list[Conversation]) -> None:
@@ -150,8 +125,8 @@ def _print_list(console: Console, run: Run, chosen: list[Conversation], asked: l
         key = conversation.key
         attempt = f" attempt {conversation.attempt}" if conversation.attempt > 1 else ""
         name = printable(f"{key.system}  {key.topic}  trial {key.trial}{attempt}", line=True)
-        click.echo(f"{name}  {_labels(conversation):<5} {_outcome(conversation)}")
-    attempts = Counter(_outcome(conversation) for conversation in asked)
+        click.echo(f"{name}  {label_line(conversation):<5} {outcome_words(conversation)}")
+    attempts = Counter(outcome_words(conversation) for conversation in asked)
     counted = ", ".join(f"{count} {outcome}" for outcome, count in attempts.most_common())
     hint = "" if len(chosen) == len(asked) else "; --all also shows invalid and interrupted ones"
     found = f"{len(chosen)} shown" if chosen or not asked else "no valid attempt"
@@ -196,5 +171,5 @@ def _print_conversation(console: Console, conversation: Conversation, of_failure
     for name, address in of_failure.items():
         console.print(Text(f"  evidence of the failure, {name}: {address}", style="dim"), soft_wrap=True)
     detail = conversation.outcome.detail if conversation.outcome else ""
-    told = f"outcome: {_outcome(conversation)}" + (f": {detail}" if detail else "")
+    told = f"outcome: {outcome_words(conversation)}" + (f": {detail}" if detail else "")
     console.print(Text(printable(told)), soft_wrap=True)

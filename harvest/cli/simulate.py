@@ -32,7 +32,7 @@ from recordings.acts.reading import read_dialogues
 from scoring.simulation.act_model import Smoothing
 from scoring.simulation.realism import realism
 from simulators.fitted import check_name
-from topics.counting import quantity
+from topics.counting import pluralize
 from topics.errors import InputError, Place
 
 __all__ = ["command"]
@@ -151,8 +151,8 @@ def fit_command(
     for note in notes:
         people.print(f"note: {note}", markup=False)
     people.print(
-        f"[dim]{quantity(source.dialogues, 'dialogue')} of {quantity(source.users, 'user')}, "
-        f"{quantity(source.decisions, 'decision')}, {source.censored} cut off. "
+        f"[dim]{pluralize(source.dialogues, 'dialogue')} of {pluralize(source.users, 'user')}, "
+        f"{pluralize(source.decisions, 'decision')}, {source.censored} cut off. "
         "Intervals: Jeffreys, each share alone, dialogues of one user together; bits and perplexity: on users the "
         "model was not fitted on.[/]"
     )

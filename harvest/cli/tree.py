@@ -34,7 +34,7 @@ from scoring.catalogue import find
 from scoring.notation import Term, parse
 from scoring.stochastic.transitions import IntervalName
 from scoring.swan.judged import Precedence
-from topics.counting import quantity
+from topics.counting import pluralize
 from topics.errors import InputError, Place
 from topics.library import load_gold
 
@@ -131,8 +131,8 @@ def fold_trees(
 
     merge: as `harvest.studies.merge_keys` has it; None: `exact` where one topic is asked for or recorded, or no reply
     has a label, else `label`.
-    Of each trial the first valid attempt is folded. Raises InputError for names that the run has not, and where no
-    trial is whole.
+    Of each trial the first valid attempt is folded; a trial without one is counted by its last. Raises InputError for
+    names that the run has not, and where no trial is whole.
     """
     topics = run.header.topic_set()
     known = {one.id: one for one in topics.topics} if topics else {}
@@ -161,7 +161,8 @@ def fold_trees(
         builder = TreeBuilder(
             merging_named(merge, known.get(about)), protocol=str(run.header.hashes.get("protocol", ""))
         )
-        whole = [builder.add(one) for one in conversations if id(one) in finished or not one.valid]
+        lost = _without_valid(conversations)
+        whole = [builder.add(one) for one in conversations if id(one) in finished or id(one) in lost]
         if any(whole):
             trees.append(builder.tree())
         else:
@@ -184,14 +185,22 @@ def _scored(run: Run, term: Term, gold: str | None, judges: str | None, nuggets:
     return trial_scores(material, term, gold=table, judges=replace(chosen, nuggets=nuggets or ""))
 
 
+def _without_valid(conversations: Sequence[Conversation]) -> dict[int, Conversation]:
+    """By its id, the last attempt of each trial that has no valid one."""
+    valid = {one.key for one in conversations if one.valid}
+    last = {one.key: one for one in sorted(conversations, key=lambda one: one.attempt) if one.key not in valid}
+    return {id(one): one for one in last.values()}
+
+
 def _tried(conversations: Sequence[Conversation]) -> str:
-    """`3 attempts recorded: 2 invalid, 1 interrupted`."""
+    """`3 trials recorded: 2 invalid, 1 interrupted`: of each trial its last attempt, none of them valid."""
     if not conversations:
         return "nothing recorded"
-    broken_off = sum(one.outcome is None for one in conversations)
-    invalid = sum(one.outcome is not None and not one.valid for one in conversations)
+    lost = _without_valid(conversations).values()
+    broken_off = sum(one.outcome is None for one in lost)
+    invalid = len(lost) - broken_off
     kinds = [f"{count} {kind}" for count, kind in ((invalid, "invalid"), (broken_off, "interrupted")) if count]
-    return f"{quantity(len(conversations), 'attempt')} recorded" + (f": {', '.join(kinds)}" if kinds else "")
+    return f"{pluralize(len(lost), 'trial')} recorded: {', '.join(kinds)}"
 
 
 def _acts(conversations: Sequence[Conversation], merge: str) -> list[str]:

@@ -1,7 +1,7 @@
 """A chat system on a web page, reached as a person reaches it: in a real browser.
 
-One browser at a time for the driver, and one context (cookies, storage, page) for each session: a fresh session is a
-stranger to the site, a continued one keeps its page. Harvest does not try to pass for a human where a site forbids
+The driver has one browser at a time, and one context (cookies, storage, page) for each session: a fresh session is
+unknown to the site, a continued one keeps its page. Harvest does not pretend to be human where a site forbids
 automation.
 """
 
@@ -41,6 +41,7 @@ from harvest.systems.driver import (
 from recordings.conversation import SystemTurn
 from topics.document import StrictModel, refusal
 from topics.errors import InputError
+from topics.written_form import written_form
 
 __all__ = ["BrowserDriver", "Options", "build", "settings_of"]
 
@@ -111,9 +112,9 @@ class Options(StrictModel):
     timezone: Annotated[str, AfterValidator(_timezone)] | None = Field(
         None, description="time zone the page sees, such as `Asia/Tokyo`"
     )
-    viewport: Annotated[str, Field(pattern=r"^[1-9]\d{2,3}x[1-9]\d{2,3}$")] = Field(
-        "1280x800", description="width and height of the page in CSS pixels"
-    )
+    viewport: Annotated[
+        str, written_form(r"[1-9][0-9]{2,3}x[1-9][0-9]{2,3}", "WIDTHxHEIGHT, such as 1280x800, each 100 to 9999")
+    ] = Field("1280x800", description="width and height of the page in CSS pixels")
     user_agent: Annotated[str, AfterValidator(_line)] | None = Field(
         None, description="what the browser says it is; not given: what it is"
     )
@@ -135,9 +136,10 @@ class Options(StrictModel):
 
 
 def settings_of(options: Options, surroundings: Surroundings) -> BrowserSettings:
-    """How a browser is started and what it says of itself by these options; any browser, no log-in, no secrets.
+    """How a browser is started and how it identifies itself under these options; any browser, no log-in, no secrets.
 
-    Raises InputError where the variable that the proxy stands in is not set, or holds none; it is not repeated.
+    Raises InputError where the proxy's variable is not set or does not hold a proxy; the message does not repeat its
+    value.
     """
     proxy = resolve_text(options.proxy, surroundings) if options.proxy is not None else None
     if proxy is not None and not _is_proxy(proxy):

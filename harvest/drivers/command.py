@@ -40,7 +40,7 @@ _LAST_MOMENT = 2.0  # seconds between the end of its output and the end of the p
 
 
 class Options(StrictModel):
-    """A program. It gets PATH, HOME, LANG and the like from our environment, and nothing else that `env` lacks."""
+    """A program. Its environment is PATH, HOME, LANG and the like from ours, and what `env` sets; nothing else."""
 
     argv: Annotated[tuple[str, ...], Field(min_length=1)] = Field(
         description="the program and its arguments, as a list; no shell reads them. A path starts at the audit file"
@@ -75,7 +75,7 @@ class Options(StrictModel):
         if self.greeting and self.end is None:
             raise refusal("greeting needs `end`, the line that ends it (with `prompt`, a greeting is always read)")
         if "\n" in self.line_break or "\r" in self.line_break:
-            raise refusal("line_break must not be a line break itself: the program would take it for a turn's end")
+            raise refusal("line_break must not contain a line break: the program would read it as the end of the turn")
         return self
 
 
@@ -124,8 +124,10 @@ class CommandDriver:
         path = str(self._folder / name) if "/" in name else name
         found = shutil.which(path, path=self._environment.get("PATH"))
         if found is None:
-            where = "is not an executable file" if "/" in name else "is on no folder of PATH"
-            raise Denied("no-program", f"{path} {where}: install it, or write its path in argv (see `chmod +x`)")
+            where = "is not an executable file" if "/" in name else "is in no folder of PATH"
+            raise Denied(
+                "no-program", f"{path} {where}: install it, make it executable (`chmod +x`), or give its path in argv"
+            )
         return found
 
 
@@ -171,7 +173,7 @@ class _Talk:
                 raise self._ended_badly(raw)
             self._over = "it ended by itself"
             if self._marked or not raw.strip():
-                raise self._fault("ended-early", "the program ended before its reply was whole", raw)
+                raise self._fault("ended-early", "the program ended before its reply was complete", raw)
         exhibits = (Exhibit("stdin", "text/plain", sent), *self._exhibits(raw))
         try:
             read = json_turn if self._options.mode == "json" else text_turn
@@ -241,7 +243,7 @@ class _Talk:
 
     def _ended_badly(self, raw: bytes) -> Unanswered:
         self._over = _exit_reason(self._program.exit_code)
-        return self._fault(self._over, f"the program ended ({self._over}) before its reply was whole", raw)
+        return self._fault(self._over, f"the program ended ({self._over}) before its reply was complete", raw)
 
     def _fault(self, reason: str, detail: str, raw: bytes) -> Unanswered:
         return Unanswered(reason, detail, partial=readable(raw), exhibits=self._exhibits(raw))

@@ -1,11 +1,11 @@
 """Reading chat completions: a whole JSON body, or a stream of chunks, as OpenAI-compatible servers send them.
 
 What counts as the reply is the text of the first choice; a refusal in a field of its own is the reply where there
-is no other text. Tool calls, reasoning and further choices stay in the evidence. `finish` is the server's word:
+is no other text. Tool calls, reasoning and further choices are kept as evidence only. `finish` is the server's word:
 `length` (cut by the server's own limit) and `content_filter` are replies like any other, even without text.
 
-What is not shaped like a completion is no reply: read leniently, a proxy's odd error would be an empty answer, and
-an empty answer is scored.
+Anything not shaped like a completion is refused. Read leniently, a proxy's odd error would become an empty answer, and
+empty answers are scored.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ class Completion:
         self._read(received.json(), "message")
 
     def text(self) -> str:
-        """The reply's text. Raises Unanswered where the system offered none at all (`no-choices`), or one without
-        text, refusal, tool call or a reason why it ended (`broken-stream` after [DONE], else `bad-completion`).
+        """The reply's text. Raises Unanswered where there is no choice at all (`no-choices`), or only one without text,
+        refusal, tool call and finish reason (`broken-stream` after [DONE], else `bad-completion`).
         """
         if not self._chosen:
             raise Unanswered("no-choices", "the system sent no choice of a reply")

@@ -1,9 +1,9 @@
-"""Calling somebody else's Python function: in threads of its own, so that it can hold up or end nothing of ours.
+"""Calling somebody else's Python function: in threads of its own, so that it can neither block nor end Harvest.
 
 A plain call has a thread to itself. All `async` calls of a system share one event loop in another thread, because
-clients and connections that a bot keeps between turns belong to the loop they were made on; a loop that a function
-blocks past its time is left to it, and the calls that follow get a new one. Whatever a function raises, down to
-KeyboardInterrupt, is handed over as a value.
+clients and connections that a bot keeps between turns belong to the loop they were made on; if a function blocks the
+loop beyond its time limit, the loop is abandoned and later calls get a new one. Whatever a function raises, even
+KeyboardInterrupt, is returned as a value.
 """
 
 from __future__ import annotations
@@ -165,9 +165,9 @@ class _OutputAside:
 
 
 def keep_output_aside() -> None:
-    """From now on, only the main thread and the calling one write to `sys.stdout`; all other threads, those that
-    functions start included, write to `sys.stderr`. Standard output is where our own results go, and a bot's
-    `print` within them would spoil them. It stays so: a late function prints when its driver is long closed.
+    """From now on, only the main thread and the calling one write to `sys.stdout`; all other threads, including those
+    that functions start, write to `sys.stderr`. Our own results go to standard output, and a bot's `print` would spoil
+    them. This is never undone: a late function may print long after its driver was closed.
     """
     output: Any = sys.stdout
     if not isinstance(output, _OutputAside):

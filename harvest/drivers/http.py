@@ -1,4 +1,4 @@
-"""Any HTTP API, described in the audit: what is sent for a user turn, and where in the answer the reply stands."""
+"""Any HTTP API, described in the audit: what is sent for a user turn, and where in the response the reply is."""
 
 from __future__ import annotations
 
@@ -77,7 +77,8 @@ class Call(StrictModel):
 
 
 class Options(WireOptions):
-    """An HTTP API. In `url`, `query`, `body`, `form` and `headers`, placeholders stand for what changes."""
+    """An HTTP API. `url`, `query`, `body`, `form` and `headers` may have placeholders for what changes from turn to
+    turn."""
 
     url: Url = Field(description="where a user turn is sent")
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"] = Field("POST", description="how")
@@ -301,7 +302,7 @@ def _text(received: Received, options: Options) -> str:
     for value in found:
         if not isinstance(value, str):
             kind = type(value).__name__
-            raise received.fault(Unanswered, "bad-type", f"at {options.reply} stands no text but {kind}")
+            raise received.fault(Unanswered, "bad-type", f"the value at {options.reply} is {kind}, not text")
     return sound_text(options.join.join(str(value) for value in found))
 
 

@@ -29,7 +29,7 @@ __all__ = ["OpenAIDriver", "Options", "build"]
 def _extra(extra: dict[str, Any]) -> dict[str, Any]:
     for key in extra:
         if key in ("messages", "n", "stream_options") or (key in Options.model_fields and key != "extra"):
-            raise refusal(f"{key!r} cannot stand in `extra`: " + _INSTEAD.get(key, f"use the option {key!r}"))
+            raise refusal(f"{key!r} cannot be given in `extra`: " + _INSTEAD.get(key, f"use the option {key!r}"))
     return extra
 
 

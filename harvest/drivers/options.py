@@ -1,7 +1,7 @@
 """Options that several drivers share: values from the environment, and how a server is reached.
 
-A secret never stands in a file. Where an option takes a `Text`, either the text itself stands there or
-`{env: NAME}`, and headers that are known to carry secrets accept only the latter.
+Secrets are never written in a file. An option of the type `Text` takes either the text itself or `{env: NAME}`; headers
+that are known to carry secrets accept only the latter.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _PLACEHOLDER = re.compile(r"\{\{.*?\}\}")
 
 def _variable(name: str) -> str:
     if not _NAME.fullmatch(name):
-        # Not repeated: whoever takes `env` for the value itself writes the secret here.
+        # Not repeated: somebody who mistakes `env` for the value itself writes the secret here.
         raise refusal("this is not the name of an environment variable (letters, digits and _)")
     return name
 
@@ -50,7 +50,7 @@ VariableName = Annotated[str, AfterValidator(_variable)]
 
 
 class FromEnvironment(StrictModel):
-    """env: the environment variable that holds the value. prefix: stands before it (`Bearer `)."""
+    """env: the environment variable that holds the value. prefix: text to put before it (`Bearer `)."""
 
     env: VariableName
     prefix: str = ""
@@ -68,13 +68,13 @@ def _headers(headers: dict[str, Text]) -> dict[str, Text]:
         if name.lower() in SECRET_HEADERS:
             raise refusal(f"header {name} carries a secret: write {{env: NAME}}, and set that environment variable")
         if not _PLAIN.fullmatch(value):
-            raise refusal(f"header {name} holds a character that cannot be sent (printable ASCII can)")
+            raise refusal(f"header {name} contains a character that cannot be sent (only printable ASCII can)")
     return headers
 
 
 def _url(url: str) -> str:
     if _PLACEHOLDER.search(url.partition("://")[2].partition("/")[0]):
-        raise refusal("a placeholder may stand in the path or the query of a URL, not in its host")
+        raise refusal("a URL may have placeholders in its path and query, but not in its host")
     if checked_target(_PLACEHOLDER.sub("x", url), secret="use a header with {env: NAME}").fragment:
         raise refusal("a URL with a fragment (#…) cannot be requested: remove it")
     return url
@@ -84,8 +84,8 @@ def _proxy(value: Text) -> Text:
     # Before anything is parsed: what a parser says of a URL may repeat its password.
     if "@" in (value if isinstance(value, str) else value.prefix):
         raise refusal(
-            "a proxy's user name and password must not stand in a file or a command: put its URL into an environment "
-            "variable, and write {env: NAME} (in a command env:NAME)"
+            "a proxy's user name and password must not be written in a file or a command: put its URL into an "
+            "environment variable, and write {env: NAME} (in a command env:NAME)"
         )
     return value
 
@@ -93,7 +93,7 @@ def _proxy(value: Text) -> Text:
 Headers = Annotated[dict[str, Text], AfterValidator(_headers)]
 Url = Annotated[str, AfterValidator(_url)]
 Proxy = Annotated[Text, AfterValidator(_proxy)]
-"""A proxy's URL without a user name or a password, or the variable that holds it with both."""
+"""A proxy's URL without user name and password, or the variable that holds the URL with both."""
 Seconds = Annotated[float, Field(gt=0, le=86400, allow_inf_nan=False)]
 
 
@@ -104,7 +104,7 @@ class WireOptions(StrictModel):
     timeout: Seconds = Field(120.0, description="seconds for a whole turn, from the first try to connect")
     connect_timeout: Seconds = Field(10.0, description="seconds for the connection, within `timeout`")
     read_timeout: Seconds | None = Field(
-        None, description="seconds of silence that are waited through, within `timeout`; not given: as long as that"
+        None, description="longest silence in seconds, within `timeout`; by default as long as `timeout`"
     )
     max_reply: int = Field(8 * 2**20, ge=1, description="bytes of a reply; a longer one is a fault (`too-large`)")
     proxy: Proxy | None = Field(
@@ -127,7 +127,7 @@ def sendable(variable: str, surroundings: Surroundings) -> str:
     secret = surroundings.secret(variable)
     if not _PLAIN.fullmatch(secret):
         raise InputError(
-            f"system {surroundings.system!r}: the value of {variable} holds a character that cannot be sent",
+            f"system {surroundings.system!r}: the value of {variable} contains a character that cannot be sent",
             allowed="printable ASCII",
             advice="look for a line break at its end",
         )

@@ -1,4 +1,4 @@
-"""The embedded parrot as a driver: no key, no network, and a truth to check every estimate against."""
+"""The embedded parrot as a driver: no key, no network, and known true values to check every estimate against."""
 
 from __future__ import annotations
 
@@ -61,7 +61,8 @@ class Options(StrictModel):
         return self
 
     def resolved(self) -> Profile:
-        """The profile with what the options replace. Raises ValueError for what is not a chain."""
+        """The profile, with the properties that the options replace. Raises ValueError where they do not make a Markov
+        chain."""
         changes: Mapping[str, Any] = self.model_dump(exclude={"profile", "catalogue"}, exclude_none=True)
         return replace(PROFILES[self.profile], **changes)
 

@@ -8,8 +8,9 @@ __all__ = ["json_bytes"]
 
 
 def json_bytes(value: object) -> bytes:
-    """`value` as JSON in UTF-8. What a system said before is sent back to it, and if that held half a character (a
-    lone surrogate), which UTF-8 cannot carry, the whole is written with JSON's escapes instead.
+    """`value` as JSON in UTF-8; with JSON's escapes for every character beyond ASCII if the value holds half a
+    character (a lone surrogate), which UTF-8 cannot carry. A system may have said one, and what it said is sent back to
+    it.
     """
     try:
         return json.dumps(value, ensure_ascii=False).encode()

@@ -1,7 +1,8 @@
 """A program of our own to talk to: bytes in, bytes out, bounded in size and time, and gone when we are done.
 
-Between it and us stands `supervisor`, a process of its own that knows all the program started. It kills that when we
-say so, when the program ends, and when we end ourselves, be it by SIGKILL. No other process is signalled.
+A process of its own, `supervisor`, runs between the program and us and knows every process the program started. It
+kills them when we say so, when the program ends, and when we end ourselves, even by SIGKILL. No other process is
+signalled.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _GRACE = 1.0  # seconds for each polite step before the next, harsher one
 
 
 class Program(asyncio.SubprocessProtocol):
-    """A running program. output: what it wrote and nobody has taken yet; closed: it can write no more."""
+    """A running program. output: what it has written and was not taken yet. closed: it can write no more."""
 
     def __init__(self, most: int) -> None:
         self._most = most

@@ -32,7 +32,7 @@ class Mark:
         self._from = 0
 
     def find(self, output: bytearray) -> tuple[int, int] | None:
-        """(length of the reply, length with its end mark), or None while it is not whole."""
+        """(length of the reply, length with its end mark) in bytes; None while the reply is not complete."""
         if self._prompt is not None:
             before = len(output) - len(self._prompt)
             if output.endswith(self._prompt) and (before == 0 or output[before - 1 : before] == _LINE):
@@ -85,7 +85,7 @@ def json_turn(raw: bytes, watch: Stopwatch) -> SystemTurn:
     text = sound_text(text)
     more = value.get("links")
     if more is not None and not isinstance(more, list):
-        raise Unanswered("bad-json", f'"links" is no list: {excerpt(repr(more))}')
+        raise Unanswered("bad-json", f'"links" is not a list: {excerpt(repr(more))}')
     links = (
         Link(excerpt(str(link.get("text") or link["href"]), 4096), excerpt(link["href"], 4096))
         for link in more or ()

@@ -1,7 +1,7 @@
 """A Python function as a system, for models in the same process and for trying things out.
 
-Functions run in threads, `async` ones on an event loop there (see `function_calls`). Python cannot end a thread:
-after a time-out a plain function goes on unseen until it returns, and a session that remembers takes no further turn.
+Functions run in threads, `async` ones on an event loop there (see `function_calls`). Python cannot end a thread: after
+a time-out a plain function runs on unseen until it returns, and a stateful session takes no further turn.
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ def _encoded(text: str) -> bytes:
 
 
 def build(options: Options, surroundings: Surroundings) -> PythonDriver:
-    """Imports the function. Raises InputError where that fails, or what is there cannot be called as `takes` says."""
+    """Import the function. Raises InputError where that fails, or where the object cannot be called as `takes` says."""
     keep_output_aside()
     place, _, name = options.function.rpartition(":")
     found: Any = _imported(options, place, surroundings.folder)

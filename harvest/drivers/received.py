@@ -45,8 +45,8 @@ def excerpt(text: str, most: int = 200) -> str:
 
 
 def sound_text(text: str) -> str:
-    """The text with halves of characters put together: JSON may escape a character beyond U+FFFF as two, and a
-    stream may cut between them. A half whose other half never came stays as it is: it is what the system said.
+    """The text with halves of characters (surrogates) put together: JSON may escape a character beyond U+FFFF as two
+    halves, and a stream may cut between them. A half without its other half stays as it is: the system said it.
     """
     try:
         text.encode("utf-16-le")
@@ -94,7 +94,7 @@ class Received:
 
     @property
     def loaded(self) -> object:
-        """The body as JSON, or None if it is none: for looking into errors."""
+        """The body as JSON; None if it is not JSON. For looking into errors."""
         return _loaded(self.body)
 
     @property
@@ -123,7 +123,7 @@ class Received:
         except (LookupError, ValueError):  # ValueError: a NUL in the name
             codec = None
         if codec is None or codec.name in _PYTHONS_OWN:
-            detail = f"the reply declares the charset {excerpt(charset, 60)!r}"
+            detail = f"the reply declares an unknown charset, {excerpt(charset, 60)!r}"
             raise self.fault(Unanswered, "unknown-charset", detail)
         name = "utf-8-sig" if codec.name == "utf-8" else charset
         try:
@@ -135,7 +135,7 @@ class Received:
         except UnicodeError as error:  # some codecs say no more than that
             raise self.fault(Unanswered, "bad-encoding", f"the reply is not {charset}: {excerpt(str(error))}") from None
         except LookupError:  # codecs from bytes to bytes, such as `hex`, are no charsets
-            raise self.fault(Unanswered, "unknown-charset", f"{charset!r} is not a charset of text") from None
+            raise self.fault(Unanswered, "unknown-charset", f"{charset!r} is not a text encoding") from None
 
     def json(self) -> object:
         """The body as a JSON value. Raises Unanswered (`bad-json`, or as `text`)."""

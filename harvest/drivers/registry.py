@@ -1,7 +1,7 @@
 """The drivers there are, by the name an audit uses. A driver's module is imported when it is first asked for.
 
-A module has `Options`, a StrictModel, and `build(options, surroundings) -> Driver`; one whose options name files that
-belong to the system has `files(options, folder)`, too. Other distributions add drivers by entry points of the group
+A module has `Options`, a StrictModel, and `build(options, surroundings) -> Driver`; if its options name files that
+belong to the system, it also has `files(options, folder)`. Other distributions add drivers by entry points of the group
 `harvest.drivers`, `name = "module"`.
 """
 
@@ -40,7 +40,8 @@ GROUP = "harvest.drivers"
 
 
 def driver_module(name: str) -> ModuleType:
-    """The module of the driver `name`. Raises InputError for a name there is not, and for a plug-in that is none."""
+    """The module of the driver `name`. Raises InputError for an unknown name, and for a plug-in that is not a
+    driver."""
     if name in DRIVERS:
         return import_module(DRIVERS[name])
     others = found_in(GROUP, "drivers", DRIVERS)
@@ -64,7 +65,7 @@ def options_model(name: str) -> type[StrictModel]:
 
 
 def driver_files(name: str, options: StrictModel, folder: Path) -> Iterator[tuple[str, Path]]:
-    """The regular files that make a system of the driver `name` what it is, each with what its options call it."""
+    """The regular files that a system of the driver `name` consists of, each with the name that its options give it."""
     for called, path in getattr(driver_module(name), "files", _none)(options, folder):
         with suppress(OSError, ValueError):  # no file has such a name
             if path.is_file():
@@ -85,8 +86,9 @@ def build_driver(
 ) -> Driver:
     """Build a driver from the options that an audit gives; nothing is sent or started yet.
 
-    document, loc: the audit file, and where in it the options (or, without any, the system) stand: errors then say
-    so. Raises InputError for an unknown driver, options it does not take, and what they name but is not there.
+    document, loc: the audit file, and the place in it of the options (or, without any, of the system), for errors.
+    Raises InputError for an unknown driver, for options it does not take, and for files or variables they name that do
+    not exist.
     """
     # Without a file there is no place to name, and the system says whose options they are.
     part = document.part(loc) if document is not None else Document("", {}, {}, {})

@@ -1,4 +1,4 @@
-"""A recorded run as a system: it answers what it answered then, if it is asked what it was asked then."""
+"""A recorded run as a system: asked what it was asked then, it gives the answer it gave then."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pydantic import Field
 from harvest.drivers.received import excerpt
 from harvest.systems.driver import Capabilities, Driver, Opening, Reply, Surroundings, Unanswered
 from recordings.conversation import Conversation, TrialKey, Turn
-from topics.counting import quantity
+from topics.counting import pluralize
 from topics.document import StrictModel
 from topics.errors import HarvestError, InputError
 
@@ -64,19 +64,19 @@ class _Session:
         """The recorded reply. Raises Unanswered (`diverged`) where the user says something else than then."""
         number = self._next + 1
         if self._next >= len(self._turns):
-            held = quantity(len(self._turns), "turn")
+            held = pluralize(len(self._turns), "turn")
             raise Unanswered("diverged", f"the recording has {held}; turn {number} was never asked")
         turn = self._turns[self._next]
         if turn.said != text:
             at = next((i for i, (a, b) in enumerate(zip(turn.said, text)) if a != b), min(len(turn.said), len(text)))
             around = slice(max(0, at - 20), None)
             detail = (
-                f"turn {number} differs from character {at + 1} on: "
-                f"recorded {excerpt(turn.said[around], 80)!r}, now {excerpt(text[around], 80)!r}"
+                f"turn {number} differs from character {at + 1} on: recorded {excerpt(turn.said[around], 80)!r}, now "
+                f"{excerpt(text[around], 80)!r}"
             )
             raise Unanswered("diverged", detail)
         if turn.reply is None:
-            raise Unanswered("not-recorded", f"turn {number} was asked then, and never answered")
+            raise Unanswered("not-recorded", f"turn {number} was asked in the recording and never answered")
         self._next += 1
         # Evidence stays in the run it was recorded in: its addresses mean nothing in another folder.
         return Reply(replace(turn.reply, evidence=MappingProxyType({})))

@@ -1,8 +1,8 @@
 """A recorded run as a system that branches: each answer is one that was recorded after the same conversation.
 
-The trials of a topic are folded by exact words. An answer is that of a trial drawn among all that came to this turn,
-so every branch is taken with its recorded probability, and more trials can be played than were recorded. Where the
-user says what nobody said there, the recording ends, and so does the attempt: nothing is ever made up.
+The trials of a topic are folded by exact words. Each answer is that of a trial drawn from all trials that reached this
+turn, so every branch is taken with its recorded probability, and more trials can be played than were recorded. Where
+the user says something that was not said there in the recording, the attempt ends: nothing is ever made up.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from recordings.conversation import Conversation
 from recordings.trees.builder import TreeBuilder
 from recordings.trees.keys import EXACT, exact_form
 from recordings.trees.tree import ConversationTree
-from topics.counting import quantity
+from topics.counting import pluralize
 from topics.identity import generator
 
 if TYPE_CHECKING:
@@ -77,8 +77,8 @@ class _Session:
         trial = int(trials[self._rng.integers(len(trials))])
         end = int(tree.ends[trial])
         if end == asked:
-            ended = f"{tree.stops[asked]} of {quantity(len(trials), 'trial')}"
-            raise Unanswered("not-recorded", f"turn {number} was asked then, and never answered in {ended}")
+            ended = f"{tree.stops[asked]} of {pluralize(len(trials), 'trial')}"
+            raise Unanswered("not-recorded", f"turn {number} was asked in the recording and never answered in {ended}")
         self._node = next(node for node in tree.children(asked) if node <= end < node + tree.size[node])
         self._turns = number
         reply = self._conversations[trial].turns[number - 1].reply
@@ -90,7 +90,7 @@ class _Session:
         """What users went on with after this conversation."""
         tree = self._tree
         branches = tree.children(self._node)
-        trials = quantity(int(tree.visits[self._node]), "trial")
+        trials = pluralize(int(tree.visits[self._node]), "trial")
         if not branches:
             return f"the recording ends here ({trials})"
         said = ", ".join(repr(excerpt(tree.symbol_at(node).text, 60)) for node in branches[:3])

@@ -1,7 +1,7 @@
-"""Where in a JSON reply something stands: `$.choices[0].text`, `$.items[*].url`, `$['odd key']`, `$[-1]`.
+"""Where in a JSON reply something is found: `$.choices[0].text`, `$.items[*].url`, `$['odd key']`, `$[-1]`.
 
-A small part of JSONPath: names, indexes (negative ones from the end) and `[*]` for every element. No filters, no
-search in depth: a reply whose shape changes is a fault to see, not to paper over.
+A small part of JSONPath: names, indexes (negative ones from the end) and `[*]` for every element. There are no filters
+and no recursive search: when the shape of replies changes, that fault should be seen, not papered over.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class ReplyPath:
         return any(kind == "every" for kind, _ in self.steps)
 
     def find(self, value: object) -> list[object]:
-        """What stands there, in order; empty where a name or an index is missing."""
+        """The values found there, in order; empty where a name or an index is missing."""
         found = [value]
         for kind, step in self.steps:
             found = [inner for outer in found for inner in _inside(outer, kind, step)]

@@ -1,8 +1,8 @@
 """Requests with gaps: values are put into parsed JSON, forms and URLs, never into their text.
 
-`{{ text }}` in a string is replaced by what the user says. Because the template was parsed before, and what is
-put in is never read again, no user turn can close a string, add a field or start another placeholder. A string
-that is nothing but one placeholder becomes the value itself (a number, a list); elsewhere it becomes text.
+`{{ text }}` in a string is replaced by what the user says. The template is parsed first, and inserted values are never
+parsed again, so no user turn can close a string, add a field or start another placeholder. A string that is nothing but
+one placeholder becomes the value itself (a number, a list); elsewhere the value becomes text.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _OPEN = re.compile(r"\{\{")
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A value that stands as it is, whatever it holds: a secret with braces in it is no template."""
+    """A value that is used as it is, whatever it contains: a secret with braces in it is not a template."""
 
     text: str
 
@@ -44,7 +44,7 @@ def check_template(value: object, allowed: Iterable[str] = PLACEHOLDERS) -> None
         for name in names:
             if name not in allowed:
                 shown = ", ".join(f"{{{{ {known} }}}}" for known in allowed)
-                raise ValueError(f"{{{{ {name} }}}} cannot stand here; these can: {shown}")
+                raise ValueError(f"{{{{ {name} }}}} cannot be used here; allowed: {shown}")
             if name in _LISTS and not _GAP.fullmatch(text.strip()):
                 raise ValueError(f"{{{{ {name} }}}} is a list: it must be the whole value, not part of {text!r}")
 
@@ -82,12 +82,12 @@ def fill(value: object, values: Mapping[str, object]) -> Any:
 
 
 def fill_url(url: str, values: Mapping[str, object]) -> str:
-    """The URL filled; what is put in is percent-encoded whole, so it stays one part of a path or a query."""
+    """The URL filled; each inserted value is percent-encoded as a whole, so it stays one part of a path or a query."""
     return _GAP.sub(lambda gap: quote(as_text(values[gap[1]]), safe="", errors="surrogatepass"), url)
 
 
 def form_values(filled: Mapping[str, object]) -> list[tuple[str, str]]:
-    """The fields of a form or a query; null is left out, a list of plain values is a field for each."""
+    """The fields of a form or a query; null is left out, and a list of plain values gives one field per value."""
     fields: list[tuple[str, str]] = []
     for name, value in filled.items():
         if isinstance(value, list) and not any(isinstance(inner, (list, dict)) for inner in value):

@@ -1,7 +1,7 @@
 """HTTP, and the only module that imports httpx (httpx2 is its continuation: a change of library ends here).
 
-Every failure becomes a `DriverError`. What tells them apart is whether any byte of the request went out: until
-then it is `NotSent`, whatever broke; from then on the system may have taken the turn, and it is `Unanswered`.
+Every failure becomes a `DriverError`. Its kind depends on whether any byte of the request was sent: before the first
+byte it is `NotSent`, whatever broke; after it the system may have taken the turn, and it is `Unanswered`.
 
     NotSent      connect (refused, unreachable, no answer), dns, proxy
     Unanswered   timeout, reset (closed without a word), bad-protocol (not HTTP), broken-body, broken-stream,
@@ -71,7 +71,7 @@ class Events(Protocol):
 
 
 class Jar:
-    """The cookies of one session: no two sessions ever share any."""
+    """The cookies of one session; sessions never share cookies."""
 
     def __init__(self) -> None:
         self._cookies = httpx.Cookies()
@@ -85,9 +85,10 @@ class Jar:
 
 @dataclass(slots=True)
 class _Transfer:
-    """How far one request has got."""
+    """How far one request has got. address: HOST:PORT of the system, "" until a request is built."""
 
     watch: Stopwatch
+    address: str = ""
     sent: bool = False
     response: httpx.Response | None = None
     body: bytearray = field(default_factory=bytearray)
@@ -100,7 +101,7 @@ class _Transfer:
 
 
 class Wire:
-    """Connections to one system. Raises InputError where the options make no sense (a file that is not there)."""
+    """Connections to one system. Raises InputError where the options cannot be used (a file that does not exist)."""
 
     def __init__(self, options: WireOptions, surroundings: Surroundings) -> None:
         self._options, self._clock = options, surroundings.clock
@@ -166,6 +167,7 @@ class Wire:
                 content=content,
                 extensions={"trace": _tracer(transfer)},
             )
+            transfer.address = _address(built.url)
             if jar is not None:
                 jar.put_on(built)
             response = await self._client.send(built, stream=True)
@@ -246,7 +248,7 @@ class Wire:
     def _meaning(self, error: Exception, transfer: _Transfer) -> tuple[type[DriverError], str, str]:
         options, said = self._options, str(error) or type(error).__name__
         if not transfer.sent:
-            return self._before_sending(error, said)
+            return self._before_sending(error, said, transfer.address)
         if isinstance(error, (TimeoutError, httpx.TimeoutException)):
             silence = options.read_timeout if isinstance(error, httpx.TimeoutException) else None
             bound = f"silence for {silence:g} s" if silence else f"not whole after {options.timeout:g} s"
@@ -260,7 +262,7 @@ class Wire:
             return Unanswered, "bad-protocol", f"what came back is not HTTP: {said}"
         return Unanswered, "reset", f"the connection was closed without a reply: {said}"
 
-    def _before_sending(self, error: Exception, said: str) -> tuple[type[DriverError], str, str]:
+    def _before_sending(self, error: Exception, said: str, address: str) -> tuple[type[DriverError], str, str]:
         causes = list(_causes(error))
         if isinstance(error, httpx.ProxyError):
             return (Denied if said[:3] in ("401", "403", "407") else NotSent), "proxy", f"the proxy: {said}"
@@ -271,8 +273,15 @@ class Wire:
         if isinstance(error, (httpx.UnsupportedProtocol, httpx.InvalidURL, httpx.LocalProtocolError)):
             return Denied, "bad-request", f"this cannot be sent: {said}"
         if isinstance(error, (TimeoutError, httpx.TimeoutException)):
-            return NotSent, "connect", f"no connection within {self._options.connect_timeout:g} s"
-        return NotSent, "connect", f"no connection: {said}"
+            return NotSent, "connect", f"no connection to {address} within {self._options.connect_timeout:g} s"
+        way = " through the proxy" if self._options.proxy is not None else ""
+        return NotSent, "connect", f"no connection to {address}{way}: {said}"
+
+
+def _address(url: httpx.URL) -> str:
+    """HOST:PORT, also where the port is that of the scheme."""
+    host = f"[{url.host}]" if ":" in url.host else url.host
+    return f"{host}:{url.port or (443 if url.scheme == 'https' else 80)}"
 
 
 class _StrictText:

@@ -1,6 +1,6 @@
 """One attempt at one trial: user and system take turns, and every turn is on disk before the next is asked.
 
-What ends an attempt, in the order in which it wins: infrastructure error, system ended, the user's side
+What ends an attempt, the earlier in this list taking precedence: infrastructure error, system ended, the user's side
 (protocol end or breakdown, user stopped, turn limit).
 """
 
@@ -36,7 +36,8 @@ __all__ = ["Lease", "Played", "Player"]
 
 
 class Lease:
-    """A session that is opened when it is first needed, so that failing to open is the first attempt's failure.
+    """A session that is opened when it is first needed, so that a failure to open counts as the first attempt's
+    failure.
 
     openings: of its system. name: what the recording calls it. place: how many conversations it has held so far.
     """
@@ -78,7 +79,8 @@ class Lease:
 
 @dataclass(slots=True)
 class Played:
-    """How an attempt went, as it goes. turn: the user turn that was sent last, 0 for none. labels: of the answers.
+    """The state of an attempt while it is played. turn: the user turn that was sent last, 0 for none. labels: of the
+    answers.
 
     denied: the system will fail every time, so it should not be asked again.
     """
@@ -92,8 +94,8 @@ class Played:
 
 @dataclass(frozen=True, slots=True)
 class Player:
-    """Plays attempts into a store. seed: the audit's; clock: by which turns are paced and sent again, and which
-    stamps events. words: who words the turns of a user that cannot do so itself.
+    """Plays attempts into a store. seed: the audit's; clock: paces and repeats turns, and stamps events. words: the
+    source of wordings for users that cannot word their turns themselves.
     """
 
     writer: RunWriter

@@ -1,7 +1,7 @@
 """What is still to be played: the audit's trials less those that are recorded, in sessions, and in which order.
 
-Where users of several groups meet a system, a trial is played for all groups before the next, in an order of its own
-for each, so that neither the time nor the place in the queue goes with a group.
+Where users of several groups meet a system, each trial is played for all groups before the next trial, with the groups
+in a random order, so that no group is tied to a time or to a place in the queue.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from harvest.audits.audit import Audit, System
+from harvest.playing.topic_order import order_topics
 from protocols.answer import Exchange
 from recordings.conversation import Conversation, TrialKey, Turn
 from recordings.header import trial_identities
@@ -44,12 +45,13 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Sitting:
-    """Trials played one after the other in one session: one where sessions are fresh, all topics where continued.
+    """Trials played one after the other in one session: a single trial where sessions are fresh, all topics where they
+    are continued.
 
-    history: what the session has already heard (from the recording, when a run goes on), and place: how many
-    conversations that was. Only a driver with editable history can take it up; any other starts a new session.
-    block: the trial, and the place of its topic where sessions are fresh; the sittings of a block, one for each group,
-    are matched.
+    history: the exchanges the session has already had (from the recording, when a run is resumed). place: in how many
+    conversations. Only a driver with editable history can restore them; any other starts a new session. block: the
+    trial, and the place of its topic in it where sessions are fresh; the sittings of a block, one for each group, are
+    matched.
     """
 
     works: tuple[Work, ...]
@@ -61,7 +63,7 @@ class Sitting:
 @dataclass(frozen=True, slots=True)
 class Plan:
     """sittings: what is to be played, by system name. planned / recorded: trials of the audit, and of those
-    already finished. most_turns: user turns at most; most_requests: the same with every allowed sending.
+    already finished. most_turns: user turns at most. most_requests: the same, counting every allowed retry and attempt.
     """
 
     sittings: dict[str, tuple[Sitting, ...]]
@@ -91,14 +93,13 @@ def make_plan(audit: Audit, recorded: Iterable[Conversation] = ()) -> Plan:
         made: list[Sitting] = []
         for trial in range(1, audit.trials + 1):
             works: list[Work] = []
-            history: list[Exchange] = []
-            place = 0
-            for number, topic in enumerate(audit.topics.topics):
+            heard: list[Conversation] = []
+            topics = order_topics(audit.topics.topics, audit.order, trial=trial, seed=audit.seed)
+            for number, topic in enumerate(topics):
                 key = TrialKey(system.name, topic.id, trial)
                 if key in finished:
                     done += 1
-                    history.extend(finished[key].exchanges)
-                    place += 1
+                    heard.append(finished[key])
                     continue
                 works.append(_work(audit, system, topic, key, identity(topic, trial), attempts.get(key, ())))
                 turns = audit.protocol.most_turns(topic)
@@ -107,7 +108,9 @@ def make_plan(audit: Audit, recorded: Iterable[Conversation] = ()) -> Plan:
                 if system.session == "fresh":
                     made.append(Sitting((works.pop(),), block=(trial, number)))
             if works:
-                made.append(Sitting(tuple(works), tuple(history), place, (trial, 0)))
+                heard.sort(key=lambda one: one.place)
+                history = tuple(exchange for one in heard for exchange in one.exchanges)
+                made.append(Sitting(tuple(works), history, len(heard), (trial, 0)))
         sittings[system.name] = tuple(made)
     planned = len(audit.played) * len(audit.topics.topics) * audit.trials
     return Plan(sittings, planned, done, most_turns, most_requests)
@@ -128,8 +131,8 @@ def _work(
 
 
 def queue_sittings(plan: Plan, systems: Sequence[System], seed: int) -> list[Sitting]:
-    """The sittings of `systems`, which are one system as its groups meet it: block by block, the groups of a block in
-    an order drawn for it. What is left to play has the same order, whatever was played before."""
+    """The sittings of `systems`, which are one system as its groups meet it: block by block, with the groups of each
+    block in a random order. What is left to play has the same order, whatever was played before."""
     sittings = [sitting for system in systems for sitting in plan.sittings.get(system.name, ())]
     if len(systems) < 2:
         return sittings

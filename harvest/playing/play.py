@@ -1,4 +1,4 @@
-"""Playing an audit into a run folder, or going on with one that was begun."""
+"""Playing an audit into a run folder, or resuming a run."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ async def play_audit(
 
 
 def first_of(group: BaseExceptionGroup[HarvestError]) -> HarvestError:
-    """The first error of a group: the others are its echo in other sessions."""
+    """The first error of an exception group: the others are its consequences in other sessions."""
     for fault in group.exceptions:
         return first_of(fault) if isinstance(fault, BaseExceptionGroup) else fault
     raise AssertionError("a group is never empty")

@@ -15,7 +15,7 @@ from harvest.playing.plan import Plan, Work
 from harvest.terminal import printable
 from protocols.labels import NOT_USEFUL, USEFUL
 from recordings.conversation import INVALID, Outcome
-from topics.counting import quantity
+from topics.counting import pluralize
 
 __all__ = ["Display"]
 
@@ -28,7 +28,7 @@ def _short(name: str) -> str:
 class Display:
     """A `harvest.playing.runner.Watcher` that draws on a terminal, and writes plain lines where there is none.
 
-    labels: what was seen of each system so far, counted. left: the systems that were left alone.
+    labels: how often each label was seen so far, by system. left: systems that are no longer asked.
     """
 
     def __init__(self, console: Console, systems: tuple[System, ...], plan: Plan) -> None:
@@ -104,7 +104,7 @@ class Display:
             }
             # A system of which nothing was seen, as one that was played before, has no entry.
             seen = "; ".join(f"{system}: {kinds}" for system, kinds in told.items() if kinds)
-            done = f"{self._done} of {quantity(self._total, 'trial')}"
+            done = f"{self._done} of {pluralize(self._total, 'trial')}"
             self._console.print(done + (f" ({seen})" if seen else ""), markup=False, soft_wrap=True)
 
     def _shown(self, system: str) -> None:

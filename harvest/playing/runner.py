@@ -1,10 +1,10 @@
-"""Plays a plan: systems beside each other, each with as many sessions at a time as its limits allow.
+"""Plays a plan: all systems in parallel, each with as many sessions at a time as its limits allow.
 
-The runner knows users, drivers and the store by their seams only, and nothing about scores. An invalid trial is
-tried again as a new attempt in a new session, at the end of the queue: a system that fails now may recover.
+The runner knows users, drivers and the store only through their interfaces, and nothing about scores. An invalid trial
+is tried again as a new attempt in a new session, at the end of the queue: a system that fails now may recover.
 
-A system that meets several groups of users is one system: its groups share its driver, its queue, its pace, its
-sessions at a time, and the count after which it is left alone.
+A system that meets several groups of users is one system: its groups share its driver, its queue, its pace, its limit
+of sessions at a time, and its count of invalid attempts.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ __all__ = ["Runner", "Watcher"]
 
 
 class Watcher(Seam):
-    """Is told what happens, for a progress display; decides nothing."""
+    """Is notified of what happens, for a progress display; decides nothing."""
 
     def turn_asked(self, work: Work) -> None: ...
 
     def attempt_ended(self, work: Work, outcome: Outcome, labels: tuple[str, ...], *, again: bool) -> None: ...
 
     def system_left(self, system: str, reason: str, unplayed: int) -> None:
-        """system: the one that was asked, whatever groups it met."""
+        """system: the name of the one that was asked, without a group."""
         ...
 
 

@@ -14,7 +14,7 @@ from scoring.scores import SHIPPED
 from scoring.settings import Settings
 from scoring.statistics.tails import trials_needed
 from scoring.swan.schema import Schema, load_schema
-from scoring.table import ScoreTable
+from scoring.table import ScoreRow, ScoreTable, is_percentage
 from topics.document import Loc
 from topics.errors import InputError
 from topics.topic import TopicSet
@@ -65,7 +65,7 @@ def _check(threshold: Threshold, audit: Audit, schema: Schema, loc: Loc) -> None
             raise document.error(
                 (*loc, key),
                 f"{bound:g} is not a value of {threshold.measure}",
-                allowed=f"{least:g} to {most:g} (80% is 0.8)",
+                allowed=f"{least:g} to {most:g}" + (" (for 80%, write 0.8)" if is_percentage(measures[0].name) else ""),
             )
     if threshold.system is not None and threshold.system not in systems:
         raise document.error((*loc, "system"), f"no system is called {threshold.system!r}", allowed=", ".join(systems))
@@ -135,9 +135,16 @@ def missed_bounds(
         if not rows:
             misses.append(f"{name}: this figure does not exist")
         for row in rows:
-            low = bound.at_least is not None and not row.value >= bound.at_least
-            high = bound.at_most is not None and not row.value <= bound.at_most
-            if low or high:
-                wanted = f"at least {bound.at_least:g}" if low else f"at most {bound.at_most:g}"
-                misses.append(f"{name}, {row.system}: {row.shown(row.value)}, wanted {wanted}")
+            if bound.at_least is not None and not row.value >= bound.at_least:
+                wanted = f"at least {_shown(bound.at_least, row)}"
+            elif bound.at_most is not None and not row.value <= bound.at_most:
+                wanted = f"at most {_shown(bound.at_most, row)}"
+            else:
+                continue
+            misses.append(f"{name}, {row.system}: {row.shown(row.value)}, wanted {wanted}")
     return misses
+
+
+def _shown(bound: float, row: ScoreRow) -> str:
+    """A bound as the tables show values of its measure, with all the digits that were given."""
+    return f"{100 * bound:g}%" if is_percentage(row.measure) else f"{bound:g}"

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 
 from recordings.json_text import Json
-from topics.counting import quantity
+from topics.counting import pluralize
 
 __all__ = ["by_value", "changes_between", "in_words"]
 
@@ -43,7 +43,7 @@ def in_words(changes: Sequence[Change]) -> str:
     """The first few changes: `options.model is a in january, b in february; and 2 more differences`."""
     said = [f"{path} is {by_value(by_run)}" for path, by_run in changes[:_MOST]]
     more = len(changes) - _MOST
-    return "; ".join(said) + (f"; and {quantity(more, 'more difference')}" if more > 0 else "")
+    return "; ".join(said) + (f"; and {pluralize(more, 'more difference')}" if more > 0 else "")
 
 
 def by_value(by_run: Mapping[str, Json]) -> str:

@@ -14,14 +14,15 @@ from typing import Any
 
 from harvest.audits.groups import noise_pairs
 from harvest.studies.scorecard import Material, gather_material, score_material, scoring_settings
+from harvest.studies.trial_values import Key, row_values, share_values
 from recordings.conversation import Conversation, TrialKey
 from recordings.run_folder import Run
 from scoring.catalogue import understand
 from scoring.library import list_forms, single
-from scoring.matched import Cell, Difference, Trial, compare, difference, session_difference
+from scoring.matched import Difference, compare, difference, session_difference
 from scoring.measures.group_fairness import FAIRNESS, SUMMARY
 from scoring.measures.relevance import RELEVANCE
-from scoring.measures.usefulness import MEAN_USEFUL, USEFUL, labels, useful_cells, useful_share
+from scoring.measures.usefulness import MEAN_USEFUL, USEFUL
 from scoring.notation import Term
 from scoring.scores import SHIPPED
 from scoring.settings import Settings
@@ -36,9 +37,6 @@ __all__ = ["Comparison", "compare_groups", "grouped_systems"]
 
 _SHARES = (USEFUL, MEAN_USEFUL)
 """Shares over trials to which each conversation adds its own."""
-
-Key = tuple[str, int | None]
-"""A measure, and the turn it is of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +180,7 @@ def _compared(
     seed: int,
 ) -> Comparison:
     names = system.names
-    values = {group: _values(name, material, table) for group, name in names.items()}
+    values = {group: row_values(name, table.rows) | share_values(name, material) for group, name in names.items()}
     own = [row for row in table.rows if row.system in names.values()]
     figures = {
         ((row.measure, row.turn), group): row
@@ -247,21 +245,3 @@ def _opening(material: Material, system: str) -> float:
 
 def _keys(conversations: Iterable[Conversation]) -> Iterator[TrialKey]:
     return (one.key for one in conversations)
-
-
-def _values(system: str, material: Material, table: ScoreTable) -> dict[Key, dict[Trial, Cell]]:
-    """Of each measure, what every valid conversation with the system gives."""
-    found: dict[Key, dict[Trial, Cell]] = {}
-    for row in table.rows:
-        if row.system == system and row.topic and row.trial is not None and row.entity is None and row.turn is None:
-            found.setdefault((row.measure, None), {})[row.topic, row.trial] = (row.value, 1.0)
-    for one in material.finished:
-        if one.key.system != system:
-            continue
-        trial = (one.key.topic, one.key.trial)
-        given = labels(one, material.turns[one.key.system, one.key.topic])
-        for turn, cell in enumerate(useful_cells(given), 1):
-            found.setdefault((USEFUL.name, turn), {})[trial] = (cell, 1.0)
-        value, over = useful_share(given)
-        found.setdefault((MEAN_USEFUL.name, None), {})[trial] = (value, float(over > 0))
-    return found

@@ -15,6 +15,7 @@ from harvest.audits.threshold import Threshold
 from harvest.pages.finding.notices import opens_as_failure
 from harvest.studies.recorded_audit import recorded_audit, recorded_scoring, recorded_thresholds
 from harvest.studies.side_by_side import SideBySide, run_names
+from harvest.studies.sources import sources
 from recordings.conversation import Conversation, TrialKey
 from recordings.evidence import write_safely
 from recordings.gold_layers import read_gold_layers
@@ -22,6 +23,7 @@ from recordings.header import topic_value
 from recordings.json_text import document
 from recordings.judgments import Layer, read_layers
 from recordings.lengths import most_turns, with_missing_turns
+from recordings.provenance import software
 from recordings.run_folder import Run, first_valid
 from scoring.asked import Judged
 from scoring.catalogue import understand
@@ -32,7 +34,7 @@ from scoring.swan.judged import Judgments, Precedence
 from scoring.swan.schema import Schema, load_schema
 from scoring.table import ScoreTable
 from simulators.probing.recorded import holds_probe
-from topics.counting import quantity
+from topics.counting import pluralize
 from topics.errors import InputError, Place
 from topics.gold import GoldTable
 from topics.identity import generator
@@ -98,7 +100,7 @@ def gather_material(runs: Sequence[Run], left_out: Collection[str] = ()) -> Mate
     """
     refuse_twice(runs)
     topics = _united_topics(runs, left_out)
-    named = list(_told_apart(runs))
+    named = list(told_apart(runs))
     turns = {
         (names[system], topic): most
         for run, names in named
@@ -175,7 +177,7 @@ def refuse_twice(runs: Sequence[Run]) -> None:
             raise InputError("the same run is given twice", place=Place(str(path)))
 
 
-def _told_apart(runs: Sequence[Run]) -> Iterator[tuple[Run, Mapping[str, str]]]:
+def told_apart(runs: Sequence[Run]) -> Iterator[tuple[Run, Mapping[str, str]]]:
     """Each run with the names its systems go by."""
     recorded = Counter(system for run in runs for system in {one.key.system for one in run.conversations})
     for run, place in zip(runs, run_names(runs), strict=True):
@@ -292,7 +294,7 @@ def _empty_replies(material: Material) -> Iterator[str]:
     )
     if of:
         systems = ", ".join(f"{system} x {count}" for system, count in of.items())
-        yield f"{quantity(of.total(), 'empty reply')}, counted as answers ({systems})."
+        yield f"{pluralize(of.total(), 'empty reply')}, counted as answers ({systems})."
 
 
 def _like_errors(material: Material) -> Iterator[str]:
@@ -306,8 +308,8 @@ def _like_errors(material: Material) -> Iterator[str]:
     if of:
         systems = ", ".join(f"{system} x {count}" for system, count in of.items())
         yield (
-            f"{quantity(of.total(), 'answer')} opening with the words of an error ({systems}): if the page failed, say "
-            "in a site file how that looks, see `blocked` in docs/sites.md."
+            f"{pluralize(of.total(), 'answer')} opening with the words of an error ({systems}): if the page failed, "
+            "say in a site file how that looks, see `blocked` in docs/sites.md."
         )
 
 
@@ -330,12 +332,23 @@ def _refuse_unknown(judges: Precedence | None, layers: Sequence[Layer]) -> None:
 
 
 def scores_document(
-    table: ScoreTable, seed: int = 0, beside: SideBySide | None = None, selection: Mapping[str, object] | None = None
+    table: ScoreTable,
+    seed: int = 0,
+    beside: SideBySide | None = None,
+    selection: Mapping[str, object] | None = None,
+    runs: Sequence[Run] = (),
 ) -> dict[str, object]:
     """The `harvest-scores/1` document, with the seed of its bootstrap. beside: of several runs, how they differ.
-    selection: what lost attempts come to (`harvest.studies.selection`)."""
+    selection: what lost attempts come to (`harvest.studies.selection`). runs: what was scored, to be named there."""
     differences = {} if beside is None else {"differences": [one.as_json() for one in beside.contrasts]}
-    return {**table.as_json(), "seed": seed, **differences, **({"selection": selection} if selection else {})}
+    made_of = {"sources": sources(runs), "software": software()} if runs else {}
+    return {
+        **table.as_json(),
+        "seed": seed,
+        **made_of,
+        **differences,
+        **({"selection": selection} if selection else {}),
+    }
 
 
 def write_scores(folder: Path, table: ScoreTable, seed: int = 0, selection: Mapping[str, object] | None = None) -> Path:

@@ -28,7 +28,7 @@ from scoring.scores import score
 from scoring.settings import Settings
 from scoring.statistics.association import fisher_exact
 from scoring.table import ScoreRow, ScoreTable
-from topics.counting import quantity
+from topics.counting import pluralize
 from topics.identity import generator
 
 __all__ = ["Bound", "Selection", "concentrations", "first_lost", "lost_in", "selection"]
@@ -63,7 +63,7 @@ class Concentration:
         reasons = ", ".join(f"{reason} x {count}" for reason, count in Counter(self.reasons).most_common())
         after = ", ".join(f"{labels} x {count}" for labels, count in Counter(self.after).most_common(5))
         return (
-            f"{self.system}: {self.lost} of {quantity(self.came, 'trial')} that reached the state {self.state!r} of "
+            f"{self.system}: {self.lost} of {pluralize(self.came, 'trial')} that reached the state {self.state!r} of "
             f"the protocol were lost there ({reasons}; after the labels {after}), elsewhere {self.lost_elsewhere} of "
             f"{self.came_elsewhere} (p = {self.p:.1g}). Whether a trial was valid depended on what the system had "
             "answered, so playing it again selected among its answers: use the bounds, and remove the cause"

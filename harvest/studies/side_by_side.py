@@ -19,7 +19,7 @@ from recordings.json_text import Json
 from recordings.judgments import read_layers
 from recordings.run_folder import Run
 from scoring.settings import SETTINGS, Settings
-from topics.counting import quantity
+from topics.counting import pluralize
 from topics.errors import InputError, Place
 from topics.topic import TopicSet
 
@@ -140,7 +140,7 @@ def _topics(partly: Mapping[str, Sequence[str]], changed: Mapping[str, Contrast]
     lost = "; ".join(f"of {name} {_names(topics)}" for name, topics in partly.items() if topics)
     every = "both runs" if len(partly) == 2 else f"all {len(partly)} runs"
     same = " in the same words" if changed else ""
-    said = f"figures are over the {quantity(common, 'topic')} that {every} tried{same}; left out: {lost}"
+    said = f"figures are over the {pluralize(common, 'topic')} that {every} tried{same}; left out: {lost}"
     yield Contrast("topics", said, {name: list(topics) for name, topics in partly.items()})
     yield from changed.values()
 
@@ -229,7 +229,7 @@ def _gold(named: Mapping[str, Run], known: Mapping[str, TopicSet], topics: set[s
         said = f"gold: {', '.join(without)} has none of its own and uses that of the other"
         yield Contrast("gold", f"{said}: entities that only this run names are unjudged", counts)
     if differing:
-        said = f"gold: {quantity(differing, 'entity')} judged differently; the newest judgment is used for all"
+        said = f"gold: {pluralize(differing, 'entity')} judged differently; the newest judgment is used for all"
         yield Contrast("gold", said, counts)
 
 

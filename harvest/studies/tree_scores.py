@@ -24,7 +24,7 @@ from scoring.stochastic.decomposition import Contributions, Spread, contribution
 from scoring.stochastic.prefixes import sum_below
 from scoring.swan.judged import Precedence
 from scoring.swan.schema import load_schema
-from topics.counting import quantity
+from topics.counting import pluralize
 from topics.errors import InputError
 from topics.gold import GoldTable
 from topics.identity import generator
@@ -73,7 +73,7 @@ class TreeScores:
     def sentences(self) -> tuple[str, ...]:
         """What there is to say of the score and its spread, for people."""
         if not self.n:
-            return (f"{self.measure}: none of {quantity(self.trials, 'trial')} has a value",)
+            return (f"{self.measure}: none of {pluralize(self.trials, 'trial')} has a value",)
         left = self.trials - self.n
         first = f"{self.measure}: mean {float(self.parts.mean[0]):.4f}{self._interval()}"
         first += f"; {left} {'have' if left != 1 else 'has'} none" if left else ""
@@ -95,7 +95,7 @@ class TreeScores:
 
     def _interval(self) -> str:
         """` [.4321, .5678] over 75 trials (95% …)`, or why there is none."""
-        found, over = self.interval, f"over {quantity(self.n, 'trial')}"
+        found, over = self.interval, f"over {pluralize(self.n, 'trial')}"
         if math.isnan(found.low):
             return f" {over} (no interval: {found.note.removeprefix('no interval: ')})"
         ends = ", ".join(f"{end:.4f}".removeprefix("0") for end in (found.low, found.high))

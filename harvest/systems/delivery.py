@@ -1,7 +1,7 @@
 """Delivering one user turn: at the system's pace, within the time-out, sent again only where that is safe.
 
-A turn is sent again when the system never took it (`NotSent`), or when it went unanswered and the system keeps
-no state, so that asking again changes nothing. What the system said is never looked at here.
+A turn is sent again when the system never took it (`NotSent`), or when it went unanswered and the system keeps no
+state, so that asking again changes nothing. What the system said plays no part here.
 """
 
 from __future__ import annotations
@@ -63,9 +63,9 @@ async def _within(seconds: float, session: Session, text: str) -> Reply:
 
 @contextmanager
 def catch_unforeseen(reason: str = "driver-fault") -> Iterator[None]:
-    """Turns whatever a driver did not foresee into an invalid attempt: one system's odd reply must not end a run.
+    """Turn any unforeseen error of a driver into an invalid attempt: one system's odd reply must not end a run.
 
-    A cancellation that nobody asked for is such a thing too. reason: of the invalid attempt.
+    This includes a cancellation that nobody asked for. reason: of the invalid attempt.
     """
     task = asyncio.current_task()
     try:

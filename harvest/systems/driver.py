@@ -42,12 +42,13 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What a driver can do; what a protocol or session policy needs and a driver lacks is refused at once.
+    """What a driver can do. If a protocol or session policy needs something that the driver lacks, the audit is
+    refused.
 
     stateful: the system itself remembers the conversation, so a turn that was sent must not be sent again.
     editable_history: a session can be opened on a given history of exchanges.
     streaming: replies carry time stamps of their pieces. links: replies carry the `href` of every link.
-    pace: seconds from one user turn to the next that the system is given where an audit asks for no other.
+    pace: default seconds from one user turn to the next, where an audit sets none.
     """
 
     stateful: bool
@@ -59,7 +60,7 @@ class Capabilities:
 
 @dataclass(frozen=True, slots=True)
 class Exhibit:
-    """Raw evidence a driver hands over with a reply: stored under its content hash, after redaction.
+    """Raw evidence that a driver returns with a reply: stored under its content hash, after redaction.
 
     name: what it is (`response`, `stream`, `stderr`, `screenshot`). media_type: as in HTTP (`application/json`).
     """
@@ -81,9 +82,9 @@ class Reply:
 class Opening:
     """The conversation that a session is opened for.
 
-    system, topic, trial (from 1): which one; `replay` finds the recording by them, drivers of live systems ignore
-    them. seed: for embedded systems that draw random numbers. history: the exchanges so far, oldest first, for drivers
-    with `editable_history`; () for a new conversation.
+    system, topic, trial (from 1): which conversation; `replay` finds the recording by them, drivers of live systems
+    ignore them. seed: for embedded systems that draw random numbers. history: the exchanges so far, oldest first, for
+    drivers with `editable_history`; () for a new conversation.
     """
 
     system: str
@@ -94,7 +95,7 @@ class Opening:
 
 
 class Session(Protocol):
-    """One conversation memory of the system. Turns are strictly one after the other."""
+    """One session with the system. Its turns come strictly one after the other."""
 
     async def say(self, text: str) -> Reply:
         """Send one user turn and wait for the whole reply. Raises DriverError; never retries because of its words."""
@@ -158,7 +159,7 @@ class NotSent(DriverError):
 
 
 class Unanswered(DriverError):
-    """Sent, and no whole reply: time-out, broken stream, 5xx, bytes that are not text, over the size limit."""
+    """Sent, but no complete reply came: time-out, broken stream, 5xx, bytes that are not text, over the size limit."""
 
 
 class Denied(DriverError):
@@ -169,11 +170,10 @@ class Denied(DriverError):
 class Surroundings:
     """What a driver may need besides its own options, handed to `build(options, surroundings)`.
 
-    system: its name in the audit. folder: where the audit file stands; relative paths start there.
-    topics: the audit's topics (an embedded system may know them).
-    environment: where secrets come from, and the only place. secrets: every secret that was read, for the
-    writer to redact. recorded_as: the names its conversations have in the recording, where it meets groups of users.
-    clock: by which the driver waits.
+    system: its name in the audit. folder: that of the audit file; relative paths start there. topics: the audit's
+    topics (an embedded system may know them). environment: the only source of secrets. secrets: every secret that was
+    read, for the writer to redact. recorded_as: the names its conversations have in the recording, where it meets
+    groups of users. clock: by which the driver waits.
     """
 
     system: str
@@ -193,7 +193,7 @@ class Surroundings:
         if not value:
             raise InputError(
                 f"system {self.system!r} needs the environment variable {variable}, which is not set",
-                advice=f"export {variable}=… in the shell that runs harvest; secrets never stand in a file",
+                advice=f"export {variable}=… in the shell that runs harvest; secrets are never written in a file",
             )
         self.secrets.add(value)
         return value

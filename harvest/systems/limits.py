@@ -1,4 +1,4 @@
-"""How hard a system may be asked: concurrency, pace, time-outs, and how often something is tried."""
+"""How hard a system may be loaded: concurrency, pace, time-outs, and how often something is tried."""
 
 from __future__ import annotations
 
@@ -19,14 +19,13 @@ and can be resumed later."""
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """For one system.
+    """The limits of one system.
 
     concurrency: sessions at the same time. spacing: seconds from the start of one user turn to the start of the
     next, over all sessions (a rate of 30/min is a spacing of 2 s: no bursts). turn_timeout: seconds to wait for
-    a whole reply. retries: how often a turn is sent again where that is safe; retry_wait: seconds before the
-    first of them, and before a session is opened after one that could not be, doubling. attempts: how often an invalid
-    trial is tried in one command.
-    give_up_after: invalid attempts in a row after which the system is left alone for this command.
+    a whole reply. retries: how often a turn is sent again where that is safe. retry_wait: seconds before the first
+    retry, doubling for each further one; also between tries to open a session. attempts: how often an invalid trial is
+    tried in one command. give_up_after: invalid attempts in a row after which this command no longer asks the system.
     """
 
     concurrency: int = 1
@@ -41,7 +40,7 @@ class Limits:
 class Gate:
     """Lets a system's user turns pass one by one, at least `spacing` seconds apart, in the order in which they come.
 
-    clock: by which it and all waits before a turn is sent again go.
+    clock: times these gaps and the waits before a turn is sent again.
     """
 
     def __init__(self, spacing: float, clock: Clock = REAL_CLOCK) -> None:
@@ -61,11 +60,11 @@ class Gate:
 
 
 class Openings:
-    """Keeps apart the tries to open a session of one system, for as long as none succeeds.
+    """Spaces out the tries to open a session of one system while they fail.
 
-    After the first failure the next try waits `wait` seconds, after the second twice as long, and so on up to
-    `wait` · 2^`retries`; then one session is opened at a time, until one succeeds. Failures of tries that were under
-    way at the same time count as one.
+    After the first failure the next try waits `wait` seconds, after the second twice as long, and so on up to `wait` ·
+    2^`retries`; then sessions are tried one at a time, until one opens. Failures of tries that were under way at the
+    same time count as one.
     """
 
     def __init__(self, wait: float, retries: int, clock: Clock = REAL_CLOCK) -> None:

@@ -1,7 +1,7 @@
 """Time: the clock by which everything waits, and the stamps that go with a system turn.
 
-Whatever waits is given a `Clock`, and nothing else here reads the time or sleeps. A bound that asyncio keeps itself
-(`asyncio.timeout`) goes by the event loop's time; a test that steps a clock steps the loop with it.
+Everything that waits is given a `Clock`; nothing else here reads the time or sleeps. Time limits that asyncio
+keeps itself (`asyncio.timeout`) use the event loop's time; a test that steps a clock steps the loop with it.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ MOST_PIECES = 256
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """monotonic: seconds from any beginning, which never go back. sleep: returns after so many seconds. now: the time
-    of day, with its time zone.
+    """monotonic: seconds since an arbitrary start, never decreasing. sleep: returns after so many seconds. now: date
+    and time, with the time zone.
     """
 
     monotonic: Callable[[], float] = time.monotonic
@@ -46,18 +46,19 @@ class Stopwatch:
         self.start()
 
     def start(self) -> None:
-        """The user turn goes out now. Called again where only now it really does (a connection took its time)."""
+        """The user turn is sent now. Call it again if the turn is really sent only later (a connection took its
+        time)."""
         self.asked_at = stamp(self.clock.now())
         self._begin = self.clock.monotonic()
 
     def mark(self) -> None:
-        """Something of the reply has come: the first call sets `first_seconds`, each one `seconds`."""
+        """A part of the reply has come: the first call sets `first_seconds`, every call sets `seconds`."""
         self.seconds = seconds(self.clock.monotonic() - self._begin)
         if self.first_seconds is None:
             self.first_seconds = self.seconds
 
     def piece(self, characters: int) -> None:
-        """A piece of a stream has come, and `characters` of text are there altogether."""
+        """A piece of a stream has come. characters: of text received so far."""
         self.mark()
         assert self.seconds is not None
         self._last = (self.seconds, characters)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from rich import box
 from rich.console import RenderableType
@@ -16,9 +17,9 @@ from scoring.measures.group_fairness import FAIRNESS
 from scoring.measures.usefulness import MEAN_USEFUL, USEFUL
 from scoring.notation import parse
 from scoring.table import ScoreRow, is_percentage
-from topics.counting import quantity
+from topics.counting import pluralize
 
-__all__ = ["figures", "interval_notes", "printed_rows", "shown_with_interval"]
+__all__ = ["figures", "interval_notes", "ordered_rows", "printed_rows", "shown_with_interval"]
 
 _NAME_WIDTH, _CELL_WIDTH, _VALUE_WIDTH = 22, 28, 22
 
@@ -40,17 +41,10 @@ def figures(
     it. last: the last turn that anybody was asked; None: not known, and nothing is said of turns without figures.
     bounded: systems that have bounds below in which their invalid trials are counted too.
     """
-    every = every or bool(asked)
-    overall = printed_rows(rows, every=every)
+    overall = ordered_rows(rows, every=every, asked=asked)
     variants = dict.fromkeys(row.measure for row in printed_rows(rows, every=True))
     for row in overall:
         variants.pop(row.measure, None)
-    if asked:
-        place = {name: i for i, name in enumerate(asked)}
-        overall.sort(key=lambda row: min(place.get(name, len(place)) for name in (row.measure, row.label)))
-    else:
-        order = [one.name for one in measures() if one.shown == "always"]
-        overall.sort(key=lambda row: _rank(row, order))
     scored = {row.system for row in overall}
     silent = [] if asked or last is None else sorted({row.turn for row in overall if row.turn and row.turn > last})
     overall = [row for row in overall if row.turn not in silent]
@@ -78,7 +72,7 @@ def figures(
             if said:
                 yield Text(f"{row.label}, {printable(row.system, line=True)}: {said}", style="dim")
     if variants:
-        hidden = quantity(len(variants), "variant")
+        hidden = pluralize(len(variants), "variant")
         yield Text(f"not shown: {hidden} ({_aside(variants)}); score --all, or --json", style="dim")
 
 
@@ -86,6 +80,16 @@ def printed_rows(rows: Sequence[ScoreRow], *, every: bool) -> list[ScoreRow]:
     """The rows of no single topic, type, trial or entity. every: also the variants."""
     overall = [row for row in rows if row.topic is None and row.trial is None and row.topic_type is None]
     return overall if every else [row for row in overall if not _stands_aside(row.measure)]
+
+
+def ordered_rows(rows: Sequence[ScoreRow], *, every: bool = False, asked: Sequence[str] = ()) -> list[ScoreRow]:
+    """The same in the order of tables: that of the names that were asked for, or of all measures."""
+    overall = printed_rows(rows, every=every or bool(asked))
+    if asked:
+        place = {name: i for i, name in enumerate(asked)}
+        return sorted(overall, key=lambda row: min(place.get(name, len(place)) for name in (row.measure, row.label)))
+    order = [one.name for one in measures() if one.shown == "always"]
+    return sorted(overall, key=lambda row: _rank(row, order))
 
 
 def _stands_aside(measure: str) -> bool:
@@ -158,7 +162,7 @@ def _table(
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("measure", overflow="fold", no_wrap=whole, min_width=_NAME_WIDTH - 4)
     for system in systems:
-        heading = Text(printable(system, line=True), no_wrap=False, overflow="fold")
+        heading = Text(_in_lines(printable(system, line=True)), no_wrap=False, overflow="fold")
         table.add_column(heading, no_wrap=True, justify="right", max_width=_VALUE_WIDTH)
         table.add_column("n", no_wrap=True, justify="right", style="dim")
     cells = {(row.measure, row.turn, row.system): row for row in rows}
@@ -169,6 +173,16 @@ def _table(
             line += [Text(shown_with_interval(row) if row else ""), Text(str(row.n) if row else "")]
         table.add_row(*line)
     return table
+
+
+def _in_lines(name: str) -> str:
+    """A name on lines that fit the column of a value, broken where its parts meet if it can be."""
+    lines = [""]
+    for part in re.split(r"(?<=[-_.@ ])|(?=@)", name):
+        if lines[-1] and len(lines[-1]) + len(part) > _VALUE_WIDTH:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(lines)
 
 
 def shown_with_interval(row: ScoreRow) -> str:
@@ -189,15 +203,10 @@ def interval_notes(rows: Sequence[ScoreRow]) -> Iterator[Text]:
             made.setdefault((row.interval, row.resampled or "nothing", row.level), []).append(row)
     # A name under two methods would say of none how it was made: it is then written in full, with its system if needed.
     shorts = Counter(name for found in made.values() for name in {_short(row) for row in found})
-    labels = Counter(name for found in made.values() for name in {row.label for row in found})
+    full = _full_names(made.values())
     for (method, resampled, level), found in made.items():
         what = f", resampled: {resampled}" if resampled != "nothing" else ""
-        named = dict.fromkeys(
-            _short(row)
-            if shorts[_short(row)] == 1
-            else row.label + (f" of {printable(row.system, line=True)}" if labels[row.label] > 1 else "")
-            for row in found
-        )
+        named = dict.fromkeys(_short(row) if shorts[_short(row)] == 1 else full(row) for row in found)
         yield Text(f"[low, high]: {100 * level:g}% {method}{what} ({', '.join(named)})", style="dim")
 
 
@@ -207,13 +216,16 @@ def _without_interval(rows: Sequence[ScoreRow]) -> Iterator[Text]:
     for row in rows:
         if row.value == row.value and row.low != row.low and row.note:
             reasons.setdefault(row.note.split("; ")[-1], []).append(row)
-    # A name under two reasons would give the reason of neither: it is then written with its system.
-    labels = Counter(name for found in reasons.values() for name in {row.label for row in found})
+    full = _full_names(reasons.values())
     for reason, found in reasons.items():
-        names = dict.fromkeys(
-            row.label + (f" of {printable(row.system, line=True)}" if labels[row.label] > 1 else "") for row in found
-        )
-        yield Text(f"no interval: {', '.join(names)} ({reason})", style="dim")
+        yield Text(f"no interval: {', '.join(dict.fromkeys(map(full, found)))} ({reason})", style="dim")
+
+
+def _full_names(groups: Collection[Sequence[ScoreRow]]) -> Callable[[ScoreRow], str]:
+    """What to call a row: by its label; with its system too where the label stands in several of the groups, since
+    what is said of each group would then hold of none by name."""
+    labels = Counter(name for found in groups for name in {row.label for row in found})
+    return lambda row: row.label + (f" of {printable(row.system, line=True)}" if labels[row.label] > 1 else "")
 
 
 def _short(row: ScoreRow) -> str:
@@ -225,7 +237,7 @@ def _unknown(rows: Sequence[ScoreRow]) -> Iterator[Text]:
     for row in rows:
         if row.unknown and row.measure == FAIRNESS.name:
             yield Text(
-                f"{printable(row.system, line=True)}: unknown group: {quantity(row.unknown, 'relevant entity')}; "
+                f"{printable(row.system, line=True)}: unknown group: {pluralize(row.unknown, 'relevant entity')}; "
                 f"{FAIRNESS.name} would be {row.shown(row.worst)} with the least favourable groups, "
                 f"{row.shown(row.best)} with the best",
                 style="yellow",

@@ -146,7 +146,8 @@ def _asked(cells: Mapping[TrialKey, str], turns: int) -> int:
 
 def _heading(column: Column, several: set[str], longest: int) -> str:
     """`B2` for the second trial of B, as in the paper; the bare name where there is only one trial. The end of a long
-    name is kept, because that is where versions and dates stand; a long one with a group of users takes two lines."""
+    name is kept, because that is where versions and dates stand; a long one with a group of users, or of a named run,
+    takes two lines."""
     system, trial = column
     number = "" if system not in several else f"/{trial}" if system[-1].isdigit() else str(trial)
     name = printable(system, line=True)
@@ -154,6 +155,9 @@ def _heading(column: Column, several: set[str], longest: int) -> str:
     if len(name) + len(number) > longest and name.endswith("]") and " [" in name:
         of, _, group = name.rpartition(" [")
         parts = [of, f"[{group}"]
+    elif len(name) + len(number) > longest and "@" in name:  # runs side by side: the system is not lost to its run
+        of, _, run = name.rpartition("@")
+        parts = [of, f"@{run}"]
     rooms = [longest] * (len(parts) - 1) + [longest - len(number)]
     return "\n".join(_end(part, room) for part, room in zip(parts, rooms, strict=True)) + number
 

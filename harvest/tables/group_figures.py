@@ -11,14 +11,15 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from harvest.studies.group_comparison import Comparison, Key
+from harvest.studies.group_comparison import Comparison
+from harvest.studies.trial_values import Key
 from harvest.terminal import printable
 from scoring.library import single
 from scoring.matched import Difference
 from scoring.measures.relevance import RELEVANCE
 from scoring.statistics.exchange import least_p
 from scoring.table import is_percentage
-from topics.counting import quantity
+from topics.counting import pluralize
 
 __all__ = ["FORMAT", "group_rows", "group_tables", "legend"]
 
@@ -29,9 +30,8 @@ _MORE_WORDS = 0.5
 _SAME = 1e-12
 _LEGEND = (
     "figure, n: of each group by itself, as in `harvest score`",
-    "difference: from the base group, over matched pairs only (same topic and trial, both sides valid); "
-    "of percentages, "
-    "in points",
+    "difference: from the base group, over matched pairs only (same topic and trial, both sides valid); of "
+    "percentages, in points",
     "[low, high]: {level:g}% {interval}, not simultaneous",
     "p: permutation test that exchanges the sides of {units}; corrected for the number of comparisons (Holm)",
     "beyond: p at most {alpha:g}, and a larger difference than that of the null pair, whose users say the "
@@ -120,9 +120,8 @@ def _warnings(found: Comparison) -> Iterator[str]:
     alpha = 1 - found.settings.level
     if not found.system.nulls:
         yield (
-            "no null pair was played, so only p accounts for chance: give the protocol a group "
-            "{same_as: …}, and name it "
-            "in the audit's groups"
+            "no null pair was played, so only p accounts for chance: give the protocol a group {same_as: …}, and "
+            "name it in the audit's groups"
         )
     for (key, first, second), null in found.nulls.items():
         if null.p <= alpha:
@@ -159,16 +158,15 @@ def _too_few(found: Comparison) -> Iterator[str]:
     what, more = ("sessions", "trials") if together else ("topics", "topics")
     if together:
         yield (
-            "sessions go on from topic to topic, so answers within a session depend on each other: p "
-            "exchanges whole sessions "
-            f"(here {most}), not topics"
+            "sessions go on from topic to topic, so answers within a session depend on each other: p exchanges whole "
+            f"sessions (here {most}), not topics"
         )
     if together and most < 2:
         yield f"{'one session' if most else 'no session'} of each group cannot give a p: play more trials"
     elif most >= 2 and least_p(most) * family > 1 - found.settings.level + _SAME:
         yield (
             f"{most} {what} cannot give a p below {least_p(most):.2g}, which is not small enough for "
-            f"{quantity(family, 'comparison')}: play more {more}, or ask for fewer measures (-m)"
+            f"{pluralize(family, 'comparison')}: play more {more}, or ask for fewer measures (-m)"
         )
 
 

@@ -16,7 +16,7 @@ from harvest.studies.probe_findings import Noted, Probed
 from harvest.studies.probe_rows import CRITERION, D_PRIME, meaning, undecided_measure
 from harvest.terminal import printable
 from scoring.table import ScoreRow
-from topics.counting import quantity
+from topics.counting import pluralize
 
 __all__ = ["case_json", "case_lines", "tables"]
 
@@ -34,7 +34,9 @@ def tables(probed: Probed, rows: Sequence[ScoreRow], wanted: Sequence[str] = ())
             continue
         measures += [name for name in shown_here if name not in measures]
         topics = len({one.key.topic for one in found})
-        heading = f"{printable(system, line=True)}: {quantity(len(found), 'conversation')}, {quantity(topics, 'topic')}"
+        heading = (
+            f"{printable(system, line=True)}: {pluralize(len(found), 'conversation')}, {pluralize(topics, 'topic')}"
+        )
         yield Text(heading, style="bold")
         yield _table(shown_here, here)
         for name in shown_here:
@@ -52,12 +54,10 @@ def tables(probed: Probed, rows: Sequence[ScoreRow], wanted: Sequence[str] = ())
         yield Text(f"{name}: {words}", style="dim")
     if measures:
         yield Text(
-            "n: answers in the figure; eff. n: how many independent answers would vary as much, by the "
-            "spread between topics "
-            "(trials, if there is one topic); undec.: answers that gave both the right and the wrong "
-            "phrase, or neither. Intervals: "
-            "over topics (docs/measures.md), for d' and c combined from two of them; they are for these "
-            "questions asked on other topics, not for other questions.",
+            "n: answers in the figure; eff. n: how many independent answers would vary as much, by the spread "
+            "between topics (trials, if there is one topic); undec.: answers that gave both the right and the wrong "
+            "phrase, or neither. Intervals: over topics (docs/measures.md), for d' and c combined from two of them; "
+            "they are for these questions asked on other topics, not for other questions.",
             style="dim",
         )
 

@@ -20,7 +20,7 @@ from harvest.tables.selection_figures import selection_figures
 from harvest.terminal import printable
 from recordings.conversation import INVALID
 from scoring.table import ScoreTable
-from topics.counting import quantity
+from topics.counting import pluralize
 
 __all__ = ["print_scores"]
 
@@ -84,7 +84,7 @@ def _print_contrasts(console: Console, contrasts: Sequence[Contrast]) -> None:
     for one in contrasts[:_MOST_CONTRASTS]:
         console.print(Padding(Text(f"- {printable(one.said, line=True)}"), (0, 0, 0, 2)))
     if len(contrasts) > _MOST_CONTRASTS:
-        more = quantity(len(contrasts) - _MOST_CONTRASTS, "more difference")
+        more = pluralize(len(contrasts) - _MOST_CONTRASTS, "more difference")
         console.print(f"  and {more}: score --json lists them all under differences")
 
 

@@ -12,7 +12,7 @@ from rich.text import Text
 from harvest.studies.selection import Bound, Selection
 from harvest.terminal import printable
 from scoring.table import ScoreRow, is_percentage
-from topics.counting import quantity
+from topics.counting import pluralize
 
 __all__ = ["selection_figures"]
 
@@ -25,7 +25,7 @@ def selection_figures(selection: Selection, printed: Sequence[ScoreRow]) -> Iter
         bounds = [one for one in selection.bounds if one.system == system]
         if bounds:
             yield _table(system, bounds)
-        tried = quantity(selection.trials[system], "trial")
+        tried = pluralize(selection.trials[system], "trial")
         said = [
             f"{printable(system, line=True)}: in {lost} of {tried} the first attempt that got an answer failed later."
         ]

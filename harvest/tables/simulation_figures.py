@@ -16,8 +16,9 @@ from scoring.simulation.halves import FEWEST, Floor, Spread
 from scoring.simulation.lengths import Survival
 from scoring.simulation.likelihood import HeldOut
 from scoring.simulation.realism import BEHAVIOUR, FORESIGHT, SCORES, Realism
+from simulators.act_table import ANY
 from simulators.fitted import UserFile
-from topics.counting import quantity
+from topics.counting import pluralize
 
 __all__ = [
     "FORMAT",
@@ -40,13 +41,18 @@ _LONGEST_ACT = 14  # characters that have room beside the figures on 80 columns
 
 def fit_tables(file: UserFile, foresight: Mapping[str, HeldOut]) -> Iterator[Table]:
     """The act matrix with its intervals, the stop models, and what the fit is worth on users it has not seen."""
-    table = _table("after", "answer", "n", "then", "seen", f"{file.level:.0%} interval", "played")
+    answers = ["answer"] if any(row.answer != ANY for row in file.rows) else []
+    table = _table("after", *answers, "n", "then", "seen", f"{file.level:.0%} interval", "smoothed")
     for row in file.rows:
         shares = sorted(row.next.items(), key=lambda entry: -entry[1].k)
         for place, (act, share) in enumerate((act, share) for act, share in shares if share.k):
-            head = (_acts(*row.after), _text(row.answer), str(row.n)) if place == 0 else ("", "", "")
+            answer = [_text(row.answer)] if answers else []
+            head = [_acts(*row.after), *answer, str(row.n)] if place == 0 else [""] * (2 + len(answers))
             interval = f"[{share.low:.3f}, {share.high:.3f}]"
             table.add_row(*head, _acts(act), f"{share.k / row.n:.3f}", interval, f"{share.p:.3f}")
+    table.caption = "seen: share of the n; smoothed: the same after smoothing; both over all turns"
+    table.caption += "; answer *: any, or not known" if answers else ""
+    table.caption_style, table.caption_justify = "dim", "left"
     yield table
     if file.stopping:
         table = _table("stop model", "parameters (standard error)", "AIC", "chances")
@@ -122,17 +128,16 @@ def check_notes(found: Realism) -> Iterator[str]:
     if not set(sides[0]) & set(sides[1]):
         real, simulated = (", ".join(acts[:5]) + (", …" if len(acts) > 5 else "") for acts in sides)
         yield (
-            f"no act in common: real users do {printable(real, line=True)}, "
-            f"simulated ones {printable(simulated, line=True)}. "
-            "Are both recorded with the same acts? Use the same names, or fit the user to these people"
+            f"no act in common: real users do {printable(real, line=True)}, simulated ones "
+            f"{printable(simulated, line=True)}. Are both recorded with the same acts? Use the same names, or fit the "
+            "user to these people"
         )
     if not lengths.horizon:
         yield "lengths are not compared: on one side every dialogue was cut off before its user could leave"
     elif math.isnan(found.behaviour["KS(length)"].value):
         yield (
-            f"lengths are not compared: up to {quantity(lengths.horizon, 'turn')}, the range that both "
-            "sides cover, no user "
-            "was seen to leave on either side"
+            f"lengths are not compared: up to {pluralize(lengths.horizon, 'turn')}, the range that both sides cover, "
+            "no user was seen to leave on either side"
         )
     elif lengths.beyond > 0:
         shares = (
@@ -141,12 +146,12 @@ def check_notes(found: Realism) -> Iterator[str]:
         )
         real, simulated = (f"{share:.0%}" for share in shares)
         yield (
-            f"lengths are compared up to {quantity(lengths.horizon, 'turn')}, where {real} of the real users and "
+            f"lengths are compared up to {pluralize(lengths.horizon, 'turn')}, where {real} of the real users and "
             f"{simulated} of the simulated ones are still there: KS and W1 do not cover later turns"
         )
     users = min(measured.floor.users for measured in found.behaviour.values())
     if users < FEWEST:
-        yield f"groups have {quantity(users, 'user')}; a verdict needs {FEWEST} on either side"
+        yield f"groups have {pluralize(users, 'user')}; a verdict needs {FEWEST} on either side"
 
 
 def check_json(found: Realism) -> dict[str, Any]:
@@ -259,7 +264,7 @@ def _survival(curves: Sequence[Survival]) -> Table:
     table = _table("still there after", "real", "simulated")
     for turn in range(1, last + 1):
         shares = [float(curve.share[turn]) if turn < len(curve.share) else _after(curve) for curve in curves]
-        table.add_row(quantity(turn, "turn"), *("n/a" if math.isnan(share) else f"{share:.2f}" for share in shares))
+        table.add_row(pluralize(turn, "turn"), *("n/a" if math.isnan(share) else f"{share:.2f}" for share in shares))
     return table
 
 
@@ -270,8 +275,9 @@ def _after(curve: Survival) -> float:
 
 def _foresight(models: Mapping[str, HeldOut], heading: str) -> Table:
     table = _table(heading, "bits", "perplexity", "gain", "95% interval", "decisions")
-    for name, one in models.items():
-        interval = "" if math.isnan(one.low) else f"[{one.low:.3f}, {one.high:.3f}]"
+    for place, (name, one) in enumerate(models.items()):
+        known = f"[{one.low:.3f}, {one.high:.3f}]" if not math.isnan(one.low) else "n/a"
+        interval = known if place else "reference"  # the gain of the first is over itself
         table.add_row(name, f"{one.bits:.3f}", f"{one.perplexity:.2f}", f"{one.gain:.3f}", interval, str(one.n))
     if heading != "model":
         table.caption = "; ".join(f"{name}: {meaning}" for name, meaning in FORESIGHT.items())

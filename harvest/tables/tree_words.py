@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from harvest.tables.drawing.picture import TreeDrawing
 from harvest.tables.tree_figures import TreeFigures
-from recordings.trees.node_text import printable, what_was_folded
+from recordings.trees.node_text import one_line, what_was_folded
 from recordings.trees.tree import ConversationTree
 from scoring.statistics.bootstrap import METHOD
 from scoring.statistics.proportions import FEW
-from topics.counting import quantity
+from topics.counting import pluralize
 
 __all__ = ["legend", "plates", "sentences"]
 
@@ -27,7 +27,17 @@ def legend(figures: Sequence[TreeFigures]) -> list[str]:
         + (f"; then the mean {one.scores.measure} of the trials that have one{_partial([one])}" if one.scores else "")
         for one in figures
     ]
-    return list(dict.fromkeys([*said, *_unseen(figures), *_shared(figures)]))
+    return list(dict.fromkeys([*said, *_unseen(figures), *_shared(figures), *_weighed(figures)]))
+
+
+def _weighed(figures: Sequence[TreeFigures]) -> list[str]:
+    """Why a share of a tree and the same share of `harvest score` have different intervals by one method."""
+    if not any(one.found.over_topics for one in figures):
+        return []
+    return [
+        "intervals of shares differ slightly from those of harvest score: here the unseen topic counts as a whole "
+        "topic, there as three quarters of one"
+    ]
 
 
 def _partial(figures: Sequence[TreeFigures]) -> str:
@@ -82,7 +92,7 @@ def plates(
     ]
     folded = any(plate.chosen.folded for plate in drawn)
     if folded:
-        branches = quantity(most, "branch")
+        branches = pluralize(most, "branch")
         limits = [f"at most {branches} of a turn {'is' if most == 1 else 'are'} drawn, and 400 turns of a tree"]
         limits += [f"turns that less than {100 * least:g}% of a tree's trials came to are not"] if least else []
         said.append(f"Numbers after “+” are omitted branches: {'; '.join(limits)}; ends are always drawn.")
@@ -111,12 +121,12 @@ def _title(tree: ConversationTree) -> str:
 
 
 def _named(names: Sequence[str], most: int) -> str:
-    shown = ", ".join(map(printable, names[:most]))
+    shown = ", ".join(map(one_line, names[:most]))
     return f"{shown}, … ({len(names)})" if len(names) > most else shown
 
 
 def _played(tree: ConversationTree, protocol: str) -> str:
     hashes = ", ".join(one[:12] for one in tree.scope.protocols if one)
-    known = " ".join(part for part in (printable(protocol), f"({hashes})" if hashes else "") if part)
+    known = " ".join(part for part in (one_line(protocol), f"({hashes})" if hashes else "") if part)
     parts = [f"protocol {known}" if known else "imported, no protocol", *what_was_folded(tree)]
     return " · ".join(parts)

@@ -39,7 +39,7 @@ _OURS = ("model", "messages", "n", "seed", "stream", "stream_options", "temperat
 def _extra(extra: dict[str, Any]) -> dict[str, Any]:
     for key in extra:
         if key in _OURS:
-            raise refusal(f"{key!r} cannot stand in `extra`: it is an option, or Harvest's own")
+            raise refusal(f"{key!r} cannot be given in `extra`: it is an option of the endpoint, or set by Harvest")
     return extra
 
 

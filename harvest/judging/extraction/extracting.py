@@ -18,7 +18,7 @@ from recordings.redaction import Redactor
 from recordings.times import stamp, utc_now
 from scoring.swan.judged import EXTRACTION, NUGGET, words_hash
 from scoring.words import passages
-from topics.counting import quantity
+from topics.counting import pluralize
 
 __all__ = ["Extracted", "account", "extract"]
 
@@ -130,25 +130,25 @@ def account(done: Extracted) -> Iterator[str]:
     """What a person is told, a sentence a line."""
     found, layer = done.found, done.found.layer
     if not found.conversations:
-        yield f"{layer.author}/{layer.version}: {quantity(done.before, 'conversation')}, all extracted before"
+        yield f"{layer.author}/{layer.version}: {pluralize(done.before, 'conversation')}, all extracted before"
         yield "nothing new to write"
         return
     yield (
-        f"{layer.author}/{layer.version}: {quantity(found.conversations, 'conversation')} with "
-        f"{quantity(found.passages, 'passage')}, {quantity(done.requests, 'request')} answered"
-        + (f"; {quantity(done.before, 'conversation')} extracted before" if done.before else "")
+        f"{layer.author}/{layer.version}: {pluralize(found.conversations, 'conversation')} with "
+        f"{pluralize(found.passages, 'passage')}, {pluralize(done.requests, 'request')} answered"
+        + (f"; {pluralize(done.before, 'conversation')} extracted before" if done.before else "")
     )
     types = Counter(str(one.value["type"]) for one in layer.judgments if one.criterion == NUGGET)  # type: ignore[index]
-    yield f"{quantity(types.total(), 'nugget')} ({types['F']} of type F, {types['O']} of type O)"
+    yield f"{pluralize(types.total(), 'nugget')} ({types['F']} of type F, {types['O']} of type O)"
     if found.refused:
-        yield f"{quantity(found.refused.total(), 'nugget')} refused: {_reasons(found.refused)}"
+        yield f"{pluralize(found.refused.total(), 'nugget')} refused: {_reasons(found.refused)}"
     if found.unreadable:
         yield (
-            f"{quantity(found.unreadable.total(), 'passage')} without a reply that could be read: "
+            f"{pluralize(found.unreadable.total(), 'passage')} without a reply that could be read: "
             f"{_reasons(found.unreadable)}; --tries {done.tries + 1} asks for one more"
         )
     if found.missing:
-        yield f"{quantity(len(found.missing), 'conversation')} not whole, so in no layer; the same command goes on:"
+        yield f"{pluralize(len(found.missing), 'conversation')} not whole, so in no layer; the same command goes on:"
         for one, why in found.missing[:_LISTED]:
             yield f"  {one.key.system}, {one.key.topic}, trial {one.key.trial}: {why}"
         if len(found.missing) > _LISTED:

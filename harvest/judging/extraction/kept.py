@@ -105,8 +105,8 @@ class KeptReplies:
                 check_format(row.get("format"), FORMAT, place)
                 if (row.get("author"), row.get("version")) != (self._author, self._version):
                     raise RunError(
-                        f"these are replies of {row.get('author')}/{row.get('version')}, and stand where those of "
-                        f"{self._author}/{self._version} should",
+                        f"these are replies of {row.get('author')}/{row.get('version')}, in the place of those of "
+                        f"{self._author}/{self._version}",
                         place=place,
                         advice="move the file away",
                     )

@@ -190,7 +190,7 @@ def _csv(text: str, name: str, columns: Sequence[str], needed: Sequence[str]) ->
                 f"there is no column {one!r}",
                 place=Place(name, head[0].line, 1),
                 allowed=", ".join(columns),
-                advice="keep the first row as it was written; commas, semicolons or tabs stand between cells",
+                advice="keep the first row as it was written; separate cells with commas, semicolons or tabs",
             )
     for row in rows:
         if len(row) > len(head) and any(cell.text for cell in row[len(head) :]):

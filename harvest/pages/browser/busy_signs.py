@@ -20,10 +20,10 @@ _ATTRIBUTE = re.compile(r"\[\s*([\w-]+)")
 
 @dataclass(frozen=True, slots=True)
 class BusySign:
-    """One sign. worth: how far it is believed; all but `trusted` ones stay for ever on some pages.
+    """One sign. worth: how reliable it is; on some pages signs other than `trusted` ones never end.
 
-    `trusted`: it is waited for as long as the turn may take, and goes with the text itself: when it ends, little more
-    comes. `firm`: it goes with the text. `loose`: it may end before the last words.
+    `trusted`: it is waited for as long as the turn may take, and ends with the text: little more comes after it.
+    `firm`: it ends with the text. `loose`: it may end before the last words.
 
     css: the elements that show it as long as they can be seen; "": code of its own looks for it, in the eye or in this
     program. near: it may be about something else on the page, so it counts only near the turn once that is found.

@@ -43,7 +43,7 @@ class Frame:
 
     @property
     def silent(self) -> bool:
-        """Whether there is nobody to talk to: no document has come into it yet, or the one in it did not answer."""
+        """Whether it cannot be queried: it has no document yet, or its document did not answer."""
         return not self.main and self.url in ("", self._silent_at)
 
     @property

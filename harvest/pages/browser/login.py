@@ -80,9 +80,9 @@ def keep_login(path: Path, state: dict[str, Any]) -> None:
 
 
 def secrets_of(path: Path) -> set[str]:
-    """What must not stand in a recording made with this log-in: the values of its cookies and of its storage.
+    """What must not appear in a recording made with this log-in: the values of its cookies and of its storage.
 
-    Raises InputError where the file is no log-in, or where others than its owner can read it.
+    Raises InputError where the file is not a log-in, or where others than its owner can read it.
     """
     try:
         data = read_regular(path)

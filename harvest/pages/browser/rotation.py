@@ -31,8 +31,8 @@ class _Runner:
 
 
 class BrowserRotation:
-    """settings: of every browser and window. most: windows for each browser. first: one that runs already.
-    clock: by which one waits in the windows."""
+    """settings: of every browser and window. most: windows for each browser. first: one that runs already. clock: times
+    all waiting in the windows."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Playwright's trace of a conversation, without what would let somebody else go on in its name."""
+"""Playwright's trace of a conversation, without anything that would let others use its log-in."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def clean_archive(archive: bytes, secrets: Collection[str] = ()) -> bytes:
     """The same zip: cookies, authorization and stored state are taken out of its records; pictures stay as they are.
 
     secrets: values that are taken out wherever they stand as text: in what was typed, shown, sent and received.
-    Raises ValueError where it is no zip.
+    Raises ValueError where it is not a zip file.
     """
     out = io.BytesIO()
     redactor = Redactor(secrets)

@@ -1,7 +1,8 @@
 """When an answer is finished: a judgement over samples, with no browser in it.
 
-No sign is good enough alone. A stop button goes before the page has painted its last words; a request may only have
-taken the turn, while the answer comes over a socket; text is quiet whenever a model thinks. So a reply is finished when
+No single sign is good enough. A stop button disappears before the page has painted the last words; a request may only
+have delivered the turn, while the answer comes over a socket; text is quiet whenever a model thinks. So a reply is
+finished when
 
     1. nothing says that it is still being written, and
     2. its text has been quiet for as long as this very reply asks for: a short while if a sign was there right up to
@@ -112,7 +113,7 @@ class Completion:
         return Verdict(how, needed)
 
     def silent(self, sample: Sample, failed: bool = False) -> bool:
-        """Whether a turn that has no word of an answer yet will get none: no sign of life for `silent` seconds.
+        """Whether a turn without any words of an answer will get none: there was no sign of life for `silent` seconds.
 
         failed: whether something says that it failed.
         """

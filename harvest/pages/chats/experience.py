@@ -1,6 +1,6 @@
 """What the answers so far taught about a site: which of its signs end, how soon they come, how long its text pauses.
 
-It is shared by the conversations with one site, so that what one of them paid for is known to the next.
+It is shared by the conversations with one site, so that what one of them learnt is known to the next.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Experience:
                 self._onsets.setdefault(sign, deque(maxlen=_KEPT)).append((came[sign], came[sign] - began))
 
     def believes(self, signs: Collection[str], *, whole: bool) -> bool:
-        """Whether a text behind which `signs` stay for ever may be taken for a whole answer.
+        """Whether a text after which `signs` never end may be considered a complete answer.
 
         whole: whether all else that the page showed says so: a firm sign went with the text to its end. Without that
         it may as well be half an answer, however often it happens. Not where one of the signs has been seen to end:
@@ -69,7 +69,8 @@ class Experience:
         return known
 
     def went_on(self, pause: float, most: float) -> None:
-        """An answer that was taken for whole went on after more than `pause` seconds. most: no quiet is longer."""
+        """An answer that was considered complete went on after more than `pause` seconds. most: the longest quiet to
+        ask for."""
         self.alone = min(most, max(self.alone, 1.5 * pause))
         self.unsteady |= self._onsets.keys()
 

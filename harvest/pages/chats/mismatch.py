@@ -1,4 +1,4 @@
-"""What a site says of the bubbles of a turn, held against the page the turn stands on.
+"""What a site says of the bubbles of a turn, compared with the page of the turn.
 
 What a site names is used instead of searching: a selector that misses the bubbles of a turn is a mistake in the site,
 and an answer that was found another way would hide it.

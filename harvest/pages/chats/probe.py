@@ -1,7 +1,7 @@
-"""Looking at a page as a stranger: finding one's way, saying one harmless thing, and writing down what was relied on.
+"""Exploring an unknown page: finding where to type, saying one harmless thing, and writing down what was relied on.
 
-The draft that comes of it is tried: its selectors are matched on the page as it stands after the answer, and the page
-is opened once more by the draft alone. What does not hold becomes a comment.
+The resulting draft is tested: its selectors are matched on the page as it is after the answer, and the page is opened
+once more with the draft alone. What does not work becomes a comment.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reading the kept pages of a run again, with today's code: nobody is asked anything.
+"""Reading the kept pages of a run again, with today's code; no system is contacted.
 
 What was read is a function of the page, of the words that were said, and of what earlier turns of the session taught.
 All three are in the recording: the page among the evidence, the words in the events, and the habits are learnt anew

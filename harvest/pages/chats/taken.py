@@ -1,4 +1,4 @@
-"""An answer that was taken for whole by its quiet alone, and whether it went on.
+"""An answer that was considered complete only because it was quiet, and whether it went on.
 
 Where a page shows no sign that more is coming, a system that stalls longer than we wait has its answer cut. What came
 later still stands on the page, so the answer is read once more: before the next turn is typed, after that turn was

@@ -137,7 +137,7 @@ def _beside(place: Box, box: Box) -> bool:
 
 
 def find_launcher(page: Page) -> Candidate | None:
-    """What opens a chat that is not there yet; None where nothing is likely to."""
+    """The button that opens a chat that is not there yet; None where none is likely to."""
     return _best(page, _launcher)
 
 
@@ -189,7 +189,7 @@ _SHUT = Wording(
 
 
 def find_new_chat(page: Page) -> Candidate | None:
-    """What begins another conversation; None where nothing is likely to."""
+    """The button that begins another conversation; None where none is likely to."""
     return _best(page, _new_chat)
 
 

@@ -1,4 +1,4 @@
-"""Tables on a page as rows of Markdown; a table that only puts things in their places is none."""
+"""Tables on a page as rows of Markdown; tables used only for layout do not count."""
 
 from __future__ import annotations
 

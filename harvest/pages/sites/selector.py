@@ -1,6 +1,8 @@
-"""CSS selectors as a person writes them in a site file: what is plainly none is refused before a browser is started.
+"""CSS selectors as a person writes them in a site file: what is obviously not a selector is refused before a browser is
+started.
 
-Only a browser can say whether a selector is valid; what gets past here and is none is refused there, by name.
+Only a browser can say for certain whether a selector is valid; an invalid one that is not noticed here is refused
+there, by name.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ def _ground(theme: int) -> str:
 
 # Where the picture is the whole page, the ground around it and the bars that scroll it follow the theme as well.
 STYLE = (
-    f".harvest-tree{{color-scheme:light dark;{_ground(0)}}}"
-    f"@media screen and (prefers-color-scheme:dark){{.harvest-tree{{{_ground(1)}}}{''.join(map(_rule, _PAINTS))}}}"
+    f".harvest-tree{{color-scheme:light dark;{_ground(0)}}}@media screen and "
+    f"(prefers-color-scheme:dark){{.harvest-tree{{{_ground(1)}}}{''.join(map(_rule, _PAINTS))}}}"
 )
 """The ground of a picture, and the rules for dark screens; all of them hold within a picture only."""

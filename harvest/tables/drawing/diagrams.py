@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from harvest.tables.drawing.outline import endings, texts_note
 from recordings.trees.graph import node_name
-from recordings.trees.node_text import cut, node_title, printable, title
+from recordings.trees.node_text import cut, node_title, one_line, title
 from recordings.trees.tree import ConversationTree
 
 __all__ = ["dot", "mermaid"]
@@ -30,7 +30,7 @@ def dot(
     each tree sentences that stand below its title. notes: for each tree (N,) what stands below the words of a node, ""
     for nothing. legend: sentences that stand once, below all."""
     lines = ["digraph harvest {", '  node [shape=box, style=rounded, fontname="sans-serif"];']
-    lines += [f"  labelloc=b; label={_quoted(*map(printable, legend))};"] if legend else []
+    lines += [f"  labelloc=b; label={_quoted(*map(one_line, legend))};"] if legend else []
     for i, tree in enumerate(trees):
         lines += [f"  subgraph cluster_{i} {{", f"    labelloc=t; label={_quoted(*_headed(tree, said, i))};"]
         for node in range(len(tree)):
@@ -64,7 +64,7 @@ def mermaid(
             edge = f'-->|"{_coded(_caption(tree, node, captions, i))}"|'
             lines.append(f"    {node_name(i, int(tree.parent[node]))} {edge} {node_name(i, node)}")
         lines.append("  end")
-    lines += [f'  legend["{_lines([printable(one) for one in legend])}"]'] if legend else []
+    lines += [f'  legend["{_lines([one_line(one) for one in legend])}"]'] if legend else []
     return "\n".join(lines) + "\n"
 
 
@@ -73,11 +73,11 @@ def _label(tree: ConversationTree, node: int, width: int, notes: Sequence[Sequen
     texts = f" ({found})" if node and (found := texts_note(tree, node)) else ""
     note = notes[i][node] if notes else ""
     words = cut(_SIDES[tree.speaker(node)] + node_title(tree, node), width)
-    return [words + texts + ended, *([f"? {printable(note)}"] if note else [])]
+    return [words + texts + ended, *([f"? {one_line(note)}"] if note else [])]
 
 
 def _headed(tree: ConversationTree, said: Sequence[Sequence[str]], i: int) -> list[str]:
-    return [title(tree), *(map(printable, said[i]) if said else ())]
+    return [title(tree), *(map(one_line, said[i]) if said else ())]
 
 
 def _caption(tree: ConversationTree, node: int, captions: Sequence[Sequence[str]], i: int) -> str:

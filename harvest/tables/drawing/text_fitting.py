@@ -9,7 +9,7 @@ from __future__ import annotations
 import unicodedata
 from xml.sax.saxutils import escape
 
-from recordings.trees.node_text import printable
+from recordings.trees.node_text import one_line
 
 __all__ = ["break_lines", "fit_text", "plain", "quote_attribute", "room"]
 
@@ -85,7 +85,7 @@ def _end(rest: str, fits: int) -> int:
 
 def plain(text: str) -> str:
     """`text` as the content of an element: one line, nothing in it is markup, and nothing that XML cannot hold."""
-    shown = printable(text[: 4 * _LONGEST])
+    shown = one_line(text[: 4 * _LONGEST])
     more = len(shown) > _LONGEST or len(text) > 4 * _LONGEST
     shown = f"{shown[:_LONGEST]}… ({len(text):,} characters)" if more else shown
     return escape(shown)

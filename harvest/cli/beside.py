@@ -1,0 +1,110 @@
+"""`harvest show --beside A,B`: conversations of two systems beside each other, or a list of where they differ."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import click
+from rich.console import Console
+
+from harvest.studies.conversation_pairs import (
+    ConversationPair,
+    Side,
+    choose_sides,
+    label_differences,
+    pair_conversations,
+)
+from harvest.studies.scorecard import refuse_twice
+from harvest.tables.beside import pair_line, pair_lines, summary_lines
+from harvest.tables.conversation_rows import conversation_row
+from recordings.run_folder import Run
+from topics.counting import pluralize
+from topics.errors import InputError
+
+__all__ = ["show_beside"]
+
+
+def show_beside(
+    runs: Sequence[Run],
+    given: str,
+    *,
+    topic: str | None,
+    trial: int | None,
+    flipped: bool,
+    as_text: bool,
+    as_json: bool,
+) -> None:
+    """Print the pairs that `given` (`A,B`), topic and trial choose. flipped: those only in which a label differs.
+
+    Whole conversations with a topic, or as_text, or where there is one pair; a list otherwise.
+    """
+    refuse_twice(runs)
+    sides = choose_sides(runs, given)
+    every = pair_conversations(*sides)
+    chosen = [one for one in every if topic in (None, one.topic) and trial in (None, one.trial)]
+    if not chosen:
+        raise _nothing(every, sides, topic, trial)
+    shown = [one for one in chosen if one.flipped] if flipped else chosen
+    whole = as_text or topic is not None or len(chosen) == 1
+    for sentence in dict.fromkeys(sentence for run in runs for sentence in run.damage):
+        click.echo(f"damage: {sentence}", err=True)
+    if as_json:
+        click.echo(json.dumps(_document(sides, shown, whole=whole)))
+        return
+    console = Console(highlight=False)
+    for one in shown:
+        if whole:
+            for line in pair_lines(one, sides, console):
+                console.print(line, soft_wrap=True)
+            console.print()
+        else:
+            click.echo(pair_line(one, sides))
+    if len(chosen) > 1 or flipped:
+        _summarize(chosen, shown, sides, after_list=not whole and bool(shown))
+
+
+def _summarize(
+    chosen: Sequence[ConversationPair], shown: Sequence[ConversationPair], sides: tuple[Side, Side], *, after_list: bool
+) -> None:
+    if after_list:
+        click.echo()
+    both = sum(one.left is not None and one.right is not None for one in chosen)
+    click.echo(f"{len(shown)} shown of {pluralize(len(chosen), 'trial')}; {both} with a valid attempt on both sides")
+    lines = list(summary_lines(list(label_differences(chosen)), sides))
+    for line in lines or ["no turn has a label on both sides"]:
+        click.echo(line)
+
+
+def _nothing(
+    every: Sequence[ConversationPair], sides: tuple[Side, Side], topic: str | None, trial: int | None
+) -> InputError:
+    names = " and ".join(side.name for side in sides)
+    topics = list(dict.fromkeys(one.topic for one in every))
+    if not every:
+        return InputError(f"nothing is recorded of {names}")
+    if topic is not None and topic not in topics:
+        listed = ", ".join(topics[:8]) + (", …" if len(topics) > 8 else "")
+        return InputError(f"neither of {names} was tried on a topic {topic!r}", allowed=listed)
+    trials = sorted({one.trial for one in every if topic in (None, one.topic)})
+    listed = ", ".join(map(str, trials[:8])) + (", …" if len(trials) > 8 else "")
+    return InputError(f"neither of {names} has a trial {trial}{f' on {topic}' if topic else ''}", allowed=listed)
+
+
+def _document(sides: tuple[Side, Side], shown: Sequence[ConversationPair], *, whole: bool) -> dict[str, Any]:
+    return {
+        "format": "harvest-beside/1",
+        "sides": [{"name": side.name, "system": side.system, "run": str(side.run.path)} for side in sides],
+        "trials": [
+            {
+                "topic": one.topic,
+                "trial": one.trial,
+                "flipped": list(one.flipped),
+                "conversations": [
+                    conversation_row(each, whole=whole) if each else None for each in (one.left, one.right)
+                ],
+            }
+            for one in shown
+        ],
+    }

@@ -1,0 +1,78 @@
+"""`harvest compare`: which systems differ, over the topics that all of them were asked."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.text import Text
+
+from harvest.cli.setting_options import setting_options
+from harvest.studies.comparison import compare_runs
+from harvest.tables.comparison_figures import comparison_document, comparison_tables
+from recordings.run_folder import read
+from scoring.notation import parse_all
+from scoring.statistics.paired import ESTIMANDS, Estimand
+from topics.errors import InputError
+
+__all__ = ["command"]
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path(path_type=Path))
+@click.option("--systems", metavar="A,B,...", help="These, in this order [all that were played].")
+@click.option(
+    "--measure", "-m", "wanted", multiple=True, metavar="MEASURE", help="These, with the topics that drive them."
+)
+@click.option(
+    "--estimand",
+    type=click.Choice(list(ESTIMANDS)),
+    default="like-these",
+    show_default=True,
+    help="Whether other topics like these would show it, too, or more trials of these.",
+)
+@click.option("--by-type", is_flag=True, help="Each type of topics by itself, too.")
+@click.option("--across", type=click.Choice(["scoring"]), help="Score all runs as the first one's audit says.")
+@setting_options("level", level="Confidence level of the intervals; a p of at most 1 - level tells systems apart")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of permutations.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
+def command(
+    runs: tuple[Path, ...],
+    systems: str | None,
+    wanted: tuple[str, ...],
+    estimand: Estimand,
+    by_type: bool,
+    across: str | None,
+    seed: int,
+    as_json: bool,
+    **changes: Any,
+) -> None:
+    """Compare systems over common topics.
+
+    Of each pair of systems: in which measures one is better, by how much, and where that cannot be told. p is corrected
+    over all pairs of systems.
+    """
+    names = [name.strip() for name in systems.split(",")] if systems is not None else []
+    if not all(names):
+        raise InputError("--systems has an empty name", advice="write names with commas between them: --systems A,B")
+    if not all(text.strip() for text in wanted):
+        raise InputError("--measure is empty", advice="write a measure as tables print it, for example ave%useful or R")
+    found = compare_runs(
+        [read(run) for run in runs],
+        systems=names,
+        measures=tuple(dict.fromkeys(term for text in wanted for term in parse_all(text))),
+        estimand=estimand,
+        by_type=by_type,
+        across_scoring=across == "scoring",
+        changes=changes,
+        seed=seed,
+    )
+    if as_json:
+        click.echo(json.dumps(comparison_document(found), ensure_ascii=False))
+        return
+    people = Console(highlight=False)
+    for part in comparison_tables(found, width=people.width, details=bool(wanted) or len(found.systems) == 2):
+        people.print(part, soft_wrap=isinstance(part, Text) and bool(part.no_wrap))

@@ -1,0 +1,102 @@
+"""`harvest plan`: how many topics and trials a comparison needs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from harvest.audits.audit import load_audit
+from harvest.cli.number import NumberRange
+from harvest.cli.setting_options import setting_options
+from harvest.studies.planning import plan_study
+from harvest.tables.plan_figures import plan_document, plan_tables
+from recordings.run_folder import read
+from scoring.notation import parse
+from topics.errors import InputError
+
+__all__ = ["command"]
+
+
+@click.command()
+@click.argument("audit", type=click.Path())
+@click.option(
+    "--detect",
+    type=NumberRange(0, min_open=True),
+    required=True,
+    metavar="SIZE",
+    help="The true difference to be found: in points for percentages, else in the measure's units.",
+)
+@click.option("--measure", "-m", "wanted", metavar="MEASURE", help="Of which measure [%useful S1].")
+@click.option(
+    "--from", "pilot", metavar="RUN", type=click.Path(path_type=Path), help="Take means and spreads from this run."
+)
+@click.option("--mean", type=float, metavar="VALUE", help="Of both systems, in percent for percentages.")
+@click.option(
+    "--between",
+    type=NumberRange(0),
+    metavar="SPREAD",
+    help="Standard deviation between topics of one system, in points for percentages.",
+)
+@click.option(
+    "--interaction", type=NumberRange(0), metavar="SPREAD", help="The part of it that is of systems × topics."
+)
+@click.option("--within", type=NumberRange(0), metavar="SPREAD", help="Standard deviation between trials of a topic.")
+@click.option("--topics", metavar="N,...", help="Numbers of topics to try [½, 1, 2 and 4 times the audit's].")
+@click.option("--trials", metavar="N,...", help="Numbers of trials to try [½, 1, 2 and 4 times the audit's].")
+@setting_options("level", level="Confidence level of the intervals; the test finds what has a p of at most 1 - level")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the simulation.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
+def command(
+    audit: str,
+    detect: float,
+    wanted: str | None,
+    pilot: Path | None,
+    mean: float | None,
+    between: float | None,
+    interaction: float | None,
+    within: float | None,
+    topics: str | None,
+    trials: str | None,
+    seed: int,
+    as_json: bool,
+    **changes: Any,
+) -> None:
+    """Plan how many topics and trials a comparison needs.
+
+    Simulates the test of `harvest compare` over a grid of topics × trials, for topics like these and for these topics.
+    Sends nothing. AUDIT is a file, or a shipped name such as `demo`.
+    """
+    stated = {"mean": mean, "between": between, "interaction": interaction, "within": within}
+    study = plan_study(
+        load_audit(audit),
+        detect=detect,
+        measure=parse(wanted) if wanted is not None else None,
+        run=read(pilot) if pilot is not None else None,
+        stated={name: value for name, value in stated.items() if value is not None},
+        topics=_counts("--topics", topics, 4),
+        trials=_counts("--trials", trials, 1),
+        changes=changes,
+        seed=seed,
+    )
+    if as_json:
+        click.echo(json.dumps(plan_document(study), ensure_ascii=False))
+        return
+    people = Console(highlight=False)
+    for part in plan_tables(study):
+        people.print(part)
+
+
+def _counts(option: str, text: str | None, least: int) -> tuple[int, ...]:
+    if text is None:
+        return ()
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isascii() and part.isdigit() and len(part) < 7 and int(part) >= least for part in parts):
+        raise InputError(
+            f"{option}: {text!r} is not a list of numbers",
+            allowed=f"whole numbers from {least} with commas between them, for example {option} 15,45,90",
+        )
+    return tuple(map(int, parts))

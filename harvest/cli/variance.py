@@ -1,0 +1,80 @@
+"""`harvest variance`: how much trials vary, and what more of them would bring."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.text import Text
+
+from harvest.cli.setting_options import setting_options
+from harvest.studies.sources import sources
+from harvest.studies.variance import study_variance
+from harvest.tables.variance_figures import variance_legend, variance_tables
+from harvest.tables.variance_rows import FORMAT, variance_rows
+from harvest.terminal import printable
+from recordings.provenance import software
+from recordings.run_folder import read
+from scoring.notation import parse_all
+
+__all__ = ["command"]
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path(path_type=Path))
+@click.option("--system", "systems", multiple=True, metavar="NAME", help="Only these systems [all].")
+@click.option("--measure", "-m", "wanted", multiple=True, metavar="MEASURE", help="These [%useful S1, ave%useful].")
+@click.option(
+    "-k",
+    "ks",
+    multiple=True,
+    type=click.IntRange(1),
+    metavar="K",
+    help="pass^K, the chance that K trials all pass [2, and as many as every topic has].",
+)
+@setting_options("level", "replications")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of resampling.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
+def command(
+    runs: tuple[Path, ...],
+    systems: tuple[str, ...],
+    wanted: tuple[str, ...],
+    ks: tuple[int, ...],
+    seed: int,
+    as_json: bool,
+    **changes: Any,
+) -> None:
+    """Say how much trials vary, and why.
+
+    Splits the spread of each measure into what lies between topics, between trials of one topic and between systems;
+    counts how often trials disagree and how often all of K pass; and tests whether whole trials lie apart, and whether
+    answers depend on what came before them in a continued session.
+    """
+    measures = tuple(dict.fromkeys(term for text in wanted for term in parse_all(text)))
+    recorded = [read(run) for run in runs]
+    study = study_variance(recorded, systems=systems, measures=measures, ks=ks, changes=changes, seed=seed)
+    people = Console(stderr=as_json, highlight=False)
+    if as_json:
+        document = {
+            "format": FORMAT,
+            "settings": study.settings.as_json(),
+            "notes": list(study.notes),
+            "differences": [one.as_json() for one in study.contrasts],
+            "rows": list(variance_rows(study)),
+            "seed": seed,
+            "sources": sources(recorded),
+            "software": software(),
+        }
+        click.echo(json.dumps(document, ensure_ascii=False))
+        return
+    for contrast in study.contrasts:
+        people.print(Text(printable(f"the runs differ: {contrast.said}", line=True), style="yellow"))
+    for part in variance_tables(study):
+        people.print(part)
+    for line in variance_legend(study):
+        people.print(line)
+    for note in study.notes:
+        people.print(f"note: {note}", markup=False)

@@ -1,0 +1,224 @@
+"""From recorded runs to a comparison of their systems: what `harvest compare` shows."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from harvest.studies.parted_systems import PartedSystems, parted_systems
+from harvest.studies.recorded_audit import recorded_scoring
+from harvest.studies.scorecard import Material, gather_material, refuse_twice, scoring_settings, told_apart
+from harvest.studies.side_by_side import Contrast, set_apart
+from harvest.studies.sources import sources
+from harvest.studies.trial_values import SHARES, Key, Values, measure_values, share_values
+from recordings.json_text import Json
+from recordings.run_folder import Run
+from scoring.catalogue import understand
+from scoring.comparison.aligned import align
+from scoring.comparison.pairs import compare_pairs
+from scoring.comparison.result import MeasureComparison
+from scoring.library import list_forms, measures, single
+from scoring.measure import Measure
+from scoring.measures.usefulness import RECOVERY, USEFUL
+from scoring.notation import Term
+from scoring.scores import SHIPPED
+from scoring.settings import SETTINGS, Settings
+from scoring.statistics.paired import Estimand
+from scoring.swan.schema import load_schema
+from topics.counting import pluralize
+from topics.errors import InputError
+from topics.identity import generator
+
+__all__ = ["Comparison", "compare_runs"]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Systems beside each other in every measure.
+
+    runs: what they come from (`harvest.studies.sources`). measures: over all types of topics, then by type where
+    that was asked for. invalid: by system, trials that have no valid attempt, in no figure. unplayed: by system,
+    planned trials that are not recorded. contrasts: in what the runs differ. parted: where the conversations of
+    each pair part. recorded: by system, the run that recorded it, and its name there.
+    """
+
+    runs: tuple[Mapping[str, Json], ...]
+    systems: tuple[str, ...]
+    estimand: Estimand
+    settings: Settings
+    seed: int
+    measures: tuple[MeasureComparison, ...]
+    invalid: Mapping[str, int]
+    unplayed: Mapping[str, int]
+    contrasts: tuple[Contrast, ...]
+    notes: tuple[str, ...]
+    parted: tuple[PartedSystems, ...] = ()
+    recorded: Mapping[str, tuple[Path, str]] = field(default_factory=dict)
+
+
+def compare_runs(
+    runs: Sequence[Run],
+    *,
+    systems: Sequence[str] = (),
+    measures: Sequence[Term] = (),
+    estimand: Estimand = "like-these",
+    by_type: bool = False,
+    across_scoring: bool = False,
+    changes: Mapping[str, Any] | None = None,
+    seed: int = 0,
+) -> Comparison:
+    """The systems of `runs` over the topics that all of them tried in the same words.
+
+    systems: these, in this order; () takes all that were played. measures: () takes those that `harvest score` always
+    shows. across_scoring: where the audits score in different ways, all are scored as the first one says. changes:
+    settings instead of the audits'. seed: of permutations.
+
+    Raises InputError for fewer than two systems, a measure that has no value of single topics, and runs that cannot be
+    compared.
+    """
+    refuse_twice(runs)
+    changes = dict(changes or {})
+    if across_scoring:
+        first = Settings.of(recorded_scoring(runs[0]), changes)
+        changes = {name: getattr(first, name) for name in SETTINGS}
+    beside = set_apart(runs, changes)
+    material = gather_material(runs, beside.left_out)
+    settings = scoring_settings(material.scoring, material.topics, material.gold, changes)
+    chosen = _chosen(material, systems)
+    wanted = list(_understood(measures or _usual(material), settings, material))
+    values, notes = _values(chosen, material, wanted, settings)
+    keys = _keys(wanted, values, asked=bool(measures))
+    played = {one.key.topic for one in material.finished if one.key.system in chosen}
+    parts: list[tuple[str | None, list[str]]] = [(None, [t.id for t in material.topics.topics if t.id in played])]
+    if by_type:
+        types = dict.fromkeys(t.type.name for t in material.topics.topics if t.id in played)
+        own = {t.id: t.type.name for t in material.topics.topics}
+        parts += [(name, [topic for topic in parts[0][1] if own[topic] == name]) for name in types]
+    found = tuple(
+        compare_pairs(
+            *key,
+            align(topics, chosen, {name: values[name].get(key, {}) for name in chosen}, pooled=of is RECOVERY),
+            generator(seed, "comparison", *map(str, key), str(part)),
+            estimand=estimand,
+            level=settings.level,
+            good=of.better(measure.term),
+            reach=of.range[1] - of.range[0] if of.has_top else math.inf,
+            topic_type=part,
+        )
+        for part, topics in parts
+        for key, measure in keys.items()
+        for of in (measure.declaration,)
+    )
+    parted, none = _parted(material, chosen, settings, seed)
+    done = Counter(one.key.system for one in material.finished)
+    lost = Counter(key.system for key in material.invalid)
+    planned = Counter(key.system for key in material.planned)
+    return Comparison(
+        runs=tuple(sources(runs)),
+        systems=chosen,
+        estimand=estimand,
+        settings=settings,
+        seed=seed,
+        measures=found,
+        invalid={name: lost[name] for name in chosen},
+        unplayed={name: max(0, planned[name] - done[name] - lost[name]) for name in chosen},
+        contrasts=beside.contrasts,
+        notes=(*notes, *none, *_continued(runs)),
+        parted=parted,
+        recorded={name: (run.path, own) for run, names in told_apart(runs) for own, name in names.items()},
+    )
+
+
+def _parted(
+    material: Material, chosen: Sequence[str], settings: Settings, seed: int
+) -> tuple[tuple[PartedSystems, ...], tuple[str, ...]]:
+    """Where each pair parts, or a note why there is nothing to say of it."""
+    if not any(turn.label for one in material.finished for turn in one.turns):
+        return (), ("no answer has a label, so it cannot be said where the conversations part",)
+    try:
+        return parted_systems(material.finished, chosen, level=settings.level, seed=seed), ()
+    except InputError as refused:
+        return (), (f"it cannot be said where the conversations part: {refused.what}",)
+
+
+def _chosen(material: Material, systems: Sequence[str]) -> tuple[str, ...]:
+    played = {one.key.system for one in material.finished}
+    known = [name for name in material.systems if name in played]
+    for name in systems:
+        if name not in known:
+            why = "has no valid conversation" if name in material.systems else "is not a system of these runs"
+            raise InputError(f"{name!r} {why}", allowed=", ".join(known) or "none")
+    chosen = tuple(dict.fromkeys(systems)) or tuple(known)
+    if len(chosen) < 2:
+        raise InputError(
+            f"a comparison takes two systems, and here is {pluralize(len(chosen), 'system')} with valid conversations",
+            advice="give a run of several systems, or several runs",
+        )
+    return chosen
+
+
+def _usual(material: Material) -> list[Term]:
+    return [
+        Term(one.name)
+        for one in measures()
+        if one.shown == "always"
+        and (one in SHARES or one.of == "conversation")
+        and ("gold" not in one.needs or material.gold is not None)
+    ]
+
+
+def _understood(terms: Sequence[Term], settings: Settings, material: Material) -> Iterator[Measure]:
+    schema = load_schema(SHIPPED)
+    for term in terms:
+        for measure in understand(term, settings, material.topics, schema):
+            one = measure.declaration
+            if measure.form is not None or (one.of != "conversation" and one not in SHARES):
+                raise InputError(
+                    f"{term} is computed over many conversations at once, so topics have no value of it to compare",
+                    allowed=list_forms((*SHARES, *single())),
+                )
+            yield measure
+
+
+def _values(
+    chosen: Sequence[str], material: Material, wanted: Sequence[Measure], settings: Settings
+) -> tuple[dict[str, Values], tuple[str, ...]]:
+    """By system, the cells of the measures that are wanted, and notes: nothing else is computed."""
+    others = [measure for measure in wanted if measure.declaration not in SHARES]
+    computed, notes = measure_values(chosen, material, others, settings)
+    shares = len(others) < len(wanted)
+    return {name: {**(share_values(name, material) if shares else {}), **computed[name]} for name in chosen}, notes
+
+
+def _keys(wanted: Sequence[Measure], values: Mapping[str, Values], *, asked: bool) -> dict[Key, Measure]:
+    """What is compared, in the order of asking: of %useful, every turn that anybody was asked."""
+    there = dict.fromkeys(key for own in values.values() for key in own)
+    last = max((key[1] or 0 for key in there), default=0)
+    found: dict[Key, Measure] = {}
+    for measure in wanted:
+        if measure.declaration is USEFUL:
+            turns = range(1, last + 1) if measure.turn is None else (measure.turn,)
+            if measure.turn is not None and measure.turn > last:
+                raise InputError(f"{measure.name}: no conversation can have so many turns", allowed=f"S1 to S{last}")
+            found.update({(USEFUL.name, turn): measure for turn in turns})
+        elif asked or (str(measure.base), None) in there:
+            found[str(measure.base), None] = measure
+    return found
+
+
+def _continued(runs: Sequence[Run]) -> Iterator[str]:
+    names = dict.fromkeys(
+        name
+        for run in runs
+        for name, definition in run.header.systems.items()
+        if isinstance(definition, dict) and definition.get("session") == "continued"
+    )
+    if names:
+        yield (
+            f"Sessions of {', '.join(names)} go on from topic to topic, so topics may depend on each other: intervals "
+            "and p take them as independent, and may promise too much."
+        )

@@ -1,0 +1,169 @@
+"""Where the conversations of two systems part, from recorded conversations: what `harvest compare` says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from harvest.studies.merge_keys import merging_named
+from recordings.conversation import Conversation
+from recordings.trees.builder import TreeBuilder
+from recordings.trees.node_text import node_title
+from recordings.trees.tree import ConversationTree
+from scoring.statistics.same_source import SameSource, same_source
+from scoring.stochastic.node_permutation import DRAWS, NodeTests, node_p, whole_p
+from scoring.stochastic.parting import BothSides, Pair, Parting, both_sides, pairs_behind, part
+from topics.errors import InputError
+from topics.identity import generator
+
+__all__ = ["PartedSystems", "PartingTurn", "parted_systems"]
+
+_END = "■ end"
+_ROUNDING = 1e-12
+_MOST_TEXTS = 10  # of a topic and a system: more would take seconds and tell little more
+
+
+@dataclass(frozen=True, slots=True)
+class PartingTurn:
+    """A node at which two sides part, first and second. turns: the way there. branch: what differs most, `■ end`
+    for stopping; named as in trees. came, took: trials. portion: of those that came, topics counting alike.
+
+    share: of the whole difference. p: corrected for all nodes tested, NaN where not tested. pairs: what shows it.
+    """
+
+    turns: tuple[str, ...]
+    branch: str
+    came: tuple[int, int]
+    took: tuple[int, int]
+    portion: tuple[float, float]
+    share: float
+    p: float
+    pairs: tuple[Pair, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PartedSystems:
+    """Two systems, over the topics that both have. n: trials. divergence, by_chance: bits; p: of the whole.
+
+    turns: those that have a share, named ones first and then by share. tested, out: nodes tested, and nodes that could
+    not have been significant. refused: why there is no p of nodes; "". texts: of first answers, at
+    most 10 of a topic and a side.
+    """
+
+    first: str
+    second: str
+    merge: str
+    topics: int
+    n: tuple[int, int]
+    divergence: float
+    by_chance: float
+    p: float
+    turns: tuple[PartingTurn, ...]
+    tested: int
+    out: int
+    refused: str
+    texts: SameSource
+
+
+def parted_systems(
+    conversations: Sequence[Conversation],
+    systems: Sequence[str],
+    *,
+    merge: str = "label",
+    level: float = 0.95,
+    seed: int = 0,
+    draws: int = DRAWS,
+) -> tuple[PartedSystems, ...]:
+    """Each pair of `systems`, in their order.
+
+    conversations: of each trial the first valid attempt, of these systems and others. merge: a key that holds for all
+    topics. level: confidence; a p of at most 1 - level names a turn. seed: of the draws.
+
+    Raises InputError for a key that does not, and where two systems have no topic in common.
+    """
+    merging = merging_named(merge)
+    own = [one for one in conversations if one.key.system in systems]
+    if not merging.pools and len({one.key.topic for one in own}) > 1:
+        raise InputError(
+            f"by {merging.name} turns of different topics are never the same",
+            allowed="label, or user=state,system=label",
+            advice="compare a single topic, or merge by label",
+        )
+    builder = TreeBuilder(merging)
+    folded = [builder.add(one) for one in own]
+    if not any(folded):
+        raise InputError(f"none of {', '.join(map(repr, systems))} has a valid conversation")
+    tree, told = builder.tree(), _first_answers(own)
+    return tuple(
+        _parted(both_sides(tree, first, second), told, level, seed, draws) for first, second in combinations(systems, 2)
+    )
+
+
+def _parted(
+    both: BothSides, told: Mapping[tuple[str, str], Sequence[str]], level: float, seed: int, draws: int
+) -> PartedSystems:
+    names, merge = both.names, both.tree.merge
+    whole = whole_p(both, generator(seed, "parting", merge, *names), draws=draws)
+    alpha, refused = round(1 - level, 12), ""
+    tests = NodeTests(np.full(len(both.tree), np.nan), np.full(len(both.tree), np.nan), 0, 0, 0, draws)
+    try:
+        tests = node_p(both, generator(seed, "parting turns", merge, *names), draws=draws, level=alpha)
+    except InputError as none:
+        refused = none.what
+    found = part(both)
+    sides = [[told.get((name, topic), ()) for topic in both.topics] for name in names]
+    return PartedSystems(
+        *names,
+        merge,
+        len(both.topics),
+        found.n,
+        found.divergence,
+        whole.by_chance,
+        whole.p,
+        tuple(_turn(both, found, tests, node) for node in _order(found, tests, alpha)),
+        tests.family,
+        tests.out,
+        refused,
+        same_source(sides[0], sides[1], generator(seed, "same source", *names)),
+    )
+
+
+def _order(found: Parting, tests: NodeTests, alpha: float) -> list[int]:
+    """The nodes with a share: those with a p of at most alpha, the largest z first, then by share."""
+    nodes = np.flatnonzero((found.term > _ROUNDING) & (found.branch >= 0)).tolist()
+    named = sorted((node for node in nodes if tests.p[node] <= alpha), key=lambda node: -tests.z[node])
+    return [*named, *sorted({*nodes} - {*named}, key=lambda node: (-found.term[node], node))]
+
+
+def _turn(both: BothSides, found: Parting, tests: NodeTests, node: int) -> PartingTurn:
+    branch = int(found.branch[node])
+    came, took = found.arrivals[:, node].tolist(), found.taken[:, node].tolist()
+    portion = found.portion[:, node].tolist()
+    return PartingTurn(
+        tuple(_named(both.tree, turn) for turn in both.tree.path(node)),
+        _END if branch == node else _named(both.tree, branch),
+        (came[0], came[1]),
+        (took[0], took[1]),
+        (portion[0], portion[1]),
+        float(found.share[node]),
+        float(tests.p[node]),
+        pairs_behind(both, node, branch),
+    )
+
+
+def _named(tree: ConversationTree, node: int) -> str:
+    return f"{tree.speaker(node)[0].upper()} {node_title(tree, node)}"
+
+
+def _first_answers(conversations: Sequence[Conversation]) -> dict[tuple[str, str], list[str]]:
+    """By system and topic, the texts of first answers, in the order of the conversations."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for one in conversations:
+        if one.turns and one.turns[0].reply is not None:
+            told = found.setdefault((one.key.system, one.key.topic), [])
+            if len(told) < _MOST_TEXTS:
+                told.append(one.turns[0].reply.answer.text)
+    return found

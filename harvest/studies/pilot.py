@@ -1,0 +1,187 @@
+"""What a comparison is planned with: components of variance from a pilot run, as stated, or assumed by name."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from harvest.studies.scorecard import Material, gather_material
+from harvest.studies.trial_values import Key, Values, measure_values, share_values
+from recordings.run_folder import Run
+from scoring.measure import Declaration, Measure
+from scoring.measures.usefulness import MEAN_USEFUL, USEFUL
+from scoring.settings import Settings
+from scoring.statistics.components import across_systems, within_system
+from scoring.statistics.outcomes import Components, Shape
+from topics.errors import InputError
+
+__all__ = ["ICC", "INTERACTION", "MEAN", "Pilot", "assumed_components", "read_pilot"]
+
+Floats = npt.NDArray[np.float64]
+
+MEAN, ICC = 0.6, 0.45
+"""Share that passes, and of its variance the part between topics: recounts of tau-bench's released trajectories
+(sierra-research/tau-bench, issue 57)."""
+
+INTERACTION = 0.25
+"""Part of the variance between topics that is of single systems. No source: name it wherever it is used."""
+
+_UPPER = 0.6  # level of the two-sided interval whose high end is the upper 80% limit
+_FULLEST = 0.995  # of the room that a mean leaves, at most so much is between topics
+
+
+@dataclass(frozen=True, slots=True)
+class Pilot:
+    """What a run says. mean: over topics and systems. topic, both, trial: variances; both is NaN of one system, and
+    topic then holds it, too. upper_interaction: upper 80% limit of both. turns, seconds: of a conversation on average,
+    seconds 0 where no time is recorded. systems, topics: with a value."""
+
+    mean: float
+    topic: float
+    both: float
+    trial: float
+    upper_interaction: float
+    turns: float
+    seconds: float
+    systems: int
+    topics: int
+    notes: tuple[str, ...]
+
+
+def read_pilot(run: Run, measure: Measure, key: Key, settings: Settings) -> Pilot:
+    """Raises InputError where the run cannot tell trials from topics: too few topics, or one trial of each."""
+    material = gather_material([run])
+    played = {one.key.system for one in material.finished}
+    systems = [name for name in material.systems if name in played]
+    shares = measure.declaration in (USEFUL, MEAN_USEFUL)
+    scored, notes = measure_values(systems, material, [] if shares else [measure], settings)
+    values = {name: share_values(name, material) if shares else scored[name] for name in systems}
+    tables = [table for name in systems if not np.isnan(table := _table(values[name], key, material)).all()]
+    if not tables:
+        raise InputError(f"{run.path}: no trial has a value of {_named(key)}", advice="plan without --from")
+    cells = np.stack(tables)
+    where, mean = str(run.path), float(np.nanmean([np.nanmean(_means(table)) for table in tables]))
+    finished = [one for one in material.finished if one.turns]
+    turns = sum(len(one.turns) for one in finished) / len(finished)
+    spoken = [sum(turn.reply.seconds or 0.0 for turn in one.turns if turn.reply) for one in finished]
+    topics = int((~np.isnan(cells)).any(axis=(0, 2)).sum())
+    common = (turns, sum(spoken) / len(spoken), len(tables), topics, notes)
+    if len(tables) > 1:
+        split = across_systems(cells, level=_UPPER)
+        _refuse_unsplit(split.trial.value, split.trial.interval.note, where)
+        topic, both, trial = (max(0.0, one.value) for one in (split.topic, split.both, split.trial))
+        return Pilot(mean, topic, both, trial, split.both.interval.high, *common)
+    nested = within_system(tables[0], level=_UPPER)
+    _refuse_unsplit(nested.trial.value, nested.trial.interval.note, where)
+    return Pilot(mean, max(0.0, nested.topic.value), math.nan, nested.trial.value, math.nan, *common)
+
+
+def _table(values: Values, key: Key, material: Material) -> Floats:
+    """(topics, trials), NaN where there is no value."""
+    rows = {topic.id: row for row, topic in enumerate(material.topics.topics)}
+    own = values.get(key, {})
+    most = max((one.key.trial for one in material.finished), default=1)
+    cells = np.full((len(rows), most), np.nan)
+    for (topic, trial), (value, over) in own.items():
+        if over > 0:
+            cells[rows[topic], trial - 1] = value
+    return cells
+
+
+def _means(cells: Floats) -> Floats:
+    seen = ~np.isnan(cells)
+    counts = seen.sum(axis=1)
+    return np.where(counts, np.where(seen, cells, 0.0).sum(axis=1) / np.maximum(1, counts), np.nan)
+
+
+def _named(key: Key) -> str:
+    return f"{key[0]} S{key[1]}" if key[1] else key[0]
+
+
+def _refuse_unsplit(trial: float, why: str, where: str) -> None:
+    if math.isnan(trial):
+        raise InputError(
+            f"{where}: the variance cannot be split: {why}",
+            advice="play a pilot with at least 2 topics and 2 trials, or state --mean, --between and --within",
+        )
+
+
+def assumed_components(
+    declaration: Declaration, key: Key, pilot: Pilot | None, stated: Mapping[str, float]
+) -> tuple[Components, dict[str, str]]:
+    """Components, and where each comes from, in words.
+
+    stated: `mean`, and standard deviations `between`, `interaction` and `within`; what is stated goes before the pilot.
+    Raises InputError for a measure of which nothing is known, and for what cannot be.
+    """
+    low, high = declaration.range
+    shape: Shape = "yes or no" if declaration is USEFUL or declaration.event else "bounded"
+    if not math.isfinite(high - low):
+        shape, low, high = "unbounded", -math.inf, math.inf
+    if shape == "yes or no" and "within" in stated:
+        raise InputError(
+            f"--within cannot be stated for {_named(key)}: trials are yes or no, so it follows from the mean and from "
+            "what lies between topics",
+            advice="leave it out",
+        )
+    squares = {name: stated[name] ** 2 for name in ("between", "interaction", "within") if name in stated}
+    if pilot is None and shape != "yes or no":
+        missing = [f"--{name}" for name in ("mean", "between", "within") if name not in stated]
+        if missing and declaration is not MEAN_USEFUL:
+            raise InputError(
+                f"nothing is known of how {_named(key)} varies",
+                advice=f"give a pilot run with --from, or state {', '.join(missing)}",
+            )
+    sources: dict[str, str] = {}
+    mean = stated.get("mean", pilot.mean if pilot else MEAN)
+    sources["mean"] = _source("mean" in stated, pilot)
+    if not low < mean < high:
+        raise InputError(
+            f"{_named(key)}: the mean {mean:g} is not inside the range from {low:g} to {high:g}",
+            advice="state another --mean, or give a pilot that varies",
+        )
+    room = (mean - low) * (high - mean) if shape != "unbounded" else math.nan
+    between = squares.get("between", pilot.topic + _or_zero(pilot.both) if pilot else ICC * room)
+    sources["between"] = _source("between" in stated, pilot)
+    if "interaction" in squares:
+        both = squares["interaction"]
+    elif pilot and not math.isnan(pilot.both) and "between" not in squares:
+        both = pilot.both
+    else:
+        both = INTERACTION * between
+    known = pilot is not None and not math.isnan(pilot.both) and "between" not in squares
+    sources["interaction"] = _source("interaction" in stated, pilot if known else None)
+    within = squares.get("within", pilot.trial if pilot else room - between)
+    sources["within"] = "follows" if shape == "yes or no" else _source("within" in stated, pilot)
+    if both > between:
+        raise InputError(
+            f"--interaction: {math.sqrt(both):g} is more than lies between the topics of one system",
+            allowed=f"up to {math.sqrt(between):g}, a part of --between",
+        )
+    if pilot and shape == "yes or no" and "mean" not in stated:
+        mean = _mean_with(mean, max(between / _FULLEST, between + within))
+    try:
+        return Components(shape, mean, between - both, both, max(0.0, within), low, high), sources
+    except ValueError as fault:
+        raise InputError(
+            f"{_named(key)}: {fault}", advice="state another --mean or --between, or give a pilot that varies"
+        ) from None
+
+
+def _mean_with(mean: float, variance: float) -> float:
+    """The mean, on the same side of one half, at which yes or no varies so much: of systems at different levels, that
+    is not their mean."""
+    away = math.sqrt(max(0.0, 0.25 - variance))
+    return 0.5 + away if mean >= 0.5 else 0.5 - away
+
+
+def _or_zero(value: float) -> float:
+    return 0.0 if math.isnan(value) else value
+
+
+def _source(stated: bool, pilot: Pilot | None) -> str:
+    return "stated" if stated else "pilot" if pilot else "assumed"

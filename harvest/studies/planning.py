@@ -1,0 +1,292 @@
+"""How many topics and trials a comparison needs: what `harvest plan` computes.
+
+Components of variance come from a pilot run, from what the user states, or from assumptions that are named. Each design
+of a grid is then simulated with the test of `harvest compare`, for both estimands.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from harvest.audits.audit import Audit, place_errors
+from harvest.studies.pilot import Pilot, assumed_components, read_pilot
+from harvest.studies.scorecard import scoring_settings
+from harvest.studies.trial_values import Key
+from recordings.run_folder import Run
+from scoring.catalogue import understand
+from scoring.library import list_forms, single
+from scoring.measure import Measure
+from scoring.measures.usefulness import MEAN_USEFUL, USEFUL
+from scoring.notation import Term, parse
+from scoring.scores import SHIPPED
+from scoring.settings import Settings
+from scoring.statistics.beta import normal_quantile
+from scoring.statistics.outcomes import Components
+from scoring.statistics.paired import ESTIMANDS, Estimand
+from scoring.statistics.power import Power, simulate_power
+from scoring.statistics.sample_size import paired_t_power, topics_for_paired_t
+from scoring.swan.schema import load_schema
+from scoring.table import is_percentage
+from topics.errors import InputError
+from topics.identity import generator
+
+__all__ = ["WANTED", "Design", "Study", "plan_study"]
+
+WANTED = 0.8
+"""The power that a design is asked for: a true difference is found in four studies of five."""
+
+_STUDIES, _FEWEST_STUDIES = 1000, 250
+_MOST_TRIALS = 4_000_000  # drawn for one design
+_LARGEST = 5_000_000  # topics × trials × studies
+_TIMES = (0.5, 1, 2, 4)
+_ENDLESS = 1_000_000
+_NOTABLE = 0.005
+_LARGEST_EFFECT = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """So many topics with so many trials of each. power: by estimand. turns: user turns for all systems. hours: at the
+    audit's rates; NaN where nothing is known of how long a turn takes."""
+
+    topics: int
+    trials: int
+    power: Mapping[Estimand, Power]
+    turns: int
+    hours: float
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """What was planned.
+
+    key: the measure. difference: to be detected, in the measure's own units. pairs: of systems, among which alpha is
+    shared out. designs: the grid, by topics and trials; present: the audit's own, more_topics and more_trials: with
+    twice as many of either. cautious: power of the present design for topics like these, were systems × topics to vary
+    by the upper 80% limit of the pilot; None without one. turns_at_most: turns are the most that the protocol takes, no
+    pilot having shown how many there are. sources: of each component in words. beyond: topics, with the audit's trials,
+    and trials, of the audit's topics, with which the formulas give the wanted power.
+    """
+
+    audit: str
+    key: Key
+    difference: float
+    components: Components
+    sources: Mapping[str, str]
+    settings: Settings
+    systems: int
+    pairs: int
+    designs: Sequence[Design]
+    present: Design
+    more_topics: Design
+    more_trials: Design
+    cautious: Power | None
+    turns_at_most: bool
+    beyond: Mapping[str, float]
+    notes: Sequence[str]
+    seed: int
+
+    def smallest(self, estimand: Estimand) -> Design | None:
+        """The design of the grid with the fewest turns that has the wanted power; for these topics, of those with the
+        audit's own topics, where the grid has any."""
+        own = [one for one in self.designs if one.topics == self.present.topics]
+        known = own if estimand == "these" and own else self.designs
+        enough = [one for one in known if one.power[estimand].found >= WANTED]
+        return min(enough, key=lambda one: (one.turns, one.topics), default=None)
+
+
+def plan_study(
+    audit: Audit,
+    *,
+    detect: float,
+    measure: Term | None = None,
+    run: Run | None = None,
+    stated: Mapping[str, float] | None = None,
+    topics: Sequence[int] = (),
+    trials: Sequence[int] = (),
+    changes: Mapping[str, Any] | None = None,
+    seed: int = 0,
+) -> Study:
+    """detect: in points for percentages, else in the measure's own units. measure: of single conversations, or a share
+    of turns; None takes %useful of the first turn. run: a pilot. stated: `mean`, and the standard deviations `between`
+    topics, of system × topic (`interaction`) and `within` topics, in points for percentages; they replace what a pilot
+    says. topics, trials: of the grid; () takes half, once, twice and four times the audit's. seed: of the simulation.
+
+    Raises InputError for a measure that topics have no value of, and for components that cannot be.
+    """
+    with place_errors(audit.document, ("scoring",)):
+        settings = scoring_settings(audit.scoring, audit.topics, audit.gold, dict(changes or {}))
+    asked, key = _understood(measure or parse(f"{USEFUL.name} S1"), settings, audit)
+    scale = 100.0 if is_percentage(key[0]) else 1.0
+    difference, given = detect / scale, {name: value / scale for name, value in (stated or {}).items()}
+    pilot = read_pilot(run, asked, key, settings) if run is not None else None
+    components, sources = assumed_components(asked.declaration, key, pilot, given)
+    simulation = _Simulation(audit, components, difference, settings, pilot, seed)
+    own = (len(audit.topics.topics), audit.trials)
+    every_topics = sorted(set(topics)) or _multiples(own[0], 2)
+    every_trials = sorted(set(trials)) or _multiples(own[1], 1)
+    grid = [(t, n) for t in every_topics for n in every_trials]
+    others = [own, (2 * own[0], own[1]), (own[0], 2 * own[1])]
+    _refuse_large([*grid, *others])
+    designs = {place: simulation.design(*place) for place in dict.fromkeys([*grid, *others])}
+    return Study(
+        audit=audit.name,
+        key=key,
+        difference=difference,
+        components=components,
+        sources=sources,
+        settings=settings,
+        systems=len(audit.systems),
+        pairs=simulation.pairs,
+        designs=[designs[place] for place in grid],
+        present=designs[others[0]],
+        more_topics=designs[others[1]],
+        more_trials=designs[others[2]],
+        cautious=simulation.cautious(),
+        turns_at_most=pilot is None,
+        beyond=simulation.beyond(),
+        notes=(*pilot.notes, *_moved(pilot, components, stated or {})) if pilot else (),
+        seed=seed,
+    )
+
+
+def _moved(pilot: Pilot, components: Components, stated: Mapping[str, float]) -> Iterator[str]:
+    if components.shape == "yes or no" and "mean" not in stated and abs(pilot.mean - components.mean) > _NOTABLE:
+        yield (
+            f"the pilot's systems average {100 * pilot.mean:.1f}%, but at different levels; trials vary as much as "
+            f"theirs at {100 * components.mean:.1f}%, which is simulated"
+        )
+
+
+def _multiples(own: int, least: int) -> list[int]:
+    return sorted({max(least, round(own * times)) for times in _TIMES})
+
+
+def _refuse_large(designs: Sequence[tuple[int, int]]) -> None:
+    for topics, trials in designs:
+        if topics * trials * _FEWEST_STUDIES > _LARGEST:
+            raise InputError(
+                f"a design of {topics} topics × {trials} trials is too large to simulate",
+                allowed=f"up to {_LARGEST // _FEWEST_STUDIES:,} trials in all",
+                advice="give smaller numbers with --topics and --trials",
+            )
+
+
+def _understood(term: Term, settings: Settings, audit: Audit) -> tuple[Measure, Key]:
+    found = understand(term, settings, audit.topics, load_schema(SHIPPED))
+    one = found[0]
+    if one.form is not None or (one.declaration.of != "conversation" and one.declaration not in (USEFUL, MEAN_USEFUL)):
+        raise InputError(
+            f"{term} is computed over many conversations at once, so no single trial has a value to simulate",
+            allowed=list_forms((USEFUL, MEAN_USEFUL, *single())),
+        )
+    if len(found) > 1:
+        raise InputError(f"{term} asks for several measures", allowed=", ".join(str(each.base) for each in found))
+    if one.declaration is USEFUL:
+        return one, (USEFUL.name, one.turn or 1)
+    return one, (MEAN_USEFUL.name if one.declaration is MEAN_USEFUL else str(one.base), None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Simulation:
+    audit: Audit
+    components: Components
+    difference: float
+    settings: Settings
+    pilot: Pilot | None
+    seed: int
+
+    @property
+    def pairs(self) -> int:
+        return max(1, math.comb(len(self.audit.systems), 2))
+
+    @property
+    def _alpha(self) -> float:
+        return (1 - self.settings.level) / self.pairs
+
+    def design(self, topics: int, trials: int) -> Design:
+        power = {estimand: self._power(self.components, topics, trials, estimand) for estimand in ESTIMANDS}
+        turns = self._turns * topics * trials * len(self.audit.played)
+        return Design(topics, trials, power, round(turns), self._hours(topics, trials))
+
+    def cautious(self) -> Power | None:
+        upper = self.pilot.upper_interaction if self.pilot else math.nan
+        if math.isnan(upper) or upper <= self.components.both:
+            return None
+        one = self.components
+        room = math.inf if one.shape == "unbounded" else 0.99 * one.room - one.topic
+        changed = Components(one.shape, one.mean, one.topic, min(upper, room), one.trial, one.low, one.high)
+        return self._power(changed, len(self.audit.topics.topics), self.audit.trials, "like-these")
+
+    def beyond(self) -> Mapping[str, float]:
+        """By formulas: topics with the audit's trials, and trials of the audit's topics, for either estimand."""
+        topics, one = len(self.audit.topics.topics), self.components
+        spread = math.sqrt(2 * one.both + 2 * one.within / self.audit.trials)
+        size = self.difference**2
+        z = normal_quantile(1 - self._alpha / 2) + normal_quantile(WANTED)
+        trials_of_these = math.ceil(z**2 * 2 * one.within / (topics * size))
+        return {
+            "topics": topics_for_paired_t(self._effect(spread), alpha=self._alpha, power=WANTED) if spread else 2,
+            "trials": self._trials_like_these(topics),
+            "trials_of_these": max(2, trials_of_these),
+        }
+
+    def _effect(self, spread: float) -> float:
+        """Cut off where a few topics find it anyway: the series of larger ones are long."""
+        return min(_LARGEST_EFFECT, self.difference / spread)
+
+    def _trials_like_these(self, topics: int) -> float:
+        """The fewest trials that do; infinite where even endless ones leave too much system × topic."""
+        one = self.components
+
+        def power(trials: float) -> float:
+            spread = math.sqrt(2 * one.both + 2 * one.within / trials)
+            return paired_t_power(topics, self._effect(spread), alpha=self._alpha) if spread else 1.0
+
+        if topics < 2 or power(_ENDLESS) < WANTED:
+            return math.inf
+        low, high = 0, _ENDLESS
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if power(middle) >= WANTED else (middle, high)
+        return high
+
+    def _power(self, components: Components, topics: int, trials: int, estimand: Estimand) -> Power:
+        try:
+            return simulate_power(
+                components,
+                self.difference,
+                topics,
+                trials,
+                generator(self.seed, "power", estimand, topics, trials),
+                estimand=estimand,
+                level=self.settings.level,
+                alpha=self._alpha,
+                studies=max(_FEWEST_STUDIES, min(_STUDIES, _MOST_TRIALS // (2 * topics * trials))),
+            )
+        except ValueError as fault:
+            raise InputError(str(fault), advice="state a smaller --detect, or another --mean") from None
+
+    @property
+    def _turns(self) -> float:
+        """User turns of a conversation: of the pilot on average, else the most there can be."""
+        if self.pilot is not None:
+            return self.pilot.turns
+        each = [self.audit.protocol.most_turns(topic) for topic in self.audit.topics.topics]
+        return sum(each) / len(each)
+
+    def _hours(self, topics: int, trials: int) -> float:
+        """Of the slowest system, since systems are played at the same time; the groups of one system share its pace."""
+        return max(self._seconds(topics, trials)) / 3600
+
+    def _seconds(self, topics: int, trials: int) -> Iterator[float]:
+        groups = len(self.audit.played) // len(self.audit.systems)
+        for system in self.audit.systems:
+            conversations, limits = topics * trials * groups, system.limits
+            at_once = limits.concurrency if system.session == "fresh" else min(limits.concurrency, trials * groups)
+            answering = self.pilot.seconds * conversations / at_once if self.pilot else math.nan
+            paced = limits.spacing * self._turns * conversations
+            yield max(paced, answering) if answering == answering else paced if paced else math.nan

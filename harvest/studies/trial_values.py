@@ -1,0 +1,90 @@
+"""What each valid conversation gives to a measure: the cells of which systems and groups are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+
+from harvest.studies.scorecard import Material
+from scoring.asked import Asked, Judged
+from scoring.matched import Cell, Trial
+from scoring.material import Material as Ground
+from scoring.measure import Measure
+from scoring.measures.usefulness import (
+    MEAN_USEFUL,
+    RECOVERY,
+    USEFUL,
+    labels,
+    recovery_cells,
+    useful_cells,
+    useful_share,
+)
+from scoring.scores import SHIPPED
+from scoring.settings import Settings
+from scoring.swan.judged import Judgments
+from scoring.swan.schema import load_schema
+from scoring.table import ScoreRow
+
+__all__ = ["SHARES", "Key", "Values", "measure_values", "row_values", "share_values"]
+
+SHARES = (USEFUL, MEAN_USEFUL, RECOVERY)
+"""The measures of trials to which each conversation adds its own part."""
+
+Key = tuple[str, int | None]
+"""A measure, and the turn it is of."""
+
+Values = dict[Key, dict[Trial, Cell]]
+"""The cells of a system, by measure, then by topic and trial."""
+
+
+def share_values(system: str, material: Material) -> Values:
+    """The cells of `SHARES`. Of %recovery: (recovered, failed first), (0, 0) where the first turn was useful."""
+    found: Values = {}
+    for one in material.finished:
+        if one.key.system != system:
+            continue
+        trial = (one.key.topic, one.key.trial)
+        given = labels(one, material.turns[one.key.system, one.key.topic])
+        for turn, cell in enumerate(useful_cells(given), 1):
+            found.setdefault((USEFUL.name, turn), {})[trial] = (cell, 1.0)
+        value, over = useful_share(given)
+        found.setdefault((MEAN_USEFUL.name, None), {})[trial] = (value, float(over > 0))
+        found.setdefault((RECOVERY.name, None), {})[trial] = recovery_cells(given)
+    return found
+
+
+def row_values(system: str, rows: Iterable[ScoreRow]) -> Values:
+    """The cells of measures of single conversations, from the rows of a table of scores."""
+    found: Values = {}
+    for row in rows:
+        if row.system == system and row.topic and row.trial is not None and row.entity is None and row.turn is None:
+            found.setdefault((row.measure, None), {})[row.topic, row.trial] = (row.value, 1.0)
+    return found
+
+
+def measure_values(
+    systems: Sequence[str], material: Material, measures: Sequence[Measure], settings: Settings
+) -> tuple[Mapping[str, Values], tuple[str, ...]]:
+    """By system, the cells of measures of single conversations and of nothing else, and notes on their judgments.
+
+    Raises InputError where a measure would rest on one of several judgments that count alike.
+    """
+
+    @cache
+    def judged() -> Judged:
+        schema = load_schema(SHIPPED)
+        return Judged(schema, Judgments.of(material.layers, schema))
+
+    asked = Asked(tuple(measures), judged)
+    topics = {topic.id: topic for topic in material.topics.topics}
+    found: dict[str, Values] = {system: {} for system in systems}
+    for one in material.finished if measures else ():
+        own = found.get(one.key.system)
+        if own is None:
+            continue
+        topic = topics[one.key.topic]
+        ground = Ground(one, topic, material.gold, material.topics.attributes, settings, judged, settings)
+        for figure in asked.figures(ground, ()):
+            own.setdefault((figure.measure, None), {})[one.key.topic, one.key.trial] = (figure.value, 1.0)
+    asked.refuse_unsettled()
+    return found, asked.notes()

@@ -1,0 +1,369 @@
+"""Systems compared, for people: a sentence for each pair, figures, then differences; and as long-form rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from textwrap import wrap
+from typing import Any
+
+from rich import box
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from harvest.studies.comparison import Comparison
+from harvest.tables.parting_figures import COMMAND, INDENT, parting_document, parting_lines
+from harvest.terminal import printable
+from recordings.provenance import software
+from scoring.comparison.result import Driver, MeasureComparison, Pair
+from scoring.statistics.paired import ESTIMANDS
+from scoring.table import is_percentage
+from topics.counting import pluralize
+
+__all__ = ["FORMAT", "comparison_document", "comparison_tables"]
+
+FORMAT = "harvest-comparison/1"
+
+_DIGITS = 12
+_NAME_WIDTH, _FIGURE_WIDTH = 24, 14
+_MOST_DRIVERS = 3
+_MOST_LINES = 8
+_NO_NUMBER = 100_000
+
+
+def comparison_tables(found: Comparison, *, width: int, details: bool = False) -> Iterator[RenderableType]:
+    """What a person sees. details: of every pair also which topics drive the difference."""
+    for one, other in _pairs(found):
+        yield _sentence(found, one, other)
+    yield Text(_scope(found), style="dim")
+    if found.contrasts:
+        yield Text("the runs differ; keep this in mind:", style="yellow")
+        yield from (Padding(Text(f"- {printable(one.said, line=True)}"), (0, 0, 0, 2)) for one in found.contrasts)
+    yield from _figures(found, width)
+    yield _differences(found)
+    for line in _legend(found):
+        yield Text(line, style="dim")
+    yield from _too_few(found)
+    yield from _what_is_needed(found)
+    yield from _what_drives(found, details=details)
+    for one_pair in found.parted:
+        yield Text()
+        for line in parting_lines(one_pair, found.recorded, found.settings.level):
+            if line.startswith(COMMAND):  # to be copied whole
+                yield Text(line, no_wrap=True, style="dim")
+            else:
+                after = INDENT if line.startswith(" ") else ""
+                yield from map(Text, wrap(line, max(width, 40), subsequent_indent=after))
+    yield from _not_compared(found)
+
+
+def _pairs(found: Comparison) -> list[tuple[str, str]]:
+    return [(pair.first, pair.second) for pair in found.measures[0].pairs] if found.measures else []
+
+
+def _sentence(found: Comparison, first: str, second: str) -> Text:
+    """The verdicts on one pair, over all types of topics."""
+    said: dict[str, list[str]] = {}
+    for measure in found.measures:
+        if measure.topic_type is None:
+            pair = _of(measure, first, second)
+            said.setdefault(_verdict(pair), []).append(_with_value(measure, pair))
+    one, other = printable(first, line=True), printable(second, line=True)
+    start = Text(f"{one} and {other}: ", style="bold")
+    return start + Text("; ".join(f"{verdict} {_listed(names)}" for verdict, names in said.items()) + ".")
+
+
+def _verdict(pair: Pair) -> str:
+    one, other = printable(pair.first, line=True), printable(pair.second, line=True)
+    return {
+        "better": f"{one} is better in",
+        "worse": f"{other} is better in",
+        "higher": f"{one} is higher in",
+        "lower": f"{other} is higher in",
+        "cannot tell": "cannot tell in",
+        "too few": "too few topics to tell in",
+        "no value": "nothing to compare in",
+    }[pair.verdict]
+
+
+def _with_value(measure: MeasureComparison, pair: Pair) -> str:
+    if not pair.found:
+        return measure.label
+    return f"{measure.label} (by {_size(measure, abs(pair.value))})"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _scope(found: Comparison) -> str:
+    most_known = max(found.measures, key=lambda one: (one.topic_type is None, len(one.topics), one.trials[0]))
+    topics, (fewest, most) = len(most_known.topics), most_known.trials
+    trials = pluralize(most, "trial") if fewest == most else f"{fewest} to {most} trials"
+    over = f"over {pluralize(topics, 'common topic')} with {trials} of each"
+    if found.estimand == "like-these":
+        return f"{over.capitalize()}. This speaks of topics like these: would other topics show it, too?"
+    return f"{over.capitalize()}. This speaks of these topics: would more trials of them show it, too?"
+
+
+def _figures(found: Comparison, width: int) -> Iterator[Table]:
+    a_table = max(1, (width - _NAME_WIDTH) // _FIGURE_WIDTH)
+    for start in range(0, len(found.systems), a_table):
+        table = _table("measure")
+        for system in found.systems[start : start + a_table]:
+            table.add_column(Text(printable(system, line=True), overflow="fold"), justify="right", max_width=22)
+        table.add_column("topics", justify="right", style="dim")
+        for measure in found.measures:
+            cells = [_figure(measure, system, found) for system in found.systems[start : start + a_table]]
+            table.add_row(Text(_named(measure)), *map(Text, cells), str(len(measure.topics)))
+        yield table
+
+
+def _figure(measure: MeasureComparison, system: str, found: Comparison) -> str:
+    letter = f" {measure.letters[system]:2}" if len(found.systems) > 2 else ""
+    value = measure.figures[system]
+    return ("n/a" if math.isnan(value) else _plain(measure, value)) + letter
+
+
+def _table(first: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column(first, overflow="fold", min_width=14, max_width=_NAME_WIDTH)
+    return table
+
+
+def _differences(found: Comparison) -> Table:
+    table = _table("measure")
+    for heading in ("difference [low, high]", "p", "effect", "W/T/L", "better"):
+        table.add_column(Text(heading), justify="right", no_wrap=True)
+    for measure in found.measures:
+        table.add_row(Text(_named(measure), style="bold"))
+        for pair in measure.pairs:
+            table.add_row(*map(Text, _line(measure, pair)))
+    return table
+
+
+def _line(measure: MeasureComparison, pair: Pair) -> tuple[str, ...]:
+    name = f"  {printable(pair.first, line=True)} − {printable(pair.second, line=True)}"
+    if pair.verdict == "no value":
+        return name, "n/a"
+    value, interval = _signed(measure, pair.value), pair.interval
+    if interval.low == interval.low:
+        value += f" [{_signed(measure, interval.low)}, {_signed(measure, interval.high)}]"
+    effect = "n/a" if math.isnan(pair.effect) else f"{pair.effect:.2f}"
+    counts = f"{pair.wins}/{pair.ties}/{pair.losses}"
+    return name, value, _p(pair.corrected), effect, counts, _better(pair)
+
+
+def _better(pair: Pair) -> str:
+    names = {"better": pair.first, "worse": pair.second, "higher": f"{pair.first} ↑", "lower": f"{pair.second} ↑"}
+    return printable(names[pair.verdict], line=True)[:16] if pair.verdict in names else "?"
+
+
+def _legend(found: Comparison) -> Iterator[str]:
+    level = f"{100 * found.settings.level:g}%"
+    alpha = f"{1 - found.settings.level:.4g}"
+    several = len(found.systems) > 2
+    if several:
+        yield "letters: systems that share one cannot be told apart"
+    made = next((pair.interval.method for one in found.measures for pair in one.pairs if pair.interval.method), "")
+    if made:
+        yield f"difference: of percentages, in points; [low, high]: {level} for {ESTIMANDS[found.estimand]}, {made}" + (
+            ", each by itself" if several else ""
+        )
+    by_holm = next((one.label for one in found.measures if one.pooled), "")
+    test = (
+        ("t test over trials within topics" + (", corrected over pairs (Holm)" if several else ""))
+        if found.estimand == "these"
+        else ("randomised Tukey HSD over all pairs" if several else "exchanging the sides of topics")
+        + (f" ({by_holm}: exchanging the sides of topics, corrected by Holm)" if several and by_holm else "")
+    )
+    many = sum(one.topic_type is None for one in found.measures)
+    measures = f"; not corrected over the {many} measures" if many > 1 else ""
+    yield f"p: {test}{measures}; better: where p is at most {alpha}; ?: cannot tell"
+    yield "effect: difference / √(residual variance); W/T/L: topics won, tied and lost by the first system"
+
+
+def _too_few(found: Comparison) -> Iterator[Text]:
+    """What so few topics can never show."""
+    counts = {len(one.topics): pair.least for one in found.measures for pair in one.pairs if pair.verdict == "too few"}
+    for topics, least in counts.items():
+        yield Text(
+            f"{pluralize(topics, 'topic')} give no p below {_p(least)}, however large a difference", style="yellow"
+        )
+
+
+def _what_is_needed(found: Comparison) -> Iterator[RenderableType]:
+    """What would settle the pairs that cannot be told apart, if they differ as much as they were seen to."""
+    lines = [
+        f"{_named(measure)}, {printable(pair.first, line=True)} − {printable(pair.second, line=True)}: {said}"
+        for measure in found.measures
+        for pair in measure.pairs
+        if not pair.found and pair.verdict != "no value" and (said := _needed(pair, found))
+    ]
+    if lines:
+        yield Text("\nto settle what cannot be told, if a difference is as large as it was seen (4 studies of 5):")
+    yield from (Padding(Text(f"- {line}"), (0, 0, 0, 2)) for line in lines[:_MOST_LINES])
+    if len(lines) > _MOST_LINES:
+        yield Text(f"  and {pluralize(len(lines) - _MOST_LINES, 'more pair')}: --json has them all")
+
+
+def _needed(pair: Pair, found: Comparison) -> str:
+    topics, trials = pair.needed.topics, pair.needed.trials
+    if found.estimand == "these":
+        if math.isnan(trials):
+            return ""
+        return "no number of trials" if trials > _NO_NUMBER else f"about {trials:,.0f} trials of each topic"
+    if math.isnan(topics):
+        return ""
+    if topics > _NO_NUMBER:
+        return "no number of topics: the systems hardly differ"
+    of_trials = (
+        ""
+        if math.isnan(trials)
+        else "; more trials of these topics would not do"
+        if trials > _NO_NUMBER
+        else f", or about {trials:,.0f} trials of each topic"
+    )
+    return f"about {topics:,.0f} topics like these{of_trials}"
+
+
+def _what_drives(found: Comparison, *, details: bool) -> Iterator[Text]:
+    """Which topics a difference rests on; without details, where one topic turns it round."""
+    for measure in found.measures:
+        for pair in measure.pairs:
+            turned = [one for one in pair.drivers if one.without * pair.value <= 0]
+            if turned and len(pair.drivers) > 1 and pair.found:
+                topic = printable(turned[0].topic, line=True)
+                yield Text(f"{_named(measure)}, {_both(pair)}: rests on topic {topic} alone", style="yellow")
+            if details and pair.drivers:
+                yield Text(f"{_named(measure)}, {_both(pair)}: {_drivers(measure, pair)}")
+
+
+def _drivers(measure: MeasureComparison, pair: Pair) -> str:
+    most = pair.drivers[:_MOST_DRIVERS]
+    if most[0].share > 1:  # a part larger than the whole says nothing to anybody
+        last = pair.drivers[: -_MOST_DRIVERS - 1 : -1]
+        one, other = (most, last) if pair.value > 0 else (last, most)
+        return (
+            f"topics cancel out; highest for {printable(pair.first, line=True)}: {_topics(one)}; for "
+            f"{printable(pair.second, line=True)}: {_topics(other)}"
+        )
+    said = ", ".join(f"{printable(one.topic, line=True)} {100 * one.share:.0f}%" for one in most)
+    return f"driven by {said} of it; {_signed(measure, most[0].without)} without {_topics(most[:1])}"
+
+
+def _topics(drivers: Sequence[Driver]) -> str:
+    return ", ".join(printable(one.topic, line=True) for one in drivers)
+
+
+def _both(pair: Pair) -> str:
+    return f"{printable(pair.first, line=True)} − {printable(pair.second, line=True)}"
+
+
+def _not_compared(found: Comparison) -> Iterator[Text]:
+    for what, counts in (
+        ("invalid trials, in no figure", found.invalid),
+        ("planned trials not played, in no figure", found.unplayed),
+    ):
+        said = ", ".join(f"{printable(name, line=True)} {count}" for name, count in counts.items() if count)
+        if said:
+            yield Text(f"{what}: {said}", style="yellow")
+    by_count: dict[int, list[str]] = {}
+    for one in found.measures:
+        if one.left_out and one.topic_type is None:
+            by_count.setdefault(len(one.left_out), []).append(one.label)
+    for count, names in by_count.items():
+        yield Text(f"{pluralize(count, 'topic')} without a value of some system, left out: {', '.join(names)}")
+    yield from (Text(f"note: {note}") for note in found.notes)
+
+
+def _of(measure: MeasureComparison, first: str, second: str) -> Pair:
+    return next(pair for pair in measure.pairs if (pair.first, pair.second) == (first, second))
+
+
+def _named(measure: MeasureComparison) -> str:
+    return f"{measure.label} [{measure.topic_type}]" if measure.topic_type else measure.label
+
+
+def _plain(measure: MeasureComparison, value: float) -> str:
+    return f"{100 * value:.1f}%" if is_percentage(measure.measure) else f"{value:.4f}"
+
+
+def _size(measure: MeasureComparison, value: float) -> str:
+    return f"{100 * value:.1f} points" if is_percentage(measure.measure) else f"{value:.4f}"
+
+
+def _signed(measure: MeasureComparison, value: float) -> str:
+    if math.isnan(value):
+        return "n/a"
+    if is_percentage(measure.measure):
+        return f"{100 * value:+.1f}"
+    return f"{value:+.4f}".replace("0.", ".", 1)
+
+
+def _p(value: float) -> str:
+    return "n/a" if math.isnan(value) else "<.001" if value < 0.001 else f"{value:.3f}".replace("0.", ".", 1)
+
+
+def comparison_document(found: Comparison) -> dict[str, Any]:
+    """The `harvest-comparison/1` document: one row for each pair, measure and topic type. Undefined is null."""
+    return {
+        "format": FORMAT,
+        "estimand": found.estimand,
+        "sources": [dict(one) for one in found.runs],
+        "software": software(),
+        "systems": list(found.systems),
+        "settings": found.settings.as_json(),
+        "seed": found.seed,
+        "invalid": dict(found.invalid),
+        "unplayed": dict(found.unplayed),
+        "differences": [one.as_json() for one in found.contrasts],
+        "notes": list(found.notes),
+        "figures": [
+            {**_key(one), "system": name, "value": _json(value), "letters": one.letters[name]}
+            for one in found.measures
+            for name, value in one.figures.items()
+        ],
+        "rows": [_row(one, pair) for one in found.measures for pair in one.pairs],
+        "parting": [parting_document(one) for one in found.parted],
+    }
+
+
+def _key(measure: MeasureComparison) -> dict[str, Any]:
+    return {"measure": measure.measure, "turn": measure.turn, "topic_type": measure.topic_type}
+
+
+def _row(measure: MeasureComparison, pair: Pair) -> dict[str, Any]:
+    return {
+        **_key(measure),
+        "first": pair.first,
+        "second": pair.second,
+        "value": _json(pair.value),
+        "low": _json(pair.interval.low),
+        "high": _json(pair.interval.high),
+        "interval": pair.interval.method or None,
+        "note": pair.interval.note,
+        "p": _json(pair.p),
+        "p_corrected": _json(pair.corrected),
+        "p_least": _json(pair.least),
+        "effect": _json(pair.effect),
+        "wins": pair.wins,
+        "ties": pair.ties,
+        "losses": pair.losses,
+        "verdict": pair.verdict,
+        "topics": len(measure.topics),
+        "topics_left_out": list(measure.left_out),
+        "trials_fewest": measure.trials[0],
+        "trials_most": measure.trials[1],
+        "topics_needed": _json(pair.needed.topics),
+        "trials_needed": _json(pair.needed.trials),
+        "drivers": [
+            {"topic": one.topic, "share": _json(one.share), "without": _json(one.without)} for one in pair.drivers
+        ],
+    }
+
+
+def _json(value: float) -> float | None:
+    return round(value, _DIGITS) + 0.0 if math.isfinite(value) else None

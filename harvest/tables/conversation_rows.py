@@ -1,0 +1,60 @@
+"""A recorded conversation in short: its labels, its outcome, and its row in a listing."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from recordings.conversation import Conversation, Turn
+
+__all__ = ["conversation_row", "label_line", "outcome_words"]
+
+
+def label_line(conversation: Conversation) -> str:
+    """The labels of its replies, `?` for one that has none: `x o`."""
+    return " ".join(turn.label or "?" for turn in conversation.turns if turn.reply is not None)
+
+
+def outcome_words(conversation: Conversation) -> str:
+    """How it ended, with the reason where the kind does not say enough: `invalid (timeout)`."""
+    outcome = conversation.outcome
+    if outcome is None:
+        return "interrupted"
+    return f"{outcome.kind} ({outcome.reason})" if outcome.kind in ("invalid", "user-stopped") else outcome.kind
+
+
+def conversation_row(conversation: Conversation, *, whole: bool) -> dict[str, Any]:
+    """The row of a `harvest-listing/1`. whole: with everything that was said."""
+    row: dict[str, Any] = {
+        **asdict(conversation.key),
+        "id": conversation.trial_id,
+        "attempt": conversation.attempt,
+        "session": conversation.session,
+        "place": conversation.place,
+        "outcome": conversation.outcome.kind if conversation.outcome else None,
+        "reason": conversation.outcome.reason if conversation.outcome else "",
+        "labels": [turn.label for turn in conversation.turns if turn.reply is not None],
+        "started_at": conversation.started_at,
+        "ended_at": conversation.ended_at,
+    }
+    if whole:
+        row["turns"] = [_turn(turn) for turn in conversation.turns]
+    return row
+
+
+def _turn(turn: Turn) -> dict[str, Any]:
+    reply = turn.reply
+    return {
+        "turn": turn.number,
+        "state": turn.state,
+        "user": turn.user,
+        "act": turn.act,
+        "said": turn.said,
+        "sent_as": reply.sent_as if reply else "",
+        "text": reply.answer.text if reply else None,
+        "links": [asdict(link) for link in reply.answer.links] if reply else [],
+        "seconds": reply.seconds if reply else None,
+        "finish": reply.finish if reply else "",
+        "evidence": dict(reply.evidence) if reply else {},
+        "route": asdict(turn.route) if turn.route else None,
+    }

@@ -1,0 +1,79 @@
+"""The figures of scored runs for spreadsheets and papers: CSV with every row, and a table in LaTeX."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import re
+from collections.abc import Iterable, Sequence
+
+from scoring.table import ScoreRow, is_percentage
+
+__all__ = ["csv_rows", "latex_table"]
+
+_SPECIAL = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    **{character: f"\\{character}" for character in "&%$#_{}"},
+}
+
+
+def csv_rows(rows: Iterable[ScoreRow]) -> str:
+    """A heading and a line for each row, with the keys of JSON; what is undefined or does not apply is empty."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    heading: list[str] = []
+    for row in rows:
+        value = row.as_json()
+        if not heading:
+            heading = list(value)
+            writer.writerow(heading)
+        writer.writerow(["" if value[name] is None else value[name] for name in heading])
+    return out.getvalue()
+
+
+def latex_table(rows: Sequence[ScoreRow], systems: Sequence[str]) -> str:
+    """A `tabular` (with the rules of the package booktabs): a line for each measure, and for each system the value, its
+    interval and its n. rows: of no single topic or trial, in the order of the lines. It names below, as comments, how
+    the intervals were made.
+    """
+    columns = [system for system in systems if any(row.system == system for row in rows)]
+    cells = {(row.measure, row.turn, row.system): row for row in rows}
+    lines = [
+        r"\begin{tabular}{l" + "rlr" * len(columns) + "}",
+        r"\toprule",
+        "measure" + "".join(rf" & {latex_text(one)} & & $n$" for one in columns) + r" \\",
+        r"\midrule",
+    ]
+    labels: dict[tuple[str, int | None], str] = {}
+    for row in rows:
+        labels.setdefault((row.measure, row.turn), row.label)
+    for key, label in labels.items():
+        parts = "".join(f" & {_cell(cells.get((*key, one)))}" for one in columns)
+        lines.append(f"{latex_text(label)}{parts} \\\\")
+    lines += [r"\bottomrule", r"\end{tabular}"]
+    methods = dict.fromkeys(
+        f"{100 * row.level:g}% {row.interval}, resampled: {row.resampled or 'nothing'}"
+        for row in rows
+        if row.level is not None and row.interval and not math.isnan(row.low)
+    )
+    lines += [f"% intervals: {' '.join(method.split())}" for method in methods]
+    return "\n".join(lines) + "\n"
+
+
+def latex_text(text: str) -> str:
+    """`text` on one line with what LaTeX would take for commands escaped."""
+    return re.sub(r"[\\~^&%$#_{}]", lambda found: _SPECIAL[found[0]], " ".join(text.split()))
+
+
+def _cell(row: ScoreRow | None) -> str:
+    if row is None:
+        return " & & "
+    interval = ""
+    if not math.isnan(row.low):
+        share = is_percentage(row.measure)
+        ends = [f"{100 * end:.1f}" if share else f"{end:.4f}" for end in (row.low, row.high)]
+        interval = f"[{', '.join(ends)}]"
+    return f"{latex_text(row.shown(row.value))} & {interval} & {row.n}"

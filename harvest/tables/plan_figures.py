@@ -1,0 +1,288 @@
+"""A plan of a comparison, for people: topics or trials, then the grid; and as a JSON document."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from rich import box
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from harvest.studies.pilot import ICC, INTERACTION, MEAN
+from harvest.studies.planning import WANTED, Design, Study
+from harvest.terminal import printable
+from scoring.statistics.paired import ESTIMANDS, Estimand
+from scoring.statistics.power import Power
+from scoring.table import is_percentage
+from topics.counting import pluralize
+
+__all__ = ["FORMAT", "plan_document", "plan_tables"]
+
+FORMAT = "harvest-power/1"
+
+_DIGITS = 6
+_ALIKE = 2.0  # standard errors of simulation within which two powers are not told apart
+_TOO_MANY = 100_000
+_ASSUMED = {
+    "mean": f"{100 * MEAN:g}% pass, as in tau-bench",
+    "between": f"topics have {100 * ICC:g}% of the variance (ICC, as in tau-bench)",
+    "interaction": f"{100 * INTERACTION:g}% of what lies between topics is of single systems (no source)",
+    "within": "trials have the rest of what the mean leaves room for",
+}
+
+
+def plan_tables(study: Study) -> Iterator[RenderableType]:
+    """What a person sees: the answer, what it rests on, then power and width by design, and what designs cost."""
+    yield Text(answer(study), style="bold")
+    for estimand in ESTIMANDS:
+        yield Padding(Text(_recommended(study, estimand)), (0, 0, 0, 2))
+    if study.cautious is not None:
+        yield Padding(
+            Text(
+                "The pilot's spreads are estimates: were systems × topics to vary by their upper 80% limit, "
+                f"{_design(study.present)} would find it in {_percent(study.cautious.found)} of studies of topics like "
+                "these."
+            ),
+            (0, 0, 0, 2),
+        )
+    yield Text()
+    yield from (Text(line) for line in _assumptions(study))
+    for estimand in ESTIMANDS:
+        yield _grid(study, estimand)
+    yield _costs(study)
+    yield from (Text(line, style="dim") for line in _legend(study))
+    yield from (Text(f"note: {note}") for note in study.notes)
+
+
+def answer(study: Study) -> str:
+    """Topics or trials, in one sentence."""
+    return f"Topics or trials? {_answer_like_these(study)}; {_answer_these(study)}."
+
+
+def _answer_like_these(study: Study) -> str:
+    now, topics, trials = (_power(one, "like-these") for one in (study.present, study.more_topics, study.more_trials))
+    if now.found >= WANTED:
+        return (
+            f"For topics like these, neither: {_design(study.present)} finds {_size(study)} in {_percent(now.found)} "
+            "of studies"
+        )
+    far = topics.found - trials.found
+    error = math.hypot(topics.found_error, trials.found_error)
+    which = "either" if abs(far) <= _ALIKE * error else "topics" if far > 0 else "trials"
+    return (
+        f"For topics like these, {which}: twice the topics would find {_size(study)} in {_percent(topics.found)} of "
+        f"studies instead of {_percent(now.found)}, twice the trials in {_percent(trials.found)}"
+    )
+
+
+def _answer_these(study: Study) -> str:
+    now, trials = _power(study.present, "these"), _power(study.more_trials, "these")
+    if now.found >= WANTED:
+        return f"for these topics, neither: {_design(study.present)} finds it in {_percent(now.found)}"
+    was = f" instead of {_percent(now.found)}" if now.found == now.found else ""
+    return f"for these topics, trials: twice as many would find it in {_percent(trials.found)}{was}"
+
+
+def _recommended(study: Study, estimand: Estimand) -> str:
+    smallest = study.smallest(estimand)
+    start = ESTIMANDS[estimand][0].upper() + ESTIMANDS[estimand][1:]
+    if smallest is not None:
+        power = _power(smallest, estimand)
+        return (
+            f"{start}: {_design(smallest)} is the cheapest design below that finds it in 4 studies of 5 "
+            f"({_percent(power.found)}; {_cost(study, smallest)})."
+        )
+    if estimand == "these":
+        trials = study.beyond["trials_of_these"]
+        own = pluralize(study.present.topics, "topic")
+        return (
+            f"{start}: no design below with {own} finds it in 4 studies of 5; about {trials:,.0f} trials of each would."
+        )
+    topics, trials = study.beyond["topics"], study.beyond["trials"]
+    by_topics = (
+        f"about {topics:,.0f} topics with {pluralize(study.present.trials, 'trial')} of each"
+        if topics < _TOO_MANY
+        else "no number of topics"
+    )
+    by_trials = (
+        f"about {trials:,.0f} trials of {pluralize(study.present.topics, 'topic')} would, too"
+        if trials < _TOO_MANY
+        else f"no number of trials of {pluralize(study.present.topics, 'topic')} would"
+    )
+    return f"{start}: no design below finds it in 4 studies of 5; {by_topics} would; {by_trials}."
+
+
+def _assumptions(study: Study) -> Iterator[str]:
+    one = study.components
+    parts = {
+        "mean": _value(study, one.mean),
+        "between": f"spread between topics of one system {_spread(study, one.topic + one.both)}",
+        "interaction": f"of systems × topics {_spread(study, one.both)}",
+        "within": f"between trials {_spread(study, one.within)}",
+    }
+    parts["mean"] = f"mean {parts['mean']}"
+    for source, words in (("pilot", "from the pilot"), ("stated", "as stated"), ("assumed", "ASSUMED")):
+        said = [parts[name] for name, own in study.sources.items() if own == source]
+        if said:
+            yield f"{words}: {', '.join(said)}"
+    assumed = [_ASSUMED[name] for name, own in study.sources.items() if own == "assumed"]
+    if assumed:
+        yield f"  that is: {'; '.join(assumed)}. Give --from RUN, or state them."
+    if study.sources["within"] == "follows":
+        yield f"  between trials, which are yes or no, {_spread(study, one.within)} follows"
+
+
+def _table(study: Study, title: str) -> Table:
+    table = Table(
+        box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), title=title, title_justify="left", title_style="bold"
+    )
+    table.add_column("topics", justify="right")
+    for trials in dict.fromkeys(one.trials for one in study.designs):
+        table.add_column(f"× {pluralize(trials, 'trial')}", justify="right", no_wrap=True)
+    return table
+
+
+def _grid(study: Study, estimand: Estimand) -> Table:
+    table = _table(study, f"{ESTIMANDS[estimand]}: found, ± half the interval")
+    for topics in dict.fromkeys(one.topics for one in study.designs):
+        cells = [_cell(study, one.power[estimand]) for one in study.designs if one.topics == topics]
+        table.add_row(str(topics), *cells)
+    return table
+
+
+def _cell(study: Study, one: Power) -> Text:
+    if math.isnan(one.found):
+        return Text("no test")
+    half = "" if math.isnan(one.width) else f" ±{_bare(study, one.width / 2)}"
+    return Text(f"{_percent(one.found)}{half}", style="bold" if one.found >= WANTED else "")
+
+
+def _costs(study: Study) -> Table:
+    table = _table(study, "user turns" + (" at most" if study.turns_at_most else ""))
+    for topics in dict.fromkeys(one.topics for one in study.designs):
+        table.add_row(
+            str(topics),
+            *(Text(f"{one.turns:,}{_time(one)}") for one in study.designs if one.topics == topics),
+        )
+    return table
+
+
+def _legend(study: Study) -> Iterator[str]:
+    level = f"{100 * study.settings.level:g}%"
+    yield (
+        f"found: share of simulated studies in which the test of `harvest compare` finds a true difference of "
+        f"{_size(study)} (simulation error up to {100 * _worst_error(study):.1f} points); "
+        f"bold from {_percent(WANTED)}; interval: {level}, of the difference"
+    )
+    if study.pairs > 1:
+        yield (
+            f"{study.systems} systems: each of {study.pairs} pairs is tested at {(1 - study.settings.level):.3g} / "
+            f"{study.pairs}, so that power is at least this"
+        )
+    if study.systems == 1:
+        yield "one system: what is compared are two audits of it; turns are of one of them"
+    if any(math.isnan(one.hours) for one in study.designs):
+        yield "hours: unknown, since the audit sets no rate and no pilot shows how long a conversation takes"
+
+
+def _worst_error(study: Study) -> float:
+    errors = [own.found_error for one in study.designs for own in one.power.values()]
+    return max(error for error in errors if error == error)
+
+
+def _power(design: Design, estimand: Estimand) -> Power:
+    return design.power[estimand]
+
+
+def _design(one: Design) -> str:
+    return f"{pluralize(one.topics, 'topic')} × {pluralize(one.trials, 'trial')}"
+
+
+def _cost(study: Study, one: Design) -> str:
+    return f"{pluralize(one.turns, 'user turn')}{' at most' if study.turns_at_most else ''}{_time(one)}"
+
+
+def _time(one: Design) -> str:
+    if not one.hours >= 1 / 120:
+        return ""
+    return f", {60 * one.hours:.0f} min" if one.hours < 1 else f", {one.hours:,.1f} h"
+
+
+def _percent(share: float) -> str:
+    return "n/a" if math.isnan(share) else f"{100 * share:.0f}%"
+
+
+def _size(study: Study) -> str:
+    points = _points(100 * study.difference) if is_percentage(study.key[0]) else f"{study.difference:g}"
+    name, turn = study.key
+    return f"{points} of {printable(f'{name} S{turn}' if turn else name, line=True)}"
+
+
+def _points(number: float) -> str:
+    """`1 point`, `2.5 points`."""
+    return f"{number:g} {'point' if number == 1 else 'points'}"
+
+
+def _value(study: Study, value: float) -> str:
+    return f"{100 * value:.1f}%" if is_percentage(study.key[0]) else f"{value:.4g}"
+
+
+def _spread(study: Study, variance: float) -> str:
+    return _bare(study, math.sqrt(variance)) + (" points" if is_percentage(study.key[0]) else "")
+
+
+def _bare(study: Study, value: float) -> str:
+    return f"{100 * value:.1f}" if is_percentage(study.key[0]) else f"{value:.4f}"
+
+
+def plan_document(study: Study) -> dict[str, Any]:
+    """The `harvest-power/1` document: one row for each estimand and design. Undefined and infinite are null."""
+    one = study.components
+    return {
+        "format": FORMAT,
+        "audit": study.audit,
+        "measure": study.key[0],
+        "turn": study.key[1],
+        "difference": _json(study.difference),
+        "systems": study.systems,
+        "pairs": study.pairs,
+        "wanted": WANTED,
+        "components": {
+            "mean": _json(one.mean),
+            "topic": _json(one.topic),
+            "system_topic": _json(one.both),
+            "trial": _json(one.within),
+            "sources": dict(study.sources),
+        },
+        "answer": answer(study),
+        "beyond": {name: _json(value) for name, value in study.beyond.items()},
+        "cautious": _json(study.cautious.found) if study.cautious else None,
+        "turns_at_most": study.turns_at_most,
+        "settings": study.settings.as_json(),
+        "seed": study.seed,
+        "notes": list(study.notes),
+        "rows": [_row(design, estimand) for design in study.designs for estimand in ESTIMANDS],
+    }
+
+
+def _row(design: Design, estimand: Estimand) -> dict[str, Any]:
+    power = design.power[estimand]
+    return {
+        "estimand": estimand,
+        "topics": design.topics,
+        "trials": design.trials,
+        "power": _json(power.found),
+        "power_error": _json(power.found_error),
+        "width": _json(power.width),
+        "width_error": _json(power.width_error),
+        "turns": design.turns,
+        "hours": _json(design.hours),
+    }
+
+
+def _json(value: float) -> float | None:
+    return round(value, _DIGITS) + 0.0 if math.isfinite(value) else None

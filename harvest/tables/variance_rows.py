@@ -1,0 +1,114 @@
+"""How much trials vary, in long form: one figure a row, variances with their sign."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from harvest.studies.trial_values import Key
+from harvest.studies.variance import Figure, SystemVariance, VarianceStudy
+from scoring.statistics.bootstrap import Interval, no_interval
+from scoring.statistics.components import Component, Crossed
+
+__all__ = ["FORMAT", "variance_rows"]
+
+FORMAT = "harvest-variance/1"
+
+_DIGITS = 12
+_LIKE = "topics like these"
+
+
+def variance_rows(study: VarianceStudy) -> Iterator[dict[str, Any]]:
+    """Every row has the same keys; undefined numbers are null. `of` says what the interval speaks of."""
+    for key, systems in study.each.items():
+        for one in systems:
+            yield from _of_system(one, study.settings.level)
+        if key in study.between:
+            yield from _of_all(study.between[key], key, study.settings.level)
+
+
+def _of_system(one: SystemVariance, level: float) -> Iterator[dict[str, Any]]:
+    split, key, name = one.split, one.key, one.system
+    counts = {"topics": split.topics, "trials": split.trials}
+    parts = {"variance between topics": split.topic, "variance between trials of a topic": split.trial}
+    for figure, component in {**parts, "ICC(1)": split.icc}.items():
+        yield _of_component(key, name, figure, component, level, counts)
+    for figure, share in (("topics whose trials disagree", one.disagree), ("pairs of trials that differ", one.pairs)):
+        yield _of_figure(key, name, figure, share, level)
+    for k, share in (one.passes or {}).items():
+        yield {**_of_figure(key, name, "pass^k", share, level), "k": k}
+    whole = one.whole_trials
+    trials = sum(count > 0 for count in whole.topics)
+    over = {"topics": max(whole.topics, default=0), "trials": trials, "of": "these topics"}
+    yield _row(key, name, "spread of whole trials", whole.spread, no_interval(), level, p=_plain(whole.p), **over)
+    yield _row(key, name, "spread of whole trials by chance", whole.by_chance, no_interval(), level, **over)
+    if one.carried is None:
+        return
+    found = one.carried
+    counts = {"topics": found.topics, "trials": found.conversations, "sessions": found.sessions, "fresh": found.fresh}
+    how = {"exchanged": found.exchanged, "units": found.units, "found": found.found}
+    yield _row(key, name, "slope a place", found.slope, found.interval, level, p=_plain(found.p), **counts, **how)
+    if found.fresh:
+        p = _plain(found.p_lost)
+        yield _row(key, name, "continued less fresh", found.lost, found.interval_lost, level, p=p, **counts, **how)
+
+
+def _of_all(found: Crossed, key: Key, level: float) -> Iterator[dict[str, Any]]:
+    counts = {"systems": found.systems, "topics": found.topics, "trials": found.trials}
+    parts = {
+        "variance between systems": found.system,
+        "variance between topics": found.topic,
+        "variance of system and topic": found.both,
+        "variance between trials": found.trial,
+        "relative reliability": found.relative,
+        "absolute reliability": found.absolute,
+    }
+    for figure, component in parts.items():
+        yield _of_component(key, None, figure, component, level, counts)
+
+
+def _of_component(
+    key: Key, name: str | None, figure: str, one: Component, level: float, counts: dict[str, int]
+) -> dict[str, Any]:
+    return _row(key, name, figure, one.value, one.interval, level, **counts)
+
+
+def _of_figure(key: Key, name: str, figure: str, one: Figure, level: float) -> dict[str, Any]:
+    return _row(key, name, figure, one.value, one.interval, level, topics=one.topics, trials=one.trials, systems=1)
+
+
+def _row(
+    key: Key, system: str | None, figure: str, value: float, interval: Interval, level: float, **more: object
+) -> dict[str, Any]:
+    measure, turn = key
+    known = not math.isnan(interval.low)
+    return {
+        "measure": measure,
+        "turn": turn,
+        "system": system,
+        "figure": figure,
+        "k": None,
+        "value": _plain(value),
+        "low": _plain(interval.low),
+        "high": _plain(interval.high),
+        "level": level if known else None,
+        "interval": interval.method or None,
+        "resampled": interval.resampled or None,
+        "of": _LIKE,
+        "systems": 1,
+        "topics": 0,
+        "trials": 0,
+        "sessions": None,
+        "fresh": None,
+        "p": None,
+        "exchanged": None,
+        "units": None,
+        "found": None,
+        "note": interval.note,
+        **more,
+    }
+
+
+def _plain(value: float) -> float | None:
+    return round(value, _DIGITS) + 0.0 if math.isfinite(value) else None
