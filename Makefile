@@ -6,6 +6,10 @@ RUN_READY := $(VENV)/.ready-run
 DEV_READY := $(VENV)/.ready-dev
 OUT ?= demo-run
 
+# Compiled once and kept, wherever the machine says otherwise: the tests start hundreds of processes, and each of them
+# would compile all modules anew, for longer than most take to run.
+export PYTHONDONTWRITEBYTECODE :=
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-fast browser lint check-types unit bench calibration soak lock clean
 
@@ -21,7 +25,7 @@ test: $(DEV_READY) browser ## lint, types, import rules and all tests
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest -n 2 --no-loadscope-reorder
+	$(BIN)/python -m pytest -n 3 --no-loadscope-reorder
 
 # What makes a test slow can be seen in its file: it starts a process, a server, a browser or a command, or it draws,
 # plays, counts or times very many. Such files are left out, and those with properties try few examples.

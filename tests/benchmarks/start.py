@@ -1,4 +1,4 @@
-"""How late the command line imports: CPU of `harvest --help`, beside a bare interpreter and a bare `import click`.
+"""What it costs to begin: CPU of `harvest --help` and of importing each package, beside a bare interpreter.
 
 Ratios of medians, made in one run; a process each, in turn, so that a drift of the machine hits all alike.
 """
@@ -10,11 +10,14 @@ import statistics
 import subprocess
 import sys
 
+PACKAGES = ("topics", "protocols", "recordings", "simulators", "scoring", "harvest")
 COMMANDS = {
     "python -c pass": [sys.executable, "-c", "pass"],
     "import click": [sys.executable, "-c", "import click"],
     "harvest --help": [sys.executable, "-m", "harvest", "--help"],
     "harvest --version": [sys.executable, "-m", "harvest", "--version"],
+    **{f"import {name}": [sys.executable, "-c", f"import {name}"] for name in PACKAGES},
+    **{f"from {name} import *": [sys.executable, "-c", f"from {name} import *"] for name in PACKAGES},
 }
 RUNS = 15
 
@@ -33,10 +36,10 @@ def main() -> None:
         for name, command in COMMANDS.items():
             times[name].append(cpu_seconds(command))
     bare = statistics.median(times["python -c pass"])
-    print(f"{'command':<20} {'CPU s, median':>14} {'min':>7} {'max':>7} {'ratio to bare python':>21}")
+    print(f"{'command':<26} {'CPU s, median':>14} {'min':>7} {'max':>7} {'ratio to bare python':>21}")
     for name, spent in times.items():
         median = statistics.median(spent)
-        print(f"{name:<20} {median:>14.3f} {min(spent):>7.3f} {max(spent):>7.3f} {median / bare:>21.1f}")
+        print(f"{name:<26} {median:>14.3f} {min(spent):>7.3f} {max(spent):>7.3f} {median / bare:>21.1f}")
 
 
 if __name__ == "__main__":

@@ -14,8 +14,10 @@ from harvest.audits.audit import load_audit
 from harvest.audits.audit_file import AuditFile, SystemEntry
 from harvest.cli.main import COMMANDS
 from harvest.cli.score import command as score_command
+from recordings.run_folder import read
 from scoring.settings import Settings
 from tests.support.checkout import ROOT
+from tests.support.command_line import harvest
 
 COMMANDS_PAGE = (ROOT / "docs" / "commands.md").read_text()
 README = (ROOT / "README.md").read_text()
@@ -68,3 +70,30 @@ def test_every_page_and_command_that_is_named_is_there() -> None:
     for page in (ROOT / "docs").glob("*.md"):
         for link in re.findall(r"\]\(([a-z]+\.md)", page.read_text()):
             assert (ROOT / "docs" / link).is_file(), (page.name, link)
+
+
+def test_an_audit_on_two_machines_is_merged_and_scored_as_the_page_says(tmp_path: Path) -> None:
+    (tmp_path / "audit.yaml").write_text(AUDIT)
+    section = COMMANDS_PAGE.partition("## Several machines, or several runs\n")[2].partition("\n## ")[0]
+    lines = re.findall(r"^(?:\w+\$ )?harvest (.*)$", section, re.MULTILINE)
+    assert [line.split()[0] for line in lines] == ["run", "run", "merge", "score"]
+    for line in lines:
+        done = harvest(*line.split(), cwd=tmp_path)
+        assert done.returncode == 0, (line, done.stderr)
+    merged = read(tmp_path / "run")
+    assert {(one.key.topic, one.worker.split("-")[0]) for one in merged.finished} == {
+        ("M001", "east"),
+        ("M002", "east"),
+        ("R001", "west"),
+        ("R002", "west"),
+    }
+
+
+AUDIT = """\
+format: harvest-audit/1
+name: two-machines
+topics: fairweb-45
+protocol: fairweb-two-round
+trials: 1
+systems: [{name: A, driver: parrot, options: {profile: steady}}]
+"""

@@ -5,7 +5,10 @@ Run as a program, it writes the tables anew: `python -m tests.docs.test_drivers`
 
 from __future__ import annotations
 
+import asyncio
 import re
+import sys
+import threading
 import types
 import typing
 from collections.abc import Mapping
@@ -18,7 +21,7 @@ from pydantic.fields import FieldInfo
 
 from harvest.drivers.registry import DRIVERS, build_driver, options_model
 from harvest.pages.browser.login import keep_login
-from harvest.systems.driver import Surroundings
+from harvest.systems.driver import Opening, Surroundings
 from tests.support.checkout import ROOT
 from tests.support.recorded_run import record
 from topics.document import parse_document
@@ -106,6 +109,7 @@ def _examples() -> list[Any]:
 
 async def test_every_example_is_accepted(tmp_path: Path) -> None:
     (tmp_path / "bot.py").write_text("def answer(text, history): return text\n")
+    (tmp_path / "chat.py").write_text("async def session(): return str\n")
     keep_login(tmp_path / "desk.login.json", {"cookies": [], "origins": []})
     await record(tmp_path / "runs" / "2024-05", ("echo: hello",), trials=1, name="assistant, May")
     environment = dict.fromkeys(("OPENAI_API_KEY", "DESK_KEY", "FLOW_KEY", "MODEL_TOKEN"), "a-value-for-tests")
@@ -114,6 +118,51 @@ async def test_every_example_is_accepted(tmp_path: Path) -> None:
     for example in examples:
         around = Surroundings(example["name"], tmp_path, environment=environment)
         await build_driver(example["driver"], example["options"], around).close()
+
+
+async def test_the_function_with_a_connection_connects_for_each_session_and_closes_at_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (code,) = re.findall(r"```python\n(from websockets.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    (tmp_path / "chat.py").write_text(code, encoding="utf-8")
+    sockets: list[Socket] = []
+
+    async def connect(url: str) -> Socket:
+        assert url == "wss://chat.example.org/"
+        sockets.append(Socket(len(sockets)))
+        return sockets[-1]
+
+    client: Any = types.ModuleType("websockets.asyncio.client")
+    client.connect = connect
+    for name in ("websockets", "websockets.asyncio", client.__name__):
+        monkeypatch.setitem(sys.modules, name, client)
+    options = {"function": "chat.py:session", "takes": "nothing"}
+    driver = build_driver("python", options, Surroundings("socket", tmp_path))
+    for number in range(2):
+        session = await driver.open(Opening("socket", "M001", number + 1, 1))
+        answers = [(await session.say(text)).turn.answer.text for text in ("hello", "bye")]
+        assert answers == [f"{number}: hello", f"{number}: bye"]
+        assert not sockets[number].closed.is_set()
+        await session.close()
+        del session
+        assert await asyncio.to_thread(sockets[number].closed.wait, 10)
+    await driver.close()
+
+
+class Socket:
+    """Says its number and what it was sent. closed: from the loop of the function to the test."""
+
+    def __init__(self, number: int) -> None:
+        self.number, self.sent, self.closed = number, "", threading.Event()
+
+    async def send(self, text: str) -> None:
+        self.sent = text
+
+    async def recv(self) -> str:
+        return f"{self.number}: {self.sent}"
+
+    async def close(self) -> None:
+        self.closed.set()
 
 
 def test_every_reason_is_explained() -> None:

@@ -42,16 +42,6 @@ def drawn(run: Path) -> str:
     return _printed("tree", str(run), "--system", "B", "--format", "svg", "--score", "R")
 
 
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return played(tmp_path_factory.mktemp("demo"))
-
-
-def played(folder: Path) -> Path:
-    _printed("run", "demo", "--out", str(folder / "run"))
-    return folder / "run"
-
-
 def test_the_trees_on_the_page_are_those_of_the_demo(demo: Path) -> None:
     page = PAGE.read_text(encoding="utf-8")
     assert len(BLOCK.findall(page)) == 1
@@ -70,6 +60,7 @@ def test_the_page_shows_what_python_prints(monkeypatch: pytest.MonkeyPatch) -> N
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
-        run = played(Path(folder))
+        run = Path(folder) / "run"
+        _printed("run", "demo", "--out", str(run))
         PICTURE.write_text(drawn(run), encoding="utf-8")
         PAGE.write_text(renewed(PAGE.read_text(encoding="utf-8"), run), encoding="utf-8")

@@ -541,7 +541,7 @@ def test_an_import_format(build: Build) -> None:
 
 
 IMPORTERS: Mapping[str, Importer] = MappingProxyType(
-    {"pairs": read_pairs, ''',
+    {"pairs": Importer(read_pairs), ''',
         )
     )
     house.write("one.txt", "Hello\nGood day\nBye\nSee you\n")

@@ -1,7 +1,8 @@
 """LiteLLM's proxy with mock responses: a server nobody here wrote, which asks nobody and so needs no network.
 
 It lives in an environment of its own: see environment.py. To start it takes many seconds of processor time, so that
-all who run at once share one: the first who asks for it starts it, and ends it when nobody holds it any more.
+all who run at once share one: the first who asks for it starts it, and ends it when nobody holds it any more; it ends
+with the first, even if that one is killed (see leash.py).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import fcntl
 import os
 import socket
 import subprocess
+import sys
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -20,6 +22,7 @@ from tests.servers.environment import python_environment
 
 __all__ = ["KEY", "TEXT", "shared_proxy"]
 
+LEASH = Path(__file__).with_name("leash.py")
 KEY = "sk-a-key-for-tests"
 TEXT = "1. Back to the Future: https://www.imdb.com/title/tt0088763/ — café ☕ 東京"
 NUGGETS = '{"nuggets": [{"quote": "Do you like it?", "type": "O", "act": "YES-NO-QUESTION"}]}'
@@ -102,11 +105,13 @@ def _proxy(folder: Path, port: int) -> Iterator[str]:
     with (folder / "log").open("w") as log:
         process = subprocess.Popen(
             [
+                *(sys.executable, str(LEASH)),
                 str(python_environment("litellm") / "bin" / "litellm"),
                 *("--config", str(folder / "config.yaml"), "--host", "127.0.0.1", "--port", str(port)),
             ],
             cwd=folder,
             env=environment,
+            stdin=subprocess.PIPE,
             stdout=log,
             stderr=log,
             start_new_session=True,
@@ -115,11 +120,13 @@ def _proxy(folder: Path, port: int) -> Iterator[str]:
         url = f"http://127.0.0.1:{port}"
         yield url if _is_up(f"{url}/health/liveliness", process, folder / "log") else ""
     finally:
-        process.terminate()
-        with contextlib.suppress(subprocess.TimeoutExpired):
+        assert process.stdin is not None
+        process.stdin.close()  # the leash ends the whole group
+        try:
             process.wait(10)
-        process.kill()
-        process.wait()
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
 
 
 def _is_up(url: str, process: subprocess.Popen[bytes], log: Path) -> bool:

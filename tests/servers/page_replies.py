@@ -261,9 +261,8 @@ def _rich(page: str, turn: int, text: str, mark: str) -> PageReply:
         (
             "<table><thead><tr><th>Name</th><th>Year</th></tr></thead><tbody><tr><td>Up</td><td>2009</td></tr>"
             '<tr><td><a href="https://example.org/coco">Coco</a></td><td>2017</td></tr></tbody></table>'
-            "<ol><li>Pack<ul><li>shoes</li><li>coat</li></ul></li><li>Walk</li></ol>"
-            "<blockquote><p>The sea is calm.</p></blockquote>"
-            f"<p>This is <strong>bold</strong> and <em>slanted</em>. Mark {mark}.</p>",
+            "<ol><li>Pack<ul><li>shoes</li><li>coat</li></ul></li><li>Walk</li></ol><blockquote><p>The sea is "
+            f"calm.</p></blockquote><p>This is <strong>bold</strong> and <em>slanted</em>. Mark {mark}.</p>",
         ),
         "| Name | Year |\n| --- | --- |\n| Up | 2009 |\n| [Coco](https://example.org/coco) | 2017 |\n\n"
         "1. Pack\n   - shoes\n   - coat\n2. Walk\n\n> The sea is calm.\n\n"

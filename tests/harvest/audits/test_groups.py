@@ -286,7 +286,7 @@ states:
         ({"groups": ["a]b"]}, "", "audit.yaml", "characters that are not allowed"),
         ({"groups": ["older"], "protocol": "fairweb-two-round"}, "", "audit.yaml", "has no persona, so nothing would"),
         ({"groups": ["older"], "protocol": "open-ended"}, "", "audit.yaml", "has no persona, so nothing would"),
-        ({"groups": None}, "", "audit.yaml", "nobody says which group the user is of"),
+        ({"groups": None}, "", "audit.yaml", "nothing says which group the user belongs to"),
         ({"groups": ["en", "ja"]}, PERSONA, "audit.yaml", "group 'ja': user 'visitor' on topic 'M001'"),
         (
             {"groups": ["en"]},
@@ -359,7 +359,7 @@ def test_a_run_shows_scores_trees_and_bounds_by_group(tmp_path: Path, capsys: py
         main(["run", path, "--out", str(tmp_path / "run")])
     told = capsys.readouterr()
     assert done.value.code == 1
-    assert "threshold missed: %useful of turn 1, A [younger]: 0.0%, wanted at least 0.99" in told.out
+    assert "threshold missed: %useful of turn 1, A [younger]: 0.0%, wanted at least 99%" in told.out
     assert "each meets users of 4 groups: older, older-again, younger, unsaid" in told.err
     lines = tmp_path / "lines.jsonl"
     for command in (

@@ -166,7 +166,7 @@ OWN_FILES = {
         "request",
     ),
     "no topics": ("topics", TOPICS[TOPICS.index("topics:\n") :], "topics: []\n", "topics.yaml:5:", "topics"),
-    "a grade that is no grade": ("gold", "L2", "very", "gold.csv:2:", "L0"),
+    "a grade that is not a grade": ("gold", "L2", "very", "gold.csv:2:", "L0"),
     "a topic that is not in the set": ("gold", "T1,", "T9,", "gold.csv:2:1", "T9"),
     "a row that is too short": ("gold", ",L2,Bees", "", "gold.csv:2", ""),
 }

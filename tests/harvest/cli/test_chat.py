@@ -220,6 +220,14 @@ def test_ctrl_c_breaks_off_at_once_and_keeps_every_turn_that_was_answered(folder
     assert [(one.key.trial, one.attempt) for one in read(folder / "run").conversations] == [(1, 1), (1, 2)]
 
 
+def test_ctrl_c_before_the_first_turn_says_that_nothing_was_recorded(folder: Path) -> None:
+    with terminal(folder) as (typing, process):
+        shown_until(typing, b"type your first turn")
+        process.send_signal(signal.SIGINT)
+        shown_until(typing, b"interrupted; nothing was recorded, and the same command starts again")
+        assert process.wait(30) == 130
+
+
 def test_no_word_is_broken_at_the_edge_of_the_terminal(folder: Path) -> None:
     said = "Any films of engineers who build something extraordinary in a garage and regret it thoroughly?"
     with terminal(folder, columns=80) as (typing, process):

@@ -109,6 +109,7 @@ READERS: dict[str, tuple[str, ...]] = {
     "simulate fit": ("simulate", "fit", "RUN", "--out", "OUT"),
     "simulate check": ("simulate", "check", "RUN", "RUN"),
     "simulate groups": ("simulate", "groups", "RUN"),
+    "variance": ("variance", "RUN"),
     "simulate findings": ("simulate", "findings", "RUN"),
     "import into it": ("import", "MESSAGES", "--format", "messages", "--out", "RUN"),
 }

@@ -34,7 +34,8 @@ def test_the_audit_that_is_written_is_taken_as_it_is(tmp_path: Path, driver: str
     assert [system.driver for system in audit.systems] == [driver]
     assert audit.protocol.name == "first"
     assert len(audit.topics.topics) == 2
-    assert all(len(line) <= 120 for file in (tmp_path / "new").iterdir() for line in file.read_text().splitlines())
+    written = [file for file in (tmp_path / "new").iterdir() if file.name != "__pycache__"]  # kept of bot.py by Python
+    assert all(len(line) <= 120 for file in written for line in file.read_text().splitlines())
 
 
 @pytest.mark.parametrize("driver", ["command", "python"])

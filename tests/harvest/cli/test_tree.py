@@ -19,7 +19,11 @@ from harvest.cli import main
 from harvest.cli.tree import fold_trees
 from harvest.studies.merge_keys import merging_named
 from harvest.tables.tree_figures import tree_figures
+from recordings.conversation import Outcome, TrialKey
+from recordings.events import TrialEnded, TrialStarted
+from recordings.header import make_header, trial_identity
 from recordings.run_folder import read
+from recordings.store import RunWriter
 from recordings.trees.document import read_trees
 from recordings.trees.entity_names import entity_names
 from recordings.trees.node_text import cells
@@ -202,12 +206,37 @@ def test_a_folder_without_a_run_is_refused(tmp_path: Path, capsys: pytest.Captur
 def test_invalid_trials_are_left_out_and_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     asyncio.run(record(tmp_path / "run", ("echo: one", "echo: two"), trials=4, invalid=3))
     text = _tree(capsys, str(tmp_path / "run"), "--format", "text")
-    assert text.startswith("echo · M002 · merged by exact · 3 trials · left out: 1 invalid\n")
+    assert text.startswith("echo · M002 · merged by exact · 3 trials · left out: 1 invalid trial\n")
+
+
+async def _attempts(path: Path, attempts: list[tuple[str, int, str]]) -> None:
+    """Record attempts: (topic, trial, outcome), in their order; nothing is said in any."""
+    definition = {"name": "echo", "driver": "python", "options": {"function": "echo.py:answer"}}
+    header = make_header(audit={"name": "echo"}, protocol=None, topics=None, systems={"echo": definition})
+    writer = RunWriter.create(path, header)
+    number: Counter[tuple[str, int]] = Counter()
+    for topic, trial, kind in attempts:
+        number[topic, trial] += 1
+        identity, attempt = trial_identity(None, topic, definition, trial), number[topic, trial]
+        await writer.append(TrialStarted(identity, TrialKey("echo", topic, trial), attempt))
+        outcome = Outcome(kind, "timeout" if kind == "invalid" else "")
+        await writer.append(TrialEnded(identity, attempt, outcome), sync=True)
+    await writer.close()
+
+
+def test_what_was_left_out_is_counted_in_trials(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    played_twice = [("M001", 1, "invalid"), ("M001", 1, "completed")]
+    in_vain = [("M001", 2, "invalid")] * 3
+    asyncio.run(_attempts(tmp_path / "run", [*played_twice, *in_vain, ("M003", 1, "invalid"), ("M003", 1, "invalid")]))
+    text = _tree(capsys, str(tmp_path / "run"), "--format", "text", "--merge", "label")
+    assert text.startswith("echo · M001 · merged by label · 1 trial · left out: 2 invalid trials\n")
+    refused = _tree(capsys, str(tmp_path / "run"), "--topic", "M003", code=2)
+    assert "no complete trial to fold (1 trial recorded: 1 invalid)" in refused
 
 
 def test_a_run_without_a_whole_trial_has_no_tree(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     asyncio.run(record(tmp_path / "run", ("echo: one",), trials=1, invalid=1))
-    assert "no complete trial to fold (1 attempt recorded: 1 invalid)" in _tree(capsys, str(tmp_path / "run"), code=2)
+    assert "no complete trial to fold (1 trial recorded: 1 invalid)" in _tree(capsys, str(tmp_path / "run"), code=2)
 
 
 def test_answers_of_one_set_of_entities_are_one_branch_in_any_order() -> None:
@@ -252,7 +281,9 @@ def test_the_legend_stands_once_below_several_trees(run: Path, capsys: pytest.Ca
         assert text.count("another conversation: about") == 2
         assert text.count("U user, S system, ■ end") == 1
         assert text.count("user turns are one branch by state") == 1
-        assert text.rstrip().endswith("user turns are one branch by state (1): said in the same state of the protocol")
+        said = " ".join(text.split())
+        assert said.count("user turns are one branch by state (1): said in the same state of the protocol") == 1
+        assert said.endswith("here the unseen topic counts as a whole topic, there as three quarters of one")
 
 
 def test_entities_are_shown_by_their_names(run: Path, capsys: pytest.CaptureFixture[str]) -> None:

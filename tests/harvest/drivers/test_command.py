@@ -369,7 +369,7 @@ async def test_a_program_that_is_not_there_is_denied_with_what_to_do(
         ({"end": "a\nb"}, "one line"),
         ({"prompt": ""}, "must not be empty"),
         ({"greeting": True}, "greeting needs"),
-        ({"line_break": "\n"}, "must not be a line break"),
+        ({"line_break": "\n"}, "must not contain a line break"),
         ({"env": {"A": {"env": "NOT_SET"}}}, "NOT_SET"),
         ({"promt": "x"}, "did you mean 'prompt'"),
     ],

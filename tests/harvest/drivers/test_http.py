@@ -89,12 +89,12 @@ def test_nothing_a_user_says_can_leave_its_place_in_a_url_or_a_form(text: str) -
 @pytest.mark.parametrize(
     ("template", "said"),
     [
-        ("{{ name }}", "cannot stand here"),
+        ("{{ name }}", "cannot be used here"),
         ("{{ text", "without a whole placeholder"),
         ("{{ text | upper }}", "without a whole placeholder"),
-        ("{{}}", "cannot stand here"),
+        ("{{}}", "cannot be used here"),
         ("said: {{ history }}", "must be the whole value"),
-        ({"a": [{"b": "{{ topic }}"}]}, "cannot stand here"),
+        ({"a": [{"b": "{{ topic }}"}]}, "cannot be used here"),
     ],
 )
 def test_templates_with_faults_are_refused(template: object, said: str) -> None:
@@ -369,10 +369,10 @@ async def test_closing_never_raises_though_the_end_fails() -> None:
         ({"session": "cookie"}, "not a path"),
         ({"body": {"q": "{{ text }}", "s": "{{ session }}"}}, "`session` does not say"),
         ({"body": {"m": "{{ messages }}"}}, "stateful: false"),
-        ({"body": {"q": "{{ test }}"}}, "cannot stand here"),
+        ({"body": {"q": "{{ test }}"}}, "cannot be used here"),
         ({"url": "http://{{ text }}/"}, "not in its host"),
-        ({"headers": {"X": "{{ text }}"}}, "cannot stand here"),
-        ({"open": {"url": "http://h/", "body": "{{ text }}"}}, "cannot stand here"),
+        ({"headers": {"X": "{{ text }}"}}, "cannot be used here"),
+        ({"open": {"url": "http://h/", "body": "{{ text }}"}}, "cannot be used here"),
         ({"open": {"urll": "http://h/"}}, "did you mean 'url'"),
         ({"body": {"q": "{{ text }}", "k": {"env": "NOT_SET"}}}, "NOT_SET"),
         ({"headers": {"Cookie": "a=b"}}, "carries a secret"),

@@ -423,6 +423,15 @@ async def test_a_name_that_does_not_exist_is_not_sent() -> None:
     assert (type(fault), fault.reason) == (NotSent, "dns")
 
 
+async def test_a_refused_connection_names_host_and_port() -> None:
+    with socket.socket() as unheard:
+        unheard.bind(("127.0.0.1", 0))  # bound, and never listening: nothing else can answer there meanwhile
+        address = f"127.0.0.1:{unheard.getsockname()[1]}"
+        fault = await Wrong(LocalServer(f"http://{address}")).fault("v1")
+    assert (type(fault), fault.reason) == (NotSent, "connect")
+    assert fault.detail.startswith(f"no connection to {address}: ")
+
+
 async def test_a_server_that_takes_no_connection_is_not_sent() -> None:
     full = socket.socket()
     full.bind(("127.0.0.1", 0))
@@ -437,7 +446,7 @@ async def test_a_server_that_takes_no_connection_is_not_sent() -> None:
         url = f"http://127.0.0.1:{full.getsockname()[1]}"
         fault = await Wrong(LocalServer(url)).fault("v1", timeout=3600, connect_timeout=0.3)
         assert (type(fault), fault.reason) == (NotSent, "connect")
-        assert fault.detail == "no connection within 0.3 s"
+        assert fault.detail == f"no connection to {url.removeprefix('http://')} within 0.3 s"
     finally:
         for each in (*waiting, full):
             each.close()

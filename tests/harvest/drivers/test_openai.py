@@ -399,7 +399,7 @@ def test_certificates_of_the_environment_that_are_not_there_are_an_input_error(m
         ({"max_reply": 0}, "at least 1"),
         ({"modle": "x"}, "did you mean 'model'"),
         ({"proxy": "ftp://127.0.0.1:1"}, "proxy"),
-        ({"proxy": "http://ada:secret@127.0.0.1:1"}, "must not stand in a file"),
+        ({"proxy": "http://ada:secret@127.0.0.1:1"}, "must not be written in a file"),
         ({"ca_file": "missing.pem"}, "ca_file"),
         ({"proxy": "socks5://127.0.0.1:1"}, "proxy"),
     ],

@@ -45,7 +45,7 @@ def refused(name: str, environment: dict[str, str], **options: Any) -> str:
 @pytest.mark.parametrize("proxy", PROXIES)
 def test_a_proxy_with_a_password_is_refused_and_not_repeated(name: str, proxy: str) -> None:
     said = refused(name, {}, proxy=proxy)
-    assert "a proxy's user name and password must not stand in a file" in said
+    assert "a proxy's user name and password must not be written in a file" in said
     assert PASSWORD not in said
 
 
@@ -82,7 +82,7 @@ def test_a_proxy_in_the_environment_that_cannot_be_used_is_not_repeated(name: st
 
 def test_a_password_before_the_variable_is_refused_too() -> None:
     said = refused("browser", {"HOST": "proxy:3128"}, proxy={"env": "HOST", "prefix": f"http://me:{PASSWORD}@"})
-    assert "must not stand in a file" in said
+    assert "must not be written in a file" in said
     assert PASSWORD not in said
 
 

@@ -69,7 +69,7 @@ async def test_a_turn_that_was_never_answered_gets_no_answer_now() -> None:
     session = await ReplayDriver(Options.model_validate({"run": "imported"}), {key: recorded}).open(
         Opening("echo", "M002", 1, 1)
     )
-    with pytest.raises(Unanswered, match="not-recorded: turn 1 was asked then, and never answered"):
+    with pytest.raises(Unanswered, match="not-recorded: turn 1 was asked in the recording and never answered"):
         await session.say("Hello?")
 
 

@@ -15,6 +15,7 @@ import yaml
 from harvest.audits.audit import load_audit
 from recordings.run_folder import read
 from tests.harvest.pages.conftest import SharedInterface
+from tests.support.command_line import harvest
 from tests.support.interfaces import Interface
 from tests.support.processes import below, browsers_of, gone
 
@@ -39,11 +40,6 @@ def folder(tmp_path: Path, page: Interface) -> Path:
     }
     (tmp_path / "audit.yaml").write_text(yaml.safe_dump(audit))
     return tmp_path
-
-
-def _harvest(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "harvest", *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
 
 
 def _stopped(folder: Path, stop: signal.Signals, *, group: bool) -> tuple[int, str]:
@@ -88,7 +84,7 @@ def _wait_for_an_answer(folder: Path, running: subprocess.Popen[bytes]) -> None:
 
 def test_check_says_what_would_be_sent_and_opens_nothing(folder: Path, page: Interface) -> None:
     before = len(page.truth())
-    done = _harvest(folder, "check", "audit.yaml")
+    done = harvest("check", "audit.yaml", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert "assistant" in done.stdout + done.stderr
     assert len(page.truth()) == before
@@ -105,16 +101,16 @@ def test_a_run_is_stopped_by_its_user_and_by_a_kill_and_goes_on(folder: Path) ->
     code, output = _stopped(folder, signal.SIGTERM, group=False)
     assert code == 130, output
 
-    done = _harvest(folder, "run", "audit.yaml", "--out", "run")
+    done = harvest("run", "audit.yaml", "--out", "run", cwd=folder)
     assert done.returncode == 0, done.stderr
     run = read(folder / "run")
     assert len(run.finished) == 2 * len(TOPICS)
     assert run.interrupted != ()
-    again = _harvest(folder, "run", "audit.yaml", "--out", "run")
+    again = harvest("run", "audit.yaml", "--out", "run", cwd=folder)
     assert "nothing to play" in again.stderr
     assert read(folder / "run").conversations == run.conversations
 
-    shown = _harvest(folder, "show", "run", "--system", "assistant", "--topic", "M001", "--trial", "1")
+    shown = harvest("show", "run", "--system", "assistant", "--topic", "M001", "--trial", "1", cwd=folder)
     assert shown.returncode == 0, shown.stderr
     assert "https://www.imdb.com/title/" in shown.stdout
     assert "Can you name a few more?" in shown.stdout

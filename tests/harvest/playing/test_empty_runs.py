@@ -73,6 +73,8 @@ def _commands(run: str, other: str) -> list[str]:
         f"simulate check {other} {run} --json",
         f"simulate findings {run} --turns",
         f"simulate groups {run}",
+        f"variance {run}",
+        f"variance {run} {other} --json",
         f"annotate {run}",
         f"annotate {run} --export sheet.csv --criterion all --force",
         f"export {run} --format gfrc --out gfrc.txt --force",

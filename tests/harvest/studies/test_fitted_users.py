@@ -16,7 +16,7 @@ from rich.table import Table
 
 from harvest.cli.main import main
 from harvest.studies.fitted_users import fit_notes, fit_user, fitted_options, foresight, stays_of, stop_fits
-from harvest.tables.simulation_figures import check_tables, scores_verdict
+from harvest.tables.simulation_figures import check_tables, fit_tables, scores_verdict
 from protocols.answer import Answer
 from protocols.route import Say, Stop
 from recordings.acts.act_lines import write_act_lines
@@ -297,6 +297,24 @@ def test_the_command_prints_rows_with_intervals_for_people(capsys: pytest.Captur
     assert code == 0
     assert "95% interval" in printed
     assert "35 dialogues of 35 users, 203 decisions, 35 cut off" in " ".join(printed.split())
+
+
+def test_the_tables_of_a_fit_say_what_a_column_counts_and_why_a_cell_has_no_interval() -> None:
+    labelled = [
+        replace(one, turns=tuple(replace(turn, answer="o") for turn in one.turns))
+        for one in (dialogue("ab" * (n % 3 + 1), name=str(n)) for n in range(12))
+    ]
+    tables = {}
+    for answers in ("nothing", "labels"):
+        file = fit_user(labelled, name="x", files=["a"], answers=answers)
+        matrix, *_, worth = fit_tables(file, foresight(labelled, answers=answers, folds=3, seed=1))
+        tables[answers] = [str(column.header) for column in matrix.columns]
+        assert "seen: share of the n; smoothed: the same after smoothing; both over all turns" in str(matrix.caption)
+        intervals = list(worth.columns[4].cells)
+        assert intervals[0] == "reference"
+        assert all(intervals)
+    assert tables["nothing"] == ["after", "n", "then", "seen", "95% interval", "smoothed"]
+    assert tables["labels"] == ["after", "answer", "n", "then", "seen", "95% interval", "smoothed"]
 
 
 def test_the_command_checks_and_says_what_is_within_and_what_is_beyond(

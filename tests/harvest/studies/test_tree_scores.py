@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from harvest.cli.tree import fold_trees
-from harvest.studies.scorecard import gather_material
+from harvest.studies.scorecard import Material, gather_material
 from harvest.studies.tree_scores import tree_scores, trial_scores, trial_values
 from harvest.tables.tree_figures import tree_figures
 from harvest.tables.tree_words import legend
+from recordings.conversation import TrialKey
 from recordings.judgments import Target
 from recordings.run_folder import Run, read
 from scoring.notation import parse
@@ -31,8 +33,18 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return read(folder)
 
 
-def test_a_branch_is_worth_the_mean_of_the_trials_that_take_it(run: Run) -> None:
-    values = trial_values(gather_material([run]), parse("R"))
+@pytest.fixture(scope="module")
+def material(run: Run) -> Material:
+    return gather_material([run])
+
+
+@pytest.fixture(scope="module")
+def values(material: Material) -> Mapping[TrialKey, float]:
+    """Of R."""
+    return trial_values(material, parse("R"))
+
+
+def test_a_branch_is_worth_the_mean_of_the_trials_that_take_it(run: Run, values: Mapping[TrialKey, float]) -> None:
     assert len(values) == len(run.finished)
     (tree,), _ = fold_trees(run, system="B", merge="label")
     scores = tree_scores(tree, parse("R"), values)
@@ -47,8 +59,7 @@ def test_a_branch_is_worth_the_mean_of_the_trials_that_take_it(run: Run) -> None
     assert scores.over.settled.sum() + scores.over.rest + scores.over.undecided == pytest.approx(scores.over.total)
 
 
-def test_the_mean_over_a_tree_has_an_interval_over_topics(run: Run) -> None:
-    values = trial_values(gather_material([run]), parse("R"))
+def test_the_mean_over_a_tree_has_an_interval_over_topics(run: Run, values: Mapping[TrialKey, float]) -> None:
     (tree,), _ = fold_trees(run, system="B", merge="label")
     scores = tree_scores(tree, parse("R"), values)
     assert scores.interval.low < scores.parts.mean[0] < scores.interval.high
@@ -57,8 +68,8 @@ def test_the_mean_over_a_tree_has_an_interval_over_topics(run: Run) -> None:
     assert f"{shown} over {scores.n} trials" in scores.sentences()[0]
 
 
-def test_the_scorers_of_a_wan_are_named_and_a_mixture_is_called_one(run: Run) -> None:
-    material, measure = gather_material([run]), parse("WAN(Conciseness)")
+def test_the_scorers_of_a_wan_are_named_and_a_mixture_is_called_one(material: Material) -> None:
+    measure = parse("WAN(Conciseness)")
     first = next(one for one in material.finished if one.key.system == "B")
     people = layer(0.0, target=Target(first.trial_id, first.attempt, 1), criterion="Conciseness")
     notes = trial_scores(replace(material, layers=(*material.layers, people)), measure).notes
@@ -75,9 +86,9 @@ def test_a_tree_says_on_standard_error_who_scored_it(run: Run) -> None:
     assert "note: B: WAN(Conciseness, rules)" in told
 
 
-def test_trials_without_a_value_are_counted_and_left_out(run: Run) -> None:
+def test_trials_without_a_value_are_counted_and_left_out(run: Run, material: Material) -> None:
     (tree,), _ = fold_trees(run, system="B", merge="label")
-    values = trial_values(gather_material([run]), parse("WAN(Recoverability)"))
+    values = trial_values(material, parse("WAN(Recoverability)"))
     scores = tree_scores(tree, parse("WAN(Recoverability)"), values)
     undefined = sum(math.isnan(value) for key, value in values.items() if key.system == "B")
     assert 0 < undefined == scores.trials - scores.n
@@ -85,9 +96,9 @@ def test_trials_without_a_value_are_counted_and_left_out(run: Run) -> None:
     assert any(math.isnan(mean) for mean in scores.parts.mean)
 
 
-def test_the_n_of_a_mean_stands_where_not_all_trials_of_a_branch_have_a_value(run: Run) -> None:
+def test_the_n_of_a_mean_stands_where_not_all_trials_of_a_branch_have_a_value(run: Run, material: Material) -> None:
     (tree,), _ = fold_trees(run, system="B", merge="label")
-    values = trial_values(gather_material([run]), parse("GF(RATINGS)"))
+    values = trial_values(material, parse("GF(RATINGS)"))
     figures = tree_figures(tree, scores=tree_scores(tree, parse("GF(RATINGS)"), values))
     assert figures.scores is not None
     known = {key for key, value in values.items() if key.system == "B" and not math.isnan(value)}
@@ -99,7 +110,7 @@ def test_the_n_of_a_mean_stands_where_not_all_trials_of_a_branch_have_a_value(ru
     assert len({len(shown) for shown in (*figures.branches()[1:], *figures.stops()[1:])}) == 1
     assert "GF(RATINGS) of the trials that have one, and n, if not all of them have one" in legend([figures])[0]
     assert f"n={len(known)}" in figures.captions()[0]
-    whole = tree_figures(tree, scores=tree_scores(tree, parse("R"), trial_values(gather_material([run]), parse("R"))))
+    whole = tree_figures(tree, scores=tree_scores(tree, parse("R"), trial_values(material, parse("R"))))
     assert not any("n=" in shown for shown in whole.branches())
     assert "and n" not in legend([whole])[0]
 
@@ -113,19 +124,23 @@ def test_a_score_that_no_trial_has_is_said_to_have_no_value(run: Run) -> None:
 
 
 @pytest.mark.parametrize("measure", ["R", "GF(RATINGS)", "GF", "GFR"])
-def test_without_a_gold_table_a_score_that_needs_one_is_refused(run: Run, measure: str) -> None:
-    material = replace(gather_material([run]), gold=None)
+def test_without_a_gold_table_a_score_that_needs_one_is_refused(material: Material, measure: str) -> None:
+    goldless = replace(material, gold=None)
     with pytest.raises(InputError, match="has no value here: the run has no gold table") as caught:
-        trial_values(material, parse(measure))
+        trial_values(goldless, parse(measure))
     assert "--gold" in (caught.value.advice or "")
-    assert trial_values(material, parse("breakdown"))
-    judged = trial_values(material, parse(measure), gold=load_gold("parrot", material.topics))
+
+
+def test_a_gold_table_can_be_named_and_what_needs_none_has_a_value_without(material: Material) -> None:
+    goldless = replace(material, gold=None)
+    assert trial_values(goldless, parse("breakdown"))
+    judged = trial_values(goldless, parse("R"), gold=load_gold("parrot", material.topics))
     assert any(not math.isnan(value) for value in judged.values())
 
 
-def test_a_score_without_a_value_anywhere_is_refused(run: Run) -> None:
+def test_a_score_without_a_value_anywhere_is_refused(material: Material) -> None:
     with pytest.raises(InputError, match=r"WAN\(Fair_exposure\) has no value in any conversation"):
-        trial_values(replace(gather_material([run]), gold=None), parse("WAN(Fair_exposure)"))
+        trial_values(replace(material, gold=None), parse("WAN(Fair_exposure)"))
 
 
 def test_whose_nuggets_are_scored_can_be_said(run: Run) -> None:
@@ -149,9 +164,9 @@ def test_a_score_that_is_the_label_is_settled_by_the_turns_that_have_it(run: Run
     assert "100% by S1" in scores.sentences()[1]
 
 
-def test_where_no_two_trials_went_the_same_way_nothing_is_claimed(run: Run) -> None:
+def test_where_no_two_trials_went_the_same_way_nothing_is_claimed(run: Run, values: Mapping[TrialKey, float]) -> None:
     (tree,), _ = fold_trees(run, system="B", topic="M001", merge="exact")
-    scores = tree_scores(tree, parse("R"), trial_values(gather_material([run]), parse("R")))
+    scores = tree_scores(tree, parse("R"), values)
     assert "is undecided: no two trials took the same path" in scores.sentences()[1]
 
 
@@ -174,14 +189,16 @@ def test_the_command_prints_it_in_80_columns_and_in_json(run: Run) -> None:
 @pytest.mark.parametrize(
     "measure", ["CVaR(R)", "%recovery", "persistence", "pooled(GF(RATINGS))", "of_pooled(GF(RATINGS))", "pooled(SWAN)"]
 )
-def test_what_is_of_many_conversations_has_no_value_on_a_branch(run: Run, measure: str) -> None:
+def test_what_is_of_many_conversations_has_no_value_on_a_branch(material: Material, measure: str) -> None:
     with pytest.raises(InputError, match="is not a measure of single conversations") as caught:
-        trial_values(gather_material([run]), parse(measure))
+        trial_values(material, parse(measure))
     assert caught.value.advice is not None
     assert f"harvest score RUN --measure '{parse(measure)}'" in caught.value.advice
 
 
-def test_where_the_worst_conversations_are_asked_for_the_measure_they_are_taken_of_is_proposed(run: Run) -> None:
+def test_where_the_worst_conversations_are_asked_for_the_measure_they_are_taken_of_is_proposed(
+    material: Material,
+) -> None:
     with pytest.raises(InputError, match="is not a measure of single conversations") as caught:
-        trial_values(gather_material([run]), parse("CVaR(GF(RATINGS), beta=0.2, within=topics)"))
+        trial_values(material, parse("CVaR(GF(RATINGS), beta=0.2, within=topics)"))
     assert (caught.value.advice or "").startswith("take --score GF(RATINGS) here; ")

@@ -57,3 +57,13 @@ def test_what_has_no_interval_says_why() -> None:
     few = row("R", "A", note="2 topics: too few to resample", low=float("nan"))
     assert "no interval: R (2 topics: too few to resample)" in printed([few], ["A"], 80)
     assert "no interval" not in printed([row("R", "A")], ["A"], 80)
+
+
+def test_a_long_name_of_a_run_is_broken_between_its_parts() -> None:
+    systems = ["A@a-long-name-of-the-first-run-2026-11-01", "A@a-long-name-of-the-second-run-2026-11-02"]
+    lines = printed([row("R", system) for system in systems], systems, 80).splitlines()
+    heads = [line.split() for line in lines[: next(i for i, line in enumerate(lines) if "─" in line)] if line.strip()]
+    assert heads == [
+        ["A@a-long-name-of-the-", "A@a-long-name-of-the-"],
+        ["measure", "first-run-2026-11-01", "n", "second-run-2026-11-02", "n"],
+    ]

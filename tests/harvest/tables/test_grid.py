@@ -54,6 +54,12 @@ def test_thirty_turns_are_folded_and_never_cut(width: int) -> None:
     assert sum(line.count(" o") for line in lines if line.startswith(" T1")) == 30
 
 
+def test_systems_of_one_long_run_are_told_apart() -> None:
+    lines = printed(material([talk("ox", system=f"{name}@a-long-name-2026-11-01") for name in "AB"], 2), 80)
+    assert any(line.split() == ["A", "B"] for line in lines)
+    assert any(line.split() == ["…-2026-11-01", "…-2026-11-01"] for line in lines)
+
+
 @given(
     turns=st.integers(1, 45),
     width=st.integers(40, 160),

@@ -66,6 +66,7 @@ def test_it_writes_a_layer_of_nuggets_and_one_for_each_rule_and_says_so(run: Pat
     assert "rules: 8 nuggets (4 of type F, 4 of type O), written to judgments/rule-rules-" in told
     assert "recovery(sign=label): 0 scores, nothing new to write" in told
     assert "No rule scores: Fluency, Coherence" in told
+    assert "Modesty: its rule scores it by the scores of Correctness, when the run is scored" in told
     layers = {(layer.kind, layer.author): layer for layer in read_layers(run)}
     assert {judgment.criterion for judgment in layers["rule", "rules"].judgments} == {NUGGET}
     assert layers["rule", "brevity(words=250)"].version == "1"

@@ -179,7 +179,7 @@ def test_a_jsonl_sheet_holds_formulas_as_they_are_and_comes_back(tmp_path: Path)
 
 
 def test_a_key_that_stands_twice_in_a_line_is_refused_because_one_value_would_be_lost(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"s\.jsonl:1:38: the key 'value' stands twice"):
+    with pytest.raises(InputError, match=r"s\.jsonl:1:38: the key 'value' appears twice"):
         imported(tmp_path / "s.jsonl", b'{"criterion": "Fluency", "value": 1, "value": 0}\n')
 
 

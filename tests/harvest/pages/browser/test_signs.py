@@ -293,8 +293,8 @@ NOT_COUNTED = {
 }
 HEARD = "position:absolute;width:1px;height:1px;margin:-1px;overflow:hidden;clip:rect(0,0,0,0);white-space:nowrap"
 TEXT = (
-    "wor<b>4</b> <time>12:00:09</time> <small>9 s ago</small>"
-    f"<div class=heard role=status aria-live=polite style='{HEARD}'>Sent</div>"
+    "wor<b>4</b> <time>12:00:09</time> <small>9 s ago</small><div class=heard role=status aria-live=polite "
+    f"style='{HEARD}'>Sent</div>"
 )
 
 

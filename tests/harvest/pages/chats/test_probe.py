@@ -61,7 +61,10 @@ async def play(site: Path, turns: tuple[str, ...]) -> list[str]:
         await driver.close()
 
 
-@pytest.mark.parametrize("name", NAMES)
+# Half a minute of a processor each: `make soak` plays the one that has most in common with another.
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.soak if name == "chainlit" else ()) for name in NAMES]
+)
 def test_the_draft_for_a_real_interface_works_untouched(
     name: str, shared_interface: SharedInterface, tmp_path: Path
 ) -> None:

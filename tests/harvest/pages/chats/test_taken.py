@@ -37,6 +37,10 @@ document.querySelector("form").onsubmit = (event) => {
   setTimeout(() => log.insertAdjacentHTML("beforeend", "<div class=bot><p>This is the beginning.</p></div>"), 50);
 };
 </script>"""
+SIGNED = CHAT.replace("late();", 'log.setAttribute("aria-busy", "true");').replace(
+    '</p></div>"), 50', '</p></div>") || log.removeAttribute("aria-busy"), 900'
+)
+"""The same, with a sign that tells when the answer has ended."""
 WHOLE = "This is the beginning. And this is the rest of it."
 
 
@@ -47,14 +51,14 @@ async def browser() -> AsyncIterator[Browser]:
 
 
 @asynccontextmanager
-async def chatting(browser: Browser, known: Experience) -> AsyncIterator[Chat]:
-    async with pages({"/": CHAT}) as server:
+async def chatting(browser: Browser, known: Experience, page: str = CHAT) -> AsyncIterator[Chat]:
+    async with pages({"/": page}) as server:
         window = await browser.sitting(BrowserSettings())
         try:
             chat = Chat(window, site_of({}), MANNERS, known)
             await chat.open(server.url)
             said = await chat.say("How does it begin?")
-            assert (said.answer.text, said.finish) == ("This is the beginning.", "quiet")
+            assert (said.answer.text, said.finish) == ("This is the beginning.", "quiet" if page is CHAT else "signs")
             yield chat
         finally:
             await window.close()
@@ -72,6 +76,14 @@ async def test_an_answer_that_goes_on_after_it_was_taken_for_whole_is_named_and_
             await (chat.settle() if when.endswith("closes") else chat.say("And then?"))
     assert fault.value.partial == WHOLE
     assert known.alone >= 1.5 * MANNERS.patience.alone
+
+
+@pytest.mark.parametrize("when", ["before the next turn", "before the page closes"])
+async def test_a_turn_that_the_page_shows_again_after_its_answer_was_sent_twice(browser: Browser, when: str) -> None:
+    async with chatting(browser, Experience(), SIGNED) as chat:
+        await run(chat.place.frame, "() => log.append(...[...log.children].map((turn) => turn.cloneNode(true)))")
+        with pytest.raises(Unanswered, match="sent-twice: after the answer, the page shows the previous turn twice"):
+            await (chat.settle() if when.endswith("closes") else chat.say("And then?"))
 
 
 async def test_an_answer_that_stays_as_it_was_may_be_followed_and_settled(browser: Browser) -> None:

@@ -32,8 +32,7 @@ TALKING = {
     f'<button aria-label="Voice input">{ICON}</button><button data-side="there">{ICON}</button></div>',
     "a search box in the header": '<header><form role="search">'
     '<input type="search" placeholder="Search"><button>Go</button>'
-    "</form>"
-    "</header>"
+    "</form></header>"
     + LOG
     + '<form><textarea data-side="here" placeholder="Type here"></textarea><button data-side="there">➤</button></form>',
     "a search box that is a plain input": '<input placeholder="Search conversations" style="width:200px">'

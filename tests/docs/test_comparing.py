@@ -1,0 +1,48 @@
+"""The page about comparisons prints what the program prints.
+
+Run as a program, it writes the examples of the page again: `python -m tests.docs.test_comparing`.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from pathlib import Path
+
+from scoring.statistics.exchange import least_p
+from tests.support.checkout import DOCS
+from tests.support.command_line import harvest
+
+PAGE = DOCS / "comparing.md"
+BLOCK = re.compile(r"(<!-- (compare|beside): (.*?) -->\n```\n).*?(```\n<!-- end -->)", re.DOTALL)
+
+
+def renewed(page: str, run: Path) -> str:
+    def compared(block: re.Match[str]) -> str:
+        if block[2] == "compare":
+            done = harvest("compare", run, *block[3].split(), width=80)
+        else:
+            done = harvest("show", run, "--beside", block[3], width=80)
+        assert done.returncode == 0, done.stderr
+        printed = done.stdout.replace(str(run), "demo-run")
+        if block[2] == "beside":
+            printed = printed.rpartition("\n\n")[2]  # of the list, what stands below it
+        return block[1] + "".join(f"{line.rstrip()}\n" for line in printed.splitlines()) + block[4]
+
+    return BLOCK.sub(compared, page)
+
+
+def test_the_examples_on_the_page_are_those_of_the_demo(demo: Path) -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert len(BLOCK.findall(page)) == 2
+    assert page == renewed(page, demo), "renew it with: python -m tests.docs.test_comparing"
+
+
+def test_the_smallest_p_on_the_page_are_those_of_the_test() -> None:
+    assert [least_p(topics) for topics in (4, 5, 6)] == [0.125, 0.0625, 0.03125]
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        harvest("run", "demo", "--out", Path(folder) / "run")
+        PAGE.write_text(renewed(PAGE.read_text(encoding="utf-8"), Path(folder) / "run"), encoding="utf-8")

@@ -1,0 +1,59 @@
+"""An interrupted command says what was recorded, and how to start again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from harvest.cli import main
+
+
+def interrupted(*_: object, **__: object) -> None:
+    raise KeyboardInterrupt
+
+
+async def interrupted_at_play(*_: object, **__: object) -> None:
+    raise KeyboardInterrupt
+
+
+def told(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+    with pytest.raises(SystemExit) as ended:
+        main([str(argument) for argument in arguments])
+    assert ended.value.code == 130
+    return capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "fault"), [("load_audit", interrupted), ("check_bounds", interrupted), ("play_audit", interrupted_at_play)]
+)
+def test_a_run_that_recorded_nothing_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, name: str, fault: object
+) -> None:
+    monkeypatch.setattr(f"harvest.cli.run.{name}", fault)
+    said = told(capsys, "run", "demo", "--out", tmp_path / "run")
+    assert said.endswith("interrupted; nothing was recorded, and the same command starts again\n")
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("{}\n", "nothing was recorded, and the same command starts again"),
+        ("{}\n{}\n", "every finished turn is saved, and the same command resumes the run"),
+    ],
+)
+def test_a_run_that_was_begun_says_whether_anything_is_saved(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, content: str, words: str
+) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "trials-000001.jsonl").write_text(content)
+    monkeypatch.setattr("harvest.cli.run.play_audit", interrupted_at_play)
+    said = told(capsys, "run", "demo", "--out", tmp_path / "run")
+    assert said.endswith(f"interrupted; {words}\n")
+
+
+def test_other_commands_say_how_to_go_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("harvest.cli.show.read", interrupted)
+    assert told(capsys, "show", tmp_path).strip() == "interrupted before it was done; run the same command again"

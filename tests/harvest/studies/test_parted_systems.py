@@ -1,0 +1,88 @@
+"""Where two systems part, from conversations: two parrots of which one fails more, and their words."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import cache
+
+import pytest
+
+from harvest.parrot.catalogue import load_catalogue
+from harvest.parrot.parrot import Parrot
+from harvest.parrot.profiles import PROFILES
+from harvest.parrot.rehearsal import rehearse
+from harvest.studies.parted_systems import parted_systems
+from protocols.library import load_protocol
+from recordings.conversation import Conversation
+from simulators.scripted import ScriptedUser
+from tests.support.tree_examples import conversation
+from topics.errors import InputError
+from topics.library import load_topics
+
+TOPICS = load_topics("fairweb-45")
+
+
+@cache
+def played(profile: str, name: str, seed: int = 1) -> tuple[Conversation, ...]:
+    parrot = Parrot(load_catalogue("parrot", TOPICS), PROFILES[profile])
+    user = ScriptedUser(load_protocol("fairweb-two-round"))
+    return tuple(rehearse(parrot, user, TOPICS.topics[:10], trials=6, seed=seed, system=name))
+
+
+def test_turns_that_tell_two_parrots_apart_come_first_with_what_shows_them() -> None:
+    (found,) = parted_systems([*played("steady", "A"), *played("erratic", "B")], ["A", "B"], draws=999)
+    named = [turn.p <= 0.05 for turn in found.turns]
+    assert named == sorted(named, reverse=True)
+    first = next(turn for turn in found.turns if turn.turns == ("U ask",))
+    assert (first.branch, first.came) == ("S o", (60, 60))
+    assert first.p == pytest.approx(0.001)
+    assert first.portion[0] > 0.8 > 0.7 > first.portion[1]
+    assert first.took == tuple(round(60 * portion) for portion in first.portion)
+    assert sum(turn.share for turn in found.turns) == pytest.approx(1, abs=1e-9)
+    assert found.p == pytest.approx(0.001)
+    assert found.by_chance < found.divergence / 2
+    assert (found.n, found.topics, found.refused) == ((60, 60), 10, "")
+    labels = {
+        (one.key.system, one.key.topic, one.key.trial): one.turns[0].label
+        for one in (*played("steady", "A"), *played("erratic", "B"))
+    }
+    for pair in first.pairs:
+        assert labels["A", pair.topic, pair.first] == "o"
+        assert labels["B", pair.topic, pair.second] == "x"
+    assert found.texts.p < 0.05
+    assert found.texts.n == 120
+
+
+def test_a_parrot_and_itself_do_not_part() -> None:
+    (found,) = parted_systems([*played("steady", "A"), *played("steady", "B", seed=2)], ["A", "B"], draws=999)
+    assert min(found.p, found.texts.p) > 0.05
+    assert all(math.isnan(turn.p) or turn.p > 0.05 for turn in found.turns)
+
+
+def test_one_trial_of_each_topic_gives_shares_and_the_reason_why_no_turn_has_a_p() -> None:
+    some = [one for one in (*played("steady", "A"), *played("erratic", "B")) if one.key.trial == 1]
+    (found,) = parted_systems(some, ["A", "B"], draws=99)
+    assert "one trial on either side" in found.refused
+    assert sum(turn.share for turn in found.turns) == pytest.approx(1, abs=1e-9)
+    assert all(math.isnan(turn.p) for turn in found.turns)
+    assert math.isnan(found.texts.p)
+
+
+def test_a_key_that_keeps_topics_apart_and_systems_without_conversations_are_refused() -> None:
+    both = [*played("steady", "A"), *played("erratic", "B")]
+    with pytest.raises(InputError, match="different topics are never the same"):
+        parted_systems(both, ["A", "B"], merge="entities")
+    with pytest.raises(InputError, match="a path of its own"):
+        parted_systems([one for one in both if one.key.topic == "M002"], ["A", "B"], merge="exact")
+    with pytest.raises(InputError, match="valid conversation"):
+        parted_systems(both, ["C", "D"])
+    with pytest.raises(InputError, match="no topic in common"):
+        parted_systems([*played("steady", "A"), conversation([("a", "b")], system="D", topic="other")], ["A", "D"])
+
+
+def test_equal_recordings_part_nowhere() -> None:
+    one = played("steady", "A")
+    twin = [replace(each, key=replace(each.key, system="B")) for each in one]
+    (found,) = parted_systems([*one, *twin], ["A", "B"], draws=99)
+    assert (found.divergence, found.turns, found.p) == (0, (), 1)

@@ -1,0 +1,148 @@
+"""A plan: what it assumes, what a pilot and the user say instead, what designs cost, and what cannot be planned."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harvest.audits.audit import load_audit
+from harvest.cli.main import main
+from harvest.studies.planning import Study, plan_study
+from harvest.studies.variance import study_variance
+from harvest.tables.plan_figures import answer, plan_document
+from recordings.run_folder import read
+from scoring.notation import parse
+from topics.errors import InputError
+
+AUDIT = (
+    "format: harvest-audit/1\nname: small\ntopics: fairweb-45\nonly: [M001, M002, R001, R002, Y001, Y002]\n"
+    "protocol: fairweb-two-round\ntrials: 4\nsystems:\n"
+)
+SYSTEM = "  - {name: NAME, driver: parrot, options: {profile: PROFILE}, rate: RATE}\n"
+
+
+def written(folder: Path, *systems: tuple[str, str, str]) -> str:
+    path = folder / "audit.yaml"
+    lines = [SYSTEM.replace("NAME", a).replace("PROFILE", b).replace("RATE", c) for a, b, c in systems]
+    path.write_text(AUDIT + "".join(lines))
+    return str(path)
+
+
+@pytest.fixture
+def audit(tmp_path: Path) -> str:
+    return written(tmp_path, ("A", "steady", "30/min"), ("B", "erratic", "60/min"))
+
+
+def planned(audit: str, **more: Any) -> Study:
+    return plan_study(load_audit(audit), **{"detect": 20, "topics": (8,), "trials": (2,), **more})
+
+
+def test_without_a_pilot_everything_is_assumed_and_says_so(audit: str) -> None:
+    found = planned(audit)
+    assert set(found.sources.values()) == {"assumed", "follows"}
+    one = found.components
+    assert (one.mean, one.topic + one.both, one.within) == pytest.approx((0.6, 0.108, 0.132))
+    assert one.both == pytest.approx(0.027)
+    assert found.cautious is None
+
+
+def test_turns_are_the_most_there_can_be_and_hours_those_of_the_slowest_rate(audit: str) -> None:
+    design = planned(audit).designs[0]
+    assert design.turns == 8 * 2 * 2 * 2, "topics, trials, systems, and two turns of the protocol"
+    assert design.hours == pytest.approx(8 * 2 * 2 * 2 / 3600), "a turn of A every two seconds, B at the same time"
+
+
+@pytest.fixture(scope="module")
+def pilot(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("pilot")
+    with pytest.raises(SystemExit):
+        main(
+            ["run", written(folder, ("A", "erratic", "100/s"), ("B", "erratic", "100/s")), "--out", str(folder / "run")]
+        )
+    return folder / "run"
+
+
+def test_what_is_stated_goes_before_what_a_pilot_shows(audit: str, pilot: Path) -> None:
+    run = read(pilot)
+    found = planned(audit, run=run)
+    assert set(found.sources.values()) == {"pilot", "follows"}
+    assert found.present.topics == 6
+    assert 1 < found.designs[0].turns / (8 * 2 * 2) <= 2, "as many as the pilot's conversations had"
+    stated = planned(audit, run=run, stated={"mean": 50, "between": 30, "interaction": 10})
+    one = stated.components
+    assert (one.mean, one.topic + one.both, one.both) == pytest.approx((0.5, 0.09, 0.01))
+    assert (stated.sources["mean"], stated.sources["between"], stated.sources["interaction"]) == ("stated",) * 3
+
+
+def test_components_are_those_of_the_pilots_variance(audit: str, pilot: Path) -> None:
+    found = planned(audit, run=read(pilot), measure=parse("ave%useful"))
+    study = study_variance([read(pilot)], measures=[parse("ave%useful")])
+    split = study.between["ave%useful", None]
+    one = found.components
+    wanted = [max(0.0, part.value) for part in (split.topic, split.both, split.trial)]
+    assert (one.topic, one.both, one.trial) == pytest.approx(wanted)
+    assert found.sources["within"] == "pilot"
+
+
+def test_a_pilot_of_one_system_leaves_systems_by_topics_assumed(tmp_path: Path) -> None:
+    audit = written(tmp_path, ("A", "erratic", "100/s"))
+    with pytest.raises(SystemExit):
+        main(["run", audit, "--out", str(tmp_path / "run")])
+    found = planned(audit, run=read(tmp_path / "run"))
+    assert (found.sources["between"], found.sources["interaction"]) == ("pilot", "assumed")
+    one = found.components
+    assert one.both == pytest.approx((one.topic + one.both) / 4)
+
+
+def test_more_systems_share_the_chance_of_error(audit: str, tmp_path: Path) -> None:
+    two = planned(audit, topics=(12,), trials=(8,))
+    three = written(tmp_path, ("A", "steady", "1/s"), ("B", "erratic", "1/s"), ("C", "erratic", "1/s"))
+    assert (two.pairs, planned(three).pairs) == (1, 3)
+    many = planned(three, topics=(12,), trials=(8,))
+    for estimand in ("like-these", "these"):
+        assert many.designs[0].power[estimand].found < two.designs[0].power[estimand].found
+
+
+def test_the_answer_is_topics_where_systems_suit_topics_and_neither_where_all_is_found(audit: str) -> None:
+    assert "For topics like these, topics: " in answer(planned(audit, stated={"between": 40, "interaction": 39}))
+    assert "For topics like these, neither: 6 topics × 4 trials" in answer(
+        planned(audit, detect=80, stated={"mean": 50, "between": 1})
+    )
+
+
+def test_the_document_has_a_row_for_each_design_and_estimand(audit: str) -> None:
+    document = plan_document(planned(audit, topics=(8, 12), trials=(1, 3)))
+    assert json.loads(json.dumps(document, allow_nan=False)) == document
+    rows = {(row["estimand"], row["topics"], row["trials"]): row for row in document["rows"]}
+    assert len(rows) == 8
+    assert rows["these", 8, 1]["power"] is None
+    assert rows["like-these", 12, 3]["width"] < rows["like-these", 8, 1]["width"]
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        ({"measure": parse("%recovery")}, "no single trial has a value to simulate"),
+        ({"measure": parse("CVaR(R)")}, "no single trial has a value to simulate"),
+        ({"measure": parse("R")}, "nothing is known of how R varies"),
+        ({"stated": {"within": 30.0}}, "--within cannot be stated for %useful S1"),
+        ({"stated": {"between": 10.0, "interaction": 20.0}}, "more than lies between the topics"),
+        ({"stated": {"between": 60.0}}, "more than a mean of 0.6 leaves room for"),
+        ({"stated": {"mean": 120.0}}, "not inside the range"),
+        ({"detect": 90}, "no room for a difference"),
+        ({"topics": (5000,), "trials": (50,)}, "too large to simulate"),
+    ],
+)
+def test_what_cannot_be_planned_is_refused_and_says_why(audit: str, more: dict[str, Any], why: str) -> None:
+    with pytest.raises(InputError, match=why):
+        planned(audit, **more)
+
+
+def test_the_command_refuses_what_are_no_numbers_of_topics(audit: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as done:
+        main(["plan", audit, "--detect", "5", "--topics", "15,x"])
+    assert done.value.code == 2
+    assert "whole numbers from 4" in capsys.readouterr().err

@@ -1,0 +1,162 @@
+"""How much trials vary, from a run to what is printed: a bot that tires, one that does not, and the shipped demo."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from harvest.cli.main import main
+from harvest.studies.variance import study_variance
+from harvest.tables.variance_rows import variance_rows
+from recordings.run_folder import read
+from scoring.notation import parse_all
+from topics.errors import InputError
+
+BOT = '''
+def session():
+    """Useful while it has heard little in its session."""
+    heard = 0
+
+    def answer(text):
+        nonlocal heard
+        heard += 1
+        return "Primer" if heard <= 4 else "I'm sorry, but I can't help with that."
+
+    return answer
+
+
+def steady():
+    return lambda text: "Primer"
+'''
+AUDIT = """\
+format: harvest-audit/1
+name: tired
+topics: fairweb-45
+only: [M001, M002, M003, M004, M005, M006, M007, M008]
+protocol: seed-turns
+trials: 5
+systems:
+"""
+SYSTEM = "  - {{name: {0}, driver: python, session: {1}, options: {{function: 'bot.py:{2}', takes: nothing}}}}\n"
+
+
+def played(folder: Path, systems: str) -> Path:
+    (folder / "bot.py").write_text(BOT)
+    (folder / "audit.yaml").write_text(AUDIT + systems)
+    with pytest.raises(SystemExit) as done:
+        main(["run", str(folder / "audit.yaml"), "--out", str(folder / "run")])
+    assert done.value.code == 0
+    return folder / "run"
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four systems: two that tire or would, each with fresh sessions and with continued ones."""
+    names = (
+        ("tires", "continued", "session"),
+        ("tires fresh", "fresh", "session"),
+        ("steady", "continued", "steady"),
+        ("steady fresh", "fresh", "steady"),
+    )
+    return played(tmp_path_factory.mktemp("tired"), "".join(SYSTEM.format(*row) for row in names))
+
+
+def test_a_bot_that_tires_is_named_and_one_that_does_not_is_not(run: Path) -> None:
+    study = study_variance([read(run)])
+    (key,) = [key for key in study.each if key[0] == "%useful"]
+    assert key == ("%useful", 1)
+    found = {one.system: one for one in study.each[key]}
+    tired, steady = found["tires"].carried, found["steady"].carried
+    assert tired is not None
+    assert steady is not None
+    assert (found["tires"].fresh, found["steady"].fresh) == ("tires fresh", "steady fresh")
+    assert (tired.found, steady.found) == (True, False)
+    assert tired.lost == pytest.approx(-0.5)
+    # Useful at places 1 to 4 of 8: the slope of the least squares line through them.
+    assert tired.slope == pytest.approx(-8 / 42)
+    assert (tired.exchanged, tired.units, tired.sessions, tired.conversations) == ("sessions", 10, 5, 40)
+    assert (found["tires fresh"].carried, found["steady fresh"].carried) == (None, None)
+    assert not study.between[key].relative.interval.note
+
+
+def test_the_command_says_so_first_and_in_words(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["variance", str(run), "--system", "tires", "-m", "%useful S1"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "It tires: the loss against fresh sessions changes by -19.05 points from one place in the session" in said
+    assert "-50.0 points against fresh sessions on average" in said
+    assert "Trials of a topic all agree, so more of them would narrow nothing: only more topics would." in said
+    assert "exchanging whole sessions with fresh trials" in said
+    assert "together" not in said, "one system has nothing beside it"
+
+
+def test_of_seconds_nothing_is_counted_that_chance_decides(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["variance", str(run), "--system", "steady", "-m", "latency"])
+    said = capsys.readouterr().out.partition("topics like these: the")[0]
+    assert "spread between trials" in said
+    assert not re.search("disagree|differ|pass|place", said)
+
+
+@pytest.mark.parametrize("order", ["as-written", "shuffled"])
+def test_without_fresh_sessions_one_order_of_topics_may_be_the_reason(
+    order: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = played(tmp_path, SYSTEM.format("tires", "continued", "session") + f"order: {order}\n")
+    capsys.readouterr()
+    with pytest.raises(SystemExit):
+        main(["variance", str(folder), "-m", "%useful S1"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "It tires: the value changes by -" in said
+    cautious = "All sessions had one order, so topics may simply grow harder or easier" in said
+    assert cautious == (order == "as-written")
+    exchanged = {"as-written": "the places of topics of one type", "shuffled": "the orders of sessions"}[order]
+    assert f"p by exchanging {exchanged}" in said
+
+
+def test_rows_are_alike_and_say_of_what_they_are(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["variance", str(run), "--json", "-k", "3", "-k", "9", "--level", "0.9"])
+    document = json.loads(capsys.readouterr().out)
+    assert document["format"] == "harvest-variance/1"
+    rows = document["rows"]
+    assert len({tuple(row) for row in rows}) == 1
+    assert {row["level"] for row in rows} == {0.9, None}
+    assert {row["of"] for row in rows} == {"topics like these", "these topics"}
+    (three, nine) = [row for row in rows if row["figure"] == "pass^k" and row["system"] == "tires" and row["turn"] == 1]
+    assert (three["k"], three["value"], three["topics"], three["trials"]) == (3, 0.5, 8, 40)
+    assert (nine["k"], nine["value"], nine["note"]) == (9, None, "no topic has 9 trials")
+    assert all(row["n"] if "n" in row else row["topics"] for row in rows if row["value"] is not None)
+
+
+def test_the_same_run_and_seed_give_the_same_rows_and_a_system_alone_the_same_as_beside_others(run: Path) -> None:
+    whole = list(variance_rows(study_variance([read(run)])))
+    assert whole == list(variance_rows(study_variance([read(run)])))
+    alone = list(variance_rows(study_variance([read(run)], systems=["tires"])))
+    assert alone == [row for row in whole if row["system"] == "tires"]
+
+
+def test_measures_are_those_of_single_trials_and_systems_those_of_the_run(run: Path) -> None:
+    recorded = read(run)
+    every = study_variance([recorded], measures=parse_all("%useful"))
+    assert list(every.each) == [("%useful", 1)]
+    for measure in ("%recovery", "CVaR(R)"):
+        with pytest.raises(InputError, match="no single trial has a value"):
+            study_variance([recorded], measures=parse_all(measure))
+    with pytest.raises(InputError, match="no valid trial of a system 'tire'"):
+        study_variance([recorded], systems=["tire"])
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_no_line_is_wider_than_the_terminal(
+    run: Path, width: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    with pytest.raises(SystemExit):
+        main(["variance", str(run)])
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= width
+    assert re.search(r"4 systems together, %useful S1\n  ", out)
