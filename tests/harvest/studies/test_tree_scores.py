@@ -24,11 +24,13 @@ from tests.support.command_line import harvest
 from topics.errors import InputError
 from topics.library import load_gold
 
+TOPICS = ",".join(f"{kind}{number:03d}" for kind in "MRY" for number in range(1, 7))
+
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     folder = tmp_path_factory.mktemp("scores") / "run"
-    done = harvest("run", "demo", "--trials", "3", "--out", str(folder))
+    done = harvest("run", "demo", "--trials", "3", "--topics", TOPICS, "--out", str(folder))
     assert done.returncode == 0, done.stderr
     return read(folder)
 
