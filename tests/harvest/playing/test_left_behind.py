@@ -74,6 +74,11 @@ def running(
     folder: Path, terminal: int | None = None, before: Callable[[], object] | None = None
 ) -> Iterator[subprocess.Popen[bytes]]:
     """`harvest run`, in a session of its own; terminal: which it has for its own."""
+    def begin() -> None:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the tests themselves may run under nohup
+        if before is not None:
+            before()
+
     log = (folder / "log").open("wb")
     process = subprocess.Popen(
         [sys.executable, "-m", "harvest", "run", "audit.yaml", "--out", "run"],
@@ -82,7 +87,7 @@ def running(
         stdout=log,
         stderr=log if terminal is None else terminal,
         start_new_session=True,
-        preexec_fn=before,
+        preexec_fn=begin,
     )
     try:
         yield process
@@ -184,7 +189,9 @@ def test_a_second_signal_ends_the_run_at_once_and_leaves_nothing_either(folder: 
 def test_signals_without_end_change_nothing_of_the_exit_code(folder: Path) -> None:
     with running(folder) as process:
         started = family(folder)
+        deadline = time.monotonic() + 60
         while process.poll() is None:
+            assert time.monotonic() < deadline
             process.send_signal(signal.SIGHUP)
             time.sleep(0.005)
         assert process.returncode == 130
