@@ -95,17 +95,20 @@ def advance(
     return Stop("no-match", reason, route), Position("", position.turn, (*position.labels, label), position.used)
 
 
-def retrace(protocol: Protocol, topic: Topic, exchanges: Sequence[Exchange]) -> tuple[Say | Ask | Stop, ...]:
+def retrace(
+    protocol: Protocol, topic: Topic, exchanges: Sequence[Exchange], *, reworded: bool = False
+) -> tuple[Say | Ask | Stop, ...]:
     """What the protocol would do today along a recorded conversation: the opening, and one action after each answer.
 
     Ends at the first Stop, and where today's words differ from the recorded ones: an answer to other words says nothing
-    about these. Where a simulated user speaks, any words match. So a recording was retraced to its end if and only if
-    there is one action more than exchanges, or the last action is a Stop.
+    about these. Where a simulated user speaks, any words match. reworded: the conversation was played in an arm of its
+    audit that changes words, so any words match everywhere. So a recording was retraced to its end if and only if there
+    is one action more than exchanges, or the last action is a Stop.
     """
     action, position = begin(protocol, topic)
     actions: list[Say | Ask | Stop] = [action]
     for number, exchange in enumerate(exchanges, 1):
-        if isinstance(action, Stop) or (isinstance(action, Say) and action.text != exchange.said):
+        if isinstance(action, Stop) or (isinstance(action, Say) and not reworded and action.text != exchange.said):
             break
         action, position = advance(protocol, topic, position, exchanges[:number])
         actions.append(action)

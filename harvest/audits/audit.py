@@ -15,6 +15,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
 
+from harvest.audits.arms import Arm, read_arms
 from harvest.audits.audit_file import AuditFile, Order, SystemEntry
 from harvest.audits.fingerprints import fingerprints
 from harvest.audits.groups import check_groups, grouped_name
@@ -44,8 +45,8 @@ class System:
     """A system under audit. session: `fresh` for each conversation, or `continued` through all topics of a trial.
 
     options: as written in the audit, never with a secret in it. loc: its place in the audit file. group: of the users
-    that it meets here, "" where the audit names none. of: the system that is actually asked; all its groups share it,
-    with its limits and its driver.
+    that it meets here, "" where the audit names none; arm: in which it is played, likewise. of: the system that is
+    actually asked; all its groups and arms share it, with its limits and its driver.
     """
 
     name: str
@@ -55,20 +56,27 @@ class System:
     limits: Limits
     loc: Loc
     group: str = ""
+    arm: Arm | None = None
     of: str = ""
 
     @property
     def asked(self) -> str:
-        """The name of the system that is actually asked: for a system of one group of users `of`, else its own."""
+        """The name of the system that is actually asked: for a system of one group or arm `of`, else its own."""
         return self.of or self.name
 
     def met_by(self, group: str) -> System:
         """The system as it meets users of `group`; the recording treats it as a system of its own."""
         return replace(self, name=grouped_name(self.name, group), group=group, of=self.name)
 
+    def played_in(self, arm: Arm) -> System:
+        """The system as it is played in an arm; the recording treats it as a system of its own."""
+        return replace(self, name=grouped_name(self.name, arm.name), arm=arm, of=self.name)
+
     def definition(self) -> dict[str, Any]:
         """What identifies the system: if this changes, another thing is under audit. Limits are not part of it."""
         own = {"name": self.name, "driver": self.driver, "options": self.options, "session": self.session}
+        if self.arm is not None:
+            return {**own, "system": self.of, "arm": self.arm.name, "changes": dict(self.arm.definition)}
         return {**own, "system": self.of, "group": self.group} if self.group else own
 
 
@@ -81,6 +89,7 @@ class Audit:
     audit gives. thresholds: bounds that figures must keep. secrets: values to redact. drivers: by system name, built
     when the audit was loaded, not yet opened. users: the simulated users of the protocol, by name. endpoints: the
     models that word their turns. groups: of users, each of which meets every system. order: of the topics of a trial.
+    arms: in which every system is played, the control first.
     """
 
     document: Document
@@ -103,10 +112,13 @@ class Audit:
     endpoints: Endpoints = field(default_factory=lambda: Endpoints({}))
     groups: tuple[str, ...] = ()
     order: Order = "as-written"
+    arms: tuple[Arm, ...] = ()
 
     @property
     def played(self) -> tuple[System, ...]:
-        """The systems as the recording knows them: where the audit names groups, each system once for each."""
+        """The systems as the recording knows them: where the audit names groups or arms, each system once for each."""
+        if self.arms:
+            return tuple(system.played_in(arm) for system in self.systems for arm in self.arms)
         return tuple(system.met_by(group) for system in self.systems for group in self.groups) or self.systems
 
     @property
@@ -132,7 +144,7 @@ class Audit:
             self.folder,
             topics=self.topics,
             secrets=self.secrets,
-            recorded_as=tuple(system.met_by(group).name for group in self.groups),
+            recorded_as=tuple(one.name for one in self.played if one.of == system.name),
         )
         with place_errors(self.document, (*system.loc, "driver")):
             driver_module(system.driver)
@@ -151,6 +163,7 @@ class Audit:
             "topics": self.topics.name,
             "protocol": self.protocol.name,
             **({"groups": list(self.groups)} if self.groups else {}),
+            **({"arms": [arm.name for arm in self.arms]} if self.arms else {}),
             "gold": self.gold_source,
             "scoring": self.scoring,
             **({"user_files": files} if (files := files_of(self.protocol)) else {}),
@@ -200,6 +213,10 @@ def load_audit(
         check_topics(protocol, topics)
         users = build_users(protocol)
     check_groups(document, file.groups or (), protocol, users, topics.topics)
+    if file.groups and file.arms:
+        what = "an audit has groups or arms, not both: each system would be played once for every pair of them"
+        raise document.error(("arms",), what, advice="write two audits", key=True)
+    arms = read_arms(document, file.arms or {}, protocol, topics.topics)
     audit = Audit(
         document=document,
         name=file.name,
@@ -218,11 +235,13 @@ def load_audit(
         users=users,
         groups=file.groups or (),
         order=file.order,
+        arms=arms,
     )
     surroundings = Surroundings("", audit.folder, topics=topics, secrets=audit.secrets)
     audit = replace(audit, endpoints=read_endpoints(document, file.endpoints, surroundings))
     with place_errors(document, ("protocol",)):
-        audit.endpoints.check(protocol)
+        for one in (protocol, *(arm.protocol for arm in arms)):
+            audit.endpoints.check(one)
     _build_drivers(audit)
     return replace(audit, systems=tuple(_paced(*pair, audit.drivers) for pair in zip(audit.systems, file.systems)))
 

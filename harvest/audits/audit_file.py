@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, create_model
 
+from harvest.audits.arms import ArmEntry
 from harvest.audits.threshold import Threshold
 from scoring.setting import ByGrade, ByName, Choice, Kind, Number
 from scoring.settings import SETTINGS
@@ -94,6 +95,7 @@ class AuditFile(StrictModel):
     order: Order = "as-written"
     systems: Annotated[tuple[SystemEntry, ...], Field(min_length=1)]
     groups: Annotated[tuple[Name, ...], Field(min_length=1)] | None = None
+    arms: Annotated[dict[Name, ArmEntry], Field(min_length=1)] | None = None
     endpoints: dict[Name, dict[str, Any]] = Field(default_factory=dict)
     evidence: bool = True
     max_invalid: Share = 0.1

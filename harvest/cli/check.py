@@ -54,6 +54,7 @@ def command(audit: str, out: Path | None, as_json: bool) -> None:
             "name": system.name,
             "system": system.asked,
             "group": system.group or None,
+            "arm": None if system.arm is None else system.arm.name,
             "driver": system.driver,
             "address": _address(resolved, system),
             "session": system.session,
@@ -71,6 +72,7 @@ def command(audit: str, out: Path | None, as_json: bool) -> None:
         "trials_each": resolved.trials,
         "systems": systems,
         "groups": list(resolved.groups),
+        "arms": [arm.name for arm in resolved.arms],
         "null_pairs": [list(pair) for pair in noise_pairs(resolved.protocol, resolved.groups)],
         "trials_planned": plan.planned,
         "trials_recorded": plan.recorded,
@@ -85,6 +87,7 @@ def command(audit: str, out: Path | None, as_json: bool) -> None:
         return
     click.echo(f"{resolved.name}: {resolved.protocol.name} over {resolved.topics.name}, nothing was sent")
     groups = f", groups of users: {len(resolved.groups)}" if resolved.groups else ""
+    groups += f", arms: {len(resolved.arms)}" if resolved.arms else ""
     click.echo(
         f"  topics: {len(resolved.topics.topics)}, trials of each: {resolved.trials}, "
         f"systems: {len(resolved.systems)}{groups}"
@@ -101,6 +104,8 @@ def command(audit: str, out: Path | None, as_json: bool) -> None:
         )
         if resolved.groups:
             click.echo("    of " + ", ".join(f"{system['group']}: {system['trials']}" for system in own))
+        if resolved.arms:
+            click.echo("    in " + ", ".join(f"{system['arm']}: {system['trials']}" for system in own))
     if resolved.groups:
         click.echo(f"  null pairs: {_pairs(document['null_pairs'])}")
     click.echo(f"  trials: {plan.planned} planned, {plan.recorded} recorded, {plan.to_play} to play")

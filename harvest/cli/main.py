@@ -69,6 +69,7 @@ _GROUPS: Mapping[str, Mapping[str, _Entry]] = {
     "Study": {
         "compare": _Entry("harvest.cli.compare", "Compare systems over common topics."),
         "variance": _Entry("harvest.cli.variance", "Say how much trials vary, and why."),
+        "robustness": _Entry("harvest.cli.robustness", "Compare the arms of an audit with their control."),
         "plan": _Entry("harvest.cli.plan", "Plan how many topics and trials a comparison needs."),
         "simulate": _Entry("harvest.cli.simulate", "Fit simulated users to recordings, and check them."),
     },

@@ -15,6 +15,7 @@ from protocols.library import check_topics, load_protocol
 from protocols.route import Ask, Route, Say, Stop
 from recordings.conversation import Conversation
 from recordings.run_folder import read
+from simulators.wrappers.wrapped import REWORDING
 from topics.counting import pluralize
 from topics.errors import InputError, Place
 
@@ -60,7 +61,8 @@ def command(run: Path, protocol: str | None, fail_on_change: bool, as_json: bool
     changes: list[Change] = []
     versions = 0
     for conversation in recorded.finished:
-        now = retrace(chosen, topics[conversation.key.topic], conversation.exchanges)
+        reworded = conversation.user in REWORDING
+        now = retrace(chosen, topics[conversation.key.topic], conversation.exchanges, reworded=reworded)
         versions += _other_versions(conversation, now)
         change = _first_change(conversation, now)
         if change is not None:
@@ -94,7 +96,9 @@ def _first_change(conversation: Conversation, now: Sequence[Say | Ask | Stop]) -
     turns = [turn for turn in conversation.turns if turn.reply is not None]
     for i, turn in enumerate(turns):
         action = now[i]
-        if isinstance(action, Stop) or (isinstance(action, Say) and action.text != turn.said):
+        if isinstance(action, Stop) or (
+            isinstance(action, Say) and action.text != turn.said and conversation.user not in REWORDING
+        ):
             today = f"says {action.text!r}" if isinstance(action, Say) else f"stops: {action.outcome}"
             return change(turn.number, f"said {turn.said!r}", today)
         route = now[i + 1].route

@@ -18,6 +18,7 @@ from recordings.attempts import AttemptId
 from recordings.conversation import INVALID, Conversation, Outcome
 from recordings.revision import Revision, check_target, write_revision
 from recordings.run_folder import Run, read
+from simulators.wrappers.wrapped import REWORDING
 from topics.counting import pluralize
 from topics.errors import InputError
 
@@ -102,7 +103,7 @@ def _revised(run: Run, answers: Sequence[Reread]) -> Iterator[_Revised]:
     for several in by_attempt.values():
         conversation = several[0].conversation
         now = {one.turn.number: one.now for one in several if one.changed and one.now is not None}
-        if protocol is not None and topics is not None and conversation.user == "scripted":
+        if protocol is not None and topics is not None and conversation.user in ("scripted", *REWORDING):
             path = reroute(protocol, topics[conversation.key.topic], conversation, now)
         else:
             kept = {turn.number: turn.route for turn in conversation.turns}

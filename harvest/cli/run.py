@@ -120,6 +120,10 @@ def _introduce(console: Console, audit: Audit) -> None:
         console.print(escape(f"  {system.name}: {system.driver}" + (f" ({options})" if options else "")))
     if audit.groups:
         console.print(escape(f"  each meets users of {len(audit.groups)} groups: {', '.join(audit.groups)}"))
+    if audit.arms:
+        console.print(
+            escape(f"  each is played in {len(audit.arms)} arms: {', '.join(arm.name for arm in audit.arms)}")
+        )
 
 
 def _play(audit: Audit, folder: Path, worker: str, console: Console) -> tuple[Path | None, set[str]]:

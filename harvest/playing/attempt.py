@@ -94,8 +94,9 @@ class Played:
 
 @dataclass(frozen=True, slots=True)
 class Player:
-    """Plays attempts into a store. seed: the audit's; clock: paces and repeats turns, and stamps events. words: the
-    source of wordings for users that cannot word their turns themselves.
+    """Plays attempts into a store. user: of all systems that are not played in arms. seed: the audit's. clock: paces
+    and repeats turns, and stamps events. words: the source of wordings for users that cannot word their turns
+    themselves.
     """
 
     writer: RunWriter
@@ -121,7 +122,7 @@ class Player:
                 attempt=work.attempt,
                 session=lease.name,
                 place=lease.place,
-                user=self.user.name,
+                user=self._user(work).name,
                 at=self._time(),
                 goes_on_from=work.carried_from,
             )
@@ -153,13 +154,15 @@ class Player:
         self, work: Work, system: System, lease: Lease, gate: Gate, asked: Callable[[], None], played: Played
     ) -> Outcome:
         # Named without the system: every system meets a user that draws the same numbers.
+        # Named after the user of the control in all arms, too, for the same reason.
         rng = Streams(self.seed, (self.user.name, work.key.topic, work.key.trial))
+        user = self._user(work)
         with catch_unforeseen("user-fault"):
-            memory = initial_state(self.user, Scenario(work.topic, traits_of(work.group)), rng.at(0))
-        action, memory, wording = await self._decided(memory, None, rng.at(1), self.words, 1)
+            memory = initial_state(user, Scenario(work.topic, traits_of(work.group)), rng.at(0))
+        action, memory, wording = await self._decided(user, memory, None, rng.at(1), self.words, 1)
         if isinstance(action, Stop) and action.reason not in (ENDPOINT_FAILED, NO_WORDS):
             with catch_unforeseen("user-fault"):
-                check_opening(action, self.user.name)
+                check_opening(action, user.name)
         carried = {turn.number: turn for turn in work.carried}
         size = 0  # characters that the system has answered
         while isinstance(action, Say):
@@ -200,7 +203,7 @@ class Player:
             seen = Observation(turn.answer)
             size += len(turn.answer.text)
             following = action.turn + 1
-            action, memory, wording = await self._decided(memory, seen, rng.at(following), words, following, size)
+            action, memory, wording = await self._decided(user, memory, seen, rng.at(following), words, following, size)
             if action.route is not None:
                 await self.writer.append(Routed(work.trial_id, work.attempt, action.route))
                 played.labels.append(action.route.label)
@@ -212,8 +215,12 @@ class Player:
             raise Unanswered(action.reason, said, exhibits=wording)
         return Outcome(action.outcome, action.reason)
 
+    def _user(self, work: Work) -> User:
+        return self.user if work.arm is None else work.arm.user
+
     async def _decided(
         self,
+        user: User,
         memory: State,
         observation: Observation | None,
         rng: Streams,
@@ -224,10 +231,10 @@ class Player:
         """What the user does next, and how it came to words that are not its own. A fault in a user is an invalid
         attempt, and nothing of it is ever sent or appended. size: characters that the system has answered so far."""
         with catch_unforeseen("user-fault"):
-            action, memory, taken = await respond_with_words(self.user, memory, observation, rng, words, size)
-            check_turn(action, turn, self.user.name)
+            action, memory, taken = await respond_with_words(user, memory, observation, rng, words, size)
+            check_turn(action, turn, user.name)
         if isinstance(action, Say) and not action.text.strip():
-            raise Unanswered("user-fault", f"the user {self.user.name!r} said nothing at turn {action.turn}")
+            raise Unanswered("user-fault", f"the user {user.name!r} said nothing at turn {action.turn}")
         return action, memory, wording_exhibits(taken)
 
     async def _evidence(self, reply: Reply, wording: tuple[Exhibit, ...]) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """What is still to be played: the audit's trials less those that are recorded, in sessions, and in which order.
 
-Where users of several groups meet a system, each trial is played for all groups before the next trial, with the groups
-in a random order, so that no group is tied to a time or to a place in the queue.
+Where users of several groups meet a system, or it is played in several arms, each trial is played for all of them
+before the next trial, in a random order, so that no group or arm is tied to a time or to a place in the queue.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
+from harvest.audits.arms import Arm
 from harvest.audits.audit import Audit, System
 from harvest.playing.topic_order import order_topics
 from protocols.answer import Exchange
@@ -24,7 +25,8 @@ __all__ = ["Plan", "Sitting", "Work", "make_plan", "queue_sittings"]
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A trial to be played; attempt: the number its next attempt will have in the recording. group: of its user.
+    """A trial to be played; attempt: the number its next attempt will have in the recording. group: of its user. arm:
+    in which it is played.
 
     carried: the answered turns of an attempt, number `carried_from`, that was interrupted, where the system keeps no
     state: the next one goes on after them.
@@ -35,6 +37,7 @@ class Work:
     trial_id: str
     attempt: int = 1
     group: str = ""
+    arm: Arm | None = None
     carried: tuple[Turn, ...] = ()
     carried_from: int = 0
 
@@ -50,8 +53,8 @@ class Sitting:
 
     history: the exchanges the session has already had (from the recording, when a run is resumed). place: in how many
     conversations. Only a driver with editable history can restore them; any other starts a new session. block: the
-    trial, and the place of its topic in it where sessions are fresh; the sittings of a block, one for each group, are
-    matched.
+    trial, and the place of its topic in it where sessions are fresh; the sittings of a block, one for each group or
+    arm, are matched.
     """
 
     works: tuple[Work, ...]
@@ -120,7 +123,7 @@ def _work(
     audit: Audit, system: System, topic: Topic, key: TrialKey, identity: str, attempts: Sequence[Conversation]
 ) -> Work:
     latest = sorted(attempts, key=lambda one: one.attempt, reverse=True)
-    work = Work(key, topic, identity, latest[0].attempt + 1 if latest else 1, system.group)
+    work = Work(key, topic, identity, latest[0].attempt + 1 if latest else 1, system.group, system.arm)
     interrupted = list(takewhile(lambda one: one.outcome is None, latest))
     if not interrupted or audit.drivers[system.asked].capabilities.stateful:
         return work
@@ -131,8 +134,8 @@ def _work(
 
 
 def queue_sittings(plan: Plan, systems: Sequence[System], seed: int) -> list[Sitting]:
-    """The sittings of `systems`, which are one system as its groups meet it: block by block, with the groups of each
-    block in a random order. What is left to play has the same order, whatever was played before."""
+    """The sittings of `systems`, which are one system as its groups meet it, or in its arms: block by block, with those
+    of each block in a random order. What is left to play has the same order, whatever was played before."""
     sittings = [sitting for system in systems for sitting in plan.sittings.get(system.name, ())]
     if len(systems) < 2:
         return sittings

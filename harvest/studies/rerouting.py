@@ -14,6 +14,7 @@ from protocols.interpreter import retrace
 from protocols.protocol import Protocol
 from protocols.route import Ask, Route, Say, Stop
 from recordings.conversation import INVALID, Conversation, Outcome, Turn
+from simulators.wrappers.wrapped import REWORDING
 from topics.topic import Topic
 
 __all__ = ["PARTED", "Rerouted", "refit_evidence", "reroute"]
@@ -94,7 +95,8 @@ def _decided(route: Route) -> tuple[str, str, str]:
 def _path(protocol: Protocol, topic: Topic, conversation: Conversation, answers: Mapping[int, Answer]) -> _Path:
     answered = [turn for turn in conversation.turns if turn.reply is not None]
     exchanges = tuple(Exchange(turn.said, _heard(turn, answers)) for turn in answered)
-    actions = retrace(protocol, topic, exchanges)
+    reworded = conversation.user in REWORDING
+    actions = retrace(protocol, topic, exchanges, reworded=reworded)
     routes: dict[int, Route] = {}
     for turn, action in zip(answered, actions[1:], strict=False):
         assert action.route is not None
@@ -102,7 +104,7 @@ def _path(protocol: Protocol, topic: Topic, conversation: Conversation, answers:
         following = next((one for one in conversation.turns if one.number == turn.number + 1), None)
         outcome = conversation.outcome
         if following is not None:
-            if isinstance(action, Stop) or (isinstance(action, Say) and action.text != following.said):
+            if isinstance(action, Stop) or (isinstance(action, Say) and action.text != following.said and not reworded):
                 return _Path(routes, turn.number, _because(turn, action, f"the user said {following.said!r}"))
         elif isinstance(action, Stop):
             return _Path(routes, outcome=Outcome(action.outcome, action.reason))

@@ -74,6 +74,7 @@ def running(
     folder: Path, terminal: int | None = None, before: Callable[[], object] | None = None
 ) -> Iterator[subprocess.Popen[bytes]]:
     """`harvest run`, in a session of its own; terminal: which it has for its own."""
+
     def begin() -> None:
         signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the tests themselves may run under nohup
         if before is not None:

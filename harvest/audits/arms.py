@@ -1,0 +1,125 @@
+"""Arms of an audit: the same needs, the same draws, asked for in several ways.
+
+    arms:
+      as written: {}                               # the first is the control
+      typos: {wording: {typos: 0.1}}
+      keywords: {wording: {keywords: 1}}
+      french: {texts: french.yaml}
+      impatient: {users: {visitor: {simulator: agenda, patience: 1}}}
+
+Every system is played once in each arm, as a system of its own in the recording: `parrot` becomes `parrot [typos]`. The
+arms of a trial are played in the same block, in a random order, and their users draw the same numbers, so that they
+differ by what the arm changes and by the system's own chance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from pydantic import Field
+
+from protocols.protocol import Protocol
+from protocols.states import SimulatedUser
+from simulators.registry import build_users, check_users, files_of
+from simulators.scripted import ScriptedUser
+from simulators.user import User
+from simulators.wrappers import paraphrasing
+from simulators.wrappers.given_words import read_wordings, with_given_words
+from topics.document import Document, Loc, StrictModel
+from topics.errors import InputError
+from topics.topic import Topic
+
+__all__ = ["Arm", "ArmEntry", "read_arms"]
+
+
+class ArmEntry(StrictModel):
+    """An arm as an audit file gives it. wording: rates of `simulators.wrappers.paraphrasing`, of all that the user
+    says. texts: a file of words in place of the protocol's own. users: other simulated users under the names that the
+    protocol has for them."""
+
+    wording: dict[str, Any] | None = None
+    texts: str | None = None
+    users: dict[str, dict[str, Any]] = Field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """protocol: the audit's, with the simulated users of this arm. user: who plays it, rewording and all. rewords:
+    whether turns of the protocol's own may be said in other words than it has. definition: what identifies the arm.
+    """
+
+    name: str
+    protocol: Protocol
+    user: User
+    rewords: bool
+    definition: Mapping[str, Any]
+
+
+def read_arms(
+    document: Document, entries: Mapping[str, ArmEntry], protocol: Protocol, topics: Sequence[Topic]
+) -> tuple[Arm, ...]:
+    """The arms of an audit, the control first. Raises InputError, with its place, for an arm that cannot be played, or
+    that is the same as another."""
+    found: list[Arm] = []
+    for name, entry in entries.items():
+        arm = _arm(document, ("arms", name), name, entry, protocol, topics)
+        for other in found:
+            if other.definition == arm.definition:
+                what = f"the arms {other.name!r} and {name!r} are the same"
+                raise document.error(("arms", name), what, advice="change one, or remove it", key=True)
+        found.append(arm)
+    if len(found) == 1:
+        raise document.error(("arms",), "one arm alone has nothing to be compared with", advice="add another", key=True)
+    return tuple(found)
+
+
+def _arm(document: Document, loc: Loc, name: str, entry: ArmEntry, protocol: Protocol, topics: Sequence[Topic]) -> Arm:
+    wording = texts = None
+    if entry.wording is not None:
+        wording = document.part((*loc, "wording")).validated(paraphrasing.Options)
+    if entry.texts is not None:
+        texts = read_wordings(Path(document.path).parent / entry.texts, protocol, topics)
+    variant = _with_users(document, loc, entry, protocol)
+    users = build_users(variant)
+    try:
+        check_users(users, topics)
+    except InputError as fault:
+        if fault.place is not None:
+            raise
+        raise document.error((*loc, "users"), fault.what, allowed=fault.allowed, advice=fault.advice) from None
+    playing: User = ScriptedUser(variant, users)
+    if texts is not None:
+        playing = with_given_words(playing, texts)
+    if wording is not None:
+        playing = paraphrasing.build(wording, playing)
+    definition: dict[str, Any] = {}
+    if wording is not None:
+        definition["wording"] = wording.model_dump(mode="json", exclude_unset=True)
+    if texts is not None:
+        definition["texts"] = texts.identity
+    if entry.users:
+        definition["users"] = entry.users
+        definition |= {"files": files} if (files := files_of(variant)) else {}
+    rewords = texts is not None or (wording is not None and any(wording.rates.values()))
+    return Arm(name, variant, playing, rewords, MappingProxyType(definition))
+
+
+def _with_users(document: Document, loc: Loc, entry: ArmEntry, protocol: Protocol) -> Protocol:
+    """The protocol with the users that the arm names in place of its own."""
+    users = dict(protocol.users)
+    for name, options in entry.users.items():
+        where = (*loc, "users", name)
+        if name not in users:
+            raise document.error(
+                where,
+                f"the protocol {protocol.name!r} has no user {name!r}",
+                allowed=", ".join(users) or "none: it says every word itself",
+                key=True,
+            )
+        given = {key: value for key, value in options.items() if key != "simulator"}
+        users[name] = SimulatedUser(str(options.get("simulator", "")), given, document.part(where))
+    return replace(protocol, users=MappingProxyType(users))

@@ -1,0 +1,281 @@
+"""From a run that was played in arms to how robust its systems are: what `harvest robustness` shows.
+
+Each arm is set beside the control over matched trials, since users of one topic and trial draw the same numbers in all
+arms. What then differs is what the arm changed, and the system's own chance.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Any
+
+import numpy as np
+
+from harvest.studies.scorecard import Material, gather_material, scoring_settings
+from harvest.studies.sources import sources
+from harvest.studies.trial_values import SHARES, Key, Values, measure_values, share_values
+from protocols.labels import NOT_USEFUL, USEFUL
+from recordings.conversation import Conversation
+from recordings.json_text import Json
+from recordings.run_folder import Run
+from scoring.catalogue import understand
+from scoring.library import list_forms, single
+from scoring.matched import Difference, compare, difference, session_difference
+from scoring.measure import Measure
+from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY
+from scoring.notation import Term
+from scoring.scores import SHIPPED
+from scoring.settings import Settings
+from scoring.statistics.bootstrap import Resampler
+from scoring.statistics.components import Component, across_systems
+from scoring.statistics.flips import Flips, count_flips
+from scoring.swan.schema import load_schema
+from topics.errors import InputError, Place
+from topics.identity import generator
+
+__all__ = ["ArmedSystem", "Changed", "MeasureOverArms", "Robustness", "armed_systems", "robustness"]
+
+
+@dataclass(frozen=True, slots=True)
+class ArmedSystem:
+    """A system of a run, as its arms were recorded. names: in the recording, by arm, the control first. continued: its
+    sessions go on from topic to topic."""
+
+    name: str
+    run: Run
+    names: Mapping[str, str]
+    continued: bool
+
+    @property
+    def control(self) -> str:
+        return next(iter(self.names))
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """What an arm really changed, over matched openings. openings: how many there are. other: in how many the words
+    differ from the control's. words: mean share of words that differ, in [0, 1]; NaN without an opening."""
+
+    openings: int
+    other: int
+    words: float
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureOverArms:
+    """One measure. figures: by arm, the mean over the topics that all arms have a value of; NaN without one. n: topics.
+    differences: by arm except the control, corrected over all arms and measures (Holm).
+
+    spread: variance component of the arms, over topics like these, chance taken off. worst: the arm with the lowest
+    figure (the highest, where low is good) of those played, "" where all are equal or undefined.
+    """
+
+    key: Key
+    measure: Measure
+    figures: Mapping[str, float]
+    n: int
+    differences: Mapping[str, Difference]
+    spread: Component
+    worst: str
+
+    @property
+    def label(self) -> str:
+        name, turn = self.key
+        return f"{name} S{turn}" if turn else name
+
+
+@dataclass(frozen=True, slots=True)
+class Robustness:
+    """One system over its arms. flips: by arm, of first answers. family: differences that the correction is over.
+    invalid: by arm, trials without a valid attempt, in no figure."""
+
+    system: ArmedSystem
+    settings: Settings
+    measures: tuple[MeasureOverArms, ...]
+    flips: Mapping[str, Flips]
+    changed: Mapping[str, Changed]
+    family: int
+    trials: int
+    invalid: Mapping[str, int]
+    sources: tuple[Mapping[str, Json], ...]
+    notes: tuple[str, ...]
+
+
+def armed_systems(run: Run) -> tuple[ArmedSystem, ...]:
+    """The systems of a run that were played in arms. Raises InputError where there is none."""
+    own: dict[str, dict[str, str]] = {}
+    continued: set[str] = set()
+    for name, definition in run.header.systems.items():
+        match definition:
+            case {"system": str(system), "arm": str(arm), **rest}:
+                own.setdefault(system, {})[arm] = name
+                if rest.get("session") == "continued":
+                    continued.add(system)
+    if not own:
+        raise InputError(
+            "this run was not played in arms",
+            place=Place(str(run.path)),
+            advice="give its audit `arms`; `harvest compare` compares systems",
+        )
+    audit = run.header.audit if isinstance(run.header.audit, dict) else {}
+    listed = audit.get("arms")
+    order = {str(arm): place for place, arm in enumerate(listed)} if isinstance(listed, list) else {}
+    return tuple(
+        ArmedSystem(
+            system,
+            run,
+            dict(sorted(names.items(), key=lambda one: order.get(one[0], len(order)))),
+            system in continued,
+        )
+        for system, names in own.items()
+    )
+
+
+def robustness(
+    run: Run, *, measures: Sequence[Term] = (), changes: Mapping[str, Any] | None = None, seed: int = 0
+) -> tuple[Robustness, ...]:
+    """Of every system that was played in arms.
+
+    measures: of single conversations; () takes ave%useful. changes: settings instead of the audit's. seed: of
+    resampling. Raises InputError for a run without arms, and for a measure that single conversations do not have.
+    """
+    systems = armed_systems(run)
+    material = gather_material([run])
+    settings = scoring_settings(material.scoring, material.topics, material.gold, changes or {})
+    wanted = _understood(measures or (Term(MEAN_USEFUL.name),), settings, material)
+    names = [name for system in systems for name in system.names.values()]
+    others = [measure for measure in wanted.values() if measure.declaration not in SHARES]
+    computed, notes = measure_values(names, material, others, settings)
+    values = {name: {**share_values(name, material), **computed[name]} for name in names}
+    return tuple(_over_arms(system, material, wanted, values, settings, seed, notes) for system in systems)
+
+
+def _understood(terms: Sequence[Term], settings: Settings, material: Material) -> dict[Key, Measure]:
+    schema, found = load_schema(SHIPPED), dict[Key, Measure]()
+    for term in terms:
+        for measure in understand(term, settings, material.topics, schema):
+            one = measure.declaration
+            if measure.form is not None or (one.of != "conversation" and one not in SHARES):
+                raise InputError(
+                    f"{term} is computed over many conversations at once, so two conversations are not a pair",
+                    allowed=list_forms((*SHARES, *single())),
+                )
+            name = one.name if one in SHARES else str(measure.base)
+            turn = measure.turn if one in SHARES and one not in (MEAN_USEFUL, RECOVERY) else None
+            found[name, (turn or 1) if one in SHARES and one not in (MEAN_USEFUL, RECOVERY) else None] = measure
+    return found
+
+
+def _over_arms(
+    system: ArmedSystem,
+    material: Material,
+    wanted: Mapping[Key, Measure],
+    values: Mapping[str, Values],
+    settings: Settings,
+    seed: int,
+    notes: tuple[str, ...],
+) -> Robustness:
+    topics = [topic.id for topic in material.topics.topics]
+    control, others = system.control, [arm for arm in system.names if arm != system.control]
+    lost = Counter(key.system for key in material.invalid)
+    done = {(one.key.system, one.key.topic, one.key.trial): one for one in material.finished}
+    resampler = Resampler(
+        generator(seed, "arms"), replications=settings.replications, level=settings.level, resample="topics"
+    )
+    each: dict[tuple[Key, str], Difference] = {}
+    for key, measure in wanted.items():
+        for arm in others:
+            base, other = (values[system.names[one]].get(key, {}) for one in (control, arm))
+            rng = generator(seed, "arms", "exchange", system.name, *map(str, key), arm)
+            invalid = lost[system.names[control]] + lost[system.names[arm]]
+            if system.continued:
+                each[key, arm] = session_difference(topics, base, other, rng, level=settings.level, invalid=invalid)
+            else:
+                top = 1.0 if measure.declaration.has_top else math.inf
+                each[key, arm] = difference(topics, base, other, resampler, rng, invalid=invalid, top=top)
+    tested = dict(zip(each, compare(list(each.values()), [math.nan] * len(each), level=settings.level), strict=True))
+    matched = {arm: _matched(done, system.names[control], system.names[arm]) for arm in others}
+    return Robustness(
+        system=system,
+        settings=settings,
+        measures=tuple(
+            _measure(key, measure, system, topics, values, {arm: tested[key, arm] for arm in others}, settings)
+            for key, measure in wanted.items()
+        ),
+        flips={
+            arm: _flips(pairs, generator(seed, "arms", "flips", system.name, arm)) for arm, pairs in matched.items()
+        },
+        changed={arm: _changed(pairs) for arm, pairs in matched.items()},
+        family=sum(not math.isnan(one.p) for one in tested.values()),
+        trials=max((key.trial for key in material.planned), default=0),
+        invalid={arm: lost[name] for arm, name in system.names.items()},
+        sources=tuple(sources([system.run])),
+        notes=notes,
+    )
+
+
+def _measure(
+    key: Key,
+    measure: Measure,
+    system: ArmedSystem,
+    topics: Sequence[str],
+    values: Mapping[str, Values],
+    differences: Mapping[str, Difference],
+    settings: Settings,
+) -> MeasureOverArms:
+    cells = [values[name].get(key, {}) for name in system.names.values()]
+    trials = sorted({trial for own in cells for _, trial in own})
+    table = np.full((len(cells), len(topics), len(trials)), np.nan)
+    for place, own in enumerate(cells):
+        for (topic, trial), (above, below) in own.items():
+            if below > 0:
+                table[place, topics.index(topic), trials.index(trial)] = above / below
+    sums = np.array([[_ratio(own, topic) for topic in topics] for own in cells])
+    there = ~np.isnan(sums).any(axis=0)
+    figures = sums[:, there].mean(axis=1) if there.any() else np.full(len(cells), math.nan)
+    by_arm = dict(zip(system.names, map(float, figures), strict=True))
+    low_is_good = measure.declaration.better(measure.term) == "low"
+    worst = ""
+    if there.any() and float(np.ptp(figures)) > 0:
+        worst = (max if low_is_good else min)(by_arm, key=lambda arm: by_arm[arm])
+    spread = across_systems(table, level=settings.level).system
+    return MeasureOverArms(key, measure, by_arm, int(there.sum()), differences, spread, worst)
+
+
+def _ratio(cells: Mapping[tuple[str, int], tuple[float, float]], topic: str) -> float:
+    own = [cell for (of, _), cell in cells.items() if of == topic and cell[1] > 0 and not math.isnan(cell[0])]
+    below = math.fsum(cell[1] for cell in own)
+    return math.fsum(cell[0] for cell in own) / below if below else math.nan
+
+
+Pair = tuple[Conversation, Conversation]
+
+
+def _matched(done: Mapping[tuple[str, str, int], Conversation], control: str, arm: str) -> list[Pair]:
+    """The control's and the arm's conversation of each trial that both have."""
+    return [
+        (one, done[arm, topic, trial])
+        for (system, topic, trial), one in done.items()
+        if system == control and (arm, topic, trial) in done
+    ]
+
+
+def _changed(pairs: Sequence[Pair]) -> Changed:
+    openings = [(one.turns[0].said, other.turns[0].said) for one, other in pairs if one.turns and other.turns]
+    kept = [SequenceMatcher(None, a.split(), b.split(), autojunk=False).ratio() for a, b in openings]
+    return Changed(len(openings), sum(a != b for a, b in openings), 1 - float(np.mean(kept)) if kept else math.nan)
+
+
+def _flips(pairs: Sequence[Pair], rng: np.random.Generator) -> Flips:
+    """Of the topics, by the labels of first answers."""
+    by_topic: dict[str, tuple[list[bool], list[bool]]] = {}
+    for pair in pairs:
+        for side, one in enumerate(pair):
+            label = one.turns[0].label if one.turns else None
+            if label in (USEFUL, NOT_USEFUL):
+                by_topic.setdefault(one.key.topic, ([], []))[side].append(label == USEFUL)
+    return count_flips(by_topic, rng)

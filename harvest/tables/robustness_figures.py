@@ -1,0 +1,229 @@
+"""The arms of an audit beside their control, for people and as long-form rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from rich import box
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from harvest.studies.robustness import Changed, MeasureOverArms, Robustness
+from harvest.terminal import printable
+from scoring.matched import Difference
+from scoring.statistics.exchange import least_p
+from scoring.statistics.flips import Flips
+from scoring.table import is_percentage
+from topics.counting import pluralize
+
+__all__ = ["FORMAT", "robustness_legend", "robustness_rows", "robustness_tables"]
+
+FORMAT = "harvest-robustness/1"
+
+_DIGITS = 12
+_MOST_NAMES = 8
+_SAME = 1e-12
+_LEGEND = (
+    "difference: arm minus control over matched trials (same topic and trial); of percentages, in points; [low, high]: "
+    "{level:g}% for topics like these, {interval}, each by itself",
+    "p: exchanging the sides of {units}, corrected over all differences shown (Holm); found: p at most {alpha:g}; ?: "
+    "too few {units} for any p that small",
+    "spread over arms: standard deviation of what arms do to a mean over topics like these, chance taken off; worst "
+    "arm: of those played, and not the worst there could be",
+    "turned round: topics of which most first answers are useful on one side and useless on the other; by chance: how "
+    "many would if the arm changed nothing; of these topics",
+    "words changed: of openings, beside those of the control",
+)
+
+
+def robustness_tables(found: Robustness) -> Iterator[RenderableType]:
+    """Of one system: a sentence for each measure, then the arms."""
+    for measure in found.measures:
+        yield Text(printable(f"{found.system.name}, {measure.label}", line=True), style="bold")
+        yield Text(printable(_sentence(measure), line=True))
+        yield _arms(found, measure)
+    yield _changes(found)
+    for warning in _warnings(found):
+        yield Text(printable(warning, line=True), style="yellow")
+
+
+def robustness_legend(found: Sequence[Robustness]) -> Iterator[Text]:
+    """What the columns mean."""
+    together = any(one.system.continued for one in found)
+    words = {
+        "interval": "t, clustered by session and topic" if together else "bootstrap over topics",
+        "units": "whole sessions" if together else "topics",
+    }
+    level = found[0].settings.level
+    for line in _LEGEND:
+        yield Text(line.format(level=100 * level, alpha=round(1 - level, 6), **words), style="dim")
+
+
+def _sentence(measure: MeasureOverArms) -> str:
+    share = is_percentage(measure.key[0])
+    unit = " points" if share else ""
+    told = {arm: one.value for arm, one in measure.differences.items() if one.beyond}
+    said = [f"{arm} differs by {_signed(value, share=share)}{unit}" for arm, value in told.items()]
+    parts = ["; ".join(said) or "cannot tell whether any arm differs from the control"]
+    spread = measure.spread
+    if not math.isnan(spread.value):
+        sd = math.sqrt(max(0.0, spread.value))
+        low, high = (math.sqrt(max(0.0, end)) if not math.isnan(end) else end for end in _ends(measure))
+        parts.append(f"spread over arms {_size(sd, share=share)}{_between(low, high, share=share)}{unit}")
+    if measure.worst:
+        parts.append(f"worst arm: {measure.worst} ({_figure(measure.figures[measure.worst], share=share)})")
+    return "; ".join(parts)
+
+
+def _ends(measure: MeasureOverArms) -> tuple[float, float]:
+    return measure.spread.interval.low, measure.spread.interval.high
+
+
+def _between(low: float, high: float, *, share: bool) -> str:
+    return "" if math.isnan(low) else f" [{_size(low, share=share)}, {_size(high, share=share)}]"
+
+
+def _arms(found: Robustness, measure: MeasureOverArms) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("arm", overflow="fold", min_width=12, max_width=26)
+    for heading in ("figure", "difference [low, high]", "pairs", "p", "found"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    share = is_percentage(measure.key[0])
+    for arm in found.system.names:
+        figure, name = _figure(measure.figures[arm], share=share), printable(arm, line=True)
+        one = measure.differences.get(arm)
+        if one is None:
+            table.add_row(name, figure, "control", "", "", "")
+        else:
+            said = {True: "yes", False: "no", None: "?"}[one.beyond] if one.n else "n/a"
+            table.add_row(name, figure, _difference(one, share=share), str(one.n), _p(one.adjusted), said)
+    return table
+
+
+def _changes(found: Robustness) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("arm", overflow="fold", min_width=12, max_width=26)
+    for heading in ("openings changed", "words changed", "turned round", "by chance", "p"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for arm, changed in found.changed.items():
+        flips = found.flips[arm]
+        table.add_row(
+            printable(arm, line=True),
+            f"{changed.other} of {changed.openings}",
+            _share(changed.words),
+            f"{len(flips.names)} of {flips.topics}",
+            "n/a" if math.isnan(flips.by_chance) else f"{flips.by_chance:.1f}",
+            _p(flips.p),
+        )
+    return table
+
+
+def _warnings(found: Robustness) -> Iterator[str]:
+    for arm, changed in found.changed.items():
+        if changed.openings and not changed.other:
+            yield f"{arm}: no opening differs from the control's; it changes later turns alone, or nothing"
+    for arm, flips in found.flips.items():
+        if flips.names:
+            rest = len(flips.names) - _MOST_NAMES
+            more = f" and {rest} more" if rest > 0 else ""
+            yield f"{arm}: turned round: {', '.join(flips.names[:_MOST_NAMES])}{more}"
+    most = max((one.exchanged for measure in found.measures for one in measure.differences.values()), default=0)
+    units = "sessions" if found.system.continued else "topics"
+    if most >= 2 and least_p(most) * found.family > 1 - found.settings.level + _SAME:
+        yield (
+            f"{most} {units} cannot give a p below {least_p(most):.2g}, which is not small enough for "
+            f"{pluralize(found.family, 'comparison')}: play more, or fewer arms"
+        )
+    lost = {arm: count for arm, count in found.invalid.items() if count}
+    if lost:
+        each = ", ".join(f"{arm} {count}" for arm, count in lost.items())
+        yield f"trials without a valid attempt, in no figure: {each}"
+
+
+def _figure(value: float, *, share: bool) -> str:
+    if math.isnan(value):
+        return "n/a"
+    return f"{100 * value:.1f}%" if share else f"{value:.4f}"
+
+
+def _size(value: float, *, share: bool) -> str:
+    return f"{100 * value:.1f}" if share else f"{value:.4f}"
+
+
+def _share(value: float) -> str:
+    return "n/a" if math.isnan(value) else f"{100 * value:.0f}%"
+
+
+def _difference(one: Difference, *, share: bool) -> str:
+    if not one.n:
+        return "n/a"
+    value = _signed(one.value, share=share)
+    if math.isnan(one.interval.low):
+        return value
+    return f"{value} [{_signed(one.interval.low, share=share)}, {_signed(one.interval.high, share=share)}]"
+
+
+def _signed(value: float, *, share: bool) -> str:
+    return f"{100 * value:+.1f}" if share else f"{value:+.4f}".replace("0.", ".", 1)
+
+
+def _p(value: float) -> str:
+    return "n/a" if math.isnan(value) else "<.001" if value < 0.001 else f"{value:.3f}".replace("0.", ".", 1)
+
+
+def robustness_rows(found: Robustness) -> Iterator[dict[str, Any]]:
+    """One row for each figure; undefined numbers are null. `of` says what the interval speaks of."""
+    level, system = found.settings.level, found.system.name
+    for measure in found.measures:
+        base = {"system": system, "measure": measure.key[0], "turn": measure.key[1]}
+        for arm, value in measure.figures.items():
+            yield {**base, "arm": arm, "figure": "mean", "value": _json(value), "topics": measure.n}
+        for arm, one in measure.differences.items():
+            yield {**base, "arm": arm, "figure": "difference from control", **_of_difference(one, level, found.family)}
+        low, high = _ends(measure)
+        spread = {"value": _json(measure.spread.value), "low": _json(low), "high": _json(high), "level": level}
+        note = {"of": "topics like these", "note": measure.spread.interval.note}
+        yield {**base, "arm": None, "figure": "variance between arms", **spread, **note}
+        yield {**base, "arm": measure.worst or None, "figure": "worst arm", "value": _json(_worst(measure))}
+    for arm in found.changed:
+        yield from _of_arm(system, arm, found.changed[arm], found.flips[arm])
+
+
+def _of_difference(one: Difference, level: float, family: int) -> dict[str, Any]:
+    interval = one.interval
+    return {
+        "value": _json(one.value),
+        "low": _json(interval.low),
+        "high": _json(interval.high),
+        "level": level if interval.method else None,
+        "interval": interval.method or None,
+        "of": "topics like these",
+        "pairs": one.n,
+        "topics": one.topics,
+        "p": _json(one.p),
+        "p_corrected": _json(one.adjusted),
+        "comparisons": family,
+        "found": one.beyond,
+        "invalid": one.invalid,
+        "undefined": one.undefined,
+        "note": interval.note,
+    }
+
+
+def _worst(measure: MeasureOverArms) -> float:
+    return measure.figures[measure.worst] if measure.worst else math.nan
+
+
+def _of_arm(system: str, arm: str, changed: Changed, flips: Flips) -> Iterator[dict[str, Any]]:
+    base = {"system": system, "measure": None, "turn": None, "arm": arm}
+    yield {**base, "figure": "openings changed", "value": changed.other, "openings": changed.openings}
+    yield {**base, "figure": "words changed", "value": _json(changed.words), "openings": changed.openings}
+    turned = {"value": len(flips.names), "topics": flips.topics, "names": list(flips.names), "of": "these topics"}
+    yield {**base, "figure": "topics turned round", **turned, "by_chance": _json(flips.by_chance), "p": _json(flips.p)}
+
+
+def _json(value: float) -> float | None:
+    return round(value, _DIGITS) + 0.0 if math.isfinite(value) else None

@@ -1,0 +1,136 @@
+"""The user with given words: says, in place of the protocol's own words, those that a file has for topic and state.
+
+    format: harvest-wordings/1
+    states: {insist: "Encore, s'il vous plaît."}      # said on every topic
+    topics: {M001: {ask: "Quels sont …?"}}            # said on this topic alone
+
+So the same need can be asked for in another language, or in words that people chose. What simulated users of the
+protocol say stays theirs. Draws nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from os import PathLike
+from types import MappingProxyType
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from protocols.protocol import Protocol
+from protocols.route import Say, Stop
+from simulators.memory import memory_kind, recall
+from simulators.promises import initial_state, next_action
+from simulators.scenario import Chance, Observation, Scenario, State
+from simulators.streams import Streams
+from simulators.user import User
+from simulators.wrappers.wrapped import can_enumerate, chances_of, merge_equal
+from topics.document import Loc, StrictModel, read_document
+from topics.identity import content_hash
+from topics.topic import Topic
+
+__all__ = ["GivenWords", "read_wordings", "with_given_words"]
+
+_Text = Annotated[str, Field(min_length=1, max_length=100_000, pattern=r"\S")]
+
+
+class WordingsFile(StrictModel):
+    """A file of the format `harvest-wordings/1`."""
+
+    format: Literal["harvest-wordings/1"]
+    states: dict[str, _Text] = Field(default_factory=dict)
+    topics: dict[str, dict[str, _Text]] = Field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class GivenWords:
+    """states: by name of a state, what is said there on every topic. topics: by topic and state; goes first."""
+
+    states: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    topics: Mapping[str, Mapping[str, str]] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def identity(self) -> str:
+        """Content hash."""
+        return content_hash(
+            "wordings", {"states": dict(self.states), "topics": {k: dict(v) for k, v in self.topics.items()}}
+        )
+
+    def of(self, topic: str, state: str) -> str | None:
+        """What is said; None where nothing is given."""
+        return self.topics.get(topic, {}).get(state, self.states.get(state))
+
+
+def read_wordings(path: str | PathLike[str], protocol: Protocol, topics: Sequence[Topic]) -> GivenWords:
+    """The words of a file, for every turn that the protocol itself can say on these topics.
+
+    Raises InputError, with its place, for words of a topic or state that there is not, and for a turn without words.
+    """
+    document = read_document(path)
+    file = document.validated(WordingsFile)
+    own = [state.name for state in protocol.states.values() if not state.user]
+    known = {topic.id for topic in topics}
+    named: list[tuple[Loc, str]] = [(("states", state), state) for state in file.states]
+    named += [(("topics", topic, state), state) for topic, said in file.topics.items() for state in said]
+    for loc, state in named:
+        if state not in own:
+            what = f"the protocol {protocol.name!r} says nothing of its own in a state {state!r}"
+            raise document.error(loc, what, allowed=", ".join(own) or "none", key=True)
+        if protocol.states[state].each:
+            what = f"the state {state!r} says one turn of the topic after the other, so no one text can replace it"
+            raise document.error(loc, what, advice="leave it out here", key=True)
+    found = GivenWords(MappingProxyType(file.states), MappingProxyType(file.topics))
+    for topic in sorted(known):
+        for state in own:
+            if found.of(topic, state) is None and not protocol.states[state].each:
+                where = ("topics", topic) if topic in file.topics else ("topics",)
+                what = f"no words for topic {topic!r} in the state {state!r}"
+                raise document.error(where, what, advice=f"add them under topics: {topic}, or under states")
+    return found
+
+
+def with_given_words(inner: User, words: GivenWords) -> User:
+    """`inner`, saying `words`; enumerable where it is."""
+    return (EnumerableUserWithWords if can_enumerate(inner) else UserWithWords)(inner, words)
+
+
+@memory_kind("given-words")
+@dataclass(frozen=True, slots=True)
+class GivenWordsMemory:
+    topic: str
+    inner: State
+
+
+@dataclass(frozen=True, slots=True)
+class UserWithWords:
+    """inner: whose words are replaced. Acts, routes and stops are the inner user's."""
+
+    inner: User
+    words: GivenWords
+    name: str = "given-words"
+
+    def start(self, scenario: Scenario, rng: Streams) -> GivenWordsMemory:
+        return GivenWordsMemory(scenario.topic.id, initial_state(self.inner, scenario, rng.inside(self.name)))
+
+    def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
+        memory = recall(state, GivenWordsMemory)
+        return self._worded(memory, *next_action(self.inner, memory.inner, observation, rng.inside(self.name)))
+
+    def _worded(self, memory: GivenWordsMemory, action: Say | Stop, after: State) -> tuple[Say | Stop, State]:
+        memory = replace(memory, inner=after)
+        if isinstance(action, Say) and not action.user:
+            given = self.words.of(memory.topic, action.state)
+            if given is not None:
+                return replace(action, text=given), memory
+        return action, memory
+
+
+@dataclass(frozen=True, slots=True)
+class EnumerableUserWithWords(UserWithWords):
+    """Over a user that can be enumerated."""
+
+    def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
+        memory = recall(state, GivenWordsMemory)
+        chances = chances_of(self.inner, memory.inner, observation)
+        return merge_equal(chances, lambda action, after: self._worded(memory, action, after))
