@@ -29,10 +29,11 @@ from simulators.wrappers.wrapped import can_enumerate, chances_of, merge_equal
 from topics.document import Loc, StrictModel, read_document
 from topics.identity import content_hash
 from topics.topic import Topic
+from topics.written_form import written_form
 
 __all__ = ["GivenWords", "read_wordings", "with_given_words"]
 
-_Text = Annotated[str, Field(min_length=1, max_length=100_000, pattern=r"\S")]
+_Text = Annotated[str, Field(max_length=100_000), written_form(r"(?s)\s*\S.*", "a text with words")]
 
 
 class WordingsFile(StrictModel):
