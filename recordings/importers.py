@@ -16,6 +16,8 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from recordings.conversation import Conversation
+from recordings.dbdc import TOPIC, Breakdown, Counts, read_dialogues
+from recordings.judgments import Layer
 from recordings.messages import Messages, read_messages
 from recordings.transcript import Transcript, read_transcript
 from topics.errors import InputError, Place
@@ -35,7 +37,8 @@ GROUP = "harvest.importers"
 class Request:
     """What is to be read. files: at least one. system: of conversations that do not name theirs; "" for the name of
     their file. trial: of conversations without one. topics: None where they are made from the files, or the format has
-    some of its own. topic: of conversations that do not name theirs; "" where each does.
+    some of its own. topic: of conversations that do not name theirs; "" where each does. counts, breakdown: where
+    people annotated breakdowns, which of two annotations labels turns, and whether a possible breakdown counts as one.
     """
 
     files: tuple[Path, ...]
@@ -43,6 +46,8 @@ class Request:
     trial: int = 1
     topics: TopicSet | None = None
     topic: str = ""
+    counts: Counts = "workshop"
+    breakdown: Breakdown = "B"
 
     def system_of(self, file: Path) -> str:
         return self.system or file.stem
@@ -52,7 +57,7 @@ class Request:
 class Found:
     """What the files hold. topics: those of the conversations. most_turns: user turns that the protocol could take, by
     system and topic, where a file says so. gold: what the files judge. notes: words about a topic's entity, by (topic,
-    entity). warnings: sentences for the person who imports.
+    entity). warnings: sentences for the person who imports. layers: other judgments, kept with the run.
     """
 
     conversations: tuple[Conversation, ...]
@@ -61,6 +66,7 @@ class Found:
     gold: GoldTable = field(default_factory=GoldTable)
     notes: Mapping[tuple[str, str], str] = field(default_factory=lambda: MappingProxyType({}))
     warnings: tuple[str, ...] = ()
+    layers: tuple[Layer, ...] = ()
 
 
 Read: TypeAlias = Callable[[Request], Found]
@@ -69,11 +75,12 @@ Read: TypeAlias = Callable[[Request], Found]
 @dataclass(frozen=True, slots=True)
 class Importer:
     """A format. read: makes conversations of files. unused: what a caller may ask for that would have no effect here
-    (`trial` and `topic` of a `Request`), and what to do instead.
+    (`trial` and `topic` of a `Request`), and what to do instead. annotated: whether `counts` and `breakdown` have one.
     """
 
     read: Read
     unused: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    annotated: bool = False
 
 
 def formats() -> tuple[str, ...]:
@@ -136,6 +143,20 @@ def read_cast2022(request: Request) -> Found:
     return Found(tuple(conversations), request.topics or made_of(conversations))
 
 
+def read_dbdc(request: Request) -> Found:
+    """Dialogues of the Dialogue Breakdown Detection Challenges, labelled by their annotators."""
+    topic = request.topic or TOPIC
+    if request.topics is not None and topic not in {one.id for one in request.topics.topics}:
+        raise InputError(
+            f"topic {topic!r} is not in the topic set {request.topics.name!r}", advice="name one of them with --topic"
+        )
+    found = read_dialogues(
+        request.files, system=request.system, topic=topic, counts=request.counts, breakdown=request.breakdown
+    )
+    topics = request.topics or TopicSet("imported", (Topic(topic, TopicType("unknown"), topic),), {})
+    return Found(found.conversations, topics, warnings=found.warnings, layers=found.layers)
+
+
 IMPORTERS: Mapping[str, Importer] = MappingProxyType(
     {
         "gfrc": Importer(read_gfrc, {"topic": "each conversation names its topic (##### M002): leave out --topic"}),
@@ -152,6 +173,11 @@ IMPORTERS: Mapping[str, Importer] = MappingProxyType(
                 "trial": "every path is a trial of its own: leave out --trial",
                 "topic": "each tree names its topic: leave out --topic",
             },
+        ),
+        "dbdc": Importer(
+            read_dbdc,
+            {"trial": "dialogues are numbered in their order: leave out --trial"},
+            annotated=True,
         ),
     }
 )

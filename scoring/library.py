@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache, partial
 from types import MappingProxyType
 
-from scoring.forms.chains import PERSISTENCE, TRANSITION
+from scoring.forms.chains import EXCESS, PERSISTENCE, TRANSITION
 from scoring.forms.readings import OF_POOLED, POOLED
 from scoring.forms.worst import CVAR, MINIMUM, QUANTILE, RATE
 from scoring.measure import Declaration
@@ -80,6 +80,7 @@ OF_CONVERSATIONS = (
     COST,
     TRANSITION,
     PERSISTENCE,
+    EXCESS,
     CVAR,
     QUANTILE,
     MINIMUM,

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from recordings.conversation import LARGEST_NUMBER
+from recordings.dbdc import BREAKDOWNS, COUNTS, Breakdown, Counts
 from recordings.gold_layers import keep_gold, read_gold_layers
 from recordings.importers import Request, formats, importer
 from recordings.imports import import_header, record
+from recordings.judgments import keep_layer
 from recordings.lengths import told_most_turns
 from recordings.run_folder import is_run
 from recordings.store import read_header
+from recordings.times import stamp, utc_now
 from topics.counting import pluralize
 from topics.errors import InputError
 from topics.library import load_gold, load_topics
@@ -27,7 +31,13 @@ __all__ = ["command"]
 @click.option("--system", help="System of conversations that name none [the file's name without its ending].")
 @click.option("--trial", type=click.IntRange(1, LARGEST_NUMBER), help="Trial of transcripts that give none [1].")
 @click.option("--topics", metavar="NAME|FILE", help="Their topics [gfrc: fairweb-45; else: made from the files].")
-@click.option("--topic", metavar="ID", help="Topic of messages that name none.")
+@click.option("--topic", metavar="ID", help="Topic of messages that name none, and of dbdc [dbdc].")
+@click.option("--counts", type=click.Choice(COUNTS), help="dbdc: which annotation labels turns [workshop].")
+@click.option(
+    "--breakdown",
+    type=click.Choice(BREAKDOWNS),
+    help="dbdc: x where most annotators say breakdown, or also where they say possible breakdown [B].",
+)
 @click.option("--gold", metavar="NAME|FILE.csv", help="Also store this gold table in the run.")
 def command(
     form: str,
@@ -37,19 +47,30 @@ def command(
     trial: int | None,
     topics: str | None,
     topic: str | None,
+    counts: Counts | None,
+    breakdown: Breakdown | None,
     gold: str | None,
 ) -> None:
     """Make a run from annotated transcripts or messages files.
 
     `gfrc` files hold annotated transcripts as in the GFRC paper (##### M002, ### U1, ### S1 o, #L2, …); `messages`
     files hold a JSON object with "messages" on each line; `cast2022` files hold the topic trees of TREC CAsT 2022, of
-    which every path from the root to a leaf becomes a trial.
+    which every path from the root to a leaf becomes a trial; `dbdc` files hold dialogues whose breakdowns people
+    annotated (DBDC), one topic for all, every dialogue a trial.
     """
     chosen = importer(form)
     for option, advice in chosen.unused.items():
         if {"trial": trial, "topic": topic}[option] is not None:
             raise InputError(f"--{option} has no effect on files of the format {form}", advice=advice)
-    found = chosen.read(Request(files, system or "", trial or 1, load_topics(topics) if topics else None, topic or ""))
+    for option, given in {"counts": counts, "breakdown": breakdown}.items():
+        if given is not None and not chosen.annotated:
+            what = f"--{option} has no effect on files of the format {form}"
+            raise InputError(what, advice=f"leave out --{option}, which is for dbdc")
+    known_topics = load_topics(topics) if topics else None
+    request = Request(
+        files, system or "", trial or 1, known_topics, topic or "", counts or "workshop", breakdown or "B"
+    )
+    found = chosen.read(request)
     table = None if gold is None else load_gold(gold, found.topics)  # now, so that a run is written whole or not at all
     for warning in found.warnings:
         click.echo(f"warning: {warning}", err=True)
@@ -60,6 +81,8 @@ def command(
     source = {"format": form, "files": [file.name for file in files]}
     header = import_header(found.conversations, found.topics, source=source, most_turns=most_turns)
     imported = record(out, found.conversations, header)
+    for layer in found.layers:
+        keep_layer(out, replace(layer, made_at=stamp(utc_now())))
     if len(found.gold):
         files_named = ", ".join(file.name for file in files)
         keep_gold(out, found.gold, source=files_named, author="annotator", notes=found.notes)

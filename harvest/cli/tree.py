@@ -63,6 +63,7 @@ _FORMATS = ("terminal", "text", "json", "graphml", "dot", "mermaid", "svg")
     "--nuggets", metavar="NAME", help="With --score SWAN: whose nuggets to score, by the name of a layer [the rules']."
 )
 @click.option("--width", type=click.IntRange(40, 1000), help="Columns [the terminal's; text: 80; svg: 120, 8 px each].")
+@click.option("--turns", type=click.IntRange(1), metavar="N", help="terminal, text: show only the first N turns [all].")
 @click.option("--least", type=NumberRange(0, 1), metavar="P", help="svg: fold turns of fewer trials than this share.")
 @click.option("--most", type=click.IntRange(1, 1000), metavar="N", help="svg: branches of a turn; fold the rest [12].")
 def command(
@@ -78,6 +79,7 @@ def command(
     judges: str | None,
     nuggets: str | None,
     width: int | None,
+    turns: int | None,
     least: float | None,
     most: int | None,
 ) -> None:
@@ -93,6 +95,8 @@ def command(
     """
     if form != "svg" and (least is not None or most is not None):
         raise InputError("--least and --most are for pictures", allowed="--format svg")
+    if form not in ("terminal", "text") and turns is not None:
+        raise InputError("--turns is for trees as text", allowed="--format terminal, --format text")
     term = parse(measure) if measure is not None else None
     if term is None and gold is not None:
         raise InputError("--gold is for a score", advice="ask for one: --score R")
@@ -112,9 +116,9 @@ def command(
         for tree, scores in zip(trees, laid, strict=True)
     ]
     if form == "terminal":
-        _print(figures, width)
+        _print(figures, width, turns)
     elif form == "text":
-        click.echo(_text(figures, width or 80))
+        click.echo(_text(figures, width or 80, turns))
     elif form == "json":
         document = {"format": FORMAT, "run": str(run), "trees": [one.as_json() for one in figures]}
         click.echo(json.dumps(document, allow_nan=False))
@@ -225,34 +229,44 @@ def _check(run: Run, what: str, given: str | None, known: Sequence[str]) -> None
         raise InputError(f"this run has no {what} {given!r}", place=Place(str(run.path)), allowed=listed or "none")
 
 
-def _outlined(one: TreeFigures, width: int) -> Iterator[OutlineLine]:
-    return outline(one.tree, one.branches(), stops=one.stops(), notes=one.unseen(), width=width)
+def _outlined(one: TreeFigures, width: int, turns: int | None) -> Iterator[OutlineLine]:
+    """The lines of the first `turns` turns, None for all; a note stands with the branches that it is about."""
+    for part in outline(one.tree, one.branches(), stops=one.stops(), notes=one.unseen(), width=width):
+        if turns is None or len(one.tree.path(part.node)) + (part.kind == "note") <= 2 * turns:
+            yield part
+
+
+def _below(one: TreeFigures, turns: int | None) -> list[str]:
+    """What is said below a tree."""
+    cut = turns is not None and any(len(one.tree.path(node)) > 2 * turns for node in range(len(one.tree)))
+    return [*([f"turns after turn {turns} are not shown"] if cut else []), *sentences(one)]
 
 
 def _wrapped(said: Sequence[str], width: int) -> list[str]:
     return [line for sentence in said for line in wrap(sentence, width, subsequent_indent="  ")]
 
 
-def _text(figures: Sequence[TreeFigures], width: int) -> str:
+def _text(figures: Sequence[TreeFigures], width: int, turns: int | None) -> str:
     lines: list[str] = []
     for one in figures:
-        lines += [*wrap(title(one.tree), width), *map(str, _outlined(one, width)), "", *_wrapped(sentences(one), width)]
+        shown = map(str, _outlined(one, width, turns))
+        lines += [*wrap(title(one.tree), width), *shown, "", *_wrapped(_below(one, turns), width)]
         # What holds for all trees stands once, below the last of them.
         lines += [""] if len(figures) > 1 else []
     return "\n".join([*lines, *_wrapped(legend(figures), width)])
 
 
-def _print(figures: Sequence[TreeFigures], width: int | None) -> None:
+def _print(figures: Sequence[TreeFigures], width: int | None, turns: int | None) -> None:
     console = Console(highlight=False, soft_wrap=True)
     columns = width or max(shutil.get_terminal_size().columns, 40)
     for one in figures:
         for line in wrap(title(one.tree), columns):
             console.print(Text(line, style="bold"))
         labelled = {key.speaker for key in one.tree.keys if key.name == "label"}
-        for part in _outlined(one, columns):
+        for part in _outlined(one, columns, turns):
             console.print(_styled(part, one.tree, labelled))
         console.print()
-        for line in _wrapped(sentences(one), columns):
+        for line in _wrapped(_below(one, turns), columns):
             console.print(Text(line, style="dim"))
         if len(figures) > 1:
             console.print()

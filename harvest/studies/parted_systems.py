@@ -159,11 +159,12 @@ def _named(tree: ConversationTree, node: int) -> str:
 
 
 def _first_answers(conversations: Sequence[Conversation]) -> dict[tuple[str, str], list[str]]:
-    """By system and topic, the texts of first answers, in the order of the conversations."""
+    """By system and topic, the texts of first answers, in the order of the conversations; none where no answer of
+    anybody has a word, as in data that are shared without texts."""
     found: dict[tuple[str, str], list[str]] = {}
     for one in conversations:
         if one.turns and one.turns[0].reply is not None:
             told = found.setdefault((one.key.system, one.key.topic), [])
             if len(told) < _MOST_TEXTS:
                 told.append(one.turns[0].reply.answer.text)
-    return found
+    return found if any(text.strip() for told in found.values() for text in told) else {}

@@ -188,6 +188,11 @@ def _legend(found: Comparison) -> Iterator[str]:
 def _too_few(found: Comparison) -> Iterator[Text]:
     """What so few topics can never show."""
     counts = {len(one.topics): pair.least for one in found.measures for pair in one.pairs if pair.verdict == "too few"}
+    if found.estimand == "like-these" and any(len(one.topics) == 1 for one in found.measures):
+        yield Text(
+            "one topic says nothing of others like it: --estimand these compares its conversations, as independent",
+            style="yellow",
+        )
     for topics, least in counts.items():
         yield Text(
             f"{pluralize(topics, 'topic')} give no p below {_p(least)}, however large a difference", style="yellow"

@@ -73,7 +73,7 @@ def _commands(turn: PartingTurn, names: tuple[str, str], shown: Mapping[str, tup
 def _same(found: PartedSystems) -> str:
     texts = found.texts
     if not texts.topics:
-        return "first answers: too few of any topic to say whether both are the same system"
+        return "first answers: too few with words of any topic to say whether both are the same system"
     said = "not from the same system" if texts.p <= 0.05 else "no sign that they are from different systems"
     return (
         f"texts of first answers: {said}, p {_p(texts.p)} ({pluralize(texts.n, 'text')} of "

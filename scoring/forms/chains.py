@@ -7,19 +7,21 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from protocols.labels import USEFUL
+from protocols.labels import NOT_USEFUL, USEFUL
 from scoring.forms.part import parts
 from scoring.forms.pool import Pool, Reading
 from scoring.measure import Asking, Declaration, Good, Measure
 from scoring.measures.usefulness import Share, labels
 from scoring.notation import Term
 from scoring.statistics.bootstrap import no_interval
-from scoring.stochastic.chain import ABSENT, TRANSITIONS, chain, codes
+from scoring.statistics.dependence import MISSING, Dependence, dependence
+from scoring.stochastic.chain import ABSENT, STATES, TRANSITIONS, chain, codes
 from scoring.stochastic.persistence import persistence
 from scoring.understanding import plainly
 from topics.errors import InputError
+from topics.identity import generator
 
-__all__ = ["PERSISTENCE", "TRANSITION"]
+__all__ = ["EXCESS", "PERSISTENCE", "TRANSITION"]
 
 _END = "end"
 """How `-` is written within a measure: the conversation has ended."""
@@ -86,6 +88,31 @@ def _persistence(measure: Measure, pool: Pool) -> Iterator[Reading]:
         )
 
 
+def _excess(measure: Measure, pool: Pool) -> Iterator[Reading]:
+    scores = pool.scores
+    grid = _labels(pool)
+    cells = np.where(grid == STATES.index(NOT_USEFUL), 1, np.where(grid == STATES.index(USEFUL), 0, MISSING))
+    known: dict[tuple[int, ...], Dependence] = {}  # the only type of topics is all of them
+    for part in parts(scores.topics):
+        rows = list(part.rows)
+        here = cells[rows].reshape(-1, cells.shape[2])
+        groups = np.repeat(np.arange(len(rows)), cells.shape[1])
+        kept = (here != MISSING).any(axis=1)
+        if tuple(rows) not in known:
+            rng = generator(pool.seed, "excess", measure.name, scores.system, part.topic_type or "")
+            known[tuple(rows)] = dependence(here[kept], groups[kept], rng)
+        found = known[tuple(rows)]
+        shares = f"fails next: {found.after_one:.3f} after x, {found.after_zero:.3f} after o"
+        low, high = found.chance
+        note = (
+            f"{shares}; by conversations and turns alone they differ by {found.expected:+.3f} "
+            f"(95%: {low:+.3f} to {high:+.3f}); p={found.p:.3g}"
+            if found.draws and not np.isnan(found.p)
+            else "no topic has several conversations of three turns or more that differ"
+        )
+        yield Reading(part, found.excess, 0 if np.isnan(found.p) else found.n, no_interval(), len(rows), note)
+
+
 def _shown(share: Share) -> str:
     return f"{share.value:.3f}" if share.n else "n/a"
 
@@ -133,4 +160,19 @@ PERSISTENCE = Declaration(
     good="neither",
     legend="from -1 to 1, above 0 where failures follow failures",
     rows=_persistence,
+)
+EXCESS = Declaration(
+    name="excess",
+    sentence="How much of persistence is left once bad conversations and bad turns are allowed for.",
+    of="trials",
+    formula="share that fails next after x - after o, minus its mean over tables with the same totals of x",
+    source="our own, after Ponocny, Psychometrika 66 (2001); its note gives the exact p",
+    undefined="no topic has several conversations of three turns or more that differ",
+    example="excess",
+    n="turns",
+    needs=("labels",),
+    range=(-1.0, 1.0),
+    good="neither",
+    legend="from -1 to 1, above 0 where failures breed failures",
+    rows=_excess,
 )

@@ -35,7 +35,9 @@ ANOTHER_THING = {
         ("recordings/transcript_turns.py", "breakdown"),
         ("harvest/parrot/truth.py", "breakdown"),
     },
-    "the command of that name, the key of its files, and the seed of its draws": {
+    "the command of that name, the key of its files, their option, and the seed of its draws": {
+        ("recordings/dbdc.py", "breakdown"),
+        ("harvest/cli/importing.py", "breakdown"),
         ("harvest/cli/main.py", "breakdown"),
         ("scoring/annotations/breakdown_files.py", "breakdown"),
         ("scoring/annotations/breakdown_scores.py", "breakdown"),

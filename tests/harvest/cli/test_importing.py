@@ -9,6 +9,8 @@ import pytest
 
 from harvest.cli import main
 from recordings.importers import IMPORTERS
+from recordings.judgments import read_layers
+from recordings.run_folder import read
 
 
 def harvest(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str]:
@@ -46,7 +48,40 @@ def test_each_format_declares_what_it_leaves_unused() -> None:
         "gfrc": {"topic"},
         "messages": {"trial"},
         "cast2022": {"trial", "topic"},
+        "dbdc": {"trial"},
     }
+
+
+@pytest.mark.parametrize("given", [("--counts", "revised"), ("--breakdown", "PB+B")])
+def test_what_annotators_said_is_asked_for_only_where_there_are_annotators(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], given: tuple[str, str]
+) -> None:
+    (tmp_path / "a.jsonl").write_text(line("Hello"))
+    code, said = harvest(
+        capsys, "import", "--format", "messages", tmp_path / "a.jsonl", *given, "--out", tmp_path / "r"
+    )
+    assert code == 2
+    assert f"{given[0]} has no effect on files of the format messages" in said
+    assert not (tmp_path / "r").exists()
+
+
+def test_dialogues_of_dbdc_become_a_run_with_what_annotators_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    turns = [{"i": 0, "s": "U", "u": "Hi"}, {"i": 1, "s": "S", "u": "Fish.", "c": [1, 2, 1], "cr": [0, 1, 3]}]
+    file, out = tmp_path / "a.json", tmp_path / "run"
+    file.write_text(json.dumps({"subset": "B", "dialogues": [{"id": "d1", "turns": turns}]}))
+    for _ in range(2):  # the second time, everything is there already
+        code, said = harvest(capsys, "import", "--format", "dbdc", file, "--counts", "revised", "--out", out)
+        assert code == 0, said
+    recorded = read(out)
+    assert [(one.key.system, one.turns[0].label) for one in recorded.conversations] == [("B", "x")]
+    (layer,) = read_layers(out)
+    assert (layer.kind, layer.version, [one.value for one in layer.judgments]) == (
+        "human",
+        "revised",
+        [{"O": 0, "T": 1, "X": 3}],
+    )
 
 
 @pytest.mark.parametrize("more", [("--gold", "nowhere.csv"), ("--gold", "fairweb-45"), ()])

@@ -67,6 +67,19 @@ def _tree(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) ->
     return captured.out if code == 0 else captured.err
 
 
+@pytest.mark.parametrize("form", ["terminal", "text"])
+def test_only_the_first_turns_are_shown_with_the_figures_of_all(
+    run: Path, capsys: pytest.CaptureFixture[str], form: str
+) -> None:
+    whole = _tree(capsys, str(run), "--system", "B", "--format", form, "--width", "80").splitlines()
+    cut = _tree(capsys, str(run), "--system", "B", "--format", form, "--width", "80", "--turns", "1").splitlines()
+    assert "turns after turn 1 are not shown" in cut
+    assert [line for line in cut if line not in whole] == ["turns after turn 1 are not shown"]
+    assert 0 < sum(" S " in line for line in cut) < sum(" S " in line for line in whole)
+    longer = _tree(capsys, str(run), "--system", "B", "--format", form, "--width", "80", "--turns", "9").splitlines()
+    assert longer == whole
+
+
 def test_several_topics_are_pooled_at_the_level_of_labels(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     document = json.loads(_tree(capsys, str(run), "--format", "json"))
     assert document["format"] == "harvest-tree/1"
@@ -189,6 +202,8 @@ def test_diagrams_say_what_no_trial_did_which_intervals_they_have_and_why_turns_
         (["--level", "nan"], "'nan' is not a number"),
         (["--format", "pdf"], "'pdf' is not one of"),
         (["--format", "dot", "--least", "0.1"], "--least and --most are for pictures"),
+        (["--format", "svg", "--turns", "1"], "--turns is for trees as text"),
+        (["--turns", "0"], "0 is not in the range"),
         (["--format", "svg", "--least", "2"], "2.0 is not in the range"),
         (["--width", "3"], "3 is not in the range"),
     ],

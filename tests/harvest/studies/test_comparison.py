@@ -145,6 +145,17 @@ def test_topics_without_a_valid_trial_are_left_out_for_all_and_counted(tmp_path:
     assert "5 topics give no p below .062" in told
 
 
+def test_of_one_topic_it_is_said_that_its_conversations_can_be_compared(tmp_path: Path) -> None:
+    run = recorded(tmp_path / "run", {"A": {"M01": ["oo"] * 9 + ["xo"]}, "B": {"M01": ["xx"] * 9 + ["ox", "oo"]}})
+    advice = "one topic says nothing of others like it: --estimand these compares its conversations, as independent"
+    told = " ".join(harvest("compare", run, "-m", "ave%useful", width=80).stdout.split())
+    assert "A and B: cannot tell in ave%useful." in told
+    assert advice in told
+    these = " ".join(harvest("compare", run, "-m", "ave%useful", "--estimand", "these", width=80).stdout.split())
+    assert "A is better in ave%useful" in these
+    assert advice not in these
+
+
 def test_types_of_topics_are_compared_by_themselves_where_that_is_asked(tmp_path: Path) -> None:
     run = recorded(tmp_path / "run", drawn(6, 10, 2, A=0.7, B=0.4))
     rows = document(run, "-m", "%useful S1", "--by-type")["rows"]

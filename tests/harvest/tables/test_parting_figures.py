@@ -43,7 +43,7 @@ def test_reasons_stand_in_the_place_of_figures() -> None:
     refused = replace(FOUND, refused="one trial each", texts=SameSource(math.nan, 0, 0, 999))
     said = list(parting_lines(refused, SHOWN))
     assert "no p of single turns: one trial each" in said
-    assert said[-1] == "first answers: too few of any topic to say whether both are the same system"
+    assert said[-1] == "first answers: too few with words of any topic to say whether both are the same system"
     nowhere = list(parting_lines(replace(FOUND, turns=(), divergence=0.0), SHOWN))
     assert nowhere[1] == "nowhere: over 4 topics both took every branch as often"
     assert len(nowhere) == 3

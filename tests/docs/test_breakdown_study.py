@@ -1,0 +1,116 @@
+"""docs/breakdown-study.md: every figure on it is what the program prints of the annotations in tests/data/dbdc3_en.
+
+Run as a program, it writes the examples of the page again: `python -m tests.docs.test_breakdown_study`.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import tempfile
+from collections.abc import Mapping, Sequence
+from itertools import combinations, pairwise
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from scoring.annotations.breakdown_files import read_breakdown_files
+from scoring.measures.breakdown import labels_of
+from scoring.statistics.exchange import holm
+from tests.support.checkout import DATA, DOCS
+from tests.support.command_line import harvest
+
+PAGE = DOCS / "breakdown-study.md"
+BLOCKS = re.compile(r"(```console\n\$ harvest ([^\n]+)\n)(.*?)(```\n)", re.DOTALL)
+
+
+def printed(command: str, folder: Path) -> str:
+    """What a command of the page prints in a folder in which DBDC3 lies as the page has it."""
+    words, _, rest = command.partition(" | head -n ")
+    arguments = [
+        str(file.relative_to(folder))
+        for word in shlex.split(words)
+        for file in sorted(folder.glob(word))
+        if "*" in word
+    ]
+    given = [word for word in shlex.split(words) if "*" not in word]
+    at = next((place for place, word in enumerate(shlex.split(words)) if "*" in word), len(given))
+    done = harvest(*given[:at], *arguments, *given[at:], cwd=folder, width=80)
+    assert done.returncode == 0, done.stderr
+    lines = [line.rstrip() for line in (done.stderr + done.stdout).splitlines()]
+    return "".join(f"{line}\n" for line in lines[: int(rest) if rest else None])
+
+
+def renewed(page: str, folder: Path) -> str:
+    (folder / "dbdc3").symlink_to(DATA / "dbdc3_en")
+    return BLOCKS.sub(lambda block: block[1] + printed(block[2], folder) + block[4], page)
+
+
+def broken_turns() -> dict[str, dict[str, list[bool]]]:
+    """By system and dialogue, which turns are breakdowns: without a recording, a tree or a measure."""
+    found: dict[str, dict[str, list[bool]]] = {}
+    for turn in read_breakdown_files([DATA / "dbdc3_en"]).gold:
+        broken = int(labels_of([count / sum(turn.counts) for count in turn.counts])) == 2
+        found.setdefault(turn.system, {}).setdefault(turn.dialogue, []).append(broken)
+    return found
+
+
+def fine(dialogues: Mapping[str, Sequence[bool]]) -> npt.NDArray[np.float64]:
+    """The share of turns without breakdown of each dialogue."""
+    return np.array([1 - sum(turns) / len(turns) for turns in dialogues.values()])
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    return PAGE.read_text(encoding="utf-8")
+
+
+def test_every_example_prints_what_the_page_shows(page: str, tmp_path: Path) -> None:
+    assert len(BLOCKS.findall(page)) == 5
+    assert renewed(page, tmp_path) == page, "renew it with: python -m tests.docs.test_breakdown_study"
+
+
+def test_the_shares_on_the_page_are_those_of_the_annotations(page: str) -> None:
+    labels = broken_turns()
+    after: dict[tuple[str, bool], list[bool]] = {}
+    for system, dialogues in labels.items():
+        for turns in dialogues.values():
+            for before, now in pairwise(turns):
+                after.setdefault((system, before), []).append(now)
+    for system in labels:
+        x, o = after[system, True], after[system, False]
+        assert f"fails next: {sum(x) / len(x):.3f} after x, {sum(o) / len(o):.3f} after o" in " ".join(page.split())
+        assert f"{100 * fine(labels[system]).mean():.1f}%" in page
+
+
+def test_the_comparison_is_welchs_of_unpaired_dialogues(page: str) -> None:
+    from scipy import stats
+
+    shares = {system: fine(dialogues) for system, dialogues in broken_turns().items()}
+    found = {}
+    for one, other in combinations(shares, 2):
+        test = stats.ttest_ind(shares[one], shares[other], equal_var=False)
+        interval = test.confidence_interval(0.95)
+        found[one, other] = test.pvalue
+        row = re.search(rf"{one} − {other} +\S+ \[(\S+), (\S+)\]", page)
+        assert row is not None
+        assert [float(end) for end in row.groups()] == pytest.approx([100 * interval.low, 100 * interval.high], abs=0.1)
+    for pair, p in zip(found, holm(list(found.values())), strict=True):
+        row = re.search(rf"{pair[0]} − {pair[1]} .*\]\s+(\S+)", page)
+        assert row is not None
+        assert row[1] == "<.001" if p < 0.001 else float(row[1]) == pytest.approx(p, abs=0.001)
+
+
+def test_no_figure_of_the_text_is_without_its_example(page: str) -> None:
+    """What the text says in percent or with a sign stands in an example, too; the page is wrapped."""
+    examples = "".join(block[2] for block in BLOCKS.findall(page))
+    said = re.findall(r"(?<![\w.])[+-]?\d+\.\d%?", BLOCKS.sub("", page.split("## How often it errs")[0]))
+    known = set(re.findall(r"[+-]?\d+\.\d+%?", examples))
+    assert [figure for figure in said if figure not in known and figure.lstrip("+-") not in known] == []
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as place:
+        PAGE.write_text(renewed(PAGE.read_text(encoding="utf-8"), Path(place)), encoding="utf-8")
