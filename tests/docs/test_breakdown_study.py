@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import shlex
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations, pairwise
 from pathlib import Path
 
@@ -16,11 +16,13 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from scoring.annotations.breakdown_files import read_breakdown_files
+from scoring.annotations.breakdown_files import Counts, read_breakdown_files
 from scoring.measures.breakdown import labels_of
+from scoring.statistics.dependence import dependence
 from scoring.statistics.exchange import holm
 from tests.support.checkout import DATA, DOCS
 from tests.support.command_line import harvest
+from topics.identity import generator
 
 PAGE = DOCS / "breakdown-study.md"
 BLOCKS = re.compile(r"(```console\n\$ harvest ([^\n]+)\n)(.*?)(```\n)", re.DOTALL)
@@ -48,11 +50,11 @@ def renewed(page: str, folder: Path) -> str:
     return BLOCKS.sub(lambda block: block[1] + printed(block[2], folder) + block[4], page)
 
 
-def broken_turns() -> dict[str, dict[str, list[bool]]]:
+def broken_turns(counts: Counts = "workshop", failures: Collection[int] = (2,)) -> dict[str, dict[str, list[bool]]]:
     """By system and dialogue, which turns are breakdowns: without a recording, a tree or a measure."""
     found: dict[str, dict[str, list[bool]]] = {}
-    for turn in read_breakdown_files([DATA / "dbdc3_en"]).gold:
-        broken = int(labels_of([count / sum(turn.counts) for count in turn.counts])) == 2
+    for turn in read_breakdown_files([DATA / "dbdc3_en"], counts=counts).gold:
+        broken = int(labels_of([count / sum(turn.counts) for count in turn.counts])) in failures
         found.setdefault(turn.system, {}).setdefault(turn.dialogue, []).append(broken)
     return found
 
@@ -101,6 +103,24 @@ def test_the_comparison_is_welchs_of_unpaired_dialogues(page: str) -> None:
         row = re.search(rf"{pair[0]} − {pair[1]} .*\]\s+(\S+)", page)
         assert row is not None
         assert row[1] == "<.001" if p < 0.001 else float(row[1]) == pytest.approx(p, abs=0.001)
+
+
+@pytest.mark.parametrize(
+    ("row", "counts", "failures"),
+    [("as above", "workshop", {2}), ("`--breakdown PB+B`", "workshop", {1, 2}), ("`--counts revised`", "revised", {2})],
+)
+def test_the_table_of_other_labels_is_what_they_give(page: str, row: str, counts: Counts, failures: set[int]) -> None:
+    told = re.search(rf"^\| {re.escape(row)} \| (.*) \|$", page, re.MULTILINE)
+    assert told is not None
+    given = broken_turns(counts, failures)
+    for cell, (system, dialogues) in zip(told[1].split(" | "), given.items(), strict=True):
+        table = np.array(list(dialogues.values()), dtype=int)
+        found = dependence(table, np.zeros(len(table), dtype=int), generator(1, system))
+        assert float(cell.rstrip("*?")) == pytest.approx(found.excess, abs=0.007)
+        if cell.endswith("?"):
+            assert 0.03 < found.p < 0.08
+        else:
+            assert cell.endswith("*") == (found.p <= 0.05), (system, found.p)
 
 
 def test_no_figure_of_the_text_is_without_its_example(page: str) -> None:
