@@ -21,7 +21,7 @@ from recordings.conversation import Conversation
 from recordings.run_folder import Run, read
 from tests.harvest.pages.conftest import SharedInterface
 from tests.support.command_line import harvest
-from tests.support.interfaces import NAMES, BackEnd, Interface, back_end_server, interface_to
+from tests.support.interfaces import EACH_TIME, NAMES, BackEnd, Interface, back_end_server, interface_to
 from tests.support.same_words import allowed_between, uncut
 
 DIRECT = "direct"
@@ -120,7 +120,7 @@ def short(
 
     @cache
     def played(first: bool) -> Run:
-        names, topics = (NAMES[:1], TOPICS) if first else (NAMES[1:], FEW_TOPICS)
+        names, topics = (EACH_TIME[:1], TOPICS) if first else (EACH_TIME[1:], FEW_TOPICS)
         folder, pages = tmp_path_factory.mktemp("fairweb"), [shared_interface(name) for name in names]
         return _play(folder, shared_back_end, pages, only=list(topics), protocol="fairweb-two-round", trials=1)
 
@@ -136,12 +136,12 @@ def test_the_topics_bring_about_every_format_both_labels_and_all_states(short: P
     assert {one.outcome.kind for one in _of(run, DIRECT).values() if one.outcome} == {"completed", "breakdown"}
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", EACH_TIME)
 def test_text_links_and_labels_are_those_of_the_back_end_itself(short: Plays, name: str) -> None:
     assert _compared(short(name), name).keys() <= {"autolink"}
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", EACH_TIME)
 def test_every_turn_on_a_page_has_its_evidence(short: Plays, name: str) -> None:
     for one in _of(short(name), name).values():
         for turn in one.turns:
@@ -150,7 +150,7 @@ def test_every_turn_on_a_page_has_its_evidence(short: Plays, name: str) -> None:
             assert turn.reply.finish == "signs", "without a sign of its own each turn waits 4 s"
 
 
-@pytest.mark.parametrize("names", [NAMES[:1], NAMES[1:]])
+@pytest.mark.parametrize("names", [EACH_TIME[:1], EACH_TIME[1:]])
 def test_every_answer_is_read_the_same_from_what_was_kept(short: Plays, names: Sequence[str]) -> None:
     answers, found = read_again(short(names[0]))
     kept = [one for one in answers if one.source]

@@ -74,13 +74,15 @@ def said(name: str, turn: int) -> str:
     return f"Question {number} about {name}: what is **next**, and is `it` far?"
 
 
-FEW_LAYOUTS = ("authored", "bare", "grouped", "transcript")
+FEW_LAYOUTS = ("authored", "transcript")
 OTHER_LAYOUTS = tuple(f"layout-{name}" for name in LAYOUTS if name not in FEW_LAYOUTS)
 """Played under the marker `soak`."""
 AKIN: Mapping[str, str] = {
     "accepted": "delivery",
     "acknowledged": "delivery",
     "animation": "ticker",
+    "both-late": "drafts",
+    "cards": "rich",
     "code": "code-editor",
     "column-reverse": "newest-first",
     "connecting": "empty-disabled",
@@ -88,16 +90,22 @@ AKIN: Mapping[str, str] = {
     "cursor": "words-faded-in",
     "definitions": "table-log",
     "download": "dialogs",
+    "empty-named": "greeting",
     "enter-newline": "drafts",
     "enter-only": "drafts",
+    "error-toast": "toast-notyf",
     "frame-other": "frame-nested",
     "frame-same": "frame-nested",
     "late-states": "delivery",
     "launcher": "widget",
     "loaded-anew": "reloading",
+    "long-page": "virtualised",
     "long-pause": "aria-busy",
     "long-polling": "event-source",
+    "maintenance": "captcha",
+    "name-first": "plain",
     "name-lines": "layout-authored",
+    "new-chat": "new-box",
     "own-states": "delivery",
     "polled-parts": "typewriter",
     "pop-up": "dialogs",
@@ -109,10 +117,13 @@ AKIN: Mapping[str, str] = {
     "right-to-left": "japanese",
     "self-anchors": "rich",
     "shadow-open": "shadow-closed",
+    "sidebar": "modal",
     "suggestions": "suggested-links",
     "swept": "lost-turn",
     "thinking": "reasoning",
     "toast-sonner": "toast-notyf",
+    "told-twice": "aria-busy",
+    "toolbar": "rich",
     "typed-log": "layout-transcript",
     "web-socket": "event-source",
 }
