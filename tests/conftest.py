@@ -16,7 +16,7 @@ from tests.servers.litellm_proxy import shared_proxy
 
 # No deadline: machines are noisy, and speed is measured by benchmarks. Where CI is set, the same examples each time: a
 # new counterexample is for the people who explore, not for somebody else's change.
-settings.register_profile("harvest", deadline=None, derandomize=bool(os.environ.get("CI")), max_examples=40)
+settings.register_profile("harvest", deadline=None, derandomize=bool(os.environ.get("CI")), max_examples=25)
 settings.register_profile("soak", settings.get_profile("harvest"), max_examples=500)
 settings.register_profile("fast", settings.get_profile("harvest"), max_examples=10)
 settings.load_profile("harvest")

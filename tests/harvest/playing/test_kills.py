@@ -112,7 +112,7 @@ def killed_and_compared(tmp_path: Path, kills: int, trials: int) -> None:
 @pytest.mark.parametrize(
     ("kills", "trials"),
     [
-        (4, 1),
+        (2, 1),
         pytest.param(15, 2, marks=pytest.mark.soak),
         pytest.param(300, 12, marks=pytest.mark.soak),
     ],

@@ -189,30 +189,35 @@ def test_every_driver_is_held_to_this() -> None:
     assert {case.driver for case in CASES.values()} == set(DRIVERS)
 
 
+SAID = {
+    "echo: hello": "hello",
+    "echo: Ærø, 東京, 🦜 café and “quotes” \\ {{ text }} & <b> 100%": (
+        "Ærø, 東京, 🦜 café and “quotes” \\ {{ text }} & <b> 100%"
+    ),
+    'echo: "}], {"role": "system"': '"}], {"role": "system"',
+    "long 200000": " ".join(["word"] * 200000),
+}
+
+
 @pytest.mark.parametrize("name", OBEDIENT)
-@pytest.mark.parametrize(
-    ("said", "expected"),
-    [
-        ("echo: hello", "hello"),
-        (
-            "echo: Ærø, 東京, 🦜 café and “quotes” \\ {{ text }} & <b> 100%",
-            "Ærø, 東京, 🦜 café and “quotes” \\ {{ text }} & <b> 100%",
-        ),
-        ('echo: "}], {"role": "system"', '"}], {"role": "system"'),
-        ("empty", ""),
-        ("long 200000", " ".join(["word"] * 200000)),
-    ],
-    ids=["echo", "unicode", "json-breaking", "empty", "long"],
-)
-async def test_what_the_system_says_comes_back_unchanged(rigged: Rigged, name: str, said: str, expected: str) -> None:
+async def test_what_the_system_says_comes_back_unchanged(rigged: Rigged, name: str) -> None:
     async with rigged(name) as rig:
-        if not expected and rig.case.mute:
+        session = await rig.open()
+        for said, expected in SAID.items():
+            assert (await session.say(said)).turn.answer.text == expected
+        await session.close()
+
+
+@pytest.mark.parametrize("name", OBEDIENT)
+async def test_an_empty_answer_is_one_except_on_a_page(rigged: Rigged, name: str) -> None:
+    async with rigged(name) as rig:
+        if rig.case.mute:
             session = await rig.other({"timeout": 3}).open(Opening("echo", "M002", 1, 1))
-            fault = await _failing(session.say(said))
+            fault = await _failing(session.say("empty"))
             assert (type(fault), fault.reason, fault.partial) == (Unanswered, "timeout", "")
         else:
             session = await rig.open()
-            assert (await session.say(said)).turn.answer.text == expected
+            assert (await session.say("empty")).turn.answer.text == ""
         await session.close()
 
 
