@@ -25,7 +25,7 @@ test: $(DEV_READY) browser ## lint, types, import rules and all tests
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest -n 3 --no-loadscope-reorder
+	$(BIN)/python -m pytest -n 4 --no-loadscope-reorder
 
 # What makes a test slow can be seen in its file: it starts a process, a server, a browser or a command, or it draws,
 # plays, counts or times very many. Such files are left out, and those with properties try few examples.
