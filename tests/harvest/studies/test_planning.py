@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import time
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +113,17 @@ def test_the_answer_is_topics_where_systems_suit_topics_and_neither_where_all_is
     assert "For topics like these, neither: 6 topics × 4 trials" in answer(
         planned(audit, detect=80, stated={"mean": 50, "between": 1})
     )
+
+
+def test_a_difference_of_many_standard_deviations_is_planned_as_fast_as_any(audit: str) -> None:
+    spreads = {"mean": 50, "between": 0.5, "interaction": 0.01, "within": 0.01}
+    began = time.process_time()
+    found = planned(audit, measure=parse("ave%useful"), detect=40, stated=spreads)
+    assert found.difference / math.sqrt(2 * (found.components.both + found.components.within)) > 1000
+    assert found.present.power["like-these"].found == 1
+    assert found.beyond["topics"] <= 6
+    assert found.beyond["trials"] == 1
+    assert time.process_time() - began < 10
 
 
 def test_the_document_has_a_row_for_each_design_and_estimand(audit: str) -> None:

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from scoring.comparison.pairs import compare_pairs
+from scoring.statistics.beta import student_quantile
 from scoring.statistics.exchange import exchange_p, exchange_ps
 from scoring.statistics.outcomes import Components, draw_outcomes
 from scoring.statistics.paired import Estimand, compare_like_these, compare_these
-from scoring.statistics.power import Power, simulate_power, told_apart
+from scoring.statistics.power import Power, _quantiles, simulate_power, told_apart
 from scoring.statistics.sample_size import expected_width, paired_t_power
 from tests.support.compared_worlds import drawn_shares, drawn_systems
 
@@ -67,6 +68,13 @@ def test_power_and_width_are_sakais_where_values_are_normal_and_there_is_one_tri
 def test_these_topics_with_one_trial_have_no_test() -> None:
     assert math.isnan(power(PASSES, 0.1, 8, 1, "these").found)
     assert not math.isnan(power(PASSES, 0.1, 8, 2, "these").found)
+
+
+@pytest.mark.parametrize("level", [0.8, 0.95, 0.95 + 0.05 * 5 / 6, 0.9999])
+def test_quantiles_of_many_degrees_at_once_are_those_of_each(level: float) -> None:
+    degrees = np.array([1.0, 7, 199, 200, 200, 351, 2000, 40_000, 3])
+    wanted = [student_quantile(0.5 + level / 2, int(one)) for one in degrees]
+    assert _quantiles(degrees, level) == pytest.approx(wanted, rel=1e-8)
 
 
 def test_a_difference_without_room_is_refused() -> None:
