@@ -51,6 +51,7 @@ _AUDIT: Mapping[str, _Kind] = {
     "gold": str,
     "user": str,
     "trials": int,
+    "trials_of": dict,
     "seed": int,
     "evidence": bool,
     "max_invalid": (int, float),
@@ -92,6 +93,10 @@ def _in_audit(audit: Mapping[str, Any], loc: Loc) -> Iterator[tuple[Loc, str]]:
     trials = audit.get("trials")
     if trials is not None and not 0 <= trials <= _MOST:
         yield (*loc, "trials"), f"must be a whole number from 0 to {_MOST}"
+    yield from _each(audit.get("trials_of"), int, (*loc, "trials_of"))
+    for topic, own in (audit.get("trials_of") or {}).items():
+        if not 0 <= own <= _MOST:
+            yield (*loc, "trials_of", topic), f"must be a whole number from 0 to {_MOST}"
     yield from _each(audit.get("groups"), str, (*loc, "groups"))
     yield from _each(audit.get("thresholds"), dict, (*loc, "thresholds"))
     for system, topics in (audit.get("most_turns") or {}).items():

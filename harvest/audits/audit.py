@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from importlib import resources
@@ -33,7 +33,7 @@ from topics.document import Document, Loc, read_document
 from topics.errors import InputError, Place
 from topics.gold import GoldTable
 from topics.library import load_gold, load_topics
-from topics.topic import TopicSet
+from topics.topic import Topic, TopicSet
 
 __all__ = ["Audit", "System", "load_audit", "place_errors", "shipped_audits"]
 
@@ -85,11 +85,12 @@ class Audit:
     """An audit with every name in it resolved; make one with `load_audit`.
 
     gold: None where nothing is judged; gold_source: its name or path, as written, or "". trials: of each topic with
-    each system, from 1. max_invalid: the largest share of invalid attempts, in [0, 1]. scoring: the settings that the
-    audit gives. thresholds: bounds that figures must keep. secrets: values to redact. drivers: by system name, built
-    when the audit was loaded, not yet opened. users: the simulated users of the protocol, by name. endpoints: the
-    models that word their turns. groups: of users, each of which meets every system. order: of the topics of a trial.
-    arms: in which every system is played, the control first.
+    each system, from 1; trials_of: of the topics that are played another number of times, by id. max_invalid: the
+    largest share of invalid attempts, in [0, 1]. scoring: the settings that the audit gives. thresholds: bounds that
+    figures must keep. secrets: values to redact. drivers: by system name, built when the audit was loaded, not yet
+    opened. users: the simulated users of the protocol, by name. endpoints: the models that word their turns. groups: of
+    users, each of which meets every system. order: of the topics of a trial. arms: in which every system is played, the
+    control first.
     """
 
     document: Document
@@ -113,6 +114,23 @@ class Audit:
     groups: tuple[str, ...] = ()
     order: Order = "as-written"
     arms: tuple[Arm, ...] = ()
+    trials_of: Mapping[str, int] = field(default_factory=dict)
+
+    def trials_with(self, topic: Topic) -> int:
+        """How often `topic` is played with each system."""
+        return self.trials_of.get(topic.id, self.trials)
+
+    @property
+    def trial_range(self) -> tuple[int, int]:
+        """The fewest and the most trials of any topic."""
+        each = [self.trials_with(topic) for topic in self.topics.topics]
+        return min(each), max(each)
+
+    @property
+    def trials_in_words(self) -> str:
+        """`4`, or `2 to 9` where topics are played different numbers of times."""
+        fewest, most = self.trial_range
+        return str(most) if fewest == most else f"{fewest} to {most}"
 
     @property
     def played(self) -> tuple[System, ...]:
@@ -158,6 +176,7 @@ class Audit:
             "name": self.name,
             "about": self.about,
             "trials": self.trials,
+            **({"trials_of": dict(self.trials_of)} if self.trials_of else {}),
             "seed": self.seed,
             **({"order": self.order} if self.order != "as-written" else {}),
             "topics": self.topics.name,
@@ -195,8 +214,8 @@ def load_audit(
 ) -> Audit:
     """Read an audit and resolve every name in it; the arguments replace what the file says.
 
-    name_or_path: an audit file, or one that comes with Harvest (`demo`). trials: of each topic with each system, from
-    1. seed: of every random draw. only: ids of the topics to play. Raises InputError, with file, line and column.
+    name_or_path: an audit file, or one that comes with Harvest (`demo`). trials: of every topic with each system,
+    from 1. seed: of every random draw. only: ids of the topics to play. Raises InputError, with file, line and column.
     """
     document = read_document(_audit_path(name_or_path))
     if isinstance(document.value, dict) and document.value.get("format") != FORMAT:
@@ -236,6 +255,7 @@ def load_audit(
         groups=file.groups or (),
         order=file.order,
         arms=arms,
+        trials_of=_trials_of(document, file, topics) if trials is None else {},
     )
     surroundings = Surroundings("", audit.folder, topics=topics, secrets=audit.secrets)
     audit = replace(audit, endpoints=read_endpoints(document, file.endpoints, surroundings))
@@ -272,6 +292,16 @@ def _chosen(document: Document, topics: TopicSet, only: tuple[str, ...] | None, 
         with place_errors(document, ("topics",) if given_by_option else ("only", i)):
             topics[topic_id]
     return topics if only is None else topics.only(only)
+
+
+def _trials_of(document: Document, file: AuditFile, topics: TopicSet) -> dict[str, int]:
+    """Of the topics that are played."""
+    own = file.trials_of or {}
+    known = _resolved(document, "topics", Path(document.path).resolve().parent, load_topics)
+    for topic_id in own:
+        with place_errors(document, ("trials_of", topic_id)):
+            known[topic_id]
+    return {topic.id: own[topic.id] for topic in topics.topics if topic.id in own}
 
 
 def _systems(document: Document, file: AuditFile) -> tuple[System, ...]:

@@ -29,6 +29,9 @@ Name = Annotated[
 Positive = Annotated[int, Field(ge=1)]
 
 
+Trials = Annotated[int, Field(ge=1, le=1_000_000)]
+
+
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -90,7 +93,8 @@ class AuditFile(StrictModel):
     only: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
     protocol: str
     gold: str | None = None
-    trials: Annotated[int, Field(ge=1, le=1_000_000)]
+    trials: Trials
+    trials_of: Annotated[dict[str, Trials], Field(min_length=1)] | None = None
     seed: Annotated[int, Field(ge=0)] = 1
     order: Order = "as-written"
     systems: Annotated[tuple[SystemEntry, ...], Field(min_length=1)]

@@ -70,6 +70,7 @@ def command(audit: str, out: Path | None, as_json: bool) -> None:
         "protocol": resolved.protocol.name,
         "topics": len(resolved.topics.topics),
         "trials_each": resolved.trials,
+        "trials_of": dict(resolved.trials_of),
         "systems": systems,
         "groups": list(resolved.groups),
         "arms": [arm.name for arm in resolved.arms],
@@ -89,7 +90,7 @@ def command(audit: str, out: Path | None, as_json: bool) -> None:
     groups = f", groups of users: {len(resolved.groups)}" if resolved.groups else ""
     groups += f", arms: {len(resolved.arms)}" if resolved.arms else ""
     click.echo(
-        f"  topics: {len(resolved.topics.topics)}, trials of each: {resolved.trials}, "
+        f"  topics: {len(resolved.topics.topics)}, trials of each: {resolved.trials_in_words}, "
         f"systems: {len(resolved.systems)}{groups}"
     )
     for name in dict.fromkeys(system["system"] for system in systems):

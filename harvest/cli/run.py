@@ -25,7 +25,7 @@ from harvest.studies.selection import selection
 from harvest.tables.report import print_scores
 from harvest.terminal import Lasting
 from recordings.run_folder import begun_files, read
-from topics.counting import pluralize
+from topics.counting import plural, pluralize
 from topics.errors import HarvestError
 
 __all__ = ["command"]
@@ -111,7 +111,7 @@ def _introduce(console: Console, audit: Audit) -> None:
     """What is going to be played, for somebody who has not read the audit."""
     console.print(
         f"[bold]{audit.name}[/]: protocol {audit.protocol.name}, {pluralize(len(audit.topics.topics), 'topic')} of "
-        f"{audit.topics.name}, {pluralize(audit.trials, 'trial')}"
+        f"{audit.topics.name}, {audit.trials_in_words} {plural('trial') if audit.trial_range[1] > 1 else 'trial'}"
     )
     if audit.about:
         console.print(escape(audit.about.strip()))

@@ -94,11 +94,13 @@ def make_plan(audit: Audit, recorded: Iterable[Conversation] = ()) -> Plan:
     for system in audit.played:
         identity = trial_identities(audit.protocol, system.definition())
         made: list[Sitting] = []
-        for trial in range(1, audit.trials + 1):
+        for trial in range(1, audit.trial_range[1] + 1):
             works: list[Work] = []
             heard: list[Conversation] = []
             topics = order_topics(audit.topics.topics, audit.order, trial=trial, seed=audit.seed)
             for number, topic in enumerate(topics):
+                if trial > audit.trials_with(topic):
+                    continue
                 key = TrialKey(system.name, topic.id, trial)
                 if key in finished:
                     done += 1
@@ -115,7 +117,7 @@ def make_plan(audit: Audit, recorded: Iterable[Conversation] = ()) -> Plan:
                 history = tuple(exchange for one in heard for exchange in one.exchanges)
                 made.append(Sitting(tuple(works), history, len(heard), (trial, 0)))
         sittings[system.name] = tuple(made)
-    planned = len(audit.played) * len(audit.topics.topics) * audit.trials
+    planned = len(audit.played) * sum(map(audit.trials_with, audit.topics.topics))
     return Plan(sittings, planned, done, most_turns, most_requests)
 
 

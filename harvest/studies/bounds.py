@@ -50,11 +50,12 @@ def _check(threshold: Threshold, audit: Audit, schema: Schema, loc: Loc) -> None
         )
     for measure in measures:
         needed = trials_needed(measure.number) if measure.within else 0
-        if audit.trials < needed:
+        fewest = audit.trial_range[0]
+        if fewest < needed:
             # Refused now: once the trials are played, the run could not be scored.
             raise document.error(
                 (*loc, "measure"),
-                f"{threshold.measure} needs {needed} trials of each topic, and the audit plays {audit.trials}",
+                f"{threshold.measure} needs {needed} trials of each topic, and the audit plays {fewest}",
                 allowed=f"at least {needed} trials (10 divided by {measure.number:g})",
                 advice=f"play {needed} trials, or leave out within=topics: then all topics and trials count together",
             )

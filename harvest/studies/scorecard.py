@@ -195,9 +195,11 @@ def _beside_each_other(named: Sequence[tuple[Run, Mapping[str, str]]]) -> tuple[
 
 def _planned(run: Run) -> Iterator[TrialKey]:
     """The trials that the run's audit asks for; none for an import, which was not planned."""
+    audit = recorded_audit(run)
+    each, own = audit.get("trials") or 0, audit.get("trials_of") or {}
     for system in run.header.systems:
         for topic in _topics(run).topics:
-            for trial in range(1, (recorded_audit(run).get("trials") or 0) + 1):
+            for trial in range(1, own.get(topic.id, each) + 1):
                 yield TrialKey(system, topic.id, trial)
 
 
