@@ -40,7 +40,7 @@ WANTED = 0.8
 
 _STUDIES, _FEWEST_STUDIES = 1000, 250
 _MOST_TRIALS = 4_000_000  # drawn for one design
-_LARGEST = 5_000_000  # topics × trials × studies
+_LARGEST = 10_000_000  # topics × trials × studies
 _TIMES = (0.5, 1, 2, 4)
 _ENDLESS = 1_000_000
 _NOTABLE = 0.005

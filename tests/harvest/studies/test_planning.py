@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -124,6 +125,17 @@ def test_a_difference_of_many_standard_deviations_is_planned_as_fast_as_any(audi
     assert found.beyond["topics"] <= 6
     assert found.beyond["trials"] == 1
     assert time.process_time() - began < 10
+
+
+def test_four_systems_on_45_topics_with_50_trials_are_planned_within_20_seconds(tmp_path: Path) -> None:
+    text = Path(written(tmp_path, *((name, "steady", "30/min") for name in "ABCD"))).read_text()
+    large = tmp_path / "large.yaml"
+    large.write_text(re.sub("only: .*\n", "", text).replace("trials: 4", "trials: 50"))
+    began = time.process_time()
+    found = plan_study(load_audit(str(large)), detect=5)
+    assert time.process_time() - began < 20
+    assert (found.present.topics, found.present.trials, found.pairs) == (45, 50, 6)
+    assert len(found.designs) == 16
 
 
 def test_the_document_has_a_row_for_each_design_and_estimand(audit: str) -> None:
