@@ -131,13 +131,14 @@ class Attempts:
 
     def __init__(self, *, keep_rows: bool = False, turns_of: Container[str] | None = None) -> None:
         self.found: dict[AttemptId, Attempt] = {}
-        self._keep_rows, self._turns_of = keep_rows, turns_of
+        self.keep_rows, self._turns_of = keep_rows, turns_of
 
     def begin(self, opening: dict[str, Json], place: Place) -> None:
         """The next events are those of another file. opening: the line it begins with."""
 
     def take(self, event: Event, row: dict[str, Json], worker: str, place: Place) -> None:
-        """Add an event of `worker`'s file. Raises RunError, with the place, where it does not fit."""
+        """Add an event of `worker`'s file. row: its line, {} where rows are not kept. Raises RunError, with the place,
+        where it does not fit."""
         name = (event.trial_id, event.attempt)
         attempt = self.found.get(name)
         if isinstance(event, TrialStarted):
@@ -160,7 +161,7 @@ class Attempts:
             attempt.take(event, place)
             if attempt.ended and self._turns_of is not None and attempt.started.key.system not in self._turns_of:
                 attempt.forget_turns()
-        if self._keep_rows:
+        if self.keep_rows:
             attempt.rows.append(row)
 
     def refuse(self, fault: RunError, row: dict[str, Json] | None) -> None:

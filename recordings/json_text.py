@@ -73,12 +73,12 @@ def lines_of(path: Path, folder: Path | None = None) -> Iterator[tuple[Place, by
         data = read_regular(path) if folder is None else read_inside(folder, path.relative_to(folder))
     except OSError as fault:
         raise RunError(f"cannot be read: {fault.strerror}", place=Place(str(path))) from None
-    start, number = 0, 1
+    start, number, name = 0, 1, str(path)
     while (end := data.find(b"\n", start)) >= 0:
-        yield Place(str(path), number), data[start:end], True
+        yield Place(name, number), data[start:end], True
         start, number = end + 1, number + 1
     if start < len(data):
-        yield Place(str(path), number), data[start:], False
+        yield Place(name, number), data[start:], False
 
 
 def row_of(data: bytes, place: Place) -> dict[str, Json]:

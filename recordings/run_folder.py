@@ -22,6 +22,7 @@ from recordings.events import Failed
 from recordings.header import Header, topic_order
 from recordings.json_text import Json, lines_of, read_unended, row_of
 from recordings.store import read_header
+from recordings.typed_lines import decode_line
 from topics.errors import Place
 from topics.regular_file import read_inside
 
@@ -173,7 +174,11 @@ def read_events(file: Path, attempts: Attempts) -> list[str]:
     for place, data, ended in lines_of(file, file.parent):
         row: dict[str, Json] | None = None
         begins, first = first, False
+        event = decode_line(data) if ended and not begins and not attempts.keep_rows else None
         try:
+            if event is not None:
+                attempts.take(event, {}, worker, place)
+                continue
             if ended:
                 row = row_of(data, place)
             else:
