@@ -33,10 +33,10 @@ def most_turns(header: Header, conversations: Iterable[Conversation]) -> dict[tu
     longest: Counter[str] = Counter()
     for one in recorded:
         longest[one.key.system] = max(longest[one.key.system], len(one.turns) + missing_turns(one))
-    found = {}
+    systems, found = dict.fromkeys((*header.systems, *(one.key.system for one in recorded))), {}
     for name, topic in known.items():
         by_protocol = protocol.most_turns(topic) if protocol is not None and topic is not None else None
-        for system in dict.fromkeys((*header.systems, *(one.key.system for one in recorded))):
+        for system in systems:
             found[system, name] = (
                 max(longest[system], told.get((system, name), 0)) if by_protocol is None else by_protocol
             )

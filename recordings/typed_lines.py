@@ -53,33 +53,21 @@ class _Asked(_Line, tag="asked"):
     act: str = ""
 
 
-class _Link(Struct, gc=False):
-    href: str
-    text: str = ""
-
-
 class _Turn(_Line, tag="turn"):
     turn: _Number
     text: str
-    links: list[_Link] = []
+    links: tuple[Link, ...] = ()
     links_left_out: _Count = 0
     asked_at: str = ""
     first_seconds: _Seconds | None = None
     seconds: _Seconds | None = None
     finish: str = ""
     tokens: dict[str, int] = {}
-    pieces: list[tuple[_Seconds, int]] = []
+    pieces: tuple[tuple[_Seconds, int], ...] = ()
     evidence: dict[str, str] = {}
     ended: bool = False
     sends: _Count = 1
     sent_as: str = ""
-
-
-class _Evidence(Struct, gc=False):
-    start: Annotated[int, Meta(ge=-1)] = -1
-    end: Annotated[int, Meta(ge=-1)] = -1
-    quote: str = ""
-    note: str = ""
 
 
 class _Route(_Line, tag="route"):
@@ -88,7 +76,7 @@ class _Route(_Line, tag="route"):
     state: str = ""
     rule: str = ""
     version: str = ""
-    evidence: list[_Evidence] = []
+    evidence: tuple[Evidence, ...] = ()
     target: str = ""
 
 
@@ -120,6 +108,8 @@ def decode_line(data: bytes) -> Event | None:
         row = _DECODER.decode(data)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
+    if isinstance(row, _Route) and any(one.start < -1 or one.end < -1 for one in row.evidence):
+        return None
     return _EVENTS[type(row)](row)
 
 
@@ -144,15 +134,14 @@ def _asked(row: _Asked) -> Asked:
 
 
 def _answered(row: _Turn) -> Answered:
-    links = tuple([Link(link.text, link.href) for link in row.links])
     reply = SystemTurn(
-        Answer(row.text, links, row.links_left_out),
+        Answer(row.text, row.links, row.links_left_out),
         row.asked_at,
         row.first_seconds,
         row.seconds,
         row.finish,
         row.tokens,
-        tuple(row.pieces),
+        row.pieces,
         row.evidence,
         row.ended,
         row.sends,
@@ -162,8 +151,7 @@ def _answered(row: _Turn) -> Answered:
 
 
 def _routed(row: _Route) -> Routed:
-    evidence = tuple([Evidence(one.start, one.end, one.quote, one.note) for one in row.evidence])
-    route = Route(row.turn, row.state, row.label, row.rule, row.version, evidence, row.target)
+    route = Route(row.turn, row.state, row.label, row.rule, row.version, row.evidence, row.target)
     return Routed(row.id, row.attempt, route)
 
 

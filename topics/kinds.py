@@ -50,12 +50,7 @@ class UrlKind:
     def key(self, url: str) -> str | None:
         """The canonical identity of the entity that `url` names; None where the URL is not of this kind, or is longer
         than 2,048 characters: such an address carries data and is not a name."""
-        if len(url) > LONGEST_MATCHED:
-            return None
-        parts = address(url)
-        if parts is None:
-            return None
-        return next((key for shape in (self, *self.also) if (key := shape._key(parts)) is not None), None)
+        return _key_of(self, url) if len(url) <= LONGEST_MATCHED else None
 
     def _key(self, parts: Address) -> str | None:
         if len(parts.path) > LONGEST_MATCHED or not any(_on_host(parts, host) for host in self.hosts):
@@ -74,6 +69,14 @@ class UrlKind:
         if not self.identity:
             return parts._replace(scheme="https", path=parts.path.rstrip("/") or "/").url
         return self.identity.replace("{id}", named.get("id") or "")
+
+
+@lru_cache(maxsize=2**15)  # the trials of a topic name the same entities again and again
+def _key_of(kind: UrlKind, url: str) -> str | None:
+    parts = address(url)
+    if parts is None:
+        return None
+    return next((key for shape in (kind, *kind.also) if (key := shape._key(parts)) is not None), None)
 
 
 def _short(pattern: str) -> str:

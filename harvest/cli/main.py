@@ -153,7 +153,7 @@ def main(arguments: list[str] | None = None) -> None:
         interruption.interruptible()
         # Recordings and topic sets are millions of values without cycles: looking for some all the time adds a quarter
         # to what reading them takes.
-        gc.set_threshold(50_000, 20, 20)
+        gc.set_threshold(200_000, 50, 50)
         if not {*sys.argv[1:2]} & _WITH_PIPES:
             # Go away quietly with the reader, as `| head` expects. Never where a pipe may be a system's or a browser's.
             signal.signal(signal.SIGPIPE, signal.SIG_DFL)

@@ -106,7 +106,7 @@ def _parted(
     both: BothSides, told: Mapping[tuple[str, str], Sequence[str]], level: float, seed: int, draws: int
 ) -> PartedSystems:
     names, merge = both.names, both.tree.merge
-    whole = whole_p(both, generator(seed, "parting", merge, *names), draws=draws)
+    whole = whole_p(both, generator(seed, "parting", merge, *names))
     alpha, refused = round(1 - level, 12), ""
     tests = NodeTests(np.full(len(both.tree), np.nan), np.full(len(both.tree), np.nan), 0, 0, 0, draws)
     try:

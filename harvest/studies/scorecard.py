@@ -101,6 +101,7 @@ def gather_material(runs: Sequence[Run], left_out: Collection[str] = ()) -> Mate
     refuse_twice(runs)
     topics = _united_topics(runs, left_out)
     named = list(told_apart(runs))
+    alone = len(runs) == 1  # then everything is called what its run calls it
     turns = {
         (names[system], topic): most
         for run, names in named
@@ -112,7 +113,9 @@ def gather_material(runs: Sequence[Run], left_out: Collection[str] = ()) -> Mate
         topics=topics,
         systems=_beside_each_other(named),
         conversations=tuple(
-            replace(
+            one
+            if alone
+            else replace(
                 one,
                 key=replace(one.key, system=names[one.key.system]),
                 trial_id=_own_trial(one.trial_id, run, runs),
@@ -123,7 +126,7 @@ def gather_material(runs: Sequence[Run], left_out: Collection[str] = ()) -> Mate
         ),
         turns=turns,
         planned=frozenset(
-            replace(key, system=names[key.system])
+            key if alone else replace(key, system=names[key.system])
             for run, names in named
             for key in _planned(run)
             if key.topic not in left_out

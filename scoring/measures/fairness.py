@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -110,15 +111,15 @@ def group_fairness(
             weights.append(1.0)
     if not rows:
         return tuple(GroupFairness(attribute.name, name, 0.0, ()) for name in names)
-    achieved, gold = np.stack(rows), np.asarray(attribute.gold, dtype=np.float64)
+    achieved = np.stack(rows)
     unknowns = [round(1.0 - float(part.sum()), 9) for part in known_parts]
     found = []
     for name in names:
-        similar = distr_sim(achieved, gold, DIVERGENCES[name])
+        similar = np.array([_similarity(tuple(row.tolist()), attribute.gold, name) for row in achieved])
         whole = math.fsum(weights)
         value = math.fsum((similar * weights).tolist()) / whole if whole > 0 else 0.0
         bounds = [
-            (float(one), float(one)) if unknown == 0 else similarity_bounds(part, gold, name)
+            (float(one), float(one)) if unknown == 0 else _bounds(tuple(part.tolist()), attribute.gold, name)
             for part, one, unknown in zip(known_parts, similar, unknowns, strict=True)
         ]
         worst, best = (
@@ -133,6 +134,17 @@ def group_fairness(
         )
         found.append(GroupFairness(attribute.name, name, value, each, worst, best))
     return tuple(found)
+
+
+# A turn has few relevant entities and few groups, so the same distributions come again in many conversations.
+@lru_cache(maxsize=2**14)
+def _similarity(row: tuple[float, ...], gold: tuple[float, ...], name: str) -> float:
+    return float(distr_sim(row, gold, DIVERGENCES[name]))
+
+
+@lru_cache(maxsize=2**14)
+def _bounds(known: tuple[float, ...], gold: tuple[float, ...], name: str) -> tuple[float, float]:
+    return similarity_bounds(known, gold, name)
 
 
 def combine(values: Mapping[str, float], weights: Mapping[str, float]) -> float:

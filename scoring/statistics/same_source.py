@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -77,6 +78,7 @@ def _vectors(texts: Sequence[str]) -> Floats:
     return vectors
 
 
+@lru_cache(maxsize=8192)  # each answer is set against those of every other system
 def _grams(text: str) -> npt.NDArray[np.int64]:
     """The bucket of each sequence of four characters; blanks are set around the text, so that even "" has some.
 

@@ -42,6 +42,7 @@ Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 
 DRAWS = 4999
+WHOLE_DRAWS = 1999
 _SAME = 1e-9
 _CELLS = 2**21  # of draws held at a time
 
@@ -119,16 +120,18 @@ def _dealt(came: Counts, took: Counts, draws: int, rng: np.random.Generator) -> 
     telling = np.flatnonzero((n > 0) & (n < m) & (c.max(axis=1) < m))
     if not telling.size:
         return None
-    beyond, spread = np.zeros((draws + 1, c.shape[1])), np.zeros(c.shape[1])
+    beyond, spread = np.zeros((c.shape[1], draws + 1)), np.zeros(c.shape[1])
     for topic in telling.tolist():
         whole, side, ways = int(m[topic]), int(n[topic]), np.flatnonzero(c[topic])
         counts = c[topic, ways]
-        beyond[0, ways] += took[1, topic, ways] - side * counts / whole
-        beyond[1:, ways] += rng.multivariate_hypergeometric(counts, side, size=draws, method="marginals")
-        beyond[1:, ways] -= side * counts / whole
+        dealt = rng.multivariate_hypergeometric(counts, side, size=draws, method="marginals")
+        for place, way in enumerate(ways.tolist()):  # row by row: several rows at once would be copied twice
+            beyond[way, 0] += took[1, topic, way]
+            beyond[way, 1:] += dealt[:, place]
+            beyond[way] -= side * counts[place] / whole
         spread[ways] += side * (whole - side) * counts * (whole - counts) / (whole**2 * (whole - 1))
     some = spread > 0
-    statistic: Floats = (np.abs(beyond[:, some]) / np.sqrt(spread[some])).max(axis=1)
+    statistic: Floats = (np.abs(beyond[some]) / np.sqrt(spread[some])[:, None]).max(axis=0)
     return statistic
 
 
@@ -141,7 +144,7 @@ def _family(largest: Floats, level: float, finest: float) -> npt.NDArray[np.bool
     return kept
 
 
-def whole_p(both: BothSides, rng: np.random.Generator, *, draws: int = DRAWS) -> WholeTest:
+def whole_p(both: BothSides, rng: np.random.Generator, *, draws: int = WHOLE_DRAWS) -> WholeTest:
     """Whether the two trees differ at all, with trials dealt anew to the sides within each topic, whole."""
     used = np.flatnonzero(both.ended.any(axis=(0, 1)))
     ended, trials = both.ended[:, :, used], both.trials
@@ -158,13 +161,15 @@ def whole_p(both: BothSides, rng: np.random.Generator, *, draws: int = DRAWS) ->
 
 def _divergences(ended: Counts, trials: Counts, draws: int, rng: np.random.Generator) -> Floats:
     """(draws,) divergences of dealt trials. ended: (2, K, E) by where they end; trials: (2, K)."""
-    sides = np.zeros((2, draws, ended.shape[2]))
+    sides = np.zeros((2, ended.shape[2], draws))
     topics = trials.shape[1]
     for topic in range(topics):
         ends = np.flatnonzero(ended[:, topic].any(axis=0))
         counts = ended[:, topic, ends].sum(axis=0)
         first, second = trials[:, topic].tolist()
         dealt = rng.multivariate_hypergeometric(counts, second, size=draws, method="marginals")
-        sides[0][:, ends] += (counts - dealt) / (first * topics)
-        sides[1][:, ends] += dealt / (second * topics)
-    return jsd(*sides)
+        for place, end in enumerate(ends.tolist()):
+            drawn = dealt[:, place]
+            sides[0, end] += (counts[place] - drawn) / (first * topics)
+            sides[1, end] += drawn / (second * topics)
+    return jsd(sides[0].T, sides[1].T)

@@ -40,7 +40,7 @@ def test_turns_that_tell_two_parrots_apart_come_first_with_what_shows_them() -> 
     assert first.portion[0] > 0.8 > 0.7 > first.portion[1]
     assert first.took == tuple(round(60 * portion) for portion in first.portion)
     assert sum(turn.share for turn in found.turns) == pytest.approx(1, abs=1e-9)
-    assert found.p == pytest.approx(0.001)
+    assert found.p == pytest.approx(0.0005)
     assert found.by_chance < found.divergence / 2
     assert (found.n, found.topics, found.refused) == ((60, 60), 10, "")
     labels = {
