@@ -66,6 +66,11 @@ _GROUPS: Mapping[str, Mapping[str, _Entry]] = {
         "breakdown": _Entry("harvest.cli.breakdown", "Evaluate predictions of dialogue breakdown (DBDC)."),
         "helpdesk": _Entry("harvest.cli.helpdesk", "Evaluate predictions for helpdesk dialogues (STC-3)."),
     },
+    "Watch": {
+        "bless": _Entry("harvest.cli.bless", "Make recorded runs the baseline of later audits."),
+        "reaudit": _Entry("harvest.cli.reaudit", "Play an audit again, and tell whether it changed."),
+        "history": _Entry("harvest.cli.history", "Show how the figures of a watched audit went."),
+    },
     "Study": {
         "compare": _Entry("harvest.cli.compare", "Compare systems over common topics."),
         "variance": _Entry("harvest.cli.variance", "Say how much trials vary, and why."),

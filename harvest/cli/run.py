@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO, cast
 
@@ -13,24 +11,19 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
-from harvest.audits.audit import Audit, load_audit, place_errors
-from harvest.cli.interruption import Interrupted, run_until_stopped
-from harvest.playing.plan import Plan, make_plan
-from harvest.playing.play import Silent, first_of, play_audit
-from harvest.playing.progress import Display
-from harvest.playing.runner import Watcher
+from harvest.audits.audit import load_audit, place_errors
+from harvest.cli.interruption import Interrupted
+from harvest.cli.playing import NOTHING_YET, introduce, play_to_folder
+from harvest.playing.plan import make_plan
 from harvest.studies.bounds import check_bounds, measures_needed, missed_bounds
 from harvest.studies.scorecard import gather_material, score_material, scores_document, scoring_settings, write_scores
 from harvest.studies.selection import selection
 from harvest.tables.report import print_scores
 from harvest.terminal import Lasting
-from recordings.run_folder import begun_files, read
-from topics.counting import plural, pluralize
-from topics.errors import HarvestError
+from recordings.run_folder import read
+from topics.counting import pluralize
 
 __all__ = ["command"]
-
-_NOTHING_YET = "interrupted; nothing was recorded, and the same command starts again"
 
 
 def _listed(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
@@ -74,11 +67,11 @@ def command(
             scoring_settings(resolved.scoring, resolved.topics, resolved.gold)
         check_bounds(resolved)
     except KeyboardInterrupt:
-        raise Interrupted(_NOTHING_YET) from None
+        raise Interrupted(NOTHING_YET) from None
     folder = (out or Path("runs") / resolved.name).absolute()  # a system in this process may change the folder
     console = Console(file=cast(TextIO, Lasting(sys.stderr)), highlight=False)
-    _introduce(console, resolved)
-    journal, left = _play(resolved, folder, worker, console)
+    introduce(console, resolved)
+    journal, left = play_to_folder(resolved, folder, worker, console)
 
     run = read(folder)
     material = gather_material([run])
@@ -105,60 +98,3 @@ def command(
         if plan.to_play > resolved.max_invalid * plan.planned:
             return 3
     return 1 if misses else 0
-
-
-def _introduce(console: Console, audit: Audit) -> None:
-    """What is going to be played, for somebody who has not read the audit."""
-    console.print(
-        f"[bold]{audit.name}[/]: protocol {audit.protocol.name}, {pluralize(len(audit.topics.topics), 'topic')} of "
-        f"{audit.topics.name}, {audit.trials_in_words} {plural('trial') if audit.trial_range[1] > 1 else 'trial'}"
-    )
-    if audit.about:
-        console.print(escape(audit.about.strip()))
-    for system in audit.systems:
-        options = ", ".join(f"{key} {value}" for key, value in system.options.items() if isinstance(value, str | int))
-        console.print(escape(f"  {system.name}: {system.driver}" + (f" ({options})" if options else "")))
-    if audit.groups:
-        console.print(escape(f"  each meets users of {len(audit.groups)} groups: {', '.join(audit.groups)}"))
-    if audit.arms:
-        console.print(
-            escape(f"  each is played in {len(audit.arms)} arms: {', '.join(arm.name for arm in audit.arms)}")
-        )
-
-
-def _play(audit: Audit, folder: Path, worker: str, console: Console) -> tuple[Path | None, set[str]]:
-    """Play what is still to be played.
-
-    Returns the file that its events stand in, None where nothing was to be played, and the systems left alone.
-    """
-    left: set[str] = set()
-
-    @contextmanager
-    def watching(plan: Plan, damage: tuple[str, ...]) -> Iterator[Watcher]:
-        for sentence in damage:
-            console.print(f"[yellow]note:[/] {escape(sentence)}")
-        planned = pluralize(plan.planned, "trial")
-        if not plan.to_play:
-            console.print(f"recorded: {plan.planned} of {planned}; nothing to play")
-            yield Silent()
-            return
-        if plan.recorded:
-            console.print(f"recorded: {plan.recorded} of {planned}; {plan.to_play} to play")
-        with Display(console, audit.played, plan) as display:
-            yield display
-        left.update(display.left)
-
-    try:
-        # The turn in flight is given up; everything before it is on disk.
-        return run_until_stopped(play_audit(audit, folder, worker=worker, watching=watching)), left
-    except* HarvestError as group:
-        raise first_of(group) from None
-    except* KeyboardInterrupt:
-        raise Interrupted(_interrupted(folder)) from None
-
-
-def _interrupted(folder: Path) -> str:
-    """What of a run is safe, for the person who stopped it."""
-    if begun_files(folder):
-        return "interrupted; every finished turn is saved, and the same command resumes the run"
-    return _NOTHING_YET

@@ -25,12 +25,13 @@ def told(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
 
 
 @pytest.mark.parametrize(
-    ("name", "fault"), [("load_audit", interrupted), ("check_bounds", interrupted), ("play_audit", interrupted_at_play)]
+    ("name", "fault"),
+    [("run.load_audit", interrupted), ("run.check_bounds", interrupted), ("playing.play_audit", interrupted_at_play)],
 )
 def test_a_run_that_recorded_nothing_says_so(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, name: str, fault: object
 ) -> None:
-    monkeypatch.setattr(f"harvest.cli.run.{name}", fault)
+    monkeypatch.setattr(f"harvest.cli.{name}", fault)
     said = told(capsys, "run", "demo", "--out", tmp_path / "run")
     assert said.endswith("interrupted; nothing was recorded, and the same command starts again\n")
 
@@ -47,7 +48,7 @@ def test_a_run_that_was_begun_says_whether_anything_is_saved(
 ) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "trials-000001.jsonl").write_text(content)
-    monkeypatch.setattr("harvest.cli.run.play_audit", interrupted_at_play)
+    monkeypatch.setattr("harvest.cli.playing.play_audit", interrupted_at_play)
     said = told(capsys, "run", "demo", "--out", tmp_path / "run")
     assert said.endswith(f"interrupted; {words}\n")
 

@@ -1,0 +1,58 @@
+"""`harvest bless`: say that runs are as they should be, so that later audits are held against them."""
+
+from __future__ import annotations
+
+import getpass
+from pathlib import Path
+
+import click
+
+from harvest.studies.baseline import GATED, bless
+from harvest.systems.timing import REAL_CLOCK
+from recordings.evidence import write_safely
+from recordings.run_folder import read
+from recordings.times import stamp
+from scoring.notation import parse_all
+from topics.counting import pluralize
+from topics.errors import InputError, Place
+
+__all__ = ["command"]
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path(path_type=Path))
+@click.option("--out", required=True, type=click.Path(path_type=Path), metavar="FILE", help="The baseline to write.")
+@click.option(
+    "--measure",
+    "-m",
+    "wanted",
+    multiple=True,
+    metavar="MEASURE",
+    help=f"These may raise an alarm, at most {GATED} [ave%useful]; the others are only shown.",
+)
+@click.option("--by", default="", metavar="NAME", help="Who says so [you].")
+@click.option("--replace", is_flag=True, help="Write over an earlier baseline; its history no longer counts.")
+def command(runs: tuple[Path, ...], out: Path, wanted: tuple[str, ...], by: str, replace: bool) -> None:
+    """Make recorded runs the baseline of later audits.
+
+    The file holds counts and content hashes and no text of any conversation, so it can be committed. Four runs at
+    different hours or days show how much audits differ by themselves.
+    """
+    if out.exists() and not replace:
+        raise InputError(
+            "there is a baseline already",
+            place=Place(str(out)),
+            advice="give another --out, or --replace to write over",
+        )
+    measures = tuple(dict.fromkeys(term for text in wanted for term in parse_all(text)))
+    found = bless([read(run) for run in runs], measures=measures, by=by or _me(), at=stamp(REAL_CLOCK.now()))
+    write_safely(out, found.text().encode())
+    watched = ", ".join(found.gated)
+    click.echo(f"wrote {out}: {pluralize(len(runs), 'run')}, {', '.join(found.systems)}; watched: {watched}", err=True)
+
+
+def _me() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container may have no name for who runs it
+        return ""

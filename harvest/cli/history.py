@@ -1,0 +1,52 @@
+"""`harvest history`: how the figures of a watched audit went, look by look."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.text import Text
+
+from harvest.studies.watch_history import read_history
+from harvest.tables.watch_figures import history_tables
+from harvest.terminal import printable
+from topics.errors import InputError, Place
+
+__all__ = ["command"]
+
+
+@click.command()
+@click.argument("history", type=click.Path(path_type=Path), metavar="HISTORY")
+@click.option("--system", "systems", multiple=True, metavar="NAME", help="Only these systems [all].")
+@click.option(
+    "--measure", "-m", "figures", multiple=True, metavar="FIGURE", help="Only these [those that raise alarms]."
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
+def command(history: Path, systems: tuple[str, ...], figures: tuple[str, ...], as_json: bool) -> None:
+    """Show how the figures of a watched audit went.
+
+    HISTORY is the file that `harvest reaudit` keeps beside its baseline: AUDIT.history.jsonl.
+    """
+    looks = read_history(history)
+    if not looks:
+        raise InputError("there is no look in it", place=Place(str(history)), advice="harvest reaudit AUDIT")
+    if as_json:
+        click.echo(json.dumps([one.model_dump(mode="json") for one in looks], ensure_ascii=False))
+        return
+    people = Console(highlight=False)
+    known = list(dict.fromkeys(name for look in looks for name in look.systems))
+    for system in systems or known:
+        if system not in known:
+            raise InputError(f"no system is called {system!r}", place=Place(str(history)), allowed=", ".join(known))
+        there = dict.fromkeys(
+            name
+            for look in looks
+            for name, one in (look.systems[system].figures if system in look.systems else {}).items()
+            if name in figures or (not figures and one.evidence is not None)
+        )
+        for figure in there:
+            people.print(Text(printable(f"{system}, {figure}", line=True), style="bold"))
+            for part in history_tables(looks, system, figure):
+                people.print(part)

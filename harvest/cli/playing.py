@@ -1,0 +1,81 @@
+"""Playing an audit from the command line: what is shown before and while it is played."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+
+from harvest.audits.audit import Audit
+from harvest.cli.interruption import Interrupted, run_until_stopped
+from harvest.playing.plan import Plan
+from harvest.playing.play import Silent, first_of, play_audit
+from harvest.playing.progress import Display
+from harvest.playing.runner import Watcher
+from recordings.run_folder import begun_files
+from topics.counting import plural, pluralize
+from topics.errors import HarvestError
+
+__all__ = ["NOTHING_YET", "introduce", "play_to_folder"]
+
+NOTHING_YET = "interrupted; nothing was recorded, and the same command starts again"
+
+
+def introduce(console: Console, audit: Audit) -> None:
+    """What is going to be played, for somebody who has not read the audit."""
+    console.print(
+        f"[bold]{audit.name}[/]: protocol {audit.protocol.name}, {pluralize(len(audit.topics.topics), 'topic')} of "
+        f"{audit.topics.name}, {audit.trials_in_words} {plural('trial') if audit.trial_range[1] > 1 else 'trial'}"
+    )
+    if audit.about:
+        console.print(escape(audit.about.strip()))
+    for system in audit.systems:
+        options = ", ".join(f"{key} {value}" for key, value in system.options.items() if isinstance(value, str | int))
+        console.print(escape(f"  {system.name}: {system.driver}" + (f" ({options})" if options else "")))
+    if audit.groups:
+        console.print(escape(f"  each meets users of {len(audit.groups)} groups: {', '.join(audit.groups)}"))
+    if audit.arms:
+        console.print(
+            escape(f"  each is played in {len(audit.arms)} arms: {', '.join(arm.name for arm in audit.arms)}")
+        )
+
+
+def play_to_folder(audit: Audit, folder: Path, worker: str, console: Console) -> tuple[Path | None, set[str]]:
+    """Play what is still to be played.
+
+    Returns the file that its events stand in, None where nothing was to be played, and the systems left alone.
+    """
+    left: set[str] = set()
+
+    @contextmanager
+    def watching(plan: Plan, damage: tuple[str, ...]) -> Iterator[Watcher]:
+        for sentence in damage:
+            console.print(f"[yellow]note:[/] {escape(sentence)}")
+        planned = pluralize(plan.planned, "trial")
+        if not plan.to_play:
+            console.print(f"recorded: {plan.planned} of {planned}; nothing to play")
+            yield Silent()
+            return
+        if plan.recorded:
+            console.print(f"recorded: {plan.recorded} of {planned}; {plan.to_play} to play")
+        with Display(console, audit.played, plan) as display:
+            yield display
+        left.update(display.left)
+
+    try:
+        # The turn in flight is given up; everything before it is on disk.
+        return run_until_stopped(play_audit(audit, folder, worker=worker, watching=watching)), left
+    except* HarvestError as group:
+        raise first_of(group) from None
+    except* KeyboardInterrupt:
+        raise Interrupted(_interrupted(folder)) from None
+
+
+def _interrupted(folder: Path) -> str:
+    """What of a run is safe, for the person who stopped it."""
+    if begun_files(folder):
+        return "interrupted; every finished turn is saved, and the same command resumes the run"
+    return NOTHING_YET

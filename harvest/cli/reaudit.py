@@ -1,0 +1,134 @@
+"""`harvest reaudit`: play an audit anew, and hold it against its blessed baseline."""
+
+from __future__ import annotations
+
+import json
+import sys
+from itertools import chain, count
+from pathlib import Path
+from typing import TextIO, cast
+
+import click
+from rich.console import Console
+from rich.text import Text
+
+from harvest.audits.audit import load_audit
+from harvest.cli.playing import introduce, play_to_folder
+from harvest.studies.baseline import read_baseline
+from harvest.studies.watch import APART, LOOKS, MATTERS, Watched, watch
+from harvest.studies.watch_history import read_history, write_history
+from harvest.systems.timing import REAL_CLOCK
+from harvest.tables.watch_figures import watch_document, watch_tables
+from harvest.terminal import Lasting
+from recordings.run_folder import is_run, read
+from topics.errors import InputError, Place
+
+__all__ = ["command"]
+
+
+@click.command()
+@click.argument("audit", type=click.Path())
+@click.option("--baseline", type=click.Path(path_type=Path), metavar="FILE", help="[AUDIT.baseline.json beside it]")
+@click.option("--history", type=click.Path(path_type=Path), metavar="FILE", help="[beside the baseline]")
+@click.option("--out", type=click.Path(path_type=Path), metavar="FOLDER", help="Where dated runs are put [runs/NAME].")
+@click.option("--run", "recorded", type=click.Path(path_type=Path), metavar="RUN", help="Judge this run; play none.")
+@click.option("--extend", type=click.IntRange(1), metavar="N", help="Play N more trials in the last run.")
+@click.option(
+    "--matters",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=MATTERS,
+    show_default=True,
+    help="The smallest difference that matters.",
+)
+@click.option(
+    "--looks",
+    type=click.IntRange(1),
+    default=LOOKS,
+    show_default=True,
+    help="Audits that share a chance of 5% of a false alarm.",
+)
+@click.option(
+    "--confirm-after",
+    type=click.FloatRange(0),
+    default=APART,
+    show_default=True,
+    help="Seconds before an audit confirms.",
+)
+@click.option("--enforce", is_flag=True, help="Count alarms although the baseline has fewer than 4 runs.")
+@click.option("--strict", is_flag=True, help="Exit with 3 also where it cannot be told whether anything changed.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
+def command(
+    audit: str,
+    baseline: Path | None,
+    history: Path | None,
+    out: Path | None,
+    recorded: Path | None,
+    extend: int | None,
+    matters: float,
+    looks: int,
+    confirm_after: float,
+    enforce: bool,
+    strict: bool,
+    as_json: bool,
+) -> int:
+    """Play an audit again, and tell whether it changed.
+
+    Each call plays a dated run of its own, and holds it against the baseline that somebody blessed. Exit codes: 0 the
+    same, or nothing shown; 1 changed; 3 could not be measured.
+    """
+    console = Console(file=cast(TextIO, Lasting(sys.stderr)), highlight=False)
+    base = baseline or Path(f"{Path(audit).with_suffix('')}.baseline.json")
+    if not base.exists():
+        raise InputError(
+            "there is no baseline",
+            place=Place(str(base)),
+            advice=f"play the audit, look at it, then: harvest bless RUN --out {base}",
+        )
+    blessed = read_baseline(base)
+    log = history or base.with_name(f"{base.name.removesuffix('.json').removesuffix('.baseline')}.history.jsonl")
+    past = read_history(log)
+    folder = recorded
+    if folder is None:
+        resolved = load_audit(audit)
+        runs = out or Path("runs") / resolved.name
+        if extend:
+            mine = [one for one in past if one.baseline == blessed.identity]
+            if not mine or not is_run(runs / mine[-1].run):
+                raise InputError("there is no last run to extend", advice="leave out --extend to play one")
+            folder = runs / mine[-1].run
+            trials = max((one.key.trial for one in read(folder).conversations), default=0) + extend
+            resolved = load_audit(audit, trials=trials)
+            past = tuple(one for one in past if one is not mine[-1])
+        else:
+            folder = _dated(runs)
+        introduce(console, resolved)
+        play_to_folder(resolved, folder.absolute(), "", console)
+    run = read(folder)
+    found = watch(
+        run, blessed, past, matters=matters, looks=looks, apart=confirm_after, enforce=enforce, name=folder.name
+    )
+    write_history(log, (*past, found.noted))
+    people = console if as_json else Console(highlight=False)
+    for part in watch_tables(found):
+        people.print(part, soft_wrap=isinstance(part, Text) and bool(part.no_wrap))
+    if as_json:
+        click.echo(json.dumps({**watch_document(found), "run": str(folder)}, ensure_ascii=False))
+    return _code(found, strict=strict)
+
+
+def _dated(runs: Path) -> Path:
+    """A folder of its own, whatever was begun in the same second."""
+    named = REAL_CLOCK.now().strftime("%Y-%m-%dT%H-%M-%S")
+    return next(
+        one
+        for one in (runs / f"{named}{more}" for more in chain([""], (f"-{n}" for n in count(2))))
+        if not one.exists()
+    )
+
+
+def _code(found: Watched, *, strict: bool) -> int:
+    if not found.measured:
+        return 3
+    if found.verdict == "changed":
+        return 0 if found.shadow else 1
+    return 3 if strict and found.verdict == "cannot tell" else 0

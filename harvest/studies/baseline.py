@@ -1,0 +1,213 @@
+"""A blessed baseline: what later audits are held against, in one small file without any text of a conversation.
+
+It holds, for each system, the figures of each topic and of each run, how often each way through the protocol was taken
+(by label), how many trials there were, and what identifies protocol, topics, scoring and systems. So it may be
+committed, and a machine that starts from nothing each night has all it needs.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Field
+
+from harvest.studies.merge_keys import merging_named
+from harvest.studies.recorded_audit import recorded_audit, recorded_scoring
+from harvest.studies.scorecard import Material, gather_material, scoring_settings
+from harvest.studies.sources import sources
+from harvest.studies.trial_figures import Figure, figure_values, figures_of
+from recordings.conversation import Conversation
+from recordings.json_text import Json
+from recordings.run_folder import Run
+from recordings.trees.builder import path_of
+from scoring.notation import Term
+from scoring.settings import Settings
+from scoring.statistics.drift import Baseline
+from topics.document import Document, StrictModel
+from topics.errors import InputError, Place
+from topics.identity import content_hash
+from topics.json_file import read_json_value
+from topics.text_file import read_text
+
+__all__ = ["GATED", "MERGE", "BaselineFile", "SystemBaseline", "Ways", "bless", "identities", "read_baseline", "ways"]
+
+GATED = 3
+"""Figures that may raise an alarm: more would each need more evidence."""
+
+MERGE = "label"
+"""By which ways through the protocol are counted: no other key leaves texts out for certain."""
+
+Turn = tuple[Literal["user", "system"], str]
+Ways = dict[str, dict[tuple[Turn, ...], int]]
+"""By topic, how many trials took each way."""
+
+_Unit = Annotated[float, Field(ge=0, le=1)]
+_Count = Annotated[int, Field(ge=1)]
+
+
+class FigureBaseline(StrictModel):
+    """topics: by topic, (trials, mean, variance of the trials or null). runs: the figure of each run."""
+
+    topics: dict[str, tuple[_Count, _Unit, Annotated[float, Field(ge=0, le=1)] | None]]
+    runs: tuple[_Unit, ...]
+
+    def of(self, topics: Sequence[str]) -> Baseline:
+        """For these topics."""
+        cells = [self.topics[topic] for topic in topics]
+        return Baseline(
+            np.array([mean for _, mean, _ in cells]),
+            np.array([np.nan if variance is None else variance for _, _, variance in cells]),
+            np.array([count for count, _, _ in cells], dtype=np.float64),
+            np.array(self.runs),
+        )
+
+
+class SystemBaseline(StrictModel):
+    """identity: content hash of the system as audits define it. planned, valid: trials.
+    ways: by topic, each way through the protocol as its turns, and how many trials took it."""
+
+    identity: str
+    planned: Annotated[int, Field(ge=0)]
+    valid: _Count
+    figures: dict[str, FigureBaseline]
+    ways: dict[str, tuple[tuple[tuple[Turn, ...], _Count], ...]]
+
+    def counted(self) -> Ways:
+        return {topic: dict(taken) for topic, taken in self.ways.items()}
+
+
+class BaselineFile(StrictModel):
+    """`harvest-baseline/1`. gated: measures that may raise an alarm; the others are only shown. runs: what was blessed.
+    protocol, topics, scoring: content hashes, and the settings by which figures were made."""
+
+    format: Literal["harvest-baseline/1"]
+    audit: str
+    blessed_at: str
+    blessed_by: str
+    gated: Annotated[tuple[str, ...], Field(min_length=1, max_length=GATED)]
+    runs: tuple[dict[str, Any], ...]
+    protocol: str
+    topics: dict[str, str]
+    scoring: dict[str, Any]
+    systems: dict[str, SystemBaseline]
+
+    @property
+    def identity(self) -> str:
+        """Of all that it holds: a history belongs to one baseline."""
+        return content_hash("baseline", self.model_dump(mode="json"))
+
+    def text(self) -> str:
+        """The file: one line for each entry of a list or table, so that a change of it can be read."""
+        return json.dumps(self.model_dump(mode="json"), ensure_ascii=False, indent=1, sort_keys=True) + "\n"
+
+
+def bless(runs: Sequence[Run], *, measures: Sequence[Term], by: str, at: str) -> BaselineFile:
+    """The baseline of `runs`: audits of the same systems over the same topics, of which somebody says that they are as
+    they should be. measures: that may raise an alarm. by, at: who says so, and when.
+
+    Raises InputError for runs of different protocols, topics or scoring, for more than `GATED` measures, and for a
+    measure that has no value of single trials in [0, 1].
+    """
+    named = [identities(run) for run in runs]
+    for what in ("protocol", "topics", "scoring"):
+        if any(one[what] != named[0][what] for one in named):
+            raise InputError(
+                f"these runs differ in {what}, so they are not one baseline",
+                advice="bless runs of one audit; `harvest compare` shows in what runs differ",
+            )
+    first = gather_material([runs[0]])
+    settings = scoring_settings(first.scoring, first.topics, first.gold)
+    gated = figures_of(measures, settings, first, gated=True)
+    if len({one.name for one in gated}) > GATED:
+        raise InputError(
+            f"{len(gated)} measures are to raise an alarm",
+            allowed=f"at most {GATED}: each further one needs more evidence",
+            advice="name the most important with --measure; the others are shown all the same",
+        )
+    each = [gather_material([run]) for run in runs]
+    every = list({one.name: one for one in (*gated, *figures_of((), settings, first, gated=False))}.values())
+    return BaselineFile(
+        format="harvest-baseline/1",
+        audit=str(recorded_audit(runs[0]).get("name", "")),
+        blessed_at=at,
+        blessed_by=by,
+        gated=tuple(one.name for one in gated),
+        runs=tuple(dict(one) for one in sources(runs)),
+        protocol=str(named[0]["protocol"]),
+        topics=dict(named[0]["topics"]),  # type: ignore[call-overload]
+        scoring=settings.as_json(),
+        systems={
+            system: _system(system, runs, each, every, settings)
+            for system in first.systems
+            if any(one.key.system == system for one in first.finished)
+        },
+    )
+
+
+def _system(
+    system: str, runs: Sequence[Run], each: Sequence[Material], figures: Sequence[Figure], settings: Settings
+) -> SystemBaseline:
+    tables: dict[str, FigureBaseline] = {}
+    by_run = [figure_values(system, material, figures, settings) for material in each]
+    for figure in figures:
+        cells = [found.get(figure.name, {}) for found in by_run]
+        topics = [topic for topic in cells[0] if all(topic in one for one in cells)]
+        if topics:
+            joined = {topic: np.concatenate([np.asarray(one[topic]) for one in cells]) for topic in topics}
+            tables[figure.name] = FigureBaseline(
+                topics={
+                    topic: (len(own), float(own.mean()), float(own.var(ddof=1)) if len(own) > 1 else None)
+                    for topic, own in joined.items()
+                },
+                runs=tuple(float(np.mean([np.mean(one[topic]) for topic in topics])) for one in cells),
+            )
+    finished = [one for material in each for one in material.finished if one.key.system == system]
+    return SystemBaseline(
+        identity=str((runs[0].header.hashes.get("systems") or {}).get(system, "")),
+        planned=sum(key.system == system for material in each for key in material.planned),
+        valid=len(finished),
+        figures=tables,
+        ways={topic: tuple(taken.items()) for topic, taken in ways(finished).items()},
+    )
+
+
+def ways(conversations: Sequence[Conversation]) -> Ways:
+    """How often each way through the protocol was taken, by topic."""
+    merging = merging_named(MERGE)
+    found: dict[str, Counter[tuple[Turn, ...]]] = {}
+    for one in conversations:
+        way = tuple((speaker, key) for speaker, key, _ in path_of(one, merging))
+        found.setdefault(one.key.topic, Counter())[way] += 1  # type: ignore[index]
+    return {topic: dict(sorted(counts.items())) for topic, counts in sorted(found.items())}
+
+
+def identities(run: Run) -> Mapping[str, Json]:
+    """What must be the same for two runs to be figures of the same thing."""
+    hashes = run.header.hashes
+    return {
+        "protocol": hashes.get("protocol"),
+        "topics": dict(hashes.get("topics") or {}),
+        "scoring": Settings.of(recorded_scoring(run), {}).as_json(),
+    }
+
+
+def read_baseline(path: str | PathLike[str]) -> BaselineFile:
+    """Raises InputError, with its place, for a file that is no baseline."""
+    value = read_json_value(path)
+    if not value.has("format"):
+        raise InputError(
+            "is not a baseline", place=Place(str(path)), advice="write one with `harvest bless RUN --out FILE`"
+        )
+    return Document(str(path), _tuples(json.loads(read_text(Path(path), "JSON"))), {}, {}).validated(BaselineFile)
+
+
+def _tuples(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _tuples(one) for key, one in value.items()}
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value

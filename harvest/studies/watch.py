@@ -1,0 +1,303 @@
+"""An audit held against a blessed baseline: what changed, what stayed the same, and what cannot be told.
+
+Of each system, three things are said apart: its **figures** (gated ones may raise an alarm; the others are only shown),
+its **coverage** (trials without a valid answer, topics that were lost), and **what is not comparable** (another
+protocol, other topics, another scoring, another definition of the system).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from harvest.studies.baseline import BaselineFile, SystemBaseline, identities, ways
+from harvest.studies.scorecard import Material, gather_material, scoring_settings
+from harvest.studies.trial_figures import Figure, figure_values, figures_of
+from harvest.studies.watch_changes import ChangedTopic, ChangedTurn, changed_topics, changed_turns
+from harvest.studies.watch_history import Look, LookFigure, LookSystem
+from recordings.run_folder import Run
+from scoring.notation import parse_all
+from scoring.settings import Settings
+from scoring.statistics.drift import Baseline, Difference, Side, confirms, difference, evidence, levels
+from scoring.statistics.stratified import compare_within
+from topics.errors import InputError
+
+__all__ = ["Verdict", "Watched", "WatchedFigure", "WatchedSystem", "watch"]
+
+Floats = npt.NDArray[np.float64]
+
+Verdict = Literal["changed", "same", "cannot tell"]
+
+SHADOW = 4
+"""Runs that a baseline needs before its alarms count: fewer say too little of how much audits differ by themselves."""
+
+LOOKS = 52
+"""Audits over which the chance of a false alarm is held: a year of weekly ones."""
+
+MATTERS = 0.03
+"""The smallest difference that matters, unless told otherwise."""
+
+APART = 3600.0
+"""Seconds after an alarm before another audit can confirm it: another hour, since a bad one passes."""
+
+_POWER_Z = 0.84
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedFigure:
+    """value, before: now and of the baseline, for these topics. n: trials now. levels: evidence for a drop and for a
+    rise over all looks, as a share of what raises an alarm; NaN where it is not gated.
+
+    verdict: `changed` only after an alarm that another audit confirmed. alarm: one was raised, at this look or before,
+    and not confirmed yet. settles: trials more of each topic that would settle what cannot be told; 0 where none can,
+    because audits differ by more than that. evidence: of this audit.
+    """
+
+    name: str
+    gated: bool
+    value: float
+    before: float
+    n: int
+    difference: Difference
+    levels: tuple[float, float]
+    verdict: Verdict
+    alarm: bool
+    settles: int
+    evidence: Floats | None
+
+    def noted(self) -> LookFigure:
+        """Its part of the history."""
+        kept = None if self.evidence is None else (tuple(self.evidence[0].tolist()), tuple(self.evidence[1].tolist()))
+        low, high = self.difference.low, self.difference.high
+        return LookFigure(value=self.value, n=self.n, low=low, high=high, evidence=kept, verdict=self.verdict)
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedSystem:
+    """incomparable: why nothing is said of the system; "". planned, valid: trials now; lost: topics of the baseline
+    without a valid trial. coverage: whether the share of valid trials fell by more than chance (p ≤ .01).
+    continued: its sessions go on from topic to topic, so its trials are not independent."""
+
+    name: str
+    incomparable: str
+    planned: int
+    valid: int
+    lost: tuple[str, ...]
+    coverage: bool
+    figures: tuple[WatchedFigure, ...] = ()
+    topics: tuple[ChangedTopic, ...] = ()
+    turns: tuple[ChangedTurn, ...] = ()
+    continued: bool = False
+
+    @property
+    def verdict(self) -> Verdict:
+        """Of the gated figures together."""
+        found = {one.verdict for one in self.figures if one.gated}
+        if "changed" in found:
+            return "changed"
+        return "same" if found == {"same"} and not self.lost and not self.incomparable else "cannot tell"
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """shadow: alarms do not count yet. look: the number of this audit since the baseline. run_spread: by system and
+    gated figure, the standard deviation between audits. noted: the line for the history."""
+
+    baseline: BaselineFile
+    shadow: bool
+    look: int
+    matters: float
+    level: float
+    systems: tuple[WatchedSystem, ...]
+    noted: Look
+
+    @property
+    def measured(self) -> bool:
+        return any(one.valid and not one.incomparable for one in self.systems)
+
+    @property
+    def verdict(self) -> Verdict:
+        found = {one.verdict for one in self.systems}
+        return "changed" if "changed" in found else "same" if found == {"same"} else "cannot tell"
+
+
+def watch(
+    run: Run,
+    baseline: BaselineFile,
+    history: Sequence[Look] = (),
+    *,
+    matters: float = MATTERS,
+    looks: int = LOOKS,
+    apart: float = APART,
+    enforce: bool = False,
+    name: str = "",
+    seed: int = 0,
+) -> Watched:
+    """Hold `run` against the baseline.
+
+    history: earlier looks against it, in order of time. matters: the smallest difference that matters. looks: over how
+    many audits the chance of a false alarm is held. apart: seconds after an alarm before an audit can confirm it.
+    enforce: count alarms although the baseline has fewer than four runs. name: of the run, for the history.
+
+    Raises InputError for a difference that is no share.
+    """
+    if not 0 < matters < 1:
+        raise InputError("the smallest difference that matters is a share", allowed="above 0 and below 1, such as 0.03")
+    material = gather_material([run])
+    settings = scoring_settings(material.scoring, material.topics, material.gold)
+    past = tuple(one for one in history if one.baseline == baseline.identity)
+    audit = _Audit(run, baseline, material, settings, past, matters, looks, apart, seed)
+    found = {system: audit.system(system, before) for system, before in baseline.systems.items()}
+    noted = {system: look for system, (_, look) in found.items()}
+    line = Look(at=run.header.created_at, run=name or run.path.name, baseline=baseline.identity, systems=noted)
+    shadow = not enforce and len(baseline.runs) < SHADOW
+    systems = tuple(one for one, _ in found.values())
+    return Watched(baseline, shadow, len(past) + 1, matters, settings.level, systems, line)
+
+
+@dataclass(frozen=True)
+class _Audit:
+    """What is held against a baseline, and by which rules."""
+
+    run: Run
+    baseline: BaselineFile
+    material: Material
+    settings: Settings
+    past: tuple[Look, ...]
+    matters: float
+    looks: int
+    apart: float
+    seed: int
+
+    @cached_property
+    def otherwise(self) -> str:
+        """Why nothing can be compared; "" where it can."""
+        now = identities(self.run)
+        changed = ["protocol"] * (now["protocol"] != self.baseline.protocol)
+        changed += ["scoring"] * (self.settings.as_json() != self.baseline.scoring)
+        return f"another {' and another '.join(changed)} than the baseline's" if changed else ""
+
+    @cached_property
+    def reworded(self) -> frozenset[str]:
+        """Topics that are not those of the baseline any more."""
+        now = identities(self.run)["topics"]
+        assert isinstance(now, Mapping)
+        return frozenset(topic for topic, own in self.baseline.topics.items() if now.get(topic, own) != own)
+
+    @cached_property
+    def figures(self) -> tuple[tuple[Figure, bool], ...]:
+        """Those of the baseline, the gated ones first, and whether each is gated."""
+        gated, ground = self.baseline.gated, (self.settings, self.material)
+        terms = [term for name in gated for term in parse_all(name)]
+        found = [(one, True) for one in figures_of(terms, *ground, gated=True) if one.name in gated]
+        rest = [(one, False) for one in figures_of((), *ground, gated=False) if one.name not in gated]
+        return (*found, *rest)
+
+    def system(self, name: str, before: SystemBaseline) -> tuple[WatchedSystem, LookSystem]:
+        """A system of the baseline, and its part of the history."""
+        own = [one for one in self.material.finished if one.key.system == name and one.key.topic not in self.reworded]
+        planned, valid = sum(key.system == name for key in self.material.planned), len(own)
+        lost = tuple(sorted(set(self.baseline.topics) - {one.key.topic for one in own}))
+        fell = _fell((before.valid, before.planned), (valid, planned))
+        why = self._incomparable(name, before)
+        if why or not own:
+            return WatchedSystem(name, why, planned, valid, lost, fell), LookSystem(planned=planned, valid=valid)
+        values = figure_values(name, self.material, [one for one, _ in self.figures], self.settings)
+        watched: list[WatchedFigure] = []
+        for figure, gated in self.figures:
+            known = before.figures.get(figure.name)
+            cells = {topic: own for topic, own in values[figure.name].items() if known and topic in known.topics}
+            if known is not None and cells:
+                watched.append(self._figure(name, figure, known.of(list(cells)), list(cells.values()), gated=gated))
+        now = ways(own)
+        told = (
+            tuple(changed_topics(before.counted(), now)),
+            tuple(changed_turns(before.counted(), now, self.settings.level, self.seed)),
+        )
+        noted = {one.name: one.noted() for one in watched}
+        return (
+            WatchedSystem(name, "", planned, valid, lost, fell, tuple(watched), *told, self._continued(name)),
+            LookSystem(planned=planned, valid=valid, figures=noted),
+        )
+
+    def _continued(self, name: str) -> bool:
+        definition = self.run.header.systems.get(name)
+        return isinstance(definition, dict) and definition.get("session") == "continued"
+
+    def _incomparable(self, name: str, before: SystemBaseline) -> str:
+        if name not in self.material.systems:
+            return "it is not in this audit"
+        if before.identity and (self.run.header.hashes.get("systems") or {}).get(name) != before.identity:
+            return "another definition of the system than the baseline's (driver or options)"
+        return self.otherwise
+
+    def _figure(
+        self, system: str, figure: Figure, known: Baseline, cells: Sequence[Sequence[float]], *, gated: bool
+    ) -> WatchedFigure:
+        level = self.settings.level
+        found = difference(known, cells, matters=self.matters, level=level)
+        mine = evidence(known, cells, matters=self.matters) if gated else None
+        reached, changed = (math.nan, math.nan), False
+        if mine is not None:
+            earlier = list(self._evidence(system, figure.name))
+            share = 1 / sum(gated for _, gated in self.figures)
+            each = levels([*(one for _, one in earlier), mine], looks=self.looks, share=share)
+            reached = (float(each[-1, 0]), float(each[-1, 1]))
+            changed = any(
+                self._confirmed(known, cells, side, [at for at, _ in earlier], each[:, side]) for side in (0, 1)
+            )
+        alarm = max(reached) >= 1
+        verdict: Verdict = "changed" if changed else "same" if found.same and not alarm else "cannot tell"
+        n = sum(map(len, cells))
+        settles = _settles(found, n / len(cells), len(cells), known, self.matters) if verdict == "cannot tell" else 0
+        return WatchedFigure(
+            figure.name, gated, known.mean + found.value, known.mean, n, found, reached, verdict, alarm, settles, mine
+        )
+
+    def _evidence(self, system: str, figure: str) -> Iterator[tuple[str, Floats]]:
+        """Of earlier looks, with their times."""
+        for look in self.past:
+            one = look.systems[system].figures.get(figure) if system in look.systems else None
+            if one is not None and one.evidence is not None:
+                yield look.at, np.array(one.evidence)
+
+    def _confirmed(
+        self, known: Baseline, cells: Sequence[Sequence[float]], side: Side, times: Sequence[str], each: Floats
+    ) -> bool:
+        """Whether an earlier audit raised an alarm, long enough ago, and this one says so by itself."""
+        raised = [at for at, one in zip(times, each, strict=False) if one >= 1]
+        if not raised or _seconds(raised[0], self.run.header.created_at) < self.apart:
+            return False
+        return confirms(known, cells, side, matters=self.matters)
+
+
+def _seconds(earlier: str, later: str) -> float:
+    return (datetime.fromisoformat(later) - datetime.fromisoformat(earlier)).total_seconds()
+
+
+def _settles(found: Difference, each: float, topics: int, known: Baseline, matters: float) -> int:
+    """Trials more of each topic, if the difference is as it was seen: a standard error that puts the interval inside
+    ±matters, or outside, four times of five."""
+    reach = (found.inner_high - found.inner_low) / (2 * found.error)
+    wanted = abs(matters - abs(found.value)) / (reach + _POWER_Z)
+    within = float(known.within().sum()) / topics**2
+    fixed = found.error**2 - within / each
+    if wanted**2 <= fixed:
+        return 0
+    return max(1, math.ceil(within / (wanted**2 - fixed) - each))
+
+
+def _fell(before: tuple[int, int], now: tuple[int, int]) -> bool:
+    """Whether fewer of the planned trials are valid than chance explains: Fisher's exact test, one side, at 1%."""
+    valid, planned = now
+    if not planned or not before[1]:
+        return False
+    test = compare_within([valid], [planned], [valid + before[0]], [planned + before[1]])
+    return bool(test.fewer <= 0.01)

@@ -1,0 +1,85 @@
+"""The history of a watched audit: one line for each look, without any text of a conversation.
+
+It stands beside the baseline and belongs to it: evidence against one baseline says nothing against another. A line
+holds what the alarm needs (the evidence of each gated figure) and what a picture of the series needs (its value, n and
+interval), so an old run may be deleted.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from recordings.evidence import write_safely
+from topics.document import Document, StrictModel
+from topics.errors import InputError, Place
+from topics.json_file import json_lines
+from topics.text_file import read_text
+
+__all__ = ["Look", "LookFigure", "LookSystem", "read_history", "write_history"]
+
+FORMAT = "harvest-history/1"
+
+
+class LookFigure(StrictModel):
+    """A figure of one audit. value: for these topics. n: trials. low, high: interval of its difference from the
+    baseline. evidence: (2, λ) logarithms against no drop and no rise; null where it is not gated."""
+
+    value: float
+    n: Annotated[int, Field(ge=0)]
+    low: float
+    high: float
+    evidence: tuple[tuple[float, ...], tuple[float, ...]] | None = None
+    verdict: Literal["changed", "same", "cannot tell"]
+
+
+class LookSystem(StrictModel):
+    """planned, valid: trials. figures: by name; {} where nothing could be measured."""
+
+    planned: Annotated[int, Field(ge=0)]
+    valid: Annotated[int, Field(ge=0)]
+    figures: dict[str, LookFigure] = Field(default_factory=dict)
+
+
+class Look(StrictModel):
+    """One audit. at: when it was begun, UTC. run: its folder's name. baseline: its identity."""
+
+    format: Literal["harvest-history/1"] = "harvest-history/1"
+    at: str
+    run: str
+    baseline: str
+    systems: dict[str, LookSystem]
+
+
+def read_history(path: str | PathLike[str], baseline: str = "") -> tuple[Look, ...]:
+    """The looks in the file, in its order; () where there is no file. baseline: only those against it, "" for all.
+
+    Raises InputError, with its line, for a line that is no look.
+    """
+    if not Path(path).exists():
+        return ()
+    found: list[Look] = []
+    for value in json_lines(read_text(Path(path), "JSON lines"), str(path)):
+        try:
+            found.append(Document(str(path), _tuples(value.value), {}, {}).validated(Look))
+        except InputError as fault:
+            raise InputError(fault.what, place=Place.of(path, value.line), allowed=fault.allowed) from None
+    return tuple(one for one in found if not baseline or one.baseline == baseline)
+
+
+def write_history(path: Path, looks: Mapping[str, Look] | tuple[Look, ...]) -> None:
+    """Put the looks into the file, whole or not at all."""
+    values = looks.values() if isinstance(looks, Mapping) else looks
+    lines = [json.dumps(one.model_dump(mode="json"), ensure_ascii=False, separators=(",", ":")) for one in values]
+    write_safely(path, "".join(f"{one}\n" for one in lines).encode())
+
+
+def _tuples(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: _tuples(one) for key, one in value.items()}
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value

@@ -1,0 +1,241 @@
+"""An audit held against its baseline, for people and as JSON."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from rich import box
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from harvest.studies.watch import Watched, WatchedFigure, WatchedSystem
+from harvest.studies.watch_changes import ChangedTopic, ChangedTurn
+from harvest.studies.watch_history import Look
+from harvest.terminal import printable
+from scoring.table import is_percentage
+from topics.counting import pluralize
+
+__all__ = ["FORMAT", "history_tables", "watch_document", "watch_tables"]
+
+FORMAT = "harvest-watch/1"
+
+_DIGITS = 12
+_STYLES = {"changed": "red", "same": "green", "cannot tell": "yellow"}
+
+
+def watch_tables(found: Watched) -> Iterator[RenderableType]:
+    """First one sentence for each system, then figures, then what changed."""
+    for system in found.systems:
+        yield Text(printable(_sentence(system, found), line=True), style=f"bold {_STYLES[system.verdict]}")
+    for system in found.systems:
+        if system.figures:
+            yield _figures(system)
+        yield from _details(system)
+    runs = pluralize(len(found.baseline.runs), "run")
+    yield Text(
+        f"look {found.look} at a baseline of {runs}, blessed {found.baseline.blessed_at[:10]}; figures and intervals "
+        "are of these topics",
+        style="dim",
+    )
+    if found.shadow:
+        yield Text(
+            "shadow: the baseline has fewer than 4 runs, so how much audits differ by themselves is hardly known; "
+            "verdicts change no exit code until it has, or with --enforce",
+            style="yellow",
+        )
+    yield Text(
+        f"changed: an alarm over all looks that another audit confirmed; same: the {100 * (2 * found.level - 1):g}% "
+        f"interval lies within ±{100 * found.matters:g} points; alarm: evidence as a share of what raises one; "
+        "*: shown only, raises no alarm",
+        style="dim",
+    )
+
+
+def _sentence(system: WatchedSystem, found: Watched) -> str:
+    if system.incomparable:
+        return f"{system.name}: cannot tell: {system.incomparable}"
+    if not system.valid:
+        return f"{system.name}: could not be measured: none of {pluralize(system.planned, 'trial')} has a valid attempt"
+    said = []
+    for one in system.figures:
+        if not one.gated:
+            continue
+        moved = _signed(one.difference.value, one.name)
+        if one.verdict == "changed":
+            said.append(f"{one.name} changed by {moved} since the baseline ({_value(one.before, one.name)})")
+        elif one.verdict == "same":
+            said.append(f"{one.name} is the same within {100 * found.matters:g} points")
+        elif one.alarm:
+            said.append(f"{one.name}: alarm ({moved}), to be confirmed by an audit at another hour")
+        else:
+            more = (
+                f"; {pluralize(one.settles, 'more trial')} of each topic would settle it"
+                if one.settles
+                else "; more trials would not settle it, since audits differ by too much"
+            )
+            said.append(f"{one.name}: cannot tell whether it changed ({moved}{more})")
+    return f"{system.name}: " + "; ".join(said)
+
+
+def _figures(system: WatchedSystem) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("figure", overflow="fold", min_width=12)
+    for heading in ("baseline", "now", "difference [low, high]", "n", "alarm", "verdict"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for one in system.figures:
+        between = f"[{_signed(one.difference.low, one.name)}, {_signed(one.difference.high, one.name)}]"
+        reached = max(one.levels) if one.gated else math.nan
+        table.add_row(
+            one.name if one.gated else f"{one.name}*",
+            _value(one.before, one.name),
+            _value(one.value, one.name),
+            f"{_signed(one.difference.value, one.name)} {between}",
+            str(one.n),
+            "" if math.isnan(reached) else f"{100 * reached:.0f}%",
+            Text(one.verdict if one.gated else "", style=_STYLES[one.verdict]),
+        )
+    return table
+
+
+def _details(system: WatchedSystem) -> Iterator[Text]:
+    if system.continued:
+        yield Text(
+            f"{system.name}: its sessions go on from topic to topic, so trials depend on each other: alarms and "
+            "intervals take them as independent, and may promise too much",
+            style="yellow",
+        )
+    if system.coverage:
+        yield Text(
+            f"{system.name}: coverage fell: {system.valid} of {system.planned} trials are valid; whether that depends "
+            "on the answers cannot be known",
+            style="yellow",
+        )
+    if system.lost:
+        yield Text(f"{system.name}: no valid trial of {', '.join(system.lost)}", style="yellow")
+    for topic in system.topics:
+        yield Text(printable(f"  {_topic(topic)}", line=True))
+    for turn in system.turns:
+        yield Text(printable(f"  {_turn(turn)}", line=True))
+
+
+def _topic(one: ChangedTopic) -> str:
+    (a, n), (b, m) = one.before, one.now
+    return f"{one.topic}: first answers useful in {b} of {m}, before in {a} of {n}; p {_p(one.p)}"
+
+
+def _turn(one: ChangedTurn) -> str:
+    way = " → ".join((*one.turns, one.branch))
+    before, now = (f"{100 * share:.0f}%" for share in one.portion)
+    return f"{way}: {now} of {one.came[1]} that came there, before {before} of {one.came[0]}; p {_p(one.p)}"
+
+
+def history_tables(looks: Sequence[Look], system: str, figure: str) -> Iterator[RenderableType]:
+    """The series of one figure, and where it began to move."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    for heading in ("audit", "valid"):
+        table.add_column(heading, no_wrap=True)
+    for heading in (figure, "difference [low, high]"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
+    for look in looks:
+        one = look.systems.get(system)
+        if one is None:
+            continue
+        own = one.figures.get(figure)
+        told = (
+            ("could not be measured", "", "")
+            if own is None
+            else (
+                _value(own.value, figure),
+                f"[{_signed(own.low, figure)}, {_signed(own.high, figure)}]",
+                Text(own.verdict, style=_STYLES[own.verdict]),
+            )
+        )
+        table.add_row(look.at[:16].replace("T", " "), f"{one.valid} of {one.planned}", *told)
+    yield table
+
+
+def watch_document(found: Watched) -> dict[str, Any]:
+    """Everything, for machines."""
+    return {
+        "format": FORMAT,
+        "verdict": found.verdict,
+        "shadow": found.shadow,
+        "look": found.look,
+        "matters": found.matters,
+        "level": found.level,
+        "of": "these topics",
+        "baseline": found.baseline.identity,
+        "systems": [_system(one) for one in found.systems],
+    }
+
+
+def _system(one: WatchedSystem) -> dict[str, Any]:
+    return {
+        "system": one.name,
+        "verdict": one.verdict,
+        "incomparable": one.incomparable or None,
+        "planned": one.planned,
+        "valid": one.valid,
+        "lost_topics": list(one.lost),
+        "coverage_fell": one.coverage,
+        "continued_sessions": one.continued,
+        "figures": [_figure(figure) for figure in one.figures],
+        "topics": [
+            {"topic": topic.topic, "before": list(topic.before), "now": list(topic.now), "p": _json(topic.p)}
+            for topic in one.topics
+        ],
+        "turns": [
+            {
+                "turns": list(turn.turns),
+                "branch": turn.branch,
+                "portion": [_json(share) for share in turn.portion],
+                "came": list(turn.came),
+                "p": _json(turn.p),
+            }
+            for turn in one.turns
+        ],
+    }
+
+
+def _figure(one: WatchedFigure) -> dict[str, Any]:
+    return {
+        "figure": one.name,
+        "gated": one.gated,
+        "verdict": one.verdict,
+        "alarm": one.alarm,
+        "evidence_drop": _json(one.levels[0]),
+        "evidence_rise": _json(one.levels[1]),
+        "baseline": _json(one.before),
+        "value": _json(one.value),
+        "n": one.n,
+        "difference": _json(one.difference.value),
+        "low": _json(one.difference.low),
+        "high": _json(one.difference.high),
+        "standard_error": _json(one.difference.error),
+        "run_sd": _json(one.difference.runs),
+        "trials_that_settle": one.settles or None,
+    }
+
+
+def _value(value: float, name: str) -> str:
+    if math.isnan(value):
+        return "n/a"
+    return f"{100 * value:.1f}%" if is_percentage(name.partition(" ")[0]) else f"{value:.4f}"
+
+
+def _signed(value: float, name: str) -> str:
+    if is_percentage(name.partition(" ")[0]):
+        return f"{100 * value:+.1f}"
+    return f"{value:+.4f}".replace("0.", ".", 1)
+
+
+def _p(value: float) -> str:
+    return "<.001" if value < 0.001 else f"{value:.3f}".replace("0.", ".", 1)
+
+
+def _json(value: float) -> float | None:
+    return round(value, _DIGITS) + 0.0 if math.isfinite(value) else None

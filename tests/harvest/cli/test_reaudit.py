@@ -1,0 +1,146 @@
+"""A watched audit from the command line: blessed, the same, worse, down, and back."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recordings.run_folder import read
+from tests.support.command_line import harvest
+
+BOT = """\
+import json, pathlib, zlib
+STATE = pathlib.Path(__file__).with_name("state.json")
+def answer(text, seed=0):
+    state = json.loads(STATE.read_text())
+    if state["down"]:
+        raise ConnectionError("down")
+    state["n"] += 1
+    STATE.write_text(json.dumps(state))
+    good = (zlib.crc32(f"{state['n']} {text}".encode()) % 100) < state["useful"]
+    return "See https://www.imdb.com/title/tt0390384/" if good else "no"
+"""
+AUDIT = """\
+format: harvest-audit/1
+name: watched
+topics: fairweb-45
+only: [M001, M002, M003, M004, M005, M006, M007, M008]
+protocol: fairweb-two-round
+trials: 6
+max_invalid: 1
+systems:
+  - {name: bot, driver: python, options: {function: "bot.py:answer"}, attempts: 1, retries: 0}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "bot.py").write_text(BOT)
+    (tmp_path / "audit.yaml").write_text(AUDIT)
+    becomes(tmp_path, useful=90)
+    return tmp_path
+
+
+def becomes(folder: Path, *, useful: int = 90, down: bool = False) -> None:
+    old = json.loads((folder / "state.json").read_text()) if (folder / "state.json").exists() else {"n": 0}
+    (folder / "state.json").write_text(json.dumps({**old, "useful": useful, "down": down}))
+
+
+def blessed(folder: Path, runs: int = 4) -> None:
+    names = [f"runs/base-{number}" for number in range(runs)]
+    for name in names:
+        assert harvest("run", "audit.yaml", "--out", name, cwd=folder).returncode == 0
+    done = harvest("bless", *names, "--out", "audit.baseline.json", "--by", "me", cwd=folder)
+    assert done.returncode == 0, done.stderr
+
+
+def reaudit(folder: Path, *options: str) -> tuple[int, dict[str, Any], str]:
+    done = harvest("reaudit", "audit.yaml", "--json", "--confirm-after", "0", *options, cwd=folder)
+    return done.returncode, json.loads(done.stdout) if done.stdout else {}, done.stderr
+
+
+def test_the_story_of_a_watched_assistant(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    blessed(folder)
+    text = (folder / "audit.baseline.json").read_text()
+    assert "imdb" not in text.lower()
+    assert "Please" not in text
+
+    code, found, said = reaudit(folder)
+    assert (code, found["verdict"] != "changed") == (0, True), said
+
+    becomes(folder, useful=10)
+    verdicts = []
+    for _ in range(4):
+        code, found, said = reaudit(folder)
+        verdicts.append((code, found["verdict"]))
+    assert verdicts[-1] == (1, "changed"), said
+    assert verdicts[0][0] == 0, "one audit alone is never enough"
+    (system,) = found["systems"]
+    assert system["topics"]
+    assert system["turns"]
+    assert "changed by -" in said
+    assert all(len(line) <= 80 for line in said.splitlines())
+
+    becomes(folder, down=True)
+    code, found, said = reaudit(folder)
+    assert code == 3
+    assert "could not be measured" in said
+
+    becomes(folder, useful=90)
+    code, found, said = reaudit(folder)
+    assert len(list((folder / "runs" / "watched").iterdir())) == 7
+    shown = harvest("history", "audit.history.jsonl", cwd=folder)
+    assert shown.returncode == 0
+    assert shown.stdout.count("could not be measured") == 1
+    assert len(json.loads(harvest("history", "audit.history.jsonl", "--json", cwd=folder).stdout)) == 7
+
+
+def test_a_shadow_changes_no_exit_code_and_more_trials_extend_the_last_run(folder: Path) -> None:
+    blessed(folder, runs=1)
+    becomes(folder, useful=5)
+    codes = [reaudit(folder)[0] for _ in range(3)]
+    assert codes == [0, 0, 0]
+    code, found, said = reaudit(folder, "--extend", "2")
+    assert found["look"] == 3
+    assert "shadow" in said
+    last = sorted((folder / "runs" / "watched").iterdir())[-1]
+    assert max(one.key.trial for one in read(last).finished) == 8
+    code, found, _ = reaudit(folder, "--enforce")
+    assert (code, found["verdict"]) == (1, "changed")
+
+
+def test_another_protocol_is_not_a_change_of_the_system(folder: Path) -> None:
+    blessed(folder, runs=1)
+    (folder / "audit.yaml").write_text(AUDIT.replace("fairweb-two-round", "seed-turns"))
+    code, _, said = reaudit(folder)
+    assert code == 3
+    assert "another protocol than the baseline's" in said
+
+
+def test_what_cannot_be_watched_is_said_in_one_message(folder: Path) -> None:
+    done = harvest("reaudit", "audit.yaml", cwd=folder)
+    assert done.returncode == 2
+    assert "harvest bless RUN --out audit.baseline.json" in done.stderr
+    (folder / "audit.baseline.json").write_text('{"format": "harvest-baseline/1"}')
+    done = harvest("reaudit", "audit.yaml", cwd=folder)
+    assert done.returncode == 2
+    assert "audit.baseline.json" in done.stderr
+    (folder / "audit.baseline.json").unlink()
+    blessed(folder, runs=1)
+    again = harvest("bless", "runs/base-0", "--out", "audit.baseline.json", cwd=folder)
+    assert (again.returncode, "there is a baseline already" in again.stderr) == (2, True)
+    four = harvest(
+        "bless", "runs/base-0", "--out", "o.json", "-m", "%useful", "-m", "ave%useful", "-m", "%recovery", cwd=folder
+    )
+    assert (four.returncode, "at most 3" in four.stderr) == (2, True)
+    wrong = harvest("bless", "runs/base-0", "--out", "o.json", "-m", "CVaR(R)", cwd=folder)
+    assert wrong.returncode == 2
+    extended = harvest("reaudit", "audit.yaml", "--extend", "1", cwd=folder)
+    assert (extended.returncode, "no last run" in extended.stderr) == (2, True)
+    (folder / "audit.history.jsonl").write_text('{"format": "harvest-history/1"}\n')
+    broken = harvest("reaudit", "audit.yaml", cwd=folder)
+    assert (broken.returncode, "audit.history.jsonl:1" in broken.stderr) == (2, True)
