@@ -44,6 +44,10 @@ def command(runs: tuple[Path, ...], out: Path, wanted: tuple[str, ...], by: str,
             place=Place(str(out)),
             advice="give another --out, or --replace to write over",
         )
+    if not out.absolute().parent.is_dir():
+        raise InputError(
+            "there is no such folder", place=Place(str(out.parent)), advice="make it, or give another --out"
+        )
     measures = tuple(dict.fromkeys(term for text in wanted for term in parse_all(text)))
     found = bless([read(run) for run in runs], measures=measures, by=by or _me(), at=stamp(REAL_CLOCK.now()))
     write_safely(out, found.text().encode())

@@ -37,6 +37,11 @@ def command(history: Path, systems: tuple[str, ...], figures: tuple[str, ...], a
         return
     people = Console(highlight=False)
     known = list(dict.fromkeys(name for look in looks for name in look.systems))
+    every = dict.fromkeys(name for look in looks for one in look.systems.values() for name in one.figures)
+    for figure in figures:
+        if figure not in every:
+            place = Place(str(history))
+            raise InputError(f"no figure is called {figure!r}", place=place, allowed=", ".join(every) or "none yet")
     for system in systems or known:
         if system not in known:
             raise InputError(f"no system is called {system!r}", place=Place(str(history)), allowed=", ".join(known))
@@ -46,7 +51,7 @@ def command(history: Path, systems: tuple[str, ...], figures: tuple[str, ...], a
             for name, one in (look.systems[system].figures if system in look.systems else {}).items()
             if name in figures or (not figures and one.evidence is not None)
         )
-        for figure in there:
-            people.print(Text(printable(f"{system}, {figure}", line=True), style="bold"))
-            for part in history_tables(looks, system, figure):
+        for own in there:
+            people.print(Text(printable(f"{system}, {own}", line=True), style="bold"))
+            for part in history_tables(looks, system, own):
                 people.print(part)

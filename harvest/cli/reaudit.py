@@ -76,6 +76,8 @@ def command(
     Each call plays a dated run of its own, and holds it against the baseline that somebody blessed. Exit codes: 0 the
     same, or nothing shown; 1 changed; 3 could not be measured.
     """
+    if recorded is not None and extend:
+        raise InputError("--run and --extend exclude each other", advice="--extend plays more trials of the last run")
     console = Console(file=cast(TextIO, Lasting(sys.stderr)), highlight=False)
     base = baseline or Path(f"{Path(audit).with_suffix('')}.baseline.json")
     if not base.exists():
@@ -98,12 +100,13 @@ def command(
             folder = runs / mine[-1].run
             trials = max((one.key.trial for one in read(folder).conversations), default=0) + extend
             resolved = load_audit(audit, trials=trials)
-            past = tuple(one for one in past if one is not mine[-1])
         else:
             folder = _dated(runs)
         introduce(console, resolved)
         play_to_folder(resolved, folder.absolute(), "", console)
     run = read(folder)
+    # A run that is judged again, with more trials or other options, is the same look: its evidence counts once.
+    past = tuple(one for one in past if (one.baseline, one.at) != (blessed.identity, run.header.created_at))
     found = watch(
         run, blessed, past, matters=matters, looks=looks, apart=confirm_after, enforce=enforce, name=folder.name
     )

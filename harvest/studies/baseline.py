@@ -19,7 +19,7 @@ from pydantic import Field
 
 from harvest.studies.merge_keys import merging_named
 from harvest.studies.recorded_audit import recorded_audit, recorded_scoring
-from harvest.studies.scorecard import Material, gather_material, scoring_settings
+from harvest.studies.scorecard import Material, gather_material, refuse_twice, scoring_settings
 from harvest.studies.sources import sources
 from harvest.studies.trial_figures import Figure, figure_values, figures_of
 from recordings.conversation import Conversation
@@ -114,6 +114,7 @@ def bless(runs: Sequence[Run], *, measures: Sequence[Term], by: str, at: str) ->
     Raises InputError for runs of different protocols, topics or scoring, for more than `GATED` measures, and for a
     measure that has no value of single trials in [0, 1].
     """
+    refuse_twice(runs)
     named = [identities(run) for run in runs]
     for what in ("protocol", "topics", "scoring"):
         if any(one[what] != named[0][what] for one in named):

@@ -165,6 +165,9 @@ def _understood(terms: Sequence[Term], settings: Settings, material: Material) -
                     allowed=list_forms((*SHARES, *single())),
                 )
             name = one.name if one in SHARES else str(measure.base)
+            last = max(material.turns.values(), default=1)
+            if measure.turn is not None and measure.turn > last:
+                raise InputError(f"{term}: no conversation can have so many turns", allowed=f"S1 to S{last}")
             turn = measure.turn if one in SHARES and one not in (MEAN_USEFUL, RECOVERY) else None
             found[name, (turn or 1) if one in SHARES and one not in (MEAN_USEFUL, RECOVERY) else None] = measure
     return found
@@ -206,9 +209,7 @@ def _over_arms(
             _measure(key, measure, system, topics, values, {arm: tested[key, arm] for arm in others}, settings)
             for key, measure in wanted.items()
         ),
-        flips={
-            arm: _flips(pairs, generator(seed, "arms", "flips", system.name, arm)) for arm, pairs in matched.items()
-        },
+        flips={arm: _flips(pairs) for arm, pairs in matched.items()},
         changed={arm: _changed(pairs) for arm, pairs in matched.items()},
         family=sum(not math.isnan(one.p) for one in tested.values()),
         trials=max((key.trial for key in material.planned), default=0),
@@ -270,7 +271,7 @@ def _changed(pairs: Sequence[Pair]) -> Changed:
     return Changed(len(openings), sum(a != b for a, b in openings), 1 - float(np.mean(kept)) if kept else math.nan)
 
 
-def _flips(pairs: Sequence[Pair], rng: np.random.Generator) -> Flips:
+def _flips(pairs: Sequence[Pair]) -> Flips:
     """Of the topics, by the labels of first answers."""
     by_topic: dict[str, tuple[list[bool], list[bool]]] = {}
     for pair in pairs:
@@ -278,4 +279,4 @@ def _flips(pairs: Sequence[Pair], rng: np.random.Generator) -> Flips:
             label = one.turns[0].label if one.turns else None
             if label in (USEFUL, NOT_USEFUL):
                 by_topic.setdefault(one.key.topic, ([], []))[side].append(label == USEFUL)
-    return count_flips(by_topic, rng)
+    return count_flips(by_topic)

@@ -34,7 +34,7 @@ _LEGEND = (
     "spread over arms: standard deviation of what arms do to a mean over topics like these, chance taken off; worst "
     "arm: of those played, and not the worst there could be",
     "turned round: topics of which most first answers are useful on one side and useless on the other; by chance: how "
-    "many would if the arm changed nothing; of these topics",
+    "many would, if the arm were more trials of the control; of these topics",
     "words changed: of openings, beside those of the control",
 )
 
@@ -106,7 +106,7 @@ def _arms(found: Robustness, measure: MeasureOverArms) -> Table:
 def _changes(found: Robustness) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("arm", overflow="fold", min_width=12, max_width=26)
-    for heading in ("openings changed", "words changed", "turned round", "by chance", "p"):
+    for heading in ("openings changed", "words changed", "turned round", "by chance"):
         table.add_column(heading, justify="right", no_wrap=True)
     for arm, changed in found.changed.items():
         flips = found.flips[arm]
@@ -116,7 +116,6 @@ def _changes(found: Robustness) -> Table:
             _share(changed.words),
             f"{len(flips.names)} of {flips.topics}",
             "n/a" if math.isnan(flips.by_chance) else f"{flips.by_chance:.1f}",
-            _p(flips.p),
         )
     return table
 
@@ -222,7 +221,7 @@ def _of_arm(system: str, arm: str, changed: Changed, flips: Flips) -> Iterator[d
     yield {**base, "figure": "openings changed", "value": changed.other, "openings": changed.openings}
     yield {**base, "figure": "words changed", "value": _json(changed.words), "openings": changed.openings}
     turned = {"value": len(flips.names), "topics": flips.topics, "names": list(flips.names), "of": "these topics"}
-    yield {**base, "figure": "topics turned round", **turned, "by_chance": _json(flips.by_chance), "p": _json(flips.p)}
+    yield {**base, "figure": "topics turned round", **turned, "by_chance": _json(flips.by_chance)}
 
 
 def _json(value: float) -> float | None:

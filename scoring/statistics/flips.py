@@ -1,7 +1,13 @@
 """Topics whose majority turns round: useful in most trials on one side, useless in most on the other.
 
-With few trials a topic of which half of the answers are useful turns round by chance alone. So the number is set beside
-what chance gives: within each topic, all labels of both sides are dealt anew to the two sides.
+With few trials a topic of which half of the answers are useful turns round by chance alone. So the number stands beside
+how many would, if the second side were more trials of the first: beta-binomial chances of each topic, given its own
+trials and how topics of the first side differ (empirical Bayes: the mean and the intraclass correlation of the topics,
+by moments; G. W. Snedecor and W. G. Cochran, Statistical Methods, 1989, chapter 13).
+
+There is no p. In simulation the expected share lay within .04 of the true one for 8 to 45 topics with 3 to 20 trials,
+and up to .10 below it where all topics are alike; a test built on it found up to 12 of 100 null arms at 5%. Whether an
+arm differs is tested by its mean (`scoring.matched`).
 """
 
 from __future__ import annotations
@@ -15,35 +21,73 @@ import numpy.typing as npt
 
 __all__ = ["Flips", "count_flips"]
 
-_DRAWS = 4999
+Floats = npt.NDArray[np.float64]
+
+_LEAST, _MOST = 0.01, 0.97  # of the intraclass correlation: at 0 and 1 there is no beta distribution
+_lgamma = np.vectorize(math.lgamma, otypes=[np.float64])
 
 
 @dataclass(frozen=True, slots=True)
 class Flips:
-    """topics: with a label on both sides. names: those that turned round, in order. by_chance: how many would if the
-    sides were alike, the mean over the deals. p: the share of deals with at least as many. Both NaN without a topic.
+    """topics: with a label on both sides. names: those that turned round, in order. by_chance: how many would, if the
+    second side were more trials of the first; NaN for fewer than two topics, or where no topic has two trials.
     """
 
     topics: int
     names: tuple[str, ...]
     by_chance: float
-    p: float
 
 
-def count_flips(labels: Mapping[str, tuple[Sequence[bool], Sequence[bool]]], rng: np.random.Generator) -> Flips:
-    """labels: by topic, whether each answer was useful, on one side and on the other. A topic with as many useful as
-    useless answers on a side has no majority there, and has not turned round."""
+def count_flips(labels: Mapping[str, tuple[Sequence[bool], Sequence[bool]]]) -> Flips:
+    """labels: by topic, whether each answer was useful, on the first side (the control) and on the second. A topic with
+    as many useful as useless answers on a side has no majority there, and has not turned round."""
     kept = {topic: sides for topic, sides in labels.items() if all(sides)}
     names = tuple(topic for topic, (one, other) in kept.items() if _majority(one) * _majority(other) < 0)
-    if not kept:
-        return Flips(0, (), math.nan, math.nan)
-    drawn: npt.NDArray[np.int64] = np.zeros(_DRAWS, dtype=np.int64)
-    for one, other in kept.values():
-        useful, first, second = sum(one) + sum(other), len(one), len(other)
-        on_first = rng.hypergeometric(useful, first + second - useful, first, _DRAWS)
-        drawn += np.sign(2 * on_first - first) * np.sign(2 * (useful - on_first) - second) < 0
-    p = (1 + int((drawn >= len(names)).sum())) / (_DRAWS + 1)
-    return Flips(len(kept), names, float(drawn.mean()), p)
+    useful = np.array([sum(one) for one, _ in kept.values()], dtype=np.float64)
+    trials = np.array([len(one) for one, _ in kept.values()], dtype=np.float64)
+    prior = _prior(useful, trials)
+    if prior is None:
+        return Flips(len(kept), names, math.nan)
+    by_chance = math.fsum(
+        _opposite(one, len(other), prior[0] + sum(one), prior[1] + len(one) - sum(one)) for one, other in kept.values()
+    )
+    return Flips(len(kept), names, by_chance)
+
+
+def _prior(useful: Floats, trials: Floats) -> tuple[float, float] | None:
+    """The beta distribution of topics' chances, by moments; None where trials within topics say nothing."""
+    if len(useful) < 2 or trials.max() < 2:
+        return None
+    whole = trials.sum()
+    mean = float((useful.sum() + 0.5) / (whole + 1))
+    shares = useful / trials
+    between = float((trials * (shares - useful.sum() / whole) ** 2).sum()) / (len(useful) - 1)
+    within = float((trials * shares * (1 - shares)).sum() / (trials - 1).sum())
+    each = float(whole - (trials**2).sum() / whole) / (len(useful) - 1)
+    topic = (between - within) / each
+    correlation = topic / (topic + within) if topic + within > 0 else 0.5
+    weight = 1 / min(max(correlation, _LEAST), _MOST) - 1
+    return mean * weight, (1 - mean) * weight
+
+
+def _opposite(one: Sequence[bool], trials: int, a: float, b: float) -> float:
+    """The chance that most of so many new trials are opposite to most of `one`. a, b: of the topic's beta."""
+    side = _majority(one)
+    if side == 0:
+        return 0.0
+    counts = np.arange(trials + 1, dtype=np.float64)
+    chances = np.exp(
+        _lgamma(trials + 1)
+        - _lgamma(counts + 1)
+        - _lgamma(trials - counts + 1)
+        + _lgamma(counts + a)
+        + _lgamma(trials - counts + b)
+        - _lgamma(trials + a + b)
+        + _lgamma(a + b)
+        - _lgamma(a)
+        - _lgamma(b)
+    )
+    return float(chances[np.sign(2 * counts - trials) == -side].sum())
 
 
 def _majority(useful: Sequence[bool]) -> int:

@@ -113,6 +113,16 @@ def test_a_shadow_changes_no_exit_code_and_more_trials_extend_the_last_run(folde
     assert (code, found["verdict"]) == (1, "changed")
 
 
+def test_a_run_that_is_judged_twice_is_one_look(folder: Path) -> None:
+    blessed(folder, runs=1)
+    code, first, _ = reaudit(folder, "--run", "runs/base-0")
+    code, second, _ = reaudit(folder, "--run", "runs/base-0")
+    assert (code, first["look"], second["look"]) == (0, 1, 1)
+    assert len((folder / "audit.history.jsonl").read_text().splitlines()) == 1
+    wrong = harvest("history", "audit.history.jsonl", "-m", "nonsense", cwd=folder)
+    assert (wrong.returncode, "no figure is called 'nonsense'" in wrong.stderr) == (2, True)
+
+
 def test_another_protocol_is_not_a_change_of_the_system(folder: Path) -> None:
     blessed(folder, runs=1)
     (folder / "audit.yaml").write_text(AUDIT.replace("fairweb-two-round", "seed-turns"))
@@ -131,6 +141,12 @@ def test_what_cannot_be_watched_is_said_in_one_message(folder: Path) -> None:
     assert "audit.baseline.json" in done.stderr
     (folder / "audit.baseline.json").unlink()
     blessed(folder, runs=1)
+    twice = harvest("bless", "runs/base-0", "runs/base-0", "--out", "o.json", cwd=folder)
+    assert (twice.returncode, "twice" in twice.stderr) == (2, True)
+    nowhere = harvest("bless", "runs/base-0", "--out", "nowhere/o.json", cwd=folder)
+    assert (nowhere.returncode, "there is no such folder" in nowhere.stderr) == (2, True)
+    both = harvest("reaudit", "audit.yaml", "--run", "runs/base-0", "--extend", "1", cwd=folder)
+    assert (both.returncode, "exclude each other" in both.stderr) == (2, True)
     again = harvest("bless", "runs/base-0", "--out", "audit.baseline.json", cwd=folder)
     assert (again.returncode, "there is a baseline already" in again.stderr) == (2, True)
     four = harvest(

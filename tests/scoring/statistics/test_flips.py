@@ -1,10 +1,11 @@
-"""Topics that turn round: counted by hand, and by chance as often as the deals say."""
+"""Topics that turn round: counted by hand, and by chance as often as simulated worlds say."""
 
 from __future__ import annotations
 
 import math
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,30 +22,43 @@ def test_a_majority_on_each_side_makes_a_flip() -> None:
         "tied": ([True, False], [False, False]),
         "unseen": ([], [True]),
     }
-    found = count_flips(labels, generator(1, "flips"))
+    found = count_flips(labels)
     assert (found.topics, found.names) == (3, ("turned",))
     assert 0 < found.by_chance < 2
 
 
-def test_without_a_topic_there_is_no_figure() -> None:
-    found = count_flips({"T": ([], [True])}, generator(1, "flips"))
-    assert (found.topics, found.names) == (0, ())
-    assert math.isnan(found.by_chance)
-    assert math.isnan(found.p)
+@pytest.mark.parametrize("labels", [{"T": ([], [True])}, {"T": ([True], [False]), "U": ([True], [True])}, {}])
+def test_where_trials_say_nothing_of_chance_there_is_no_figure(
+    labels: dict[str, tuple[list[bool], list[bool]]],
+) -> None:
+    assert math.isnan(count_flips(labels).by_chance)
 
 
-@given(st.dictionaries(st.text(max_size=3), SIDES, max_size=5))
-def test_the_sides_can_be_exchanged(labels: dict[str, tuple[list[bool], list[bool]]]) -> None:
-    one = count_flips(labels, generator(2, "flips"))
-    other = count_flips({topic: (b, a) for topic, (a, b) in labels.items()}, generator(2, "flips"))
-    assert one.names == other.names
-    assert math.isnan(one.p) or 0 < one.p <= 1
+def test_sides_that_are_opposite_everywhere_are_no_chance() -> None:
+    found = count_flips({str(k): ([True] * 3, [False] * 3) for k in range(10)})
+    assert len(found.names) == 10
+    assert found.by_chance < 1
 
 
-def test_arms_that_change_nothing_are_found_in_at_most_one_of_twenty() -> None:
-    rng, small = np.random.default_rng(7), 0
-    for number in range(200):
-        chances = rng.beta(1, 1, 20)
-        labels = {str(k): ((rng.random(5) < p).tolist(), (rng.random(5) < p).tolist()) for k, p in enumerate(chances)}
-        small += count_flips(labels, generator(number, "flips")).p <= 0.05
-    assert small <= 19, "of 200 at 5%, 99 of 100 times"
+@given(st.dictionaries(st.text(max_size=3), SIDES, max_size=6))
+def test_what_turned_round_does_not_depend_on_which_side_is_first(
+    labels: dict[str, tuple[list[bool], list[bool]]],
+) -> None:
+    one = count_flips(labels)
+    other = count_flips({topic: (b, a) for topic, (a, b) in labels.items()})
+    assert (one.names, one.topics) == (other.names, other.topics)
+    assert math.isnan(one.by_chance) or 0 <= one.by_chance <= one.topics + 1e-9
+
+
+@pytest.mark.parametrize(("a", "b"), [(1, 1), (0.3, 0.3), (5, 5), (4, 1)])
+@pytest.mark.parametrize("trials", [3, 5, 10])
+def test_as_many_are_expected_as_turn_round(a: float, b: float, trials: int) -> None:
+    rng, seen, told, topics, worlds = generator(1, "flips"), [], [], 20, 150
+    for _ in range(worlds):
+        chances = rng.beta(a, b, topics)
+        sides = rng.random((2, topics, trials)) < chances[:, None]
+        found = count_flips({str(k): (sides[0, k].tolist(), sides[1, k].tolist()) for k in range(topics)})
+        seen.append(len(found.names) / topics)
+        told.append(found.by_chance / topics)
+    error = np.std(np.array(seen) - np.array(told)) / math.sqrt(worlds)
+    assert abs(np.mean(seen) - np.mean(told)) <= 0.03 + 2 * error

@@ -1,0 +1,79 @@
+"""Arms beside their control: an arm that breaks the system is found, one that changes nothing is not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from harvest.audits.audit import load_audit
+from harvest.playing.play import play
+from harvest.studies.robustness import Robustness, armed_systems, robustness
+from recordings.run_folder import Run
+from scoring.notation import parse
+from tests.harvest.audits.test_arms import audit_file
+from tests.support.command_line import harvest
+from topics.errors import InputError
+
+ARMS = {"as written": {}, "same": {"wording": {"typos": 0}}, "keywords": {"wording": {"keywords": 1}}}
+TOPICS = [f"{kind}{number:03d}" for kind in "MR" for number in range(1, 6)]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    folder = tmp_path_factory.mktemp("robust")
+    one = [{"name": "A", "driver": "parrot"}]
+    return play(load_audit(audit_file(folder, arms=ARMS, only=TOPICS, systems=one)), folder / "run")
+
+
+@pytest.fixture(scope="module")
+def found(run: Run) -> Robustness:
+    (one,) = robustness(run, measures=[parse("ave%useful"), parse("%useful S1")])
+    return one
+
+
+def test_the_arm_that_breaks_the_system_is_found_and_the_worst(found: Robustness) -> None:
+    measure = found.measures[0]
+    assert (measure.label, measure.n, measure.worst) == ("ave%useful", 10, "keywords")
+    broken, same = measure.differences["keywords"], measure.differences["same"]
+    assert broken.beyond
+    assert broken.interval.low < broken.value < broken.interval.high < 0
+    assert not same.beyond
+    assert same.n == broken.n == 30
+    assert measure.spread.value > 0.1
+    assert found.family == 4
+
+
+def test_what_was_really_changed_and_turned_round_is_told(found: Robustness) -> None:
+    assert found.changed["same"].other == 0
+    assert found.changed["same"].words == 0
+    assert found.changed["keywords"].other == found.changed["keywords"].openings == 30
+    assert 0.1 < found.changed["keywords"].words < 1
+    assert len(found.flips["keywords"].names) > len(found.flips["same"].names)
+    assert len(found.flips["keywords"].names) > 2 * found.flips["keywords"].by_chance
+
+
+def test_the_rows_hold_every_figure_and_the_page_fits(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    document = json.loads(harvest("robustness", run.path, "--json").stdout)
+    assert document["format"] == "harvest-robustness/1"
+    figures = {(row["arm"], row["figure"]) for row in document["rows"]}
+    assert ("keywords", "difference from control") in figures
+    assert ("keywords", "topics turned round") in figures
+    assert ("same", "words changed") in figures
+    assert (None, "variance between arms") in figures
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = harvest("robustness", run.path)
+    assert shown.returncode == 0
+    assert "keywords differs by -" in shown.stdout
+    assert all(len(line) <= 80 for line in shown.stdout.splitlines())
+
+
+def test_what_cannot_be_compared_is_refused(run: Run, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="so many turns"):
+        robustness(run, measures=[parse("%useful S9")])
+    with pytest.raises(InputError, match="many conversations at once"):
+        robustness(run, measures=[parse("CVaR(R)")])
+    other = play(load_audit(audit_file(tmp_path, arms=None)), tmp_path / "run")
+    with pytest.raises(InputError, match="not played in arms"):
+        armed_systems(other)
