@@ -21,6 +21,7 @@ from harvest.systems.timing import REAL_CLOCK
 from harvest.tables.watch_figures import watch_document, watch_tables
 from harvest.terminal import Lasting
 from recordings.run_folder import is_run, read
+from recordings.times import stamp
 from topics.errors import InputError, Place
 
 __all__ = ["command"]
@@ -121,7 +122,7 @@ def command(
 
 def _dated(runs: Path) -> Path:
     """A folder of its own, whatever was begun in the same second."""
-    named = REAL_CLOCK.now().strftime("%Y-%m-%dT%H-%M-%S")
+    named = stamp(REAL_CLOCK.now())[:19].replace(":", "-")
     return next(
         one
         for one in (runs / f"{named}{more}" for more in chain([""], (f"-{n}" for n in count(2))))

@@ -35,7 +35,18 @@ from topics.identity import content_hash
 from topics.json_file import read_json_value
 from topics.text_file import read_text
 
-__all__ = ["GATED", "MERGE", "BaselineFile", "SystemBaseline", "Ways", "bless", "identities", "read_baseline", "ways"]
+__all__ = [
+    "GATED",
+    "MERGE",
+    "BaselineFile",
+    "SystemBaseline",
+    "Turn",
+    "Ways",
+    "bless",
+    "identities",
+    "read_baseline",
+    "ways",
+]
 
 GATED = 3
 """Figures that may raise an alarm: more would each need more evidence."""

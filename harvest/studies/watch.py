@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from functools import cached_property
 from typing import Literal
 
@@ -23,6 +22,7 @@ from harvest.studies.trial_figures import Figure, figure_values, figures_of
 from harvest.studies.watch_changes import ChangedTopic, ChangedTurn, changed_topics, changed_turns
 from harvest.studies.watch_history import Look, LookFigure, LookSystem
 from recordings.run_folder import Run
+from recordings.times import moment
 from scoring.notation import parse_all
 from scoring.settings import Settings
 from scoring.statistics.drift import Baseline, Difference, Side, confirms, difference, evidence, levels
@@ -279,7 +279,7 @@ class _Audit:
 
 
 def _seconds(earlier: str, later: str) -> float:
-    return (datetime.fromisoformat(later) - datetime.fromisoformat(earlier)).total_seconds()
+    return moment(later) - moment(earlier)
 
 
 def _settles(found: Difference, each: float, topics: int, known: Baseline, matters: float) -> int:

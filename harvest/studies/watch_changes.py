@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from harvest.studies.baseline import MERGE, Ways
+from harvest.studies.baseline import MERGE, Turn, Ways
 from harvest.studies.merge_keys import merging_named
 from protocols.labels import USEFUL
 from recordings.conversation import TrialKey
@@ -53,7 +53,7 @@ def _first(way: Sequence[tuple[str, str]]) -> str:
     return next((key for speaker, key in way if speaker == "system"), "")
 
 
-def _useful(taken: Mapping[tuple[tuple[str, str], ...], int]) -> tuple[int, int]:
+def _useful(taken: Mapping[tuple[Turn, ...], int]) -> tuple[int, int]:
     """(trials whose first answer was useful, all)."""
     return sum(n for way, n in taken.items() if _first(way) == USEFUL), sum(taken.values())
 
@@ -62,11 +62,7 @@ def changed_topics(before: Ways, now: Ways) -> Iterator[ChangedTopic]:
     """Those whose first answer changed by more than chance, the smallest p first."""
     found: list[ChangedTopic] = []
     for topic in sorted(before.keys() & now.keys()):
-        sides = [
-            (sum(n for way, n in one[topic].items() if _first(way) == "o"), sum(one[topic].values()))
-            for one in (before, now)
-        ]
-        (a, n), (b, m) = sides
+        (a, n), (b, m) = (_useful(one[topic]) for one in (before, now))
         p = compare_within([b], [m], [a + b], [n + m]).p
         found.append(ChangedTopic(topic, (a, n), (b, m), 1.0 if math.isnan(p) else p))
     corrected = holm([one.p for one in found])
