@@ -11,9 +11,11 @@ from importlib import metadata
 from os import PathLike
 from pathlib import Path
 
-__all__ = ["git_commit", "software"]
+__all__ = ["DISTRIBUTION", "git_commit", "software"]
 
-_DISTRIBUTION = "conversation-harvest"
+DISTRIBUTION = "conversation-harvest"
+"""What Harvest is called among the versions of `software`."""
+
 _NAMED = ("httpx", "jinja2", "numpy", "playwright", "pydantic", "pyyaml")
 """Distributions whose version can change what a system is sent or how an answer is read."""
 
@@ -26,7 +28,7 @@ def software() -> dict[str, str]:
 @cache
 def _versions() -> Mapping[str, str]:
     found = {"python": platform.python_version(), "platform": f"{sys.platform}-{platform.machine()}"}
-    for name in (_DISTRIBUTION, *_NAMED):
+    for name in (DISTRIBUTION, *_NAMED):
         try:
             found[name] = metadata.version(name)
         except metadata.PackageNotFoundError:

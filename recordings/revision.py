@@ -22,6 +22,7 @@ from recordings.event_lines import FORMAT, encode
 from recordings.events import Answered, Routed, TrialEnded
 from recordings.folder_copy import carry, whole_folder, write_run
 from recordings.json_text import Json, line
+from recordings.openings import harvest_versions
 from recordings.provenance import software
 from recordings.redaction import Redactor, marks_in
 from recordings.run_folder import Run
@@ -68,6 +69,7 @@ def write_revision(
         "files": {file.name: _digest(file) for file in sorted(run.path.glob("trials-*.jsonl"))},
         "at": stamp(clock()),
         "software": dict(software()),
+        "recorded_with": list(harvest_versions(run)),
         **told,
     }
     if run.header.source is not None:

@@ -27,6 +27,7 @@ from topics.errors import Place
 from topics.regular_file import read_inside
 
 __all__ = [
+    "OPENING",
     "Run",
     "begun_files",
     "event_files",
@@ -132,7 +133,7 @@ class _Whole(Attempts):
         )
 
 
-_OPENING = 2**16
+OPENING = 2**16
 """Bytes that the line which opens a file of events never takes."""
 
 
@@ -149,7 +150,7 @@ def begun_files(run: Path) -> int:
     count = 0
     for file in event_files(run):
         with suppress(OSError):
-            _, _, rest = read_inside(run, file.name, _OPENING).partition(b"\n")
+            _, _, rest = read_inside(run, file.name, OPENING).partition(b"\n")
             count += bool(rest)
     return count
 

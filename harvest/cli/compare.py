@@ -11,8 +11,13 @@ from rich.console import Console
 from rich.text import Text
 
 from harvest.cli.setting_options import setting_options
+from harvest.cli.study_output import check_output, study_output, write_figures
 from harvest.studies.comparison import compare_runs
-from harvest.tables.comparison_figures import comparison_document, comparison_tables
+from harvest.tables.comparison_chart import comparison_chart
+from harvest.tables.comparison_document import comparison_document, comparison_rows
+from harvest.tables.comparison_figures import comparison_tables
+from harvest.tables.long_rows import long_latex
+from harvest.tables.paper_tables import csv_rows
 from recordings.run_folder import read
 from scoring.notation import parse_all
 from scoring.statistics.paired import ESTIMANDS, Estimand
@@ -38,7 +43,7 @@ __all__ = ["command"]
 @click.option("--across", type=click.Choice(["scoring"]), help="Score all runs as the first one's audit says.")
 @setting_options("level", level="Confidence level of the intervals; a p of at most 1 - level tells systems apart")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of permutations.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
+@study_output
 def command(
     runs: tuple[Path, ...],
     systems: str | None,
@@ -48,6 +53,9 @@ def command(
     across: str | None,
     seed: int,
     as_json: bool,
+    as_csv: bool,
+    as_latex: bool,
+    figures: tuple[Path, ...],
     **changes: Any,
 ) -> None:
     """Compare systems over common topics.
@@ -60,6 +68,7 @@ def command(
         raise InputError("--systems has an empty name", advice="write names with commas between them: --systems A,B")
     if not all(text.strip() for text in wanted):
         raise InputError("--measure is empty", advice="write a measure as tables print it, for example ave%useful or R")
+    check_output(figures, as_json, as_csv, as_latex)
     found = compare_runs(
         [read(run) for run in runs],
         systems=names,
@@ -70,9 +79,15 @@ def command(
         changes=changes,
         seed=seed,
     )
+    details = bool(wanted) or len(found.systems) == 2
     if as_json:
         click.echo(json.dumps(comparison_document(found), ensure_ascii=False))
-        return
-    people = Console(highlight=False)
-    for part in comparison_tables(found, width=people.width, details=bool(wanted) or len(found.systems) == 2):
-        people.print(part, soft_wrap=isinstance(part, Text) and bool(part.no_wrap))
+    elif as_csv:
+        click.echo(csv_rows(comparison_rows(found)), nl=False)
+    elif as_latex:
+        click.echo(long_latex(list(comparison_rows(found, drivers=False)), found.runs), nl=False)
+    else:
+        people = Console(highlight=False)
+        for part in comparison_tables(found, width=people.width, details=details):
+            people.print(part, soft_wrap=isinstance(part, Text) and bool(part.no_wrap))
+    write_figures(figures, lambda: comparison_chart(found, details=details))

@@ -12,8 +12,13 @@ from rich.console import Console
 from harvest.audits.audit import load_audit
 from harvest.cli.number import NumberRange
 from harvest.cli.setting_options import setting_options
+from harvest.cli.study_output import check_output, study_output, write_figures
 from harvest.studies.planning import plan_study
-from harvest.tables.plan_figures import plan_document, plan_tables
+from harvest.tables.long_rows import long_latex
+from harvest.tables.paper_tables import csv_rows
+from harvest.tables.plan_chart import plan_chart
+from harvest.tables.plan_document import plan_document, plan_rows
+from harvest.tables.plan_figures import plan_tables
 from recordings.run_folder import read
 from scoring.notation import parse
 from topics.errors import InputError
@@ -49,7 +54,7 @@ __all__ = ["command"]
 @click.option("--trials", metavar="N,...", help="Numbers of trials to try [½, 1, 2 and 4 times the audit's].")
 @setting_options("level", level="Confidence level of the intervals; the test finds what has a p of at most 1 - level")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the simulation.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
+@study_output
 def command(
     audit: str,
     detect: float,
@@ -63,6 +68,9 @@ def command(
     trials: str | None,
     seed: int,
     as_json: bool,
+    as_csv: bool,
+    as_latex: bool,
+    figures: tuple[Path, ...],
     **changes: Any,
 ) -> None:
     """Plan how many topics and trials a comparison needs.
@@ -70,6 +78,7 @@ def command(
     Simulates the test of `harvest compare` over a grid of topics × trials, for topics like these and for these topics.
     Sends nothing. AUDIT is a file, or a shipped name such as `demo`.
     """
+    check_output(figures, as_json, as_csv, as_latex)
     stated = {"mean": mean, "between": between, "interaction": interaction, "within": within}
     study = plan_study(
         load_audit(audit),
@@ -84,10 +93,15 @@ def command(
     )
     if as_json:
         click.echo(json.dumps(plan_document(study), ensure_ascii=False))
-        return
-    people = Console(highlight=False)
-    for part in plan_tables(study):
-        people.print(part)
+    elif as_csv:
+        click.echo(csv_rows(plan_rows(study)), nl=False)
+    elif as_latex:
+        click.echo(long_latex(list(plan_rows(study)), study.pilots), nl=False)
+    else:
+        people = Console(highlight=False)
+        for part in plan_tables(study):
+            people.print(part)
+    write_figures(figures, lambda: plan_chart(study))
 
 
 def _counts(option: str, text: str | None, least: int) -> tuple[int, ...]:

@@ -16,11 +16,17 @@ from rich.text import Text
 
 from harvest.cli.number import NumberRange
 from harvest.cli.setting_options import setting_option
+from harvest.cli.study_output import check_output, figure_option, write_figures
 from harvest.studies.merge_keys import merging_named
 from harvest.studies.scorecard import gather_material
+from harvest.studies.side_by_side import run_names
+from harvest.studies.sources import sources
 from harvest.studies.tree_scores import TrialScores, tree_scores, trial_scores
 from harvest.tables.drawing.outline import OutlineLine, outline
+from harvest.tables.long_rows import long_latex
+from harvest.tables.paper_tables import csv_rows
 from harvest.tables.tree_figures import TreeFigures, tree_figures
+from harvest.tables.tree_rows import tree_rows
 from harvest.tables.tree_words import legend, plates, sentences
 from harvest.terminal import printable
 from protocols.labels import NOT_USEFUL, USEFUL
@@ -41,7 +47,7 @@ from topics.library import load_gold
 __all__ = ["command", "fold_trees"]
 
 _LABELS = {USEFUL: "bold green", NOT_USEFUL: "bold yellow", "?": "bold magenta"}
-_FORMATS = ("terminal", "text", "json", "graphml", "dot", "mermaid", "svg")
+_FORMATS = ("terminal", "text", "json", "csv", "latex", "graphml", "dot", "mermaid", "svg")
 
 
 @click.command()
@@ -64,8 +70,13 @@ _FORMATS = ("terminal", "text", "json", "graphml", "dot", "mermaid", "svg")
 )
 @click.option("--width", type=click.IntRange(40, 1000), help="Columns [the terminal's; text: 80; svg: 120, 8 px each].")
 @click.option("--turns", type=click.IntRange(1), metavar="N", help="terminal, text: show only the first N turns [all].")
-@click.option("--least", type=NumberRange(0, 1), metavar="P", help="svg: fold turns of fewer trials than this share.")
-@click.option("--most", type=click.IntRange(1, 1000), metavar="N", help="svg: branches of a turn; fold the rest [12].")
+@click.option(
+    "--least", type=NumberRange(0, 1), metavar="P", help="svg, --figure: fold turns of fewer trials than this share."
+)
+@click.option(
+    "--most", type=click.IntRange(1, 1000), metavar="N", help="svg, --figure: branches of a turn; fold the rest [12]."
+)
+@figure_option
 def command(
     run: Path,
     system: str | None,
@@ -82,6 +93,7 @@ def command(
     turns: int | None,
     least: float | None,
     most: int | None,
+    figures: tuple[Path, ...],
 ) -> None:
     """Fold a run's repeated trials into conversation trees.
 
@@ -93,8 +105,9 @@ def command(
     With --score each branch shows the mean score of the trials that take it, and below the tree stands which turn
     settles how much of the score's variance.
     """
-    if form != "svg" and (least is not None or most is not None):
-        raise InputError("--least and --most are for pictures", allowed="--format svg")
+    check_output(figures)
+    if form != "svg" and not figures and (least is not None or most is not None):
+        raise InputError("--least and --most are for pictures", allowed="--format svg, --figure FILE")
     if form not in ("terminal", "text") and turns is not None:
         raise InputError("--turns is for trees as text", allowed="--format terminal, --format text")
     term = parse(measure) if measure is not None else None
@@ -111,21 +124,31 @@ def command(
     for sentence in scored.notes:
         click.echo(f"note: {printable(sentence, line=True)}", err=True)
     laid = [tree_scores(tree, term, scored.values, level=level) if term else None for tree in trees]
-    figures = [
+    shown = [
         tree_figures(tree, level=level, interval=interval, scores=scores)
         for tree, scores in zip(trees, laid, strict=True)
     ]
+
+    def drawn() -> str:
+        return _pictured(recorded, shown, 8.0 * (width or 120), least or 0.0, most or 12)
+
     if form == "terminal":
-        _print(figures, width, turns)
+        _print(shown, width, turns)
     elif form == "text":
-        click.echo(_text(figures, width or 80, turns))
+        click.echo(_text(shown, width or 80, turns))
     elif form == "json":
-        document = {"format": FORMAT, "run": str(run), "trees": [one.as_json() for one in figures]}
+        document = {"format": FORMAT, "run": str(run), "trees": [one.as_json() for one in shown]}
         click.echo(json.dumps(document, allow_nan=False))
+    elif form == "csv":
+        click.echo(csv_rows(tree_rows(run_names([recorded])[0], shown)), nl=False)
+    elif form == "latex":
+        rows = list(tree_rows(run_names([recorded])[0], shown))
+        click.echo(long_latex(rows, sources([recorded])), nl=False)
     elif form == "svg":
-        click.echo(_pictured(recorded, figures, 8.0 * (width or 120), least or 0.0, most or 12), nl=False)
+        click.echo(drawn(), nl=False)
     else:
-        click.echo(_diagram(form, figures), nl=False)
+        click.echo(_diagram(form, shown), nl=False)
+    write_figures(figures, drawn)
 
 
 def fold_trees(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,17 @@ from rich.console import Console
 from rich.text import Text
 
 from harvest.cli.setting_options import setting_options
+from harvest.cli.study_output import check_output, study_output, write_figures
 from harvest.studies.sources import sources
-from harvest.studies.variance import study_variance
+from harvest.studies.variance import VarianceStudy, study_variance
+from harvest.tables.long_rows import long_latex
+from harvest.tables.paper_tables import csv_rows
+from harvest.tables.variance_chart import variance_chart
 from harvest.tables.variance_figures import variance_legend, variance_tables
-from harvest.tables.variance_rows import FORMAT, variance_rows
+from harvest.tables.variance_rows import FORMAT, long_variance_rows, variance_rows
 from harvest.terminal import printable
 from recordings.provenance import software
-from recordings.run_folder import read
+from recordings.run_folder import Run, read
 from scoring.notation import parse_all
 
 __all__ = ["command"]
@@ -37,7 +42,7 @@ __all__ = ["command"]
 )
 @setting_options("level", "replications")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of resampling.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
+@study_output
 def command(
     runs: tuple[Path, ...],
     systems: tuple[str, ...],
@@ -45,6 +50,9 @@ def command(
     ks: tuple[int, ...],
     seed: int,
     as_json: bool,
+    as_csv: bool,
+    as_latex: bool,
+    figures: tuple[Path, ...],
     **changes: Any,
 ) -> None:
     """Say how much trials vary, and why.
@@ -53,25 +61,40 @@ def command(
     counts how often trials disagree and how often all of K pass; and tests whether whole trials lie apart, and whether
     answers depend on what came before them in a continued session.
     """
+    check_output(figures, as_json, as_csv, as_latex)
     measures = tuple(dict.fromkeys(term for text in wanted for term in parse_all(text)))
     recorded = [read(run) for run in runs]
     study = study_variance(recorded, systems=systems, measures=measures, ks=ks, changes=changes, seed=seed)
-    people = Console(stderr=as_json, highlight=False)
     if as_json:
-        document = {
-            "format": FORMAT,
-            "settings": study.settings.as_json(),
-            "notes": list(study.notes),
-            "differences": [one.as_json() for one in study.contrasts],
-            "rows": list(variance_rows(study)),
-            "seed": seed,
-            "sources": sources(recorded),
-            "software": software(),
-        }
-        click.echo(json.dumps(document, ensure_ascii=False))
-        return
+        click.echo(json.dumps(_document(study, recorded, seed), ensure_ascii=False))
+    elif as_csv:
+        click.echo(csv_rows(long_variance_rows(study)), nl=False)
+    elif as_latex:
+        click.echo(long_latex(list(long_variance_rows(study)), sources(recorded)), nl=False)
+    else:
+        _print(study)
+    write_figures(figures, lambda: variance_chart(study))
+
+
+def _document(study: VarianceStudy, recorded: Sequence[Run], seed: int) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "settings": study.settings.as_json(),
+        "notes": list(study.notes),
+        "differences": [one.as_json() for one in study.contrasts],
+        "rows": list(variance_rows(study)),
+        "long": [one.as_json() for one in long_variance_rows(study)],
+        "seed": seed,
+        "sources": sources(recorded),
+        "software": software(),
+    }
+
+
+def _print(study: VarianceStudy) -> None:
+    people = Console(highlight=False)
     for contrast in study.contrasts:
-        people.print(Text(printable(f"the runs differ: {contrast.said}", line=True), style="yellow"))
+        differ = "the runs differ" if len(contrast.by_run) > 1 else "the run differs within itself"
+        people.print(Text(printable(f"{differ}: {contrast.said}", line=True), style="yellow"))
     for part in variance_tables(study):
         people.print(part)
     for line in variance_legend(study):

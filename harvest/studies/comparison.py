@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -89,6 +89,7 @@ def compare_runs(
     material = gather_material(runs, beside.left_out)
     settings = scoring_settings(material.scoring, material.topics, material.gold, changes)
     chosen = _chosen(material, systems)
+    continued = _continued(runs, chosen)
     wanted = list(_understood(measures or _usual(material), settings, material))
     values, notes = _values(chosen, material, wanted, settings)
     keys = _keys(wanted, values, asked=bool(measures))
@@ -101,7 +102,13 @@ def compare_runs(
     found = tuple(
         compare_pairs(
             *key,
-            align(topics, chosen, {name: values[name].get(key, {}) for name in chosen}, pooled=of is RECOVERY),
+            align(
+                topics,
+                chosen,
+                {name: values[name].get(key, {}) for name in chosen},
+                pooled=of is RECOVERY,
+                continued=continued,
+            ),
             generator(seed, "comparison", *map(str, key), str(part)),
             estimand=estimand,
             level=settings.level,
@@ -113,7 +120,7 @@ def compare_runs(
         for key, measure in keys.items()
         for of in (measure.declaration,)
     )
-    parted, none = _parted(material, chosen, settings, seed)
+    parted, none = _parted(material, chosen, continued, settings, seed)
     done = Counter(one.key.system for one in material.finished)
     lost = Counter(key.system for key in material.invalid)
     planned = Counter(key.system for key in material.planned)
@@ -127,20 +134,20 @@ def compare_runs(
         invalid={name: lost[name] for name in chosen},
         unplayed={name: max(0, planned[name] - done[name] - lost[name]) for name in chosen},
         contrasts=beside.contrasts,
-        notes=(*notes, *none, *_continued(runs)),
+        notes=(*notes, *none, *_of_sessions(continued)),
         parted=parted,
         recorded={name: (run.path, own) for run, names in told_apart(runs) for own, name in names.items()},
     )
 
 
 def _parted(
-    material: Material, chosen: Sequence[str], settings: Settings, seed: int
+    material: Material, chosen: Sequence[str], continued: Collection[str], settings: Settings, seed: int
 ) -> tuple[tuple[PartedSystems, ...], tuple[str, ...]]:
     """Where each pair parts, or a note why there is nothing to say of it."""
     if not any(turn.label for one in material.finished for turn in one.turns):
         return (), ("no answer has a label, so it cannot be said where the conversations part",)
     try:
-        return parted_systems(material.finished, chosen, level=settings.level, seed=seed), ()
+        return parted_systems(material.finished, chosen, level=settings.level, seed=seed, continued=continued), ()
     except InputError as refused:
         return (), (f"it cannot be said where the conversations part: {refused.what}",)
 
@@ -210,15 +217,23 @@ def _keys(wanted: Sequence[Measure], values: Mapping[str, Values], *, asked: boo
     return found
 
 
-def _continued(runs: Sequence[Run]) -> Iterator[str]:
-    names = dict.fromkeys(
+def _continued(runs: Sequence[Run], chosen: Sequence[str]) -> tuple[str, ...]:
+    """Those of the systems whose sessions go on from topic to topic."""
+    return tuple(
         name
-        for run in runs
-        for name, definition in run.header.systems.items()
-        if isinstance(definition, dict) and definition.get("session") == "continued"
+        for run, names in told_apart(runs)
+        for own, name in names.items()
+        if name in chosen and _goes_on(run.header.systems.get(own))
     )
-    if names:
+
+
+def _goes_on(definition: Json) -> bool:
+    return isinstance(definition, dict) and definition.get("session") == "continued"
+
+
+def _of_sessions(continued: Sequence[str]) -> Iterator[str]:
+    if continued:
         yield (
-            f"Sessions of {', '.join(names)} go on from topic to topic, so topics may depend on each other: intervals "
-            "and p take them as independent, and may promise too much."
+            f"Sessions of {', '.join(continued)} go on from topic to topic, so answers of one session depend on each "
+            "other: intervals and p take each session whole, and where conversations part is not tested."
         )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -48,6 +49,8 @@ class PartingTurn:
 class PartedSystems:
     """Two systems, over the topics that both have. n: trials. divergence, by_chance: bits; p: of the whole.
 
+    by_chance and every p are NaN where a side has sessions that go on from topic to topic.
+
     turns: those that have a share, named ones first and then by share. tested, out: nodes tested, and nodes that could
     not have been significant. refused: why there is no p of nodes; "". texts: of first answers, at
     most 10 of a topic and a side.
@@ -76,11 +79,13 @@ def parted_systems(
     level: float = 0.95,
     seed: int = 0,
     draws: int = DRAWS,
+    continued: Collection[str] = (),
 ) -> tuple[PartedSystems, ...]:
     """Each pair of `systems`, in their order.
 
     conversations: of each trial the first valid attempt, of these systems and others. merge: a key that holds for all
-    topics. level: confidence; a p of at most 1 - level names a turn. seed: of the draws.
+    topics. level: confidence; a p of at most 1 - level names a turn. seed: of the draws. continued: systems whose
+    sessions go on from topic to topic: what they have a part in is described, and not tested.
 
     Raises InputError for a key that does not, and where two systems have no topic in common.
     """
@@ -97,8 +102,24 @@ def parted_systems(
     if not any(folded):
         raise InputError(f"none of {', '.join(map(repr, systems))} has a valid conversation")
     tree, told = builder.tree(), _first_answers(own)
-    return tuple(
+    found = (
         _parted(both_sides(tree, first, second), told, level, seed, draws) for first, second in combinations(systems, 2)
+    )
+    return tuple(_untested(one) if {one.first, one.second} & {*continued} else one for one in found)
+
+
+def _untested(found: PartedSystems) -> PartedSystems:
+    """The description alone: every test here deals conversations of a topic anew, as if sessions did not bind them."""
+    turns = [replace(turn, p=math.nan) for turn in sorted(found.turns, key=lambda turn: -turn.share)]
+    return replace(
+        found,
+        by_chance=math.nan,
+        p=math.nan,
+        turns=tuple(turns),
+        tested=0,
+        out=0,
+        refused="sessions go on from topic to topic, so their conversations depend on each other",
+        texts=replace(found.texts, p=math.nan),
     )
 
 

@@ -14,7 +14,9 @@ from typing import Any
 from harvest.audits.audit import Audit, place_errors
 from harvest.studies.pilot import Pilot, assumed_components, read_pilot
 from harvest.studies.scorecard import scoring_settings
+from harvest.studies.sources import sources
 from harvest.studies.trial_values import Key
+from recordings.json_text import Json
 from recordings.run_folder import Run
 from scoring.catalogue import understand
 from scoring.library import list_forms, single
@@ -68,7 +70,8 @@ class Study:
     twice as many of either. cautious: power of the present design for topics like these, were systems × topics to vary
     by the upper 80% limit of the pilot; None without one. turns_at_most: turns are the most that the protocol takes, no
     pilot having shown how many there are. sources: of each component in words. beyond: topics, with the audit's trials,
-    and trials, of the audit's topics, with which the formulas give the wanted power.
+    and trials, of the audit's topics, with which the formulas give the wanted power. pilots: the run that components
+    come from (`harvest.studies.sources`), () without one.
     """
 
     audit: str
@@ -88,6 +91,7 @@ class Study:
     beyond: Mapping[str, float]
     notes: Sequence[str]
     seed: int
+    pilots: Sequence[Mapping[str, Json]] = ()
 
     def smallest(self, estimand: Estimand) -> Design | None:
         """The design of the grid with the fewest turns that has the wanted power; for these topics, of those with the
@@ -123,7 +127,7 @@ def plan_study(
     scale = 100.0 if is_percentage(key[0]) else 1.0
     difference, given = detect / scale, {name: value / scale for name, value in (stated or {}).items()}
     pilot = read_pilot(run, asked, key, settings) if run is not None else None
-    components, sources = assumed_components(asked.declaration, key, pilot, given)
+    components, origins = assumed_components(asked.declaration, key, pilot, given)
     simulation = _Simulation(audit, components, difference, settings, pilot, seed)
     own = (len(audit.topics.topics), audit.trials)
     every_topics = sorted(set(topics)) or _multiples(own[0], 2)
@@ -137,7 +141,7 @@ def plan_study(
         key=key,
         difference=difference,
         components=components,
-        sources=sources,
+        sources=origins,
         settings=settings,
         systems=len(audit.systems),
         pairs=simulation.pairs,
@@ -150,6 +154,7 @@ def plan_study(
         beyond=simulation.beyond(),
         notes=(*pilot.notes, *_moved(pilot, components, stated or {})) if pilot else (),
         seed=seed,
+        pilots=tuple(sources([run])) if run is not None else (),
     )
 
 

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from harvest.studies.changed_values import by_value, changes_between, in_words
+from harvest.studies.contrast import Contrast
+from harvest.studies.readings import reading_contrasts
 from harvest.studies.recorded_audit import recorded_audit, recorded_scoring
 from recordings.gold_layers import read_gold_layers
 from recordings.header import plain, topic_value
@@ -29,23 +31,9 @@ _MOST_NAMES = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Contrast:
-    """One respect in which runs differ. what: `topics`, `topic`, `attributes`, `protocol`, `users`, `groups`, `trials`,
-    `system`, `gold` or `judgments`. said: a sentence for people. by_run: by the run's name, what it has there.
-    """
-
-    what: str
-    said: str
-    by_run: Mapping[str, Json]
-
-    def as_json(self) -> dict[str, Json]:
-        return {"what": self.what, "said": self.said, "runs": dict(self.by_run)}
-
-
-@dataclass(frozen=True, slots=True)
 class SideBySide:
     """left_out: topics that are in no figure, because not every run tried them, or not in the same words. contrasts:
-    everything in which the runs differ; () for runs that are alike, and for a single one."""
+    everything in which the runs differ, and in which a run differs within itself; () for runs that are alike."""
 
     left_out: frozenset[str] = frozenset()
     contrasts: tuple[Contrast, ...] = ()
@@ -62,9 +50,9 @@ def set_apart(runs: Sequence[Run], changes: Mapping[str, Any] | None = None, *, 
     of the runs does not count. Raises InputError where nothing can be compared: no topic in common, or audits that
     score in different ways.
     """
-    if len(runs) < 2:
-        return SideBySide()
     named = dict(zip(run_names(runs), runs, strict=True))
+    if len(runs) < 2:
+        return SideBySide(contrasts=tuple(reading_contrasts(named)))
     _refuse_settings(named, changes or {})
     sets = {name: run.header.topic_set() for name, run in named.items()}
     known = {name: topics for name, topics in sets.items() if topics is not None}
@@ -83,6 +71,7 @@ def set_apart(runs: Sequence[Run], changes: Mapping[str, Any] | None = None, *, 
         *_groups(named),
         *_trials(named),
         *_systems(named),
+        *reading_contrasts(named),
         *(() if judged else _gold(named, known, everywhere)),
         *_judgments(named),
     )

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from harvest.studies.readings import reading_of
 from harvest.studies.side_by_side import run_names
 from recordings.json_text import Json
+from recordings.provenance import DISTRIBUTION
 from recordings.run_folder import Run
 from topics.identity import content_hash
 
@@ -14,7 +16,8 @@ __all__ = ["sources"]
 
 def sources(runs: Sequence[Run]) -> list[dict[str, Json]]:
     """For each run a JSON value: its name, when it was begun, the audit and its commit, the version of Harvest that
-    recorded it, and content hashes of its protocol, of all its topics together, and of each system.
+    began it, all that recorded it or read its pages again, and content hashes of its protocol, of all its topics
+    together, and of each system.
     """
     return [_source(name, run) for name, run in zip(run_names(runs), runs, strict=True)]
 
@@ -28,7 +31,8 @@ def _source(name: str, run: Run) -> dict[str, Json]:
         "created_at": header.created_at,
         "audit": audit,
         "audit_commit": header.audit_commit,
-        "recorded_with": header.software.get("conversation-harvest", ""),
+        "recorded_with": header.software.get(DISTRIBUTION, ""),
+        "reading": reading_of(run).as_json(),
         "protocol": header.hashes.get("protocol"),
         "topics": content_hash("topics-of-run", dict(topics)),
         "systems": dict(systems),

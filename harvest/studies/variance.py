@@ -10,13 +10,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from harvest.studies.scorecard import Material, gather_material, refuse_twice, scoring_settings
+from harvest.studies.scorecard import Material, gather_material, refuse_twice, scoring_settings, told_apart
 from harvest.studies.side_by_side import Contrast, run_names, set_apart
 from harvest.studies.trial_values import Key, Values, measure_values, share_values
 from recordings.run_folder import Run
@@ -78,7 +78,8 @@ class SystemVariance:
 @dataclass(frozen=True, slots=True)
 class VarianceStudy:
     """each: by measure, then by system. between: of each measure, over all systems; {} for one system. topics: of the
-    runs; only those that were tried in all of them. contrasts: in what the runs differ."""
+    runs; only those that were tried in all of them. contrasts: in what the runs differ. runs: their names. recorded: by
+    system, the name of the run that recorded it."""
 
     systems: tuple[str, ...]
     topics: int
@@ -87,6 +88,8 @@ class VarianceStudy:
     settings: Settings
     contrasts: tuple[Contrast, ...]
     notes: tuple[str, ...]
+    runs: tuple[str, ...] = ()
+    recorded: Mapping[str, str] = field(default_factory=dict)
 
 
 def study_variance(
@@ -135,6 +138,10 @@ def study_variance(
         settings=settings,
         contrasts=apart.contrasts,
         notes=notes,
+        runs=run_names(runs),
+        recorded={
+            name: place for place, (_, names) in zip(run_names(runs), told_apart(runs)) for name in names.values()
+        },
     )
 
 

@@ -1,11 +1,10 @@
-"""Systems compared, for people: a sentence for each pair, figures, then differences; and as long-form rows."""
+"""Systems compared, for people: a sentence for each pair, figures, then differences."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
-from typing import Any
 
 from rich import box
 from rich.console import RenderableType
@@ -14,19 +13,16 @@ from rich.table import Table
 from rich.text import Text
 
 from harvest.studies.comparison import Comparison
-from harvest.tables.parting_figures import COMMAND, INDENT, parting_document, parting_lines
+from harvest.tables.comparison_words import better_system, measure_name, p_text, signed
+from harvest.tables.parting_figures import COMMAND, INDENT, parting_lines
 from harvest.terminal import printable
-from recordings.provenance import software
 from scoring.comparison.result import Driver, MeasureComparison, Pair
 from scoring.statistics.paired import ESTIMANDS
 from scoring.table import is_percentage
 from topics.counting import pluralize
 
-__all__ = ["FORMAT", "comparison_document", "comparison_tables"]
+__all__ = ["comparison_tables"]
 
-FORMAT = "harvest-comparison/1"
-
-_DIGITS = 12
 _NAME_WIDTH, _FIGURE_WIDTH = 24, 14
 _MOST_DRIVERS = 3
 _MOST_LINES = 8
@@ -39,7 +35,12 @@ def comparison_tables(found: Comparison, *, width: int, details: bool = False) -
         yield _sentence(found, one, other)
     yield Text(_scope(found), style="dim")
     if found.contrasts:
-        yield Text("the runs differ; keep this in mind:", style="yellow")
+        differ = (
+            "the runs differ"
+            if any(len(one.by_run) > 1 for one in found.contrasts)
+            else "the run differs within itself"
+        )
+        yield Text(f"{differ}; keep this in mind:", style="yellow")
         yield from (Padding(Text(f"- {printable(one.said, line=True)}"), (0, 0, 0, 2)) for one in found.contrasts)
     yield from _figures(found, width)
     yield _differences(found)
@@ -117,7 +118,7 @@ def _figures(found: Comparison, width: int) -> Iterator[Table]:
         table.add_column("topics", justify="right", style="dim")
         for measure in found.measures:
             cells = [_figure(measure, system, found) for system in found.systems[start : start + a_table]]
-            table.add_row(Text(_named(measure)), *map(Text, cells), str(len(measure.topics)))
+            table.add_row(Text(measure_name(measure)), *map(Text, cells), str(len(measure.topics)))
         yield table
 
 
@@ -138,7 +139,7 @@ def _differences(found: Comparison) -> Table:
     for heading in ("difference [low, high]", "p", "effect", "W/T/L", "better"):
         table.add_column(Text(heading), justify="right", no_wrap=True)
     for measure in found.measures:
-        table.add_row(Text(_named(measure), style="bold"))
+        table.add_row(Text(measure_name(measure), style="bold"))
         for pair in measure.pairs:
             table.add_row(*map(Text, _line(measure, pair)))
     return table
@@ -148,17 +149,12 @@ def _line(measure: MeasureComparison, pair: Pair) -> tuple[str, ...]:
     name = f"  {printable(pair.first, line=True)} − {printable(pair.second, line=True)}"
     if pair.verdict == "no value":
         return name, "n/a"
-    value, interval = _signed(measure, pair.value), pair.interval
+    value, interval = signed(measure, pair.value), pair.interval
     if interval.low == interval.low:
-        value += f" [{_signed(measure, interval.low)}, {_signed(measure, interval.high)}]"
+        value += f" [{signed(measure, interval.low)}, {signed(measure, interval.high)}]"
     effect = "n/a" if math.isnan(pair.effect) else f"{pair.effect:.2f}"
     counts = f"{pair.wins}/{pair.ties}/{pair.losses}"
-    return name, value, _p(pair.corrected), effect, counts, _better(pair)
-
-
-def _better(pair: Pair) -> str:
-    names = {"better": pair.first, "worse": pair.second, "higher": f"{pair.first} ↑", "lower": f"{pair.second} ↑"}
-    return printable(names[pair.verdict], line=True)[:16] if pair.verdict in names else "?"
+    return name, value, p_text(pair.corrected), effect, counts, better_system(pair)
 
 
 def _legend(found: Comparison) -> Iterator[str]:
@@ -172,37 +168,57 @@ def _legend(found: Comparison) -> Iterator[str]:
         yield f"difference: of percentages, in points; [low, high]: {level} for {ESTIMANDS[found.estimand]}, {made}" + (
             ", each by itself" if several else ""
         )
-    by_holm = next((one.label for one in found.measures if one.pooled), "")
-    test = (
-        ("t test over trials within topics" + (", corrected over pairs (Holm)" if several else ""))
-        if found.estimand == "these"
-        else ("randomised Tukey HSD over all pairs" if several else "exchanging the sides of topics")
-        + (f" ({by_holm}: exchanging the sides of topics, corrected by Holm)" if several and by_holm else "")
-    )
     many = sum(one.topic_type is None for one in found.measures)
     measures = f"; not corrected over the {many} measures" if many > 1 else ""
-    yield f"p: {test}{measures}; better: where p is at most {alpha}; ?: cannot tell"
+    yield f"p: {_test(found)}{measures}; better: where p is at most {alpha}; ?: cannot tell"
     yield "effect: difference / √(residual variance); W/T/L: topics won, tied and lost by the first system"
 
 
+def _test(found: Comparison) -> str:
+    """Where p comes from."""
+    several = len(found.systems) > 2
+    by_holm = next((one.label for one in found.measures if one.pooled), "")
+    together = {name for one in found.measures for name in one.sessions}
+    corrected = ", corrected over pairs (Holm)" if several else ""
+    if together:
+        units = "session" if found.estimand == "these" else "topic and session"
+        fresh = len(found.systems) - len(together)
+        others = " of pairs with a continued session" if fresh > 1 else ""
+        return f"t test clustered by {units}{others}{corrected}"
+    if found.estimand == "these":
+        return f"t test over trials within topics{corrected}"
+    if not several:
+        return "exchanging the sides of topics"
+    return "randomised Tukey HSD over all pairs" + (
+        f" ({by_holm}: exchanging the sides of topics, corrected by Holm)" if by_holm else ""
+    )
+
+
 def _too_few(found: Comparison) -> Iterator[Text]:
-    """What so few topics can never show."""
+    """What so few topics, or sessions, can never show."""
     counts = {len(one.topics): pair.least for one in found.measures for pair in one.pairs if pair.verdict == "too few"}
     if found.estimand == "like-these" and any(len(one.topics) == 1 for one in found.measures):
         yield Text(
             "one topic says nothing of others like it: --estimand these compares its conversations, as independent",
             style="yellow",
         )
+    notes = dict.fromkeys(
+        pair.interval.note
+        for one in found.measures
+        for pair in one.pairs
+        if pair.interval.note and {pair.first, pair.second} & one.sessions.keys()
+    )
+    yield from (Text(f"no interval and no p: {note}", style="yellow") for note in notes)
     for topics, least in counts.items():
         yield Text(
-            f"{pluralize(topics, 'topic')} give no p below {_p(least)}, however large a difference", style="yellow"
+            f"{pluralize(topics, 'topic')} give no p below {p_text(least)}, however large a difference", style="yellow"
         )
 
 
 def _what_is_needed(found: Comparison) -> Iterator[RenderableType]:
     """What would settle the pairs that cannot be told apart, if they differ as much as they were seen to."""
     lines = [
-        f"{_named(measure)}, {printable(pair.first, line=True)} − {printable(pair.second, line=True)}: {said}"
+        f"{measure_name(measure)}, {printable(pair.first, line=True)} − {printable(pair.second, line=True)}: {said}"
         for measure in found.measures
         for pair in measure.pairs
         if not pair.found and pair.verdict != "no value" and (said := _needed(pair, found))
@@ -241,9 +257,9 @@ def _what_drives(found: Comparison, *, details: bool) -> Iterator[Text]:
             turned = [one for one in pair.drivers if one.without * pair.value <= 0]
             if turned and len(pair.drivers) > 1 and pair.found:
                 topic = printable(turned[0].topic, line=True)
-                yield Text(f"{_named(measure)}, {_both(pair)}: rests on topic {topic} alone", style="yellow")
+                yield Text(f"{measure_name(measure)}, {_both(pair)}: rests on topic {topic} alone", style="yellow")
             if details and pair.drivers:
-                yield Text(f"{_named(measure)}, {_both(pair)}: {_drivers(measure, pair)}")
+                yield Text(f"{measure_name(measure)}, {_both(pair)}: {_drivers(measure, pair)}")
 
 
 def _drivers(measure: MeasureComparison, pair: Pair) -> str:
@@ -256,7 +272,7 @@ def _drivers(measure: MeasureComparison, pair: Pair) -> str:
             f"{printable(pair.second, line=True)}: {_topics(other)}"
         )
     said = ", ".join(f"{printable(one.topic, line=True)} {100 * one.share:.0f}%" for one in most)
-    return f"driven by {said} of it; {_signed(measure, most[0].without)} without {_topics(most[:1])}"
+    return f"driven by {said} of it; {signed(measure, most[0].without)} without {_topics(most[:1])}"
 
 
 def _topics(drivers: Sequence[Driver]) -> str:
@@ -288,87 +304,9 @@ def _of(measure: MeasureComparison, first: str, second: str) -> Pair:
     return next(pair for pair in measure.pairs if (pair.first, pair.second) == (first, second))
 
 
-def _named(measure: MeasureComparison) -> str:
-    return f"{measure.label} [{measure.topic_type}]" if measure.topic_type else measure.label
-
-
 def _plain(measure: MeasureComparison, value: float) -> str:
     return f"{100 * value:.1f}%" if is_percentage(measure.measure) else f"{value:.4f}"
 
 
 def _size(measure: MeasureComparison, value: float) -> str:
     return f"{100 * value:.1f} points" if is_percentage(measure.measure) else f"{value:.4f}"
-
-
-def _signed(measure: MeasureComparison, value: float) -> str:
-    if math.isnan(value):
-        return "n/a"
-    if is_percentage(measure.measure):
-        return f"{100 * value:+.1f}"
-    return f"{value:+.4f}".replace("0.", ".", 1)
-
-
-def _p(value: float) -> str:
-    return "n/a" if math.isnan(value) else "<.001" if value < 0.001 else f"{value:.3f}".replace("0.", ".", 1)
-
-
-def comparison_document(found: Comparison) -> dict[str, Any]:
-    """The `harvest-comparison/1` document: one row for each pair, measure and topic type. Undefined is null."""
-    return {
-        "format": FORMAT,
-        "estimand": found.estimand,
-        "sources": [dict(one) for one in found.runs],
-        "software": software(),
-        "systems": list(found.systems),
-        "settings": found.settings.as_json(),
-        "seed": found.seed,
-        "invalid": dict(found.invalid),
-        "unplayed": dict(found.unplayed),
-        "differences": [one.as_json() for one in found.contrasts],
-        "notes": list(found.notes),
-        "figures": [
-            {**_key(one), "system": name, "value": _json(value), "letters": one.letters[name]}
-            for one in found.measures
-            for name, value in one.figures.items()
-        ],
-        "rows": [_row(one, pair) for one in found.measures for pair in one.pairs],
-        "parting": [parting_document(one) for one in found.parted],
-    }
-
-
-def _key(measure: MeasureComparison) -> dict[str, Any]:
-    return {"measure": measure.measure, "turn": measure.turn, "topic_type": measure.topic_type}
-
-
-def _row(measure: MeasureComparison, pair: Pair) -> dict[str, Any]:
-    return {
-        **_key(measure),
-        "first": pair.first,
-        "second": pair.second,
-        "value": _json(pair.value),
-        "low": _json(pair.interval.low),
-        "high": _json(pair.interval.high),
-        "interval": pair.interval.method or None,
-        "note": pair.interval.note,
-        "p": _json(pair.p),
-        "p_corrected": _json(pair.corrected),
-        "p_least": _json(pair.least),
-        "effect": _json(pair.effect),
-        "wins": pair.wins,
-        "ties": pair.ties,
-        "losses": pair.losses,
-        "verdict": pair.verdict,
-        "topics": len(measure.topics),
-        "topics_left_out": list(measure.left_out),
-        "trials_fewest": measure.trials[0],
-        "trials_most": measure.trials[1],
-        "topics_needed": _json(pair.needed.topics),
-        "trials_needed": _json(pair.needed.trials),
-        "drivers": [
-            {"topic": one.topic, "share": _json(one.share), "without": _json(one.without)} for one in pair.drivers
-        ],
-    }
-
-
-def _json(value: float) -> float | None:
-    return round(value, _DIGITS) + 0.0 if math.isfinite(value) else None

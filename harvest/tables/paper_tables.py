@@ -7,10 +7,11 @@ import io
 import math
 import re
 from collections.abc import Iterable, Sequence
+from typing import Protocol
 
 from scoring.table import ScoreRow, is_percentage
 
-__all__ = ["csv_rows", "latex_table"]
+__all__ = ["Tabled", "csv_rows", "latex_table", "latex_text"]
 
 _SPECIAL = {
     "\\": r"\textbackslash{}",
@@ -20,7 +21,13 @@ _SPECIAL = {
 }
 
 
-def csv_rows(rows: Iterable[ScoreRow]) -> str:
+class Tabled(Protocol):
+    """A row of a table: of one kind, all have the same keys."""
+
+    def as_json(self) -> dict[str, object]: ...
+
+
+def csv_rows(rows: Iterable[Tabled]) -> str:
     """A heading and a line for each row, with the keys of JSON; what is undefined or does not apply is empty."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")

@@ -31,9 +31,10 @@ def parting_lines(found: PartedSystems, shown: Mapping[str, tuple[Path, str]], l
     if not found.turns:
         yield f"nowhere: over {pluralize(found.topics, 'topic')} both took every branch as often"
     else:
+        tested = f" (by chance alone: {found.by_chance:.3f}), p {_p(found.p)}," if found.p == found.p else ""
         yield (
-            f"their trees differ by {found.divergence:.3f} bits of at most 1 (by chance alone: {found.by_chance:.3f}), "
-            f"p {_p(found.p)}, of these {pluralize(found.topics, 'topic')}"
+            f"their trees differ by {found.divergence:.3f} bits of at most 1{tested} of these "
+            f"{pluralize(found.topics, 'topic')}"
         )
     rest = [*found.turns]
     for place, turn in enumerate(found.turns):
@@ -45,11 +46,12 @@ def parting_lines(found: PartedSystems, shown: Mapping[str, tuple[Path, str]], l
         together = sum(turn.share for turn in rest)
         yield f"{percent(round(together, _DIGITS)):>5}  {pluralize(len(rest), 'other turn')} together"
     if found.refused:
-        yield f"no p of single turns: {found.refused}"
+        yield f"no p{' of single turns' if found.p == found.p else ''}: {found.refused}"
     elif found.turns:
         few = f"; {pluralize(found.out, 'turn')} had too few conversations to test" if found.out else ""
         yield f"p: of trials that came there, corrected over {pluralize(found.tested, 'turn')} tested{few}"
-    yield _same(found)
+    if found.texts.p == found.texts.p or not found.texts.topics:
+        yield _same(found)
 
 
 def _line(turn: PartingTurn, one: str, other: str) -> Iterator[str]:

@@ -1,10 +1,9 @@
-"""A plan of a comparison, for people: topics or trials, then the grid; and as a JSON document."""
+"""A plan of a comparison, for people: topics or trials, then the grid."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
 
 from rich import box
 from rich.console import RenderableType
@@ -20,11 +19,8 @@ from scoring.statistics.power import Power
 from scoring.table import is_percentage
 from topics.counting import pluralize
 
-__all__ = ["FORMAT", "plan_document", "plan_tables"]
+__all__ = ["answer", "measure_size", "plan_tables"]
 
-FORMAT = "harvest-power/1"
-
-_DIGITS = 6
 _ALIKE = 2.0  # standard errors of simulation within which two powers are not told apart
 _TOO_MANY = 100_000
 _ASSUMED = {
@@ -67,15 +63,16 @@ def _answer_like_these(study: Study) -> str:
     now, topics, trials = (_power(one, "like-these") for one in (study.present, study.more_topics, study.more_trials))
     if now.found >= WANTED:
         return (
-            f"For topics like these, neither: {_design(study.present)} finds {_size(study)} in {_percent(now.found)} "
-            "of studies"
+            f"For topics like these, neither: {_design(study.present)} finds {measure_size(study)} in "
+            f"{_percent(now.found)} of studies"
         )
     far = topics.found - trials.found
     error = math.hypot(topics.found_error, trials.found_error)
     which = "either" if abs(far) <= _ALIKE * error else "topics" if far > 0 else "trials"
     return (
-        f"For topics like these, {which}: twice the topics would find {_size(study)} in {_percent(topics.found)} of "
-        f"studies instead of {_percent(now.found)}, twice the trials in {_percent(trials.found)}"
+        f"For topics like these, {which}: twice the topics would find {measure_size(study)} in "
+        f"{_percent(topics.found)} of studies instead of {_percent(now.found)}, twice the trials in "
+        f"{_percent(trials.found)}"
     )
 
 
@@ -175,7 +172,7 @@ def _legend(study: Study) -> Iterator[str]:
     level = f"{100 * study.settings.level:g}%"
     yield (
         f"found: share of simulated studies in which the test of `harvest compare` finds a true difference of "
-        f"{_size(study)} (simulation error up to {100 * _worst_error(study):.1f} points); "
+        f"{measure_size(study)} (simulation error up to {100 * _worst_error(study):.1f} points); "
         f"bold from {_percent(WANTED)}; interval: {level}, of the difference"
     )
     if study.pairs > 1:
@@ -216,7 +213,8 @@ def _percent(share: float) -> str:
     return "n/a" if math.isnan(share) else f"{100 * share:.0f}%"
 
 
-def _size(study: Study) -> str:
+def measure_size(study: Study) -> str:
+    """The difference that is to be found: `5 points of %useful S1`."""
     points = _points(100 * study.difference) if is_percentage(study.key[0]) else f"{study.difference:g}"
     name, turn = study.key
     return f"{points} of {printable(f'{name} S{turn}' if turn else name, line=True)}"
@@ -237,52 +235,3 @@ def _spread(study: Study, variance: float) -> str:
 
 def _bare(study: Study, value: float) -> str:
     return f"{100 * value:.1f}" if is_percentage(study.key[0]) else f"{value:.4f}"
-
-
-def plan_document(study: Study) -> dict[str, Any]:
-    """The `harvest-power/1` document: one row for each estimand and design. Undefined and infinite are null."""
-    one = study.components
-    return {
-        "format": FORMAT,
-        "audit": study.audit,
-        "measure": study.key[0],
-        "turn": study.key[1],
-        "difference": _json(study.difference),
-        "systems": study.systems,
-        "pairs": study.pairs,
-        "wanted": WANTED,
-        "components": {
-            "mean": _json(one.mean),
-            "topic": _json(one.topic),
-            "system_topic": _json(one.both),
-            "trial": _json(one.within),
-            "sources": dict(study.sources),
-        },
-        "answer": answer(study),
-        "beyond": {name: _json(value) for name, value in study.beyond.items()},
-        "cautious": _json(study.cautious.found) if study.cautious else None,
-        "turns_at_most": study.turns_at_most,
-        "settings": study.settings.as_json(),
-        "seed": study.seed,
-        "notes": list(study.notes),
-        "rows": [_row(design, estimand) for design in study.designs for estimand in ESTIMANDS],
-    }
-
-
-def _row(design: Design, estimand: Estimand) -> dict[str, Any]:
-    power = design.power[estimand]
-    return {
-        "estimand": estimand,
-        "topics": design.topics,
-        "trials": design.trials,
-        "power": _json(power.found),
-        "power_error": _json(power.found_error),
-        "width": _json(power.width),
-        "width_error": _json(power.width_error),
-        "turns": design.turns,
-        "hours": _json(design.hours),
-    }
-
-
-def _json(value: float) -> float | None:
-    return round(value, _DIGITS) + 0.0 if math.isfinite(value) else None

@@ -80,7 +80,8 @@ def print_scores(
 
 def _print_contrasts(console: Console, contrasts: Sequence[Contrast]) -> None:
     if contrasts:
-        console.print("[yellow]the runs differ; keep this in mind when you compare their figures:[/]")
+        differ = "the runs differ" if any(len(one.by_run) > 1 for one in contrasts) else "the run differs within itself"
+        console.print(f"[yellow]{differ}; keep this in mind when you compare their figures:[/]")
     for one in contrasts[:_MOST_CONTRASTS]:
         console.print(Padding(Text(f"- {printable(one.said, line=True)}"), (0, 0, 0, 2)))
     if len(contrasts) > _MOST_CONTRASTS:

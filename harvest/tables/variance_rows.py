@@ -8,10 +8,13 @@ from typing import Any
 
 from harvest.studies.trial_values import Key
 from harvest.studies.variance import Figure, SystemVariance, VarianceStudy
+from harvest.tables.long_rows import LongRow, Unit
 from scoring.statistics.bootstrap import Interval, no_interval
 from scoring.statistics.components import Component, Crossed
+from scoring.statistics.paired import ESTIMANDS, Estimand
+from scoring.table import is_percentage
 
-__all__ = ["FORMAT", "variance_rows"]
+__all__ = ["FORMAT", "long_variance_rows", "variance_rows"]
 
 FORMAT = "harvest-variance/1"
 
@@ -112,3 +115,43 @@ def _row(
 
 def _plain(value: float) -> float | None:
     return round(value, _DIGITS) + 0.0 if math.isfinite(value) else None
+
+
+def long_variance_rows(study: VarianceStudy) -> Iterator[LongRow]:
+    """The same in the long form of all studies; pass^k has its k in its name."""
+    speaks: dict[str, Estimand] = {words: estimand for estimand, words in ESTIMANDS.items()}
+    for row in variance_rows(study):
+        of = row["system"]
+        yield LongRow(
+            study="variance",
+            run=", ".join(study.runs) if of is None else study.recorded.get(of, ""),
+            figure=f"pass^{row['k']}" if row["k"] is not None else row["figure"],
+            unit=_unit(row["figure"], row["measure"]),
+            measure=row["measure"],
+            turn=row["turn"],
+            system=", ".join(study.systems) if of is None else of,
+            estimand=speaks[row["of"]],
+            estimate=_number(row["value"]),
+            low=_number(row["low"]),
+            high=_number(row["high"]),
+            level=row["level"],
+            interval=row["interval"] or "",
+            p=_number(row["p"]),
+            topics=row["topics"],
+            trials=row["trials"],
+            note=row["note"],
+        )
+
+
+def _unit(figure: str, measure: str) -> Unit:
+    if figure.startswith("variance"):
+        return "variance"
+    if figure == "ICC(1)" or figure.endswith("reliability"):
+        return "ratio"
+    if figure in ("topics whose trials disagree", "pairs of trials that differ", "pass^k"):
+        return "share"
+    return "share" if is_percentage(measure) else "value"
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else value

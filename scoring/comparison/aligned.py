@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from scoring.matched import Cell, Trial
 from scoring.statistics.paired import linear_values
+from scoring.statistics.sessions import session_variance
 
 __all__ = ["Aligned", "align"]
 
@@ -24,7 +25,9 @@ class Aligned:
     topics: in the order of the topic set. above, below: (T, m); the figure of a system is the ratio of their sums over
     topics. noise: (T, m), the variance that drawing other trials of the topic would give to its value; NaN with fewer
     than two. trials: (T, m), conversations with a value. left_out: topics without a value of some system. pooled: the
-    figures are ratios of sums over all conversations, not means over topics.
+    figures are ratios of sums over all conversations, not means over topics. sessions: (m,), how many sessions run
+    through all topics; 0 for a system with a fresh one for each conversation. shared: (m,), the variance that drawing
+    other sessions would give to the figure; NaN for such a system, and with a single session.
     """
 
     topics: tuple[str, ...]
@@ -35,6 +38,8 @@ class Aligned:
     trials: npt.NDArray[np.int64]
     left_out: tuple[str, ...]
     pooled: bool
+    sessions: npt.NDArray[np.int64]
+    shared: Floats
 
     @property
     def figures(self) -> Floats:
@@ -66,19 +71,27 @@ def _ratio(above: Floats, below: Floats) -> Floats:
 
 
 def align(
-    topics: Sequence[str], systems: Sequence[str], cells: Mapping[str, Mapping[Trial, Cell]], *, pooled: bool
+    topics: Sequence[str],
+    systems: Sequence[str],
+    cells: Mapping[str, Mapping[Trial, Cell]],
+    *,
+    pooled: bool,
+    continued: Collection[str] = (),
 ) -> Aligned:
     """Systems over the topics for which each has a value.
 
     topics: those that all were asked, in order. cells: by system, of every valid conversation. pooled: the figure is
     the ratio of sums over all conversations, as of %recovery, and topics that give nothing to it are in neither;
-    otherwise each topic's mean over trials counts the same.
+    otherwise each topic's mean over trials counts the same. continued: systems whose trials of one number are one
+    session through all topics.
     """
     by_topic: dict[str, list[list[Cell]]] = {topic: [[] for _ in systems] for topic in topics}
+    numbers: dict[str, list[list[int]]] = {topic: [[] for _ in systems] for topic in topics}
     for place, system in enumerate(systems):
-        for (topic, _), cell in cells.get(system, {}).items():
+        for (topic, trial), cell in cells.get(system, {}).items():
             if topic in by_topic and not math.isnan(cell[0]) and (pooled or cell[1] > 0):
                 by_topic[topic][place].append(cell)
+                numbers[topic][place].append(trial)
     common = {topic: own for topic, own in by_topic.items() if all(own)}
     if pooled:
         common = {topic: own for topic, own in common.items() if any(cell[1] for side in own for cell in side)}
@@ -92,13 +105,20 @@ def align(
     if not pooled:
         above, below = above / np.maximum(below, 1), np.ones(shape)
     whole, figures = below.sum(axis=0), _ratio(above, below)
-    noise = np.full(shape, np.nan)
-    for row, own in enumerate(common.values()):
-        for column, side in enumerate(own):
-            if len(side) > 1:
-                each = np.array(side)
-                rest = each[:, 0] - figures[column] * each[:, 1] if pooled else each[:, 0] / each[:, 1]
-                scale = len(side) * len(common) / whole[column] if pooled else 1.0
-                noise[row, column] = scale**2 * rest.var(ddof=1) / len(side)
+    noise, shared, sessions = np.full(shape, np.nan), np.full(len(systems), np.nan), np.zeros(len(systems), np.int64)
+    for column, system in enumerate(systems):
+        if not whole[column] > 0:
+            continue  # no figure, so nothing that other trials could move
+        moved: dict[int, float] = {}
+        for row, (topic, own) in enumerate(common.items()):
+            each = np.array(own[column])
+            rest = each[:, 0] - figures[column] * each[:, 1] if pooled else each[:, 0] / each[:, 1]
+            scale = len(each) * len(common) / whole[column] if pooled else 1.0
+            if len(each) > 1:
+                noise[row, column] = scale**2 * rest.var(ddof=1) / len(each)
+            for number, far in zip(numbers[topic][column], rest - rest.mean(), strict=True):
+                moved[number] = moved.get(number, 0.0) + scale * float(far) / (len(each) * len(common))
+        if system in continued:
+            sessions[column], shared[column] = len(moved), session_variance([list(moved.values())])
     missing = tuple(topic for topic, own in by_topic.items() if not all(own))
-    return Aligned(tuple(common), tuple(systems), above, below, noise, trials, missing, pooled)
+    return Aligned(tuple(common), tuple(systems), above, below, noise, trials, missing, pooled, sessions, shared)

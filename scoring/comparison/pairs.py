@@ -15,12 +15,14 @@ from scoring.measure import Good
 from scoring.statistics.exchange import holm, least_p
 from scoring.statistics.paired import (
     Estimand,
+    Needed,
     Paired,
     compare_like_these,
     compare_these,
     needed,
     residual_variance,
 )
+from scoring.statistics.sessions import compare_sessions, needed_sessions
 from scoring.statistics.tukey import letters, tukey_p, undistinguished
 
 __all__ = ["compare_pairs"]
@@ -44,15 +46,15 @@ def compare_pairs(
 ) -> MeasureComparison:
     """Every pair of the systems. good: which end of the measure is. reach: how far apart figures can be at most.
 
-    Corrected p: of topics like these by the randomised Tukey HSD; of these topics, and of ratios of sums, by Holm's
-    method. A system whose first turn seldom fails has a noisier %recovery, and to permute its values among systems that
-    are less noisy makes .07 errors of .05.
+    Corrected p: of topics like these by the randomised Tukey HSD; of these topics, of ratios of sums, and where
+    sessions of a system run through all topics, by Holm's method. A system whose first turn seldom fails has a noisier
+    %recovery, and to permute its values among systems that are less noisy makes .07 errors of .05.
     """
     values, figures = aligned.values, aligned.figures
     places = list(combinations(range(len(aligned.systems)), 2))
     paired = [_paired(aligned, values, place, rng, estimand, level, reach) for place in places]
     corrected = np.full((len(aligned.systems),) * 2, math.nan)
-    if estimand == "these" or aligned.pooled:
+    if estimand == "these" or aligned.pooled or aligned.sessions.any():
         for (one, other), p in zip(places, holm([pair.p for pair in paired]), strict=True):
             corrected[one, other] = corrected[other, one] = p
     elif values.size and not np.isnan(values).any():
@@ -80,6 +82,7 @@ def compare_pairs(
         pairs=pairs,
         letters=dict(zip(aligned.systems, sets, strict=True)),
         pooled=aligned.pooled,
+        sessions={name: int(count) for name, count in zip(aligned.systems, aligned.sessions, strict=True) if count},
     )
 
 
@@ -92,7 +95,11 @@ def _paired(
     level: float,
     reach: float,
 ) -> Paired:
-    each = values[:, place[0]] - values[:, place[1]]
+    each, sides = values[:, place[0]] - values[:, place[1]], list(place)
+    if aligned.sessions[sides].any():
+        whole, counts = aligned.shared[sides], aligned.sessions[sides]
+        noise = aligned.noise[:, sides]
+        return compare_sessions(each, noise, whole, counts, estimand=estimand, level=level, reach=reach)
     if estimand == "these":
         return compare_these(each, aligned.noise[:, place], aligned.trials[:, place], level=level, reach=reach)
     return compare_like_these(each, rng, level=level, reach=reach)
@@ -112,6 +119,8 @@ def _pair(
     good: Good,
 ) -> Pair:
     first, second = place
+    if aligned.sessions[[first, second]].any():
+        least = math.nan  # nothing is exchanged
     each = values[:, first] - values[:, second]
     apart = aligned.own[:, first] - aligned.own[:, second]
     apart = np.where(np.abs(apart) <= _SAME, 0.0, apart[:]) * (-1 if good == "low" else 1)
@@ -128,9 +137,17 @@ def _pair(
         ties=int((apart == 0).sum()),
         losses=int((apart < 0).sum()),
         drivers=tuple(_drivers(aligned, each, first, second)),
-        needed=needed(each, aligned.noise[:, place], aligned.trials[:, place], alpha=share_of_alpha, estimand=estimand),
+        needed=_needed(aligned, each, [first, second], share_of_alpha, estimand),
         verdict=_verdict(found.value, corrected, least, alpha, good),
     )
+
+
+def _needed(aligned: Aligned, each: Floats, place: list[int], alpha: float, estimand: Estimand) -> Needed:
+    noise, trials = aligned.noise[:, place], aligned.trials[:, place]
+    if not aligned.sessions[place].any():
+        return needed(each, noise, trials, alpha=alpha, estimand=estimand)
+    whole, counts = aligned.shared[place], aligned.sessions[place]
+    return needed_sessions(each, noise, whole, counts, trials, alpha=alpha, estimand=estimand)
 
 
 def _verdict(value: float, corrected: float, least: float, alpha: float, good: Good) -> Verdict:

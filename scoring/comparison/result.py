@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from scoring.statistics.bootstrap import Interval
@@ -64,7 +64,8 @@ class MeasureComparison:
     turn: of a system turn; None for whole conversations. topic_type: None over all types. estimand: what is asked.
     figures: by system. topics: those compared. left_out: those without a value of some system. trials: fewest and most
     conversations of a topic with a system. pairs: in the order of the systems. letters: systems that share a letter
-    cannot be told apart. pooled: the figures are ratios of sums over all conversations, as %recovery is.
+    cannot be told apart. pooled: the figures are ratios of sums over all conversations, as %recovery is. sessions: by
+    system, how many sessions run through all topics; without those that have a fresh one for each conversation.
     """
 
     measure: str
@@ -78,6 +79,7 @@ class MeasureComparison:
     pairs: tuple[Pair, ...]
     letters: Mapping[str, str]
     pooled: bool = False
+    sessions: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def label(self) -> str:

@@ -17,6 +17,7 @@ OTHER_WORDS = {
     "harvest/cli/simulate.py": "how a file is opened",
     "harvest/drivers/browser.py": "800x600",
     "harvest/drivers/options.py": "what stands for a variable",
+    "harvest/pages/browser/window.py": "a place on a page",
     "harvest/pages/chats/composer.py": "a letter that is typed, and taken out again",
     "harvest/pages/sites/selector.py": "what stands for a letter",
     "simulators/wrappers/reformulating.py": "what stands for a constraint",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import unquote, urlsplit
 
 __all__ = ["BrowserSettings"]
@@ -51,6 +51,7 @@ class BrowserSettings:
     proxy: `http://user:password@host:port`, or socks5. viewport: width and height in CSS pixels.
     storage_state: a file with cookies and local storage of a log-in made by hand. trace: record one from the start.
     secrets: what a trace must not hold. by_hand: a person uses the window, and what it opens stays open.
+    colours: the ones that a page is asked for.
     """
 
     executable: Path | None = None
@@ -66,6 +67,7 @@ class BrowserSettings:
     trace: bool = False
     secrets: frozenset[str] = field(default=frozenset(), repr=False)
     by_hand: bool = False
+    colours: Literal["light", "dark"] = "light"
     ignore_https_errors: bool = False
 
     @property
@@ -89,6 +91,7 @@ class BrowserSettings:
         """As Playwright's `new_context` takes them."""
         return {
             "viewport": {"width": self.viewport[0], "height": self.viewport[1]},
+            "color_scheme": self.colours,
             "locale": self.locale,
             "timezone_id": self.timezone,
             "user_agent": self.user_agent,

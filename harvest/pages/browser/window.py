@@ -205,12 +205,16 @@ class Window:
         }
         return [frame for frame in self._frames.values() if not frame.silent]
 
-    async def screenshot(self) -> bytes:
-        """What is to be seen now, as PNG."""
+    async def screenshot(self, scale: float = 1.0) -> bytes:
+        """What is to be seen now, as PNG. scale: its pixels for each of the page's."""
         # Not through Playwright's own call: that one waits for the page's fonts, which may never come.
         session = await self._life.call(self._context.new_cdp_session(self._page), _ACT)
         try:
-            taken = await self._life.call(session.send("Page.captureScreenshot", {"format": "png"}), PATIENCE)
+            wanted: dict[str, Any] = {"format": "png"}
+            if scale != 1:
+                width, height = self.viewport
+                wanted["clip"] = {"x": 0, "y": 0, "width": width, "height": height, "scale": scale}
+            taken = await self._life.call(session.send("Page.captureScreenshot", wanted), PATIENCE)
         finally:
             await _quietly(session.detach())
         return b64decode(taken["data"])

@@ -6,7 +6,7 @@ not useful, are told apart by people who see no red or green; the marks o and x 
 
 from __future__ import annotations
 
-__all__ = ["STYLE", "paint_attributes"]
+__all__ = ["STYLE", "THEMES", "paint_attributes"]
 
 # name: (fill, stroke) on light ground, on dark ground
 _PAINTS: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
@@ -24,6 +24,21 @@ _PAINTS: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
     "useless-mark": (("none", "#b5471b"), ("none", "#f0883e")),
     "end": (("#1f2328", ""), ("#e6edf3", "")),
 }
+THEMES: dict[str, tuple[str, str]] = {
+    name: (_PAINTS[paint][0][side], _PAINTS[paint][1][side])
+    for name, paint, side in (
+        ("paper", "paper", 0),
+        ("ink", "ink", 0),
+        ("dim", "dim", 0),
+        ("hair", "hair", 1),
+        ("blue", "user", 1),
+        ("green", "useful", 1),
+        ("orange", "useless", 1),
+        ("grey", "system", 1),
+    )
+}
+"""Single colours of charts, on light ground and on dark."""
+
 _WIDTHS = {"hair": 1.0, "unseen": 1.5, "useful-mark": 2.0, "useless-mark": 2.0}
 
 

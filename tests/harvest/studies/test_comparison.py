@@ -186,10 +186,40 @@ def test_audits_that_score_in_different_ways_are_refused_unless_all_are_scored_a
     assert (settings["patience"], settings["gains"]["1"]) == (600, 0.3)
 
 
-def test_sessions_that_go_on_are_named_because_topics_then_depend_on_each_other(tmp_path: Path) -> None:
-    run = recorded(tmp_path / "run", drawn(1, 6, 2, A=0.5, B=0.5), system={"session": "continued"})
-    (note,) = document(run)["notes"]
-    assert note.startswith("Sessions of A, B go on from topic to topic")
+def test_sessions_that_go_on_are_taken_whole_and_where_conversations_part_is_not_tested(tmp_path: Path) -> None:
+    """A and B are alike on every topic, but one session of five failed throughout, as in the pilot study."""
+    labels = {
+        system: {f"M{n:02}": ["xx" if trial == bad else "oo" for trial in range(5)] for n in range(12)}
+        for system, bad in (("A", 2), ("B", 9))
+    }
+    fresh = document(recorded(tmp_path / "fresh", labels), "-m", "ave%useful", "--estimand", "these")
+    assert fresh["rows"][0]["verdict"] == "worse"
+    run = recorded(tmp_path / "run", labels, system={"session": "continued"})
+    for estimand in ("like-these", "these"):
+        value = document(run, "-m", "ave%useful", "--estimand", estimand)
+        (row,) = value["rows"]
+        assert (row["verdict"], row["sessions"], row["trials_needed"] is None) == (
+            "cannot tell",
+            5,
+            estimand == "like-these",
+        )
+        assert row["low"] < -0.4 < 0 < row["high"]
+        (note,) = value["notes"]
+        assert note.startswith("Sessions of A, B go on from topic to topic")
+        (parting,) = value["parting"]
+        assert (parting["p"], parting["first_answers"]["p"], parting["divergence"] > 0) == (None, None, True)
+        assert {turn["p_corrected"] for turn in parting["turns"]} == {None}
+    printed = harvest("compare", run, "-m", "ave%useful", width=80).stdout
+    told = " ".join(printed.split())
+    assert "p: t test clustered by topic and session;" in told
+    assert "no p: sessions go on from topic to topic" in told
+    assert "nan" not in told
+    few = recorded(
+        tmp_path / "few",
+        {name: {topic: each[:3] for topic, each in own.items()} for name, own in labels.items()},
+        system={"session": "continued"},
+    )
+    assert "no interval and no p: 3 sessions: too few to compare" in harvest("compare", few, width=80).stdout
 
 
 @pytest.mark.parametrize(

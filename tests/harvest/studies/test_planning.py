@@ -15,7 +15,8 @@ from harvest.audits.audit import load_audit
 from harvest.cli.main import main
 from harvest.studies.planning import Study, plan_study
 from harvest.studies.variance import study_variance
-from harvest.tables.plan_figures import answer, plan_document
+from harvest.tables.plan_document import plan_document
+from harvest.tables.plan_figures import answer
 from recordings.run_folder import read
 from scoring.notation import parse
 from topics.errors import InputError

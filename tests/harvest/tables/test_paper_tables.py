@@ -55,6 +55,11 @@ def test_json_names_the_runs_and_the_software(run: Path) -> None:
         "audit": "small",
         "audit_commit": header["audit_commit"],
         "recorded_with": header["software"]["conversation-harvest"],
+        "reading": {
+            "recorded_with": [header["software"]["conversation-harvest"]],
+            "read_again_with": None,
+            "read_again": None,
+        },
         "protocol": header["hashes"]["protocol"],
         "topics": 32,
         "systems": header["hashes"]["systems"],

@@ -60,6 +60,20 @@ def test_a_ratio_of_sums_takes_topics_by_what_they_give_to_it() -> None:
     assert (pair.wins, pair.ties, pair.losses) == (1, 0, 0), "T2 has no figure of B"
 
 
+@pytest.mark.parametrize("estimand", ["like-these", "these"])
+def test_a_system_that_never_fails_has_no_recovery_and_the_others_are_compared(estimand: Estimand) -> None:
+    """Without a failed first turn there is nothing to divide by: warnings are errors here."""
+    rng, topics = np.random.default_rng(2), [f"T{row}" for row in range(6)]
+    cells: dict[str, dict[Trial, Cell]] = {
+        system: {(topic, trial): (float(rng.random() < rate), 1.0) for topic in topics for trial in (1, 2, 3)}
+        for system, rate in (("B", 0.9), ("C", 0.2))
+    }
+    cells["A"] = {(topic, trial): (0.0, 0.0) for topic in topics for trial in (1, 2, 3)}
+    found = compared(align(topics, ["A", "B", "C"], cells, pooled=True), estimand=estimand)
+    assert math.isnan(found.figures["A"])
+    assert [pair.verdict for pair in found.pairs] == ["no value", "no value", "better"]
+
+
 def test_the_noise_of_a_ratio_is_how_far_it_moves_from_trial_to_trial() -> None:
     rng, drawn = np.random.default_rng(3), []
     for _ in range(400):

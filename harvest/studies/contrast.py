@@ -1,0 +1,25 @@
+"""One respect in which runs differ, in words and as a value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from recordings.json_text import Json
+
+__all__ = ["Contrast"]
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """what: `topics`, `topic`, `attributes`, `protocol`, `users`, `groups`, `trials`, `system`, `reading`, `rules`,
+    `gold` or `judgments`. said: a sentence for people. by_run: by the run's name, what it has there; a single name
+    where one run differs within itself.
+    """
+
+    what: str
+    said: str
+    by_run: Mapping[str, Json]
+
+    def as_json(self) -> dict[str, Json]:
+        return {"what": self.what, "said": self.said, "runs": dict(self.by_run)}

@@ -1,0 +1,37 @@
+"""How the figures of a comparison are written, in tables and in pictures."""
+
+from __future__ import annotations
+
+import math
+
+from harvest.terminal import printable
+from scoring.comparison.result import MeasureComparison, Pair
+from scoring.table import is_percentage
+
+__all__ = ["better_system", "measure_name", "p_text", "signed"]
+
+
+def measure_name(measure: MeasureComparison) -> str:
+    """`%useful S1`, with the type of topics where it is of one: `%useful S1 [movie]`."""
+    return f"{measure.label} [{measure.topic_type}]" if measure.topic_type else measure.label
+
+
+def signed(measure: MeasureComparison, value: float) -> str:
+    """A difference, of percentages in points; `n/a` where there is none."""
+    if math.isnan(value):
+        return "n/a"
+    if is_percentage(measure.measure):
+        return f"{100 * value:+.1f}"
+    return f"{value:+.4f}".replace("0.", ".", 1)
+
+
+def p_text(value: float) -> str:
+    """`.023`, `<.001`, `n/a`."""
+    return "n/a" if math.isnan(value) else "<.001" if value < 0.001 else f"{value:.3f}".replace("0.", ".", 1)
+
+
+def better_system(pair: Pair, most: int = 16) -> str:
+    """The one that is better, or higher where neither end of the measure is good; `?` where that cannot be told. most:
+    characters."""
+    names = {"better": pair.first, "worse": pair.second, "higher": f"{pair.first} ↑", "lower": f"{pair.second} ↑"}
+    return printable(names[pair.verdict], line=True)[:most] if pair.verdict in names else "?"

@@ -1,0 +1,100 @@
+"""Curves over an axis: told apart by their dashes and marks, and by colour only besides."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from harvest.tables.drawing.axis import Axis
+from harvest.tables.drawing.svg import MARGIN, circle, diamond, line, path, text, triangle
+from harvest.tables.drawing.text_fitting import break_lines, room
+
+__all__ = ["Curve", "CurvePanel", "curve_key", "curve_panels"]
+
+_HEIGHT, _AXIS, _BETWEEN = 230.0, 46.0, 30.0
+_STYLES: tuple[tuple[str, str, Callable[..., str], bool], ...] = (
+    ("blue", "", circle, True),
+    ("orange", "7 4", diamond, True),
+    ("green", "2 3", triangle, True),
+    ("grey", "10 3 2 3", circle, False),
+    ("blue", "4 4", diamond, False),
+    ("orange", "1 3", triangle, False),
+)
+"""Colour, dashes, mark, whether it is filled: of the first curve, the second, and so on, from the beginning again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """name: in the key. points: (x, y) in the order of x; where y is NaN there is none."""
+
+    name: str
+    points: Sequence[tuple[float, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class CurvePanel:
+    """x, y: names of the axes, with units. ends: of y. wanted: a value of y that has a line across; None for none."""
+
+    title: str
+    x: str
+    y: str
+    curves: Sequence[Curve]
+    ends: tuple[float, float]
+    wanted: float | None = None
+
+
+def curve_panels(panels: Sequence[CurvePanel], wide: float, down: float) -> tuple[list[str], float]:
+    """The elements of panels side by side from the height `down` on, and where they end."""
+    elements: list[str] = []
+    width = (wide - _BETWEEN * (len(panels) - 1)) / len(panels)
+    for place, panel in enumerate(panels):
+        elements += _panel(panel, MARGIN + place * (width + _BETWEEN), width, down)
+    return elements, down + 26 + _HEIGHT + 42
+
+
+def _panel(panel: CurvePanel, left: float, width: float, down: float) -> list[str]:
+    top, start, end = down + 26, left + _AXIS, left + width - 12
+    bottom = top + _HEIGHT
+    across = Axis.around([x for curve in panel.curves for x, _ in curve.points] + [0.0], start, end, 5)
+    up = Axis(*panel.ends, bottom, top, (panel.ends[1] - panel.ends[0]) / 5)
+    found = [text(left, down + 14, panel.title, 13, bold=True)]
+    for tick in up.ticks:
+        found.append(line(start, up.at(tick), end, up.at(tick), "hair"))
+        found.append(text(start - 7, up.at(tick) + 4, up.label(tick), 10.5, "dim", anchor="end"))
+    for tick in across.ticks:
+        found.append(line(across.at(tick), bottom, across.at(tick), bottom + 4, "dim"))
+        found.append(text(across.at(tick), bottom + 16, across.label(tick), 10.5, "dim", anchor="middle"))
+    found.append(line(start, bottom, end, bottom, "dim"))
+    found.append(text((start + end) / 2, bottom + 33, panel.x, 11, "dim", anchor="middle"))
+    x, y = left + 10, (top + bottom) / 2
+    turned = text(0, 0, panel.y, 11, "dim", anchor="middle")
+    found.append(f'<g transform="translate({x:.1f} {y:.1f}) rotate(-90)">{turned}</g>')
+    if panel.wanted is not None:
+        found.append(line(start, up.at(panel.wanted), end, up.at(panel.wanted), "ink", 1.4))
+    for place, curve in enumerate(panel.curves):
+        ink, dash, mark, filled = _STYLES[place % len(_STYLES)]
+        points = [(across.at(x), up.at(y)) for x, y in curve.points if not math.isnan(y)]
+        if len(points) > 1:
+            found.append(path(points, ink, 2, dash))
+        found += [mark(x, y, ink, filled=filled) for x, y in points]
+    return found
+
+
+def curve_key(names: Sequence[str], wide: float, down: float, wanted: str = "") -> tuple[list[str], float]:
+    """What each curve is, and last the line across, in as many rows as that takes, and where they end."""
+    found, across, down = [], MARGIN, down + 14
+    for place, name in enumerate([*names, *([wanted] if wanted else ())]):
+        ink, dash, mark, filled = _STYLES[place % len(_STYLES)]
+        words = break_lines(name, wide - 50, 12, 1)[0]
+        width = 46 + room(words, 12) + 18
+        if across > MARGIN and across + width > MARGIN + wide:
+            across, down = MARGIN, down + 21
+        if place < len(names):
+            found.append(line(across, down, across + 38, down, ink, 2, dash))
+            found.append(mark(across + 19, down, ink, filled=filled))
+        else:
+            found.append(line(across, down, across + 38, down, "ink", 1.4))
+        found.append(text(across + 46, down + 4, words, 12))
+        across += width
+    return found, down + 14

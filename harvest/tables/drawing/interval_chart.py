@@ -1,0 +1,114 @@
+"""Values with their intervals, one a row below the other: a forest plot. What is drawn stands in words beside it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from harvest.tables.drawing.axis import Axis
+from harvest.tables.drawing.svg import MARGIN, circle, diamond, line, paragraphs, rectangle, text
+from harvest.tables.drawing.text_fitting import fit_text, room
+
+__all__ = ["IntervalPanel", "IntervalRow", "interval_panel", "panel_width"]
+
+Mark = Literal["circle", "diamond", "bar"]
+
+_ROW, _SMALL_ROW = 21.0, 15.0
+_SIZE, _SMALL = 12.0, 10.5
+_INDENT, _BOLD = 10.0, 1.12  # pixels before a label below a heading; how much wider bold letters are
+_GAP = 14.0
+_MOST, _PLOT = 560.0, 270.0  # the most that words take on either side; the least that is drawn in
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalRow:
+    """label: on the left, said: on the right. value, low, high: NaN where there is none. filled: the mark; else it is
+    hollow. heading: a label alone, above the rows that it is of."""
+
+    label: str
+    value: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    said: str = ""
+    filled: bool = True
+    heading: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalPanel:
+    """Rows on one axis. scale: the axis' name, with its unit. zero: whether 0 is on the axis, with a line of its own.
+    mark: `bar` for bars from 0. small: many rows, closer together."""
+
+    title: str
+    scale: str
+    rows: Sequence[IntervalRow]
+    zero: bool = True
+    mark: Mark = "circle"
+    small: bool = False
+
+
+def panel_width(panel: IntervalPanel) -> float:
+    """Pixels between the margins that a panel takes with all its words whole (up to 560 on either side)."""
+    left, right = _sides(panel)
+    return left + _GAP + _PLOT + _GAP + right
+
+
+def _sides(panel: IntervalPanel) -> tuple[float, float]:
+    """What the words on the left and on the right take."""
+    size = _SMALL if panel.small else _SIZE
+    left = max((_label_room(row, size) for row in panel.rows), default=0.0)
+    right = max((room(row.said, size) for row in panel.rows), default=0.0)
+    return min(_MOST, left + 1), min(_MOST, right + 1)
+
+
+def interval_panel(panel: IntervalPanel, wide: float, down: float) -> tuple[list[str], float]:
+    """The elements of a panel from the height `down` on, and where it ends. wide: pixels between the margins, at least
+    `panel_width`."""
+    size, high = (_SMALL, _SMALL_ROW) if panel.small else (_SIZE, _ROW)
+    elements, down = paragraphs([panel.title], wide, down, size=13.0, ink="ink", bold=True)
+    left, right = _sides(panel)
+    start, end = MARGIN + left + _GAP, MARGIN + wide - right - _GAP
+    axis = Axis.around(_values(panel), start, end)
+    top = down + 8
+    bottom = top + high * len(panel.rows)
+    for tick in axis.ticks:
+        own = panel.zero and abs(tick) < axis.step / 1000
+        elements.append(line(axis.at(tick), top, axis.at(tick), bottom, "dim" if own else "hair", 1.4 if own else 1))
+        elements.append(text(axis.at(tick), bottom + 15, axis.label(tick), 10.5, "dim", anchor="middle"))
+    elements.append(text((start + end) / 2, bottom + 31, panel.scale, 11, "dim", anchor="middle"))
+    for place, row in enumerate(panel.rows):
+        middle = top + high * (place + 0.5)
+        indent, swell = (0.0, _BOLD) if row.heading else (_INDENT, 1.0)
+        words = fit_text(row.label, left - indent, size * swell)
+        elements.append(text(MARGIN + indent, middle + size * 0.35, words, size, bold=row.heading))
+        elements.append(text(end + _GAP, middle + size * 0.35, fit_text(row.said, right, size), size))
+        elements += _drawn(panel, row, axis, middle, high)
+    return elements, bottom + 40
+
+
+def _label_room(row: IntervalRow, size: float) -> float:
+    return room(row.label, size * _BOLD) if row.heading else room(row.label, size) + _INDENT
+
+
+def _values(panel: IntervalPanel) -> list[float]:
+    each = [value for row in panel.rows for value in (row.value, row.low, row.high)]
+    return [*each, 0.0] if panel.zero else each
+
+
+def _drawn(panel: IntervalPanel, row: IntervalRow, axis: Axis, middle: float, high: float) -> list[str]:
+    if math.isnan(row.value):
+        return []
+    at = axis.at(row.value)
+    if panel.mark == "bar":
+        zero = axis.at(0.0)
+        return [rectangle(min(at, zero), middle - high * 0.32, max(abs(at - zero), 0.8), high * 0.64, "blue")]
+    found = []
+    if not math.isnan(row.low):
+        low, top = axis.at(row.low), axis.at(row.high)
+        found.append(line(low, middle, top, middle, "ink", 1.6))
+        found += [line(end, middle - 4, end, middle + 4, "ink", 1.6) for end in (low, top)]
+    mark = diamond if panel.mark == "diamond" else circle
+    found.append(mark(at, middle, "blue" if row.filled else "ink", filled=row.filled))
+    return found

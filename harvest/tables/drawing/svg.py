@@ -1,0 +1,121 @@
+"""What charts are written with: elements of SVG, and a page around them that is whole in itself.
+
+Colours are CSS variables, once for light and once for dark screens (`prefers-color-scheme`); a report that holds
+charts may set them anew. Every element also has its light colour as an attribute: on paper, and where style sheets are
+not read, a chart is light. No font, script or address is loaded, nothing has an id, so that several charts may stand on
+one page, and a title and a description say in words what is drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from harvest.tables.drawing.colours import THEMES
+from harvest.tables.drawing.text_fitting import break_lines, plain, quote_attribute
+
+__all__ = ["MARGIN", "circle", "diamond", "line", "page", "paragraphs", "path", "rectangle", "text", "triangle"]
+
+MARGIN = 18.0
+
+_FONTS = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif"
+_LINES = 12
+_SMALLEST = 0.77  # of its size: below that letters have less than 10 pixels, and a page is scrolled
+
+
+def _variables(theme: int) -> str:
+    return "".join(f"--harvest-{name}:{both[theme]};" for name, both in THEMES.items())
+
+
+_STYLE = (
+    f".harvest-chart{{color-scheme:light dark;{_variables(0)}background:var(--harvest-paper)}}"
+    f"@media screen and (prefers-color-scheme:dark){{.harvest-chart{{{_variables(1)}}}}}"
+    + "".join(
+        f".harvest-chart .f-{name}{{fill:var(--harvest-{name})}}"
+        f".harvest-chart .s-{name}{{stroke:var(--harvest-{name})}}"
+        for name in THEMES
+    )
+)
+
+
+def _painted(fill: str, stroke: str = "", width: float = 1.0, dash: str = "") -> str:
+    """Attributes of an element. fill, stroke: names of colours, "" for none."""
+    classes = " ".join([*([f"f-{fill}"] if fill else []), *([f"s-{stroke}"] if stroke else [])])
+    found = f'class="{classes}" fill="{THEMES[fill][0] if fill else "none"}"'
+    if stroke:
+        found += f' stroke="{THEMES[stroke][0]}" stroke-width="{width:g}"'
+    return found + (f' stroke-dasharray="{dash}"' if dash else "")
+
+
+def text(
+    x: float, y: float, what: str, size: float = 12.0, ink: str = "ink", *, bold: bool = False, anchor: str = ""
+) -> str:
+    """A line of text, its base line at y. anchor: `middle` or `end` for where x is, "" for its start."""
+    more = (' font-weight="bold"' if bold else "") + (f' text-anchor="{anchor}"' if anchor else "")
+    return (
+        f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:g}" {_painted(ink)}{more} unicode-bidi="isolate">'
+        f"{plain(what)}</text>"
+    )
+
+
+def line(x1: float, y1: float, x2: float, y2: float, ink: str = "ink", width: float = 1.0, dash: str = "") -> str:
+    return f'<path d="M{x1:.1f} {y1:.1f}L{x2:.1f} {y2:.1f}" {_painted("", ink, width, dash)}/>'
+
+
+def path(points: Sequence[tuple[float, float]], ink: str, width: float = 2.0, dash: str = "") -> str:
+    """A line through points, in their order."""
+    way = "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
+    return f'<path d="M{way}" stroke-linejoin="round" {_painted("", ink, width, dash)}/>'
+
+
+def rectangle(x: float, y: float, width: float, height: float, fill: str) -> str:
+    return f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" {_painted(fill)}/>'
+
+
+def circle(x: float, y: float, ink: str = "ink", *, size: float = 4.5, filled: bool = True) -> str:
+    """A mark; one that is not filled has the ground's colour inside."""
+    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{size:g}" {_painted(ink if filled else "paper", ink, 1.8)}/>'
+
+
+def diamond(x: float, y: float, ink: str = "ink", *, size: float = 5.5, filled: bool = True) -> str:
+    corners = f"M{x:.1f} {y - size:.1f}l{size:g} {size:g}l{-size:g} {size:g}l{-size:g} {-size:g}z"
+    return f'<path d="{corners}" {_painted(ink if filled else "paper", ink, 1.8)}/>'
+
+
+def triangle(x: float, y: float, ink: str = "ink", *, size: float = 5.0, filled: bool = True) -> str:
+    corners = f"M{x:.1f} {y - size:.1f}l{size:g} {1.8 * size:g}h{-2 * size:g}z"
+    return f'<path d="{corners}" {_painted(ink if filled else "paper", ink, 1.8)}/>'
+
+
+def paragraphs(
+    said: Sequence[str], wide: float, down: float, *, size: float = 12.0, ink: str = "dim", bold: bool = False
+) -> tuple[list[str], float]:
+    """Texts one below the other from `down` on, broken at `wide` pixels, and where the last of them ends."""
+    found = []
+    for what in said:
+        for words in break_lines(what, wide / (1.12 if bold else 1), size, _LINES):
+            down += size * 1.4
+            found.append(text(MARGIN, down - size * 0.35, words, size, ink, bold=bold))
+    return found, down
+
+
+def page(title: str, description: str, elements: Sequence[str], width: float, height: float) -> str:
+    """The text of an SVG file. title, description: what readers of screens hear; text is plain, whatever is in it."""
+    w, h = round(width), round(height)
+    # On a narrow screen words would be smaller than 10 pixels: there a page is scrolled.
+    style = f'style="max-width:100%;min-width:{round(_SMALLEST * w)}px;height:auto"'
+    return (
+        "\n".join(
+            [
+                f'<svg xmlns="http://www.w3.org/2000/svg" class="harvest-chart" viewBox="0 0 {w} {h}" width="{w}" '
+                f'height="{h}" role="img" aria-label={quote_attribute(title)} direction="ltr" {style} '
+                f'font-family="{_FONTS}">',
+                f"<title>{plain(title)}</title>",
+                f"<desc>{plain(description)}</desc>",
+                f"<style>{_STYLE}</style>",
+                rectangle(0, 0, w, h, "paper"),
+                *elements,
+                "</svg>",
+            ]
+        )
+        + "\n"
+    )

@@ -1,0 +1,168 @@
+"""The figures of studies in one long form: one figure a row, with the same columns whatever study made it.
+
+So that rows of a comparison, a study of variance, a plan and a tree can stand in one data frame, and so that one
+table of LaTeX serves them all. Values are as they were computed: shares from 0 to 1, variances with their sign.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Literal
+
+from harvest.tables.paper_tables import latex_text
+from recordings.json_text import Json
+from scoring.statistics.paired import ESTIMANDS, Estimand
+
+__all__ = ["LongRow", "Unit", "long_latex", "unit_of"]
+
+Unit = Literal["share", "value", "variance", "ratio", "count", "hours", "bits"]
+"""share: from 0 to 1 (or a difference of two), percent for people; value: in the measure's own units; variance: their
+square; ratio: of variances; bits: of a divergence."""
+
+_DIGITS = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LongRow:
+    """One figure.
+
+    study: `compare`, `variance`, `plan` or `tree`. run: names of the runs it is made from, with commas. figure: what it
+    is, as `difference` or `variance between topics`. system, other: what it is of; of a difference, the first minus the
+    other. node: the way to a turn of a tree. estimand: `like-these` or `these`, of which topics estimate, interval and
+    p speak; "" for what is only counted. estimate, low, high, p: NaN where undefined. p: by itself. p_corrected: over
+    all pairs of the measure, or all turns tested. interval: its method. topics, trials: it is over, or planned. note:
+    what else a reader must know.
+    """
+
+    study: str
+    run: str
+    figure: str
+    unit: Unit
+    measure: str = ""
+    turn: int | None = None
+    topic_type: str = ""
+    topic: str = ""
+    system: str = ""
+    other: str = ""
+    node: str = ""
+    estimand: Estimand | Literal[""] = ""
+    estimate: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    level: float | None = None
+    interval: str = ""
+    p: float = math.nan
+    p_corrected: float = math.nan
+    topics: int | None = None
+    trials: int | None = None
+    note: str = ""
+
+    def as_json(self) -> dict[str, object]:
+        """A JSON value with every key; what is undefined or does not apply is null."""
+        return {name: _plain(getattr(self, name)) for name in _NAMES}
+
+
+_NAMES = tuple(entry.name for entry in fields(LongRow))
+
+
+def _plain(value: object) -> object:
+    if type(value) is float:
+        return round(value, _DIGITS) + 0.0 if math.isfinite(value) else None
+    return None if value == "" else value
+
+
+def unit_of(percentage: bool) -> Unit:
+    """Of a measure's own values."""
+    return "share" if percentage else "value"
+
+
+def long_latex(rows: Sequence[LongRow], sources: Sequence[Mapping[str, Json]] = ()) -> str:
+    """A `tabular` (with the rules of the package booktabs): a line for each row, in their order, a rule between
+    measures. Columns in which no row has anything are left out. Comments below it name methods, and the runs with their
+    dates and hashes.
+    """
+    columns = [(heading, cell) for heading, cell in _COLUMNS if any(cell(row) for row in rows)]
+    lines = [
+        r"\begin{tabular}{" + "".join("r" if heading in _RIGHT else "l" for heading, _ in columns) + "}",
+        r"\toprule",
+        " & ".join(heading for heading, _ in columns) + r" \\",
+        r"\midrule",
+    ]
+    last: tuple[object, ...] | None = None
+    for row in rows:
+        key = (row.measure, row.turn, row.topic_type, row.topic if row.study == "tree" else "")
+        if last is not None and key != last:
+            lines.append(r"\midrule")
+        last = key
+        lines.append(" & ".join(cell(row) for _, cell in columns) + r" \\")
+    lines += [r"\bottomrule", r"\end{tabular}"]
+    methods = dict.fromkeys(
+        f"{100 * row.level:g}% {row.interval}"
+        for row in rows
+        if row.level is not None and row.interval and not math.isnan(row.low)
+    )
+    lines += [f"% intervals: {' '.join(method.split())}" for method in methods]
+    for one in sources:
+        said = ", ".join(f"{name} {one[name]}" for name in ("created_at", "protocol", "topics") if one.get(name))
+        lines.append(f"% run {' '.join(str(one.get('run')).split())}: {said}")
+    return "\n".join(lines) + "\n"
+
+
+def _of(row: LongRow) -> str:
+    turn = f" S{row.turn}" if row.turn else ""
+    kind = f" [{row.topic_type}]" if row.topic_type else ""
+    return latex_text(f"{row.measure}{turn}{kind}")
+
+
+def _systems(row: LongRow) -> str:
+    return latex_text(row.system) + (f" $-$ {latex_text(row.other)}" if row.other else "")
+
+
+def _signs(text: str) -> str:
+    """With signs that LaTeX has no letter for as mathematics; one that is left is for XeLaTeX and LuaLaTeX."""
+    for sign, command in (("→", r"$\rightarrow$"), ("×", r"$\times$"), ("■", r"$\bullet$")):
+        text = text.replace(sign, command)
+    return text
+
+
+def _number(row: LongRow, value: float) -> str:
+    if math.isnan(value):
+        return ""
+    digits, scale = {"share": (1, 100), "count": (0, 1), "hours": (1, 1), "ratio": (2, 1)}.get(row.unit, (4, 1))
+    text = f"{value * scale:.{digits}f}"
+    return f"${text}$" if text.startswith("-") and float(text) else text.lstrip("-")
+
+
+def _estimate(row: LongRow) -> str:
+    value = _number(row, row.estimate)
+    if not value:
+        return "n/a"
+    # Of a percentage a difference is in points, without a sign of its own.
+    return value + (r"\%" if row.unit == "share" and not row.other else "")
+
+
+def _interval(row: LongRow) -> str:
+    return "" if math.isnan(row.low) else f"[{_number(row, row.low)}, {_number(row, row.high)}]"
+
+
+def _p(row: LongRow) -> str:
+    p = row.p if math.isnan(row.p_corrected) else row.p_corrected
+    return "" if math.isnan(p) else "$<$.001" if p < 0.001 else f"{p:.3f}".replace("0.", ".", 1)
+
+
+_COLUMNS = (
+    ("measure", _of),
+    ("system", _systems),
+    ("topic", lambda row: latex_text(row.topic)),
+    ("turn", lambda row: _signs(latex_text(row.node))),
+    ("figure", lambda row: _signs(latex_text(row.figure))),
+    ("speaks of", lambda row: ESTIMANDS[row.estimand] if row.estimand else ""),
+    ("estimate", _estimate),
+    ("interval", _interval),
+    ("$p$", _p),
+    ("topics", lambda row: "" if row.topics is None else str(row.topics)),
+    ("trials", lambda row: "" if row.trials is None else str(row.trials)),
+)
+_RIGHT = ("estimate", "$p$", "topics", "trials")

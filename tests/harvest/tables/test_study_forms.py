@@ -1,0 +1,202 @@
+"""Comparisons, variances, plans and trees as CSV, as LaTeX and in JSON: one long form, the same figures in each."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harvest.tables.long_rows import LongRow, long_latex
+from tests.support.command_line import harvest
+
+AUDIT = """format: harvest-audit/1
+name: small
+topics: fairweb-45
+only: [M001, M002, M003, R001, R002, Y001]
+protocol: fairweb-two-round
+gold: parrot
+trials: 3
+systems:
+  - {name: A_1, driver: parrot}
+  - {name: B, driver: parrot, options: {profile: erratic}}
+"""
+COLUMNS = [*LongRow(study="", run="", figure="", unit="value").as_json()]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("forms")
+    (folder / "audit.yaml").write_text(AUDIT, encoding="utf-8")
+    assert harvest("run", folder / "audit.yaml", "--out", folder / "run").returncode == 0
+    return folder / "run"
+
+
+@pytest.fixture(scope="module")
+def commands(run: Path) -> dict[str, Sequence[object]]:
+    plan = ("plan", run.parent / "audit.yaml", "--detect", "20", "--from", run, "--topics", "6,12", "--trials", "3")
+    return {"compare": ("compare", run), "variance": ("variance", run), "plan": plan}
+
+
+def printed(*words: object) -> str:
+    done = harvest(*words)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def rows(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def one(table: list[dict[str, Any]], **wanted: object) -> dict[str, Any]:
+    (found,) = (row for row in table if all(row[name] == value for name, value in wanted.items()))
+    return found
+
+
+@pytest.mark.parametrize("study", ["compare", "variance", "plan"])
+def test_csv_and_json_hold_the_same_rows_in_one_form_and_json_says_what_they_are_made_of(
+    study: str, run: Path, commands: dict[str, Sequence[object]]
+) -> None:
+    document = json.loads(printed(*commands[study], "--json"))
+    table = rows(printed(*commands[study], "--csv"))
+    assert len(table) == len(document["long"]) > 10
+    for row, known in zip(table, document["long"], strict=True):
+        assert list(row) == COLUMNS
+        assert row == {name: "" if value is None else str(value) for name, value in known.items()}
+        assert (row["study"], row["run"]) == (study, "run")
+    header = json.loads((run / "run.json").read_text(encoding="utf-8"))
+    (source,) = document["sources"]
+    assert (source["run"], source["created_at"], source["protocol"]) == (
+        "run",
+        header["created_at"],
+        header["hashes"]["protocol"],
+    )
+    assert document["software"]["conversation-harvest"]
+
+
+def test_the_long_form_of_a_comparison_has_its_figures_and_parts_that_add_up(
+    commands: dict[str, Sequence[object]],
+) -> None:
+    document = json.loads(printed(*commands["compare"], "--json"))
+    table, known = document["long"], one(document["rows"], measure="ave%useful", topic_type=None)
+    found = one(table, measure="ave%useful", figure="difference")
+    for name in ("low", "high", "p"):
+        assert found[name] == known[name]
+    assert (found["estimate"], found["p_corrected"]) == (known["value"], known["p_corrected"])
+    assert (found["system"], found["other"], found["estimand"], found["topics"]) == ("A_1", "B", "like-these", 6)
+    parts = [
+        row["estimate"] for row in table if (row["measure"], row["figure"]) == ("ave%useful", "part in the difference")
+    ]
+    assert len(parts) == 6
+    assert math.fsum(parts) == pytest.approx(found["estimate"])
+    nodes = [row for row in table if row["figure"] == "part in the divergence"]
+    whole = one(table, figure="divergence of trees")
+    assert math.fsum(row["estimate"] for row in nodes) == pytest.approx(whole["estimate"])
+    assert all(row["node"].startswith("U ask") for row in nodes)
+    counts = [one(table, measure="ave%useful", figure=f"topics {word}")["estimate"] for word in ("won", "tied", "lost")]
+    assert counts == [known["wins"], known["ties"], known["losses"]]
+
+
+def test_the_long_form_of_a_variance_keeps_signs_and_names_the_k_of_pass_k(
+    commands: dict[str, Sequence[object]],
+) -> None:
+    document = json.loads(printed(*commands["variance"], "--json"))
+    table = document["long"]
+    assert len(table) == len(document["rows"])
+    assert [row["estimate"] for row in table] == [row["value"] for row in document["rows"]]
+    assert one(table, measure="%useful", system="B", figure="pass^3")["unit"] == "share"
+    assert one(table, measure="%useful", figure="variance between systems")["system"] == "A_1, B"
+    whole = [row for row in table if row["figure"] == "spread of whole trials"]
+    assert {row["estimand"] for row in whole} == {"these"}
+    assert {row["unit"] for row in table if row["figure"].startswith("variance")} == {"variance"}
+
+
+def test_the_long_form_of_a_plan_has_a_row_for_each_design_and_estimand(
+    commands: dict[str, Sequence[object]],
+) -> None:
+    document = json.loads(printed(*commands["plan"], "--json"))
+    for known in document["rows"]:
+        own = {"topics": known["topics"], "trials": known["trials"], "estimand": known["estimand"]}
+        assert one(document["long"], figure="power", **own)["estimate"] == pytest.approx(known["power"], abs=1e-6)
+    turns = one(document["long"], figure="user turns", topics=12, trials=3)
+    assert turns["estimate"] == next(row["turns"] for row in document["rows"] if row["topics"] == 12)
+
+
+def test_a_plan_without_a_pilot_is_made_of_no_run(run: Path) -> None:
+    words = ("plan", run.parent / "audit.yaml", "--detect", "20", "--topics", "6", "--trials", "3")
+    document = json.loads(printed(*words, "--json"))
+    assert document["sources"] == []
+    assert {row["run"] for row in document["long"]} == {None}
+
+
+def test_a_tree_has_a_row_for_each_branch_and_end_and_for_scores(run: Path) -> None:
+    table = rows(printed("tree", run, "--format", "csv", "--system", "A_1", "--score", "R"))
+    known = json.loads(printed("tree", run, "--format", "json", "--system", "A_1", "--score", "R"))["trees"][0]
+    assert [*table[0]] == COLUMNS
+    edges = [row for row in table if row["figure"] == "transition"]
+    statistics = known["statistics"]["nodes"][1:]
+    assert [float(row["estimate"]) for row in edges] == [node["probability"] for node in statistics]
+    assert [int(row["trials"]) for row in edges] == [node["n"] for node in statistics]
+    assert edges[0]["node"] == "U ask"
+    ends = [row for row in table if row["figure"] == "end"]
+    assert all(row["node"].endswith("■ end") for row in ends)
+    assert one(table, figure="mean score", node="")["measure"] == "R"
+    latex = printed("tree", run, "--format", "latex", "--system", "A_1")
+    assert r"U ask $\rightarrow$ S o" in latex
+    assert "% run run: " in latex
+
+
+@pytest.mark.parametrize("study", ["compare", "variance", "plan"])
+def test_every_line_of_latex_has_as_many_cells_as_the_table_has_columns(
+    study: str, commands: dict[str, Sequence[object]]
+) -> None:
+    lines = printed(*commands[study], "--latex").splitlines()
+    columns = re.fullmatch(r"\\begin\{tabular\}\{([lr]+)\}", lines[0])
+    assert columns is not None
+    cells = [line for line in lines if line.endswith(r"\\")]
+    assert {len(re.split(r"(?<!\\)&", line)) for line in cells} == {len(columns[1])}
+    assert any(line.startswith("% run run: created_at 20") for line in lines)
+    body = "\n".join(line for line in lines if not line.startswith("%"))
+    assert not re.search(r"(?<!\\)[%_#]", body), "a comment or a subscript to LaTeX"
+    assert not re.search("[→×■−]", body), "letters that pdfLaTeX has not"
+
+
+def test_numbers_of_latex_are_as_people_read_them() -> None:
+    def row(**more: Any) -> LongRow:
+        return LongRow(**{"study": "compare", "run": "r", "figure": "f", "unit": "share", "system": "A", **more})
+
+    lines = long_latex(
+        [
+            row(estimate=0.125),
+            row(estimate=-0.125, other="B", low=-0.2, high=0.0004, level=0.95, interval="t", p=0.0004),
+            row(estimate=-0.00001, other="B", p=0.0123),
+            row(unit="variance", estimate=0.01234),
+            row(unit="count", estimate=3.0),
+            row(),
+        ]
+    ).splitlines()
+    said = [[cell.strip() for cell in line.rstrip("\\").split("&")][-3:] for line in lines[4:10]]
+    assert said == [
+        [r"12.5\%", "", ""],
+        ["$-12.5$", "[$-20.0$, 0.0]", "$<$.001"],
+        ["0.0", "", ".012"],
+        ["0.0123", "", ""],
+        ["3", "", ""],
+        ["n/a", "", ""],
+    ]
+    assert lines[-1] == "% intervals: 95% t"
+
+
+@pytest.mark.parametrize("forms", [("--json", "--csv"), ("--csv", "--latex"), ("--json", "--latex")])
+@pytest.mark.parametrize("study", ["compare", "variance", "plan"])
+def test_two_forms_at_once_are_refused(
+    study: str, forms: tuple[str, str], commands: dict[str, Sequence[object]]
+) -> None:
+    done = harvest(*commands[study], *forms)
+    assert (done.returncode, "--json, --csv and --latex exclude each other" in done.stderr) == (2, True)
