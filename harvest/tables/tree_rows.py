@@ -41,7 +41,7 @@ def _rows(run: str, one: TreeFigures) -> Iterator[LongRow]:
     for node in range(len(tree)):
         if node:
             edge = float(found.probability[node]), float(found.low[node]), float(found.high[node])
-            yield _share(common, "transition", ways[node], edge, found.n[node], found.level, method)
+            yield _share(common, "branch", ways[node], edge, found.n[node], found.level, method)
         if tree.stops[node]:
             way = " → ".join(filter(None, (ways[node], _END)))
             end = float(found.stop[node]), float(found.stop_low[node]), float(found.stop_high[node])

@@ -139,7 +139,7 @@ def test_a_tree_has_a_row_for_each_branch_and_end_and_for_scores(run: Path) -> N
     table = rows(printed("tree", run, "--format", "csv", "--system", "A_1", "--score", "R"))
     known = json.loads(printed("tree", run, "--format", "json", "--system", "A_1", "--score", "R"))["trees"][0]
     assert [*table[0]] == COLUMNS
-    edges = [row for row in table if row["figure"] == "transition"]
+    edges = [row for row in table if row["figure"] == "branch"]
     statistics = known["statistics"]["nodes"][1:]
     assert [float(row["estimate"]) for row in edges] == [node["probability"] for node in statistics]
     assert [int(row["trials"]) for row in edges] == [node["n"] for node in statistics]
