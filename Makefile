@@ -35,14 +35,15 @@ COUNTS := soak|default_rng|rehears|enumera|browser|thread_time|process_time|perf
 test-fast: $(DEV_READY) ## units only, within a minute: no test that starts a process, server or browser, or plays very many conversations
 	@$(BIN)/python -m pytest -q -n 2 --hypothesis-profile fast $$(grep -rLE --include='test_*.py' '$(STARTS)|$(COUNTS)' tests)
 
-# Debian's where we may install it, else Playwright's own; HARVEST_BROWSER, or any that is there, is enough.
+# Debian's where we may install it, else Playwright's own; HARVEST_BROWSER, or any that is there, is enough. Most tests
+# run in the one without windows where it is there (tests/conftest.py).
 browser: $(DEV_READY)
 	@if [ -n "$$HARVEST_BROWSER" ]; then exit 0; fi; \
 	for name in chromium chromium-browser google-chrome google-chrome-stable; do \
 	  if command -v $$name >/dev/null; then exit 0; fi; done; \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	  echo "Installing Chromium with apt, for the browser tests"; export DEBIAN_FRONTEND=noninteractive; \
-	  apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null && exit 0; \
+	  apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium chromium-headless-shell >/dev/null && exit 0; \
 	  echo "apt could not install Chromium; trying Playwright's own" >&2; fi; \
 	$(BIN)/playwright install chromium || { \
 	  echo "The browser tests need a browser: set HARVEST_BROWSER to a Chrome or Chromium, or, where its libraries are" >&2; \

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -38,6 +39,21 @@ LONGEST = (
 )
 """Files that take a minute or more: they go first, so that no process is left with one at the end."""
 
+WHOLE_BROWSER = {
+    f"tests/harvest/pages/{name}"
+    for name in (
+        "browser/test_login.py",
+        "browser/test_start.py",
+        "browser/test_window.py",
+        "test_audit.py",
+        "test_fairweb.py",
+        "test_kills.py",
+        "test_lag.py",
+    )
+}
+"""Files that run in the browser people have. All others take Chromium without windows (Debian's
+chromium-headless-shell) where it is there: the same pages, for half the time of a processor."""
+
 
 def pytest_configure(config: pytest.Config) -> None:
     if _soaking(config):
@@ -57,6 +73,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _soaking(config: pytest.Config) -> bool:
     return bool(config.getoption("markexpr") == "soak")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def browser_of_this_file(request: pytest.FixtureRequest) -> Iterator[None]:
+    """The browser that the tests of a file find, unless HARVEST_BROWSER names one for all."""
+    quick = shutil.which("chromium-headless-shell")
+    file = request.path.relative_to(request.config.rootpath).as_posix()
+    with pytest.MonkeyPatch.context() as patch:
+        if quick and "HARVEST_BROWSER" not in os.environ and file not in WHOLE_BROWSER and not _soaking(request.config):
+            patch.setenv("HARVEST_BROWSER", quick)
+        yield
 
 
 @pytest.fixture(scope="session")

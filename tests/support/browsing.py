@@ -7,6 +7,7 @@ import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from harvest.pages.browser.installed import find_browser
@@ -16,10 +17,14 @@ from harvest.pages.reading.page import Node, Page
 from tests.servers.local_http import Asked, Handler, LocalServer, response, serving
 
 
-@cache
 def settings() -> BrowserSettings:
     """Those of the browser that is there; no browser is an error, never a skip."""
-    return BrowserSettings(executable=find_browser(os.environ, own_browser).path)
+    return BrowserSettings(executable=_executable(os.environ.get("HARVEST_BROWSER", "")))
+
+
+@cache
+def _executable(named: str) -> Path:
+    return find_browser({**os.environ, "HARVEST_BROWSER": named}, own_browser).path
 
 
 @asynccontextmanager
