@@ -23,9 +23,10 @@ demo: $(RUN_READY) ## play 45 topics x 5 trials with two embedded systems, and s
 test: $(DEV_READY) browser ## lint, types, import rules and all tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/lint-imports
-	$(BIN)/python -m pytest -n 4 --no-loadscope-reorder
+	@# Meanwhile the tests are compiled, once: each process below would do it again.
+	@$(BIN)/python -m pytest -q --collect-only >/dev/null 2>&1 & compiling=$$!; \
+	  $(BIN)/mypy && $(BIN)/lint-imports; failed=$$?; wait $$compiling; exit $$failed
+	$(BIN)/python -m pytest -n 5 --no-loadscope-reorder
 
 # What makes a test slow can be seen in its file: it starts a process, a server, a browser or a command, or it draws,
 # plays, counts or times very many. Such files are left out, and those with properties try few examples.

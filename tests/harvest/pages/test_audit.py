@@ -90,7 +90,8 @@ def test_check_says_what_would_be_sent_and_opens_nothing(folder: Path, page: Int
     assert len(page.truth()) == before
 
 
-def test_a_run_is_stopped_by_its_user_and_by_a_kill_and_goes_on(folder: Path) -> None:
+@pytest.mark.parametrize("terminated", [False, pytest.param(True, marks=pytest.mark.soak)])
+def test_a_run_is_stopped_by_its_user_and_by_a_kill_and_goes_on(folder: Path, terminated: bool) -> None:
     code, output = _stopped(folder, signal.SIGINT, group=True)
     assert code == 130, output
     assert "the same command resumes the run" in output
@@ -98,6 +99,9 @@ def test_a_run_is_stopped_by_its_user_and_by_a_kill_and_goes_on(folder: Path) ->
     code, output = _stopped(folder, signal.SIGKILL, group=False)
     assert code == -signal.SIGKILL
     assert "Traceback" not in output
+    if terminated:
+        code, output = _stopped(folder, signal.SIGTERM, group=False)
+        assert code == 130, output
 
     done = harvest("run", "audit.yaml", "--out", "run", cwd=folder)
     assert done.returncode == 0, done.stderr

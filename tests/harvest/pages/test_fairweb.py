@@ -143,7 +143,11 @@ def test_text_links_and_labels_are_those_of_the_back_end_itself(short: Plays, na
 
 @pytest.mark.parametrize("name", EACH_TIME)
 def test_every_turn_on_a_page_has_its_evidence(short: Plays, name: str) -> None:
-    for one in _of(short(name), name).values():
+    has_its_evidence(short(name), name)
+
+
+def has_its_evidence(run: Run, name: str) -> None:
+    for one in _of(run, name).values():
         for turn in one.turns:
             assert turn.reply is not None
             assert turn.reply.evidence.keys() == {"screenshot", "reply", "page", "watch"}
@@ -152,7 +156,11 @@ def test_every_turn_on_a_page_has_its_evidence(short: Plays, name: str) -> None:
 
 @pytest.mark.parametrize("names", [EACH_TIME[:1], EACH_TIME[1:]])
 def test_every_answer_is_read_the_same_from_what_was_kept(short: Plays, names: Sequence[str]) -> None:
-    answers, found = read_again(short(names[0]))
+    is_read_the_same(short(names[0]), names)
+
+
+def is_read_the_same(run: Run, names: Sequence[str]) -> None:
+    answers, found = read_again(run)
     kept = [one for one in answers if one.source]
     assert {one.conversation.key.system for one in kept} == set(names)
     assert [(one.turn.said, one.was.text, one.now, one.trouble) for one in kept if one.now != one.was] == []
@@ -200,3 +208,5 @@ def test_all_topics_twice(tmp_path: Path, name: str) -> None:
     differences = _compared(run, name)
     print(name, dict(differences))
     assert differences.keys() <= ({"autolink"} if name == "deep-chat" else {"autolink", "cut link"})
+    has_its_evidence(run, name)
+    is_read_the_same(run, [name])

@@ -102,8 +102,10 @@ def test_what_comes_to_nothing_is_a_named_fault_and_never_an_answer(came_on: Cam
 @pytest.mark.soak
 @pytest.mark.parametrize("name", NAMES)
 def test_every_fault_is_named_on_every_interface(shared_interface: SharedInterface, name: str) -> None:
-    for one in _all(shared_interface(name), FAULTS).values():
+    came = _all(shared_interface(name), FAULTS)
+    for one in came.values():
         named_fault(one)
+    named_limit(name, came)
 
 
 def named_fault(one: Came) -> None:
@@ -117,6 +119,10 @@ def named_fault(one: Came) -> None:
 
 @pytest.mark.parametrize("name", EACH_TIME)
 def test_a_limit_is_named_as_one_where_the_page_lets_its_status_be_seen(name: str, came_on: CameOn) -> None:
-    fault = came_on(name)["error status=429"].fault
+    named_limit(name, came_on(name))
+
+
+def named_limit(name: str, came: Mapping[str, Came]) -> None:
+    fault = came["error status=429"].fault
     assert fault is not None
     assert fault.reason == ("rate-limit" if name in TOLD_LIMIT else "error")
