@@ -16,13 +16,14 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 
 from topics.counting import pluralize
 from topics.errors import InputError, Place
+from topics.json_file import read_json_value
 from topics.scalars import number_advice, plain_number
 from topics.suggestions import nearest
 from topics.text_file import read_text
 from topics.written_form import MISWRITTEN
 from topics.yaml_values import Loc, Marks, read_yaml
 
-__all__ = ["Document", "Loc", "StrictModel", "parse_document", "read_document", "refusal"]
+__all__ = ["Document", "Loc", "StrictModel", "parse_document", "read_document", "read_json_document", "refusal"]
 
 _MODEL = TypeVar("_MODEL", bound=BaseModel)
 _QUOTED = re.compile("'([^']*)'")
@@ -230,6 +231,23 @@ def _inside(loc: Loc) -> str:
 def read_document(path: str | PathLike[str]) -> Document:
     """Read and parse the YAML file at `path`. Raises InputError for anything that is wrong with it."""
     return parse_document(read_text(path, "YAML text"), Place.of(path).path)
+
+
+def read_json_document(path: str | PathLike[str], model: type[_MODEL], what: str, made_by: str) -> _MODEL:
+    """One of our JSON files as its model. what: such a file is. made_by: the command that writes one.
+
+    Raises InputError, with its place, for a file that is no such thing.
+    """
+    value = read_json_value(path)
+    if not value.has("format"):
+        raise InputError(f"is not {what}", place=Place.of(path), advice=f"write one with `{made_by}`")
+    return Document(Place.of(path).path, _tuples(value.value), {}, {}).validated(model)
+
+
+def _tuples(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _tuples(one) for key, one in value.items()}
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
 def parse_document(text: str, path: str) -> Document:

@@ -13,6 +13,7 @@ import click
 from rich.console import Console
 from rich.progress import Progress
 
+from harvest.cli.blind_pairs import write_blind_pairs
 from harvest.cli.interruption import run_until_stopped
 from harvest.judging.extraction.layer import nugget_judgments
 from harvest.judging.sheets.annotation_sheet import Assessed, counts, sample_rows, sheet_rows, write_sheet
@@ -38,7 +39,7 @@ __all__ = ["command"]
 
 
 @click.command()
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path(path_type=Path))
 @click.option("--schema", default="sakai-2023", show_default=True, metavar="NAME|FILE", help="The criteria.")
 @click.option(
     "--export", "sheet", type=click.Path(path_type=Path), metavar="FILE", help="Write a .csv or .jsonl sheet."
@@ -54,10 +55,15 @@ __all__ = ["command"]
     "--sample",
     type=click.IntRange(1),
     metavar="N",
-    help="With --export: N random rows of each criterion, spread over the topics in proportion.",
+    help="With --export: N random rows of each criterion, spread over the topics in proportion. With --pairs: at most N"
+    " of each two systems.",
 )
-@click.option("--seed", type=click.IntRange(0), help="With --sample: the same seed draws the same rows [0].")
+@click.option("--seed", type=click.IntRange(0), help="With --sample, --pairs: the same seed draws the same rows [0].")
 @click.option("--force", is_flag=True, help="With --export: overwrite an existing file.")
+@click.option(
+    "--pairs", type=click.Path(path_type=Path), metavar="FILE", help="Write a .csv or .jsonl sheet of blind pairs."
+)
+@click.option("--systems", metavar="A,B,...", help="With --pairs: of these [all that were played].")
 @click.option(
     "--import", "filled", type=click.Path(path_type=Path), metavar="FILE", help="Import a sheet that was filled in."
 )
@@ -69,7 +75,9 @@ __all__ = ["command"]
     "--extract", "model", type=click.Path(path_type=Path), metavar="FILE", help="Let a model extract nuggets."
 )
 @click.option("--endpoint", metavar="NAME", help="With --extract: which endpoint of the file to use [nuggets].")
-@click.option("--topic", "only", multiple=True, metavar="ID", help="With --extract: only this topic; may be repeated.")
+@click.option(
+    "--topic", "only", multiple=True, metavar="ID", help="With --extract, --pairs: only this topic; may be repeated."
+)
 @click.option("--concurrency", type=click.IntRange(1, 1000), help="With --extract: requests at the same time [8].")
 @click.option(
     "--tries",
@@ -79,13 +87,15 @@ __all__ = ["command"]
 )
 @click.option("--nuggets", metavar="NAME", help="With --export, --import: whose nuggets are scored [rules].")
 def command(
-    run: Path,
+    runs: tuple[Path, ...],
     schema: str,
     sheet: Path | None,
     names: tuple[str, ...],
     sample: int | None,
     seed: int | None,
     force: bool,
+    pairs: Path | None,
+    systems: str | None,
     filled: Path | None,
     author: str | None,
     version: str,
@@ -98,9 +108,20 @@ def command(
 ) -> int:
     """Extract nuggets, score them by rules, and exchange sheets with people.
 
-    Without --export, --import and --extract, RUN gets the nuggets of every finished conversation and all scores that
-    rules can give, as layers of judgments. Layers are added, never changed: what people scored stays as it is.
+    Without --export, --import, --extract and --pairs, RUN gets the nuggets of every finished conversation and all
+    scores that rules can give, as layers of judgments. Layers are added, never changed: what people scored stays as it
+    is.
     """
+    if pairs is not None:
+        if any((sheet, filled, model, names, author, version, endpoint, concurrency, tries, nuggets, force)):
+            raise InputError("--pairs goes with --systems, --topic, --sample and --seed, and with no other option")
+        write_blind_pairs(runs, pairs, systems, only, sample, seed or 0)
+        return 0
+    if systems is not None:
+        raise InputError("--systems goes with --pairs")
+    if len(runs) > 1:
+        raise InputError(f"{len(runs)} runs were given; only --pairs takes several", advice="annotate one at a time")
+    (run,) = runs
     if model is not None and (sheet is not None or filled is not None):
         raise InputError("--extract was given with --export or --import", advice="do one after the other")
     if model is None and (endpoint or only or concurrency or tries):

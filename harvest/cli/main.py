@@ -82,6 +82,7 @@ _GROUPS: Mapping[str, Mapping[str, _Entry]] = {
         "annotate": _Entry(
             "harvest.cli.annotate", "Extract nuggets, score them by rules, and exchange sheets with people."
         ),
+        "preferences": _Entry("harvest.cli.preferences", "Say which systems people prefer."),
     },
     "Exchange": {
         "import": _Entry("harvest.cli.importing", "Make a run from annotated transcripts or messages files."),

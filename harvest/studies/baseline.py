@@ -11,7 +11,6 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from os import PathLike
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -29,11 +28,9 @@ from recordings.trees.builder import path_of
 from scoring.notation import Term
 from scoring.settings import Settings
 from scoring.statistics.drift import Baseline
-from topics.document import Document, StrictModel
-from topics.errors import InputError, Place
+from topics.document import StrictModel, read_json_document
+from topics.errors import InputError
 from topics.identity import content_hash
-from topics.json_file import read_json_value
-from topics.text_file import read_text
 
 __all__ = [
     "GATED",
@@ -211,15 +208,4 @@ def identities(run: Run) -> Mapping[str, Json]:
 
 def read_baseline(path: str | PathLike[str]) -> BaselineFile:
     """Raises InputError, with its place, for a file that is no baseline."""
-    value = read_json_value(path)
-    if not value.has("format"):
-        raise InputError(
-            "is not a baseline", place=Place(str(path)), advice="write one with `harvest bless RUN --out FILE`"
-        )
-    return Document(str(path), _tuples(json.loads(read_text(Path(path), "JSON"))), {}, {}).validated(BaselineFile)
-
-
-def _tuples(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _tuples(one) for key, one in value.items()}
-    return tuple(map(_tuples, value)) if isinstance(value, list) else value
+    return read_json_document(path, BaselineFile, "a baseline", "harvest bless RUN --out FILE")

@@ -12,7 +12,15 @@ from recordings.conversation import Conversation, TrialKey
 from recordings.run_folder import Run
 from topics.errors import InputError
 
-__all__ = ["ConversationPair", "LabelDifference", "Side", "choose_sides", "label_differences", "pair_conversations"]
+__all__ = [
+    "ConversationPair",
+    "LabelDifference",
+    "Side",
+    "all_sides",
+    "choose_sides",
+    "label_differences",
+    "pair_conversations",
+]
 
 _MOST_NAMES = 8
 
@@ -85,6 +93,15 @@ def choose_sides(runs: Sequence[Run], given: str) -> tuple[Side, Side]:
     if len(several) > 1:
         raise InputError(f"--beside: several of the runs recorded {unknown!r}", allowed=", ".join(several))
     raise InputError(f"--beside: no system is called {unknown!r} here", allowed=_listed(known))
+
+
+def all_sides(runs: Sequence[Run], names: Sequence[str] = ()) -> tuple[Side, ...]:
+    """The sides of these names, in this order; () takes all that there are. Raises InputError for an unknown name."""
+    known = _sides(runs)
+    for name in names:
+        if name not in known:
+            raise InputError(f"no system is called {name!r} here", allowed=_listed(known))
+    return tuple({side.name: side for side in map(known.__getitem__, names or known)}.values())
 
 
 def _sides(runs: Sequence[Run]) -> dict[str, Side]:

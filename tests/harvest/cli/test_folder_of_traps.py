@@ -97,6 +97,7 @@ READERS: dict[str, tuple[str, ...]] = {
     "reread": ("reread", "RUN"),
     "replay-routes": ("replay-routes", "RUN"),
     "annotate": ("annotate", "RUN", "--export", "SHEET"),
+    "pairs": ("annotate", "RUN", "--pairs", "SHEET"),
     "run": ("run", "AUDIT", "--out", "RUN"),
     "salvage": ("merge", "RUN", "--salvage", "--out", "OUT"),
     "tree of scores": ("tree", "RUN", "--score", "R"),

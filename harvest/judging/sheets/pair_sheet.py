@@ -1,0 +1,143 @@
+"""Sheets of blind pairs: two conversations beside each other, and which of them a person would rather have had.
+
+write_pairs(pairs, path)       the sheet; nothing in it says which system, run or trial a conversation is of
+read_preferences(path, …)      what a person chose, each row checked against the texts that were handed out
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+
+from harvest.judging.sheets.sheet_file import LONGEST_CELL, Given, Row, read_rows, taken_back, writable, write_rows
+from recordings.conversation import Conversation
+from topics.errors import InputError, Place
+
+__all__ = ["CHOICES", "BlindPair", "Filled", "Preference", "read_preferences", "text_hash", "transcript", "write_pairs"]
+
+COLUMNS = ("pair", "topic", "left", "right", "preference", "note", "annotator")
+_NEEDED = ("pair", "left", "right", "preference")
+
+CHOICES = ("left", "right", "tie", "unsure")
+"""tie: neither is better. unsure: the person cannot judge; it is no tie, and in no figure."""
+
+_COMPARED = LONGEST_CELL // 2
+"""Characters of a conversation that are compared: no spreadsheet has cut these off."""
+
+
+@dataclass(frozen=True, slots=True)
+class BlindPair:
+    """Two conversations on one topic. number: from 1, in the order of the sheet."""
+
+    number: int
+    topic: str
+    left: Conversation
+    right: Conversation
+
+
+@dataclass(frozen=True, slots=True)
+class Preference:
+    """choice: of CHOICES."""
+
+    pair: int
+    annotator: str
+    choice: str
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """preferences: of the rows that have one. empty: rows that have none."""
+
+    preferences: tuple[Preference, ...]
+    empty: int
+
+
+def transcript(conversation: Conversation) -> str:
+    """What a person reads of a conversation."""
+    parts = []
+    for turn in conversation.turns:
+        parts.append(f"USER: {turn.said}")
+        if turn.reply is not None:
+            parts.append(f"SYSTEM: {turn.reply.answer.text}")
+    return "\n\n".join(parts)
+
+
+def text_hash(left: str, right: str) -> str:
+    """Of what a row shows, whatever a spreadsheet did to white space or to the end of a long cell."""
+    texts = [" ".join(writable(text).split())[:_COMPARED] for text in (left, right)]
+    return hashlib.blake2b("\0".join(texts).encode(), digest_size=16).hexdigest()
+
+
+def write_pairs(pairs: Iterable[BlindPair], path: str | PathLike[str]) -> int:
+    """Write the sheet and return how many rows it has. Raises as `sheet_file.write_rows` does."""
+    return write_rows(_rows(pairs), COLUMNS, path)
+
+
+def _rows(pairs: Iterable[BlindPair]) -> Iterator[Row]:
+    for one in pairs:
+        yield {
+            "pair": str(one.number),
+            "topic": one.topic,
+            "left": transcript(one.left),
+            "right": transcript(one.right),
+        }
+
+
+def read_preferences(path: str | PathLike[str], texts: Mapping[int, str]) -> Filled:
+    """texts: by the number of each pair that was handed out, `text_hash` of what its row shows. Where the column
+    `annotator` is empty, the file's name says who chose.
+
+    Raises InputError, with file, line and column, for the first row that is wrong: a choice that is none, a pair that
+    was not handed out, texts that are not those of the pair, a pair that one person judged twice; and where no row has
+    a choice.
+    """
+    found: list[Preference] = []
+    seen: dict[tuple[int, str], Place] = {}
+    empty = 0
+    for row in read_rows(path, COLUMNS, _NEEDED):
+        if not any(row.cells.values()):
+            continue
+        number = row.number("pair")
+        if number not in texts:
+            raise row.error(
+                "pair", f"pair {number} is not in the key", advice="give the --key that was written with this sheet"
+            )
+        if text_hash(taken_back(row.get("left")), taken_back(row.get("right"))) != texts[number]:
+            raise row.error(
+                "left",
+                f"these are not the conversations of pair {number}",
+                advice="give the --key that was written with this sheet; fill in 'preference' and 'note' and nothing"
+                " else",
+            )
+        if not row.get("preference"):
+            empty += 1
+            continue
+        annotator = taken_back(row.get("annotator")) or Path(path).stem
+        first = seen.setdefault((number, annotator), row.place)
+        if first is not row.place:
+            raise row.error(
+                "pair", f"{annotator} judged this pair already, in line {first.line}", advice="keep one of the two rows"
+            )
+        found.append(Preference(number, annotator, _choice(row)))
+    if not found:
+        raise InputError(
+            "no row of this sheet has a preference",
+            place=Place.of(path),
+            allowed=", ".join(CHOICES),
+            advice="fill in the column 'preference'",
+        )
+    return Filled(tuple(found), empty)
+
+
+def _choice(row: Given) -> str:
+    choice = row.get("preference").casefold()
+    if choice not in CHOICES:
+        raise row.error(
+            "preference",
+            f"preference: {row.get('preference')[:40]!r} is not a choice",
+            allowed=f"{', '.join(CHOICES)}, or nothing to leave it out",
+        )
+    return choice
