@@ -10,9 +10,13 @@ import click
 from rich.console import Console
 
 from harvest.cli.setting_options import setting_options
+from harvest.cli.study_output import check_output, study_output, write_figures
 from harvest.studies.robustness import robustness
-from harvest.tables.robustness_figures import FORMAT, robustness_legend, robustness_rows, robustness_tables
-from recordings.provenance import software
+from harvest.tables.long_rows import long_latex
+from harvest.tables.paper_tables import csv_rows
+from harvest.tables.robustness_chart import robustness_chart
+from harvest.tables.robustness_document import long_robustness_rows, robustness_document
+from harvest.tables.robustness_figures import robustness_legend, robustness_tables
 from recordings.run_folder import read
 from scoring.notation import parse_all
 
@@ -26,32 +30,38 @@ __all__ = ["command"]
     "level", "replications", level="Confidence level of the intervals; a p of at most 1 - level finds a difference"
 )
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of resampling and permutations.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
-def command(run: Path, wanted: tuple[str, ...], seed: int, as_json: bool, **changes: Any) -> None:
+@study_output
+def command(
+    run: Path,
+    wanted: tuple[str, ...],
+    seed: int,
+    as_json: bool,
+    as_csv: bool,
+    as_latex: bool,
+    figures: tuple[Path, ...],
+    **changes: Any,
+) -> None:
     """Compare the arms of an audit with their control.
 
     RUN was played by an audit with `arms`: the same needs and draws, asked for in several ways. Of each system: by how
     much each arm differs, how far arms spread, the worst of them, and which topics turn round.
     """
+    check_output(figures, as_json, as_csv, as_latex)
     measures = tuple(dict.fromkeys(term for text in wanted for term in parse_all(text)))
     found = robustness(read(run), measures=measures, changes=changes, seed=seed)
     if as_json:
-        document = {
-            "format": FORMAT,
-            "settings": found[0].settings.as_json(),
-            "notes": list(found[0].notes),
-            "rows": [row for one in found for row in robustness_rows(one)],
-            "seed": seed,
-            "sources": [dict(one) for one in found[0].sources],
-            "software": software(),
-        }
-        click.echo(json.dumps(document, ensure_ascii=False))
-        return
-    people = Console(highlight=False)
-    for one in found:
-        for part in robustness_tables(one):
-            people.print(part)
-    for line in robustness_legend(found):
-        people.print(line)
-    for note in found[0].notes:
-        people.print(f"note: {note}", markup=False)
+        click.echo(json.dumps(robustness_document(found, seed), ensure_ascii=False))
+    elif as_csv:
+        click.echo(csv_rows(long_robustness_rows(found)), nl=False)
+    elif as_latex:
+        click.echo(long_latex(list(long_robustness_rows(found)), found[0].sources), nl=False)
+    else:
+        people = Console(highlight=False)
+        for one in found:
+            for part in robustness_tables(one):
+                people.print(part)
+        for line in robustness_legend(found):
+            people.print(line)
+        for note in found[0].notes:
+            people.print(f"note: {note}", markup=False)
+    write_figures(figures, lambda: robustness_chart(found))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
@@ -77,3 +80,18 @@ def test_what_cannot_be_compared_is_refused(run: Run, tmp_path: Path) -> None:
     other = play(load_audit(audit_file(tmp_path, arms=None)), tmp_path / "run")
     with pytest.raises(InputError, match="not played in arms"):
         armed_systems(other)
+
+
+def test_csv_latex_and_a_figure_hold_what_json_does(run: Run, tmp_path: Path) -> None:
+    known = json.loads(harvest("robustness", run.path, "--json").stdout)["long"]
+    table = list(csv.DictReader(io.StringIO(harvest("robustness", run.path, "--csv").stdout)))
+    assert [{name: "" if value is None else str(value) for name, value in row.items()} for row in known] == table
+    (broken,) = [row for row in table if (row["figure"], row["system"]) == ("difference from control", "A, keywords")]
+    assert (broken["other"], broken["estimand"], broken["study"]) == ("A, as written", "like-these", "robustness")
+    assert float(broken["low"]) < float(broken["estimate"]) < float(broken["high"]) < 0
+    assert r"\begin{tabular}" in harvest("robustness", run.path, "--latex").stdout
+    done = harvest("robustness", run.path, "--figure", tmp_path / "arms.svg")
+    assert done.returncode == 0, done.stderr
+    svg = (tmp_path / "arms.svg").read_text(encoding="utf-8")
+    texts = [element.text for element in ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")]
+    assert "keywords − as written" in texts
