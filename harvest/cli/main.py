@@ -98,7 +98,8 @@ _GROUPS: Mapping[str, Mapping[str, _Entry]] = {
 }
 COMMANDS = {name: entry for group in _GROUPS.values() for name, entry in group.items()}
 
-_WITH_PIPES = {"run", "chat", "probe", "login", "doctor"}
+_WITH_PIPES = {"run", "reaudit", "chat", "probe", "login", "doctor"}
+_READER_GONE = 128 + signal.SIGPIPE
 
 
 class _LateCommands(click.Group):
@@ -181,9 +182,14 @@ def main(arguments: list[str] | None = None) -> None:
         reason, advice = in_words(fault)
         _tell(f"error: {os.fsdecode(fault.filename) if fault.filename else 'the output'}: {reason}\n  do: {advice}")
         code = 2
-    except BaseException:  # also SystemExit: no command ends that way, but code that a command calls may try to
-        _tell(f"{traceback.format_exc()}error: this is a bug in Harvest; please report it with the traceback above")
-        code = _FAULT
+    except (
+        BaseException
+    ) as fault:  # also SystemExit: no command ends that way, but code that a command calls may try to
+        if isinstance(fault.__context__, BrokenPipeError):  # rich and click leave so when nobody reads any more
+            code = _READER_GONE
+        else:
+            _tell(f"{traceback.format_exc()}error: this is a bug in Harvest; please report it with the traceback above")
+            code = _FAULT
     unwritten = _flush()
     sys.exit(code if isinstance(code, int) and code else unwritten)
 

@@ -7,7 +7,6 @@ systems also what lies between them.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from harvest.studies.facets import Facets, Group, facets, groups
 from harvest.studies.scorecard import Material, gather_material, refuse_twice, scoring_settings, told_apart
 from harvest.studies.side_by_side import Contrast, run_names, set_apart
 from harvest.studies.trial_values import Key, Values, measure_values, share_values
@@ -77,14 +77,15 @@ class SystemVariance:
 
 @dataclass(frozen=True, slots=True)
 class VarianceStudy:
-    """each: by measure, then by system. between: of each measure, over all systems; {} for one system. topics: of the
-    runs; only those that were tried in all of them. contrasts: in what the runs differ. runs: their names. recorded: by
-    system, the name of the run that recorded it."""
+    """each: by measure, then by system. between: by measure, the spread between systems that differ in one facet alone
+    (the system itself, its arm, its kind of session, its run); () where no two do. topics: of the runs; only those that
+    were tried in all of them. contrasts: in what the runs differ. runs: their names. recorded: by system, the name of
+    the run that recorded it."""
 
     systems: tuple[str, ...]
     topics: int
     each: Mapping[Key, Sequence[SystemVariance]]
-    between: Mapping[Key, Crossed]
+    between: Mapping[Key, Sequence[tuple[Group, Crossed]]]
     settings: Settings
     contrasts: tuple[Contrast, ...]
     notes: tuple[str, ...]
@@ -121,7 +122,8 @@ def study_variance(
     for term, measure in asked:
         _refuse_pooled(term, measure)
     others = [one for _, one in asked if one.declaration not in _PARTS]
-    twins = _fresh_twins(runs, material)
+    kinds = facets(runs, material)
+    twins = _fresh_twins(kinds)
     needed = tuple(dict.fromkeys((*chosen, *(twins[name] for name in chosen if name in twins))))
     scored, notes = measure_values(needed, material, others, settings)
     values = {name: scored.get(name, {}) | share_values(name, material) for name in needed}
@@ -129,12 +131,13 @@ def study_variance(
     resampler = Resampler(
         generator(seed, "variance"), replications=settings.replications, level=settings.level, resample="topics"
     )
+    beside = list(groups({name: kinds[name] for name in chosen}))
     study = _Study(material, settings, resampler, values, twins, tuple(ks), seed)
     return VarianceStudy(
         systems=chosen,
         topics=len(material.topics.topics),
         each={key: [study.system(name, key) for name in chosen] for key in keys},
-        between={key: study.between(chosen, key) for key in keys} if len(chosen) > 1 else {},
+        between={key: [(group, study.between(group.names, key)) for group in beside] for key in keys},
         settings=settings,
         contrasts=apart.contrasts,
         notes=notes,
@@ -180,18 +183,13 @@ def _keys(measure: Measure, values: Mapping[str, Values], scored: Mapping[str, V
         yield from known if (measure.name, None) not in known else ((measure.name, None),)
 
 
-def _fresh_twins(runs: Sequence[Run], material: Material) -> dict[str, str]:
-    """By the name of a system with continued sessions, the name of the same one with fresh ones in the same run."""
+def _fresh_twins(kinds: Mapping[str, Facets]) -> dict[str, str]:
+    """By the name of a system with continued sessions, that of the same one with fresh ones, in the same run."""
     found = {}
-    for run, place in zip(runs, run_names(runs), strict=True):
-        alike: dict[str, dict[str, str]] = {}
-        for system, definition in run.header.systems.items():
-            if isinstance(definition, dict):
-                same = {key: value for key, value in definition.items() if key not in ("name", "session")}
-                name = system if system in material.systems else f"{system}@{place}"
-                kind = str(definition.get("session", "fresh"))
-                alike.setdefault(json.dumps(same, sort_keys=True), {}).setdefault(kind, name)
-        found.update({each["continued"]: each["fresh"] for each in alike.values() if len(each) == 2})
+    for group in groups(kinds):
+        if group.facet == "session":
+            session = {kinds[name].session: name for name in group.names}
+            found[session["continued"]] = session["fresh"]
     return found
 
 

@@ -38,7 +38,7 @@ def variance_chart(study: VarianceStudy) -> str:
     said = [
         "between topics: some topics are harder than others; between trials: one topic, asked again, gets another "
         "answer",
-        *(("system × topic: systems suit some topics more than others",) if study.between else ()),
+        *(f"{facet} × topic: {several} suit some topics more than others" for facet, several in _facets(study).items()),
         *(one.said for one in study.contrasts),
         *(f"Note: {note}" for note in study.notes),
     ]
@@ -51,19 +51,22 @@ def variance_chart(study: VarianceStudy) -> str:
     )
 
 
+def _facets(study: VarianceStudy) -> dict[str, str]:
+    return {group.facet: group.several for beside in study.between.values() for group, _ in beside}
+
+
 def _panels(study: VarianceStudy) -> Iterator[IntervalPanel]:
     for key, systems in study.each.items():
         rows: list[IntervalRow] = []
         for one in systems:
             rows.append(IntervalRow(one.system, heading=True))
             rows += [_row("between topics", one.split.topic, key), _row("between trials", one.split.trial, key)]
-        if key in study.between:
-            found = study.between[key]
-            rows.append(IntervalRow(f"{pluralize(len(study.systems), 'system')} together", heading=True))
+        for group, found in study.between[key]:
+            rows.append(IntervalRow(group.title, heading=True))
             rows += [
-                _row("between systems", found.system, key),
+                _row(f"between {group.several}", found.system, key),
                 _row("between topics", found.topic, key),
-                _row("system × topic", found.both, key),
+                _row(f"{group.facet} × topic", found.both, key),
                 _row("between trials", found.trial, key),
             ]
         unit = "points" if is_percentage(key[0]) else named(key)

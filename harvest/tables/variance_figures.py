@@ -11,6 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from harvest.studies.facets import Group
 from harvest.studies.trial_values import Key
 from harvest.studies.variance import Figure, SystemVariance, VarianceStudy
 from harvest.terminal import printable
@@ -44,6 +45,10 @@ _OF_SYSTEMS = (
     "Eρ²: how well means over as many topics and trials tell these systems apart, from 0 to 1; Φ: how well they give "
     "the level of each",
 )
+_OF_FACET = (
+    "spread between {several}: of the means of one system, chance taken off; {facet} × topic: {several} that suit some "
+    "topics more than others"
+)
 _Row = tuple[str, str, str]
 
 
@@ -61,23 +66,28 @@ def variance_tables(study: VarianceStudy) -> Iterator[RenderableType]:
             for sentence in _sentences(one, study.settings.level):
                 yield Padding(Text(sentence), (0, 0, 0, 2))
             yield _table(list(_rows(one)))
-        if key in study.between:
-            yield Text(f"{pluralize(len(study.systems), 'system')} together, {named(key)}", style="bold")
-            crossed = study.between[key]
-            yield Padding(Text(_between_sentence(crossed)), (0, 0, 0, 2))
+        for group, crossed in study.between[key]:
+            yield Text(printable(f"{group.title}, {named(key)}", line=True), style="bold")
+            yield Padding(Text(_between_sentence(crossed, group)), (0, 0, 0, 2))
             if not math.isnan(crossed.trial.value):
-                yield _table(list(_between_rows(crossed, key)))
+                yield _table(list(_between_rows(crossed, key, group)))
 
 
 def variance_legend(study: VarianceStudy) -> Iterator[Text]:
     """What the columns mean, and what the words above them."""
-    lines = [*_LEGEND, *(_OF_SYSTEMS if study.between else ())]
+    lines = [*_LEGEND, *_of_facets(study)]
     carried = {one.carried.exchanged: one.carried for each in study.each.values() for one in each if one.carried}
     for exchanged, found in carried.items():
         of = "of the difference from fresh conversations; p" if found.fresh else "p"
         lines.append(f"slope per place: from one place in a session to the next; {of} by {_EXCHANGED[exchanged]}")
     for line in lines:
         yield Text(line.format(level=100 * study.settings.level), style="dim")
+
+
+def _of_facets(study: VarianceStudy) -> Iterator[str]:
+    known = {group.facet: group.several for beside in study.between.values() for group, _ in beside}
+    for facet, several in known.items():
+        yield from _OF_SYSTEMS if facet == "system" else (_OF_FACET.format(facet=facet, several=several),)
 
 
 def _table(rows: list[_Row]) -> Table:
@@ -207,38 +217,37 @@ def _carried_rows(found: CarryOver, key: Key) -> Iterator[_Row]:
         )
 
 
-def _between_sentence(found: Crossed) -> str:
+def _between_sentence(found: Crossed, group: Group) -> str:
     if math.isnan(found.trial.value):
         return f"The spread cannot be split: {found.trial.interval.note}."
-    parts = {name: max(0.0, one.value) for name, one in _components(found).items()}
+    parts = {name: max(0.0, one.value) for name, one in _components(found, group.several).items()}
     whole = math.fsum(parts.values())
     if not whole > 0:
-        return "Nothing varies: every trial of every topic and system has the same value."
+        return f"Nothing varies: every trial of every topic and {group.facet} has the same value."
     largest = max(parts, key=lambda name: parts[name])
     said = f"Most of the spread is {largest}" if parts[largest] > whole / 2 else f"The largest part is {largest}"
     others = ", ".join(f"{_percent(value / whole)} {name}" for name, value in parts.items() if name != largest)
     return f"{said}: {_percent(parts[largest] / whole)} of the variance of single trials; {others}."
 
 
-def _components(found: Crossed) -> dict[str, Component]:
+def _components(found: Crossed, several: str) -> dict[str, Component]:
     return {
-        "between systems": found.system,
+        f"between {several}": found.system,
         "between topics": found.topic,
-        "of systems that suit some topics more than others": found.both,
+        f"of {several} that suit some topics more than others": found.both,
         "between trials": found.trial,
     }
 
 
-def _between_rows(found: Crossed, key: Key) -> Iterator[_Row]:
-    over = (
-        f"{pluralize(found.systems, 'system')}, {pluralize(found.topics, 'topic')}, {pluralize(found.trials, 'trial')}"
-    )
-    yield "spread between systems", _spread(found.system, key), over
+def _between_rows(found: Crossed, key: Key, group: Group) -> Iterator[_Row]:
+    over = f"{found.systems} {group.several}, {pluralize(found.topics, 'topic')}, {pluralize(found.trials, 'trial')}"
+    yield f"spread between {group.several}", _spread(found.system, key), over
     yield "spread between topics", _spread(found.topic, key), over
-    yield "spread of system × topic", _spread(found.both, key), over
+    yield f"spread of {group.facet} × topic", _spread(found.both, key), over
     yield "spread between trials", _spread(found.trial, key), over
-    yield "Eρ²", _share(found.relative), over
-    yield "Φ", _share(found.absolute), over
+    if group.facet == "system":
+        yield "Eρ²", _share(found.relative), over
+        yield "Φ", _share(found.absolute), over
 
 
 def _spread(one: Component, key: Key) -> str:

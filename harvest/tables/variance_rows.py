@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+from harvest.studies.facets import Group
 from harvest.studies.trial_values import Key
 from harvest.studies.variance import Figure, SystemVariance, VarianceStudy
 from harvest.tables.long_rows import LongRow, Unit
@@ -27,8 +28,8 @@ def variance_rows(study: VarianceStudy) -> Iterator[dict[str, Any]]:
     for key, systems in study.each.items():
         for one in systems:
             yield from _of_system(one, study.settings.level)
-        if key in study.between:
-            yield from _of_all(study.between[key], key, study.settings.level)
+        for group, found in study.between[key]:
+            yield from _of_group(group, found, key, study.settings.level)
 
 
 def _of_system(one: SystemVariance, level: float) -> Iterator[dict[str, Any]]:
@@ -57,18 +58,19 @@ def _of_system(one: SystemVariance, level: float) -> Iterator[dict[str, Any]]:
         yield _row(key, name, "continued less fresh", found.lost, found.interval_lost, level, p=p, **counts, **how)
 
 
-def _of_all(found: Crossed, key: Key, level: float) -> Iterator[dict[str, Any]]:
+def _of_group(group: Group, found: Crossed, key: Key, level: float) -> Iterator[dict[str, Any]]:
     counts = {"systems": found.systems, "topics": found.topics, "trials": found.trials}
     parts = {
-        "variance between systems": found.system,
+        f"variance between {group.several}": found.system,
         "variance between topics": found.topic,
-        "variance of system and topic": found.both,
+        f"variance of {group.facet} and topic": found.both,
         "variance between trials": found.trial,
-        "relative reliability": found.relative,
-        "absolute reliability": found.absolute,
     }
+    if group.facet == "system":
+        parts |= {"relative reliability": found.relative, "absolute reliability": found.absolute}
     for figure, component in parts.items():
-        yield _of_component(key, None, figure, component, level, counts)
+        of = {"facet": group.facet, "together": list(group.names)}
+        yield _of_component(key, None, figure, component, level, counts) | of
 
 
 def _of_component(
@@ -108,6 +110,8 @@ def _row(
         "exchanged": None,
         "units": None,
         "found": None,
+        "facet": None,
+        "together": None,
         "note": interval.note,
         **more,
     }
@@ -124,12 +128,12 @@ def long_variance_rows(study: VarianceStudy) -> Iterator[LongRow]:
         of = row["system"]
         yield LongRow(
             study="variance",
-            run=", ".join(study.runs) if of is None else study.recorded.get(of, ""),
+            run=", ".join(dict.fromkeys(study.recorded.get(name, "") for name in row["together"] or [of])),
             figure=f"pass^{row['k']}" if row["k"] is not None else row["figure"],
             unit=_unit(row["figure"], row["measure"]),
             measure=row["measure"],
             turn=row["turn"],
-            system=", ".join(study.systems) if of is None else of,
+            system=", ".join(row["together"] or [of]),
             estimand=speaks[row["of"]],
             estimate=_number(row["value"]),
             low=_number(row["low"]),

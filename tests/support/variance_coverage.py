@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import numpy.typing as npt
 
-from scoring.statistics.components import Component, across_systems, within_system
+from scoring.statistics.components import FEWEST_SYSTEMS, Component, across_systems, within_system
 from tests.support.checkout import DOCS
 
 Floats = npt.NDArray[np.float64]
@@ -109,10 +109,10 @@ def table(times: int) -> str:
                     lines.append(f"| {shape[0]} × {shape[1]}, {kind} | {icc:.2g} | {cells} |")
     lines += [
         "",
-        "| several systems, missing | systems | topics | system × topic | trials | Eρ² | Φ |",
+        "| several systems (or arms, runs), missing | systems | topics | system × topic | trials | Eρ² | Φ |",
         "|" + "---|" * 7,
     ]
-    for size in ((4, 45, 5), (8, 45, 10), (4, 15, 10)):
+    for size in ((2, 45, 5), (3, 15, 5), (4, 45, 5), (8, 45, 10), (4, 15, 10)):
         for holes in (False, True):
             rng = np.random.default_rng([12, *size, holes])
 
@@ -121,7 +121,7 @@ def table(times: int) -> str:
 
             found = covered(cross, split_crossed, times)
             # With holes, how well means over "as many" tell systems apart is not one number.
-            names = CROSSED if not holes else CROSSED[:4]
+            names = CROSSED if not holes and size[0] >= FEWEST_SYSTEMS else CROSSED[:4]
             cells = " | ".join(_cell(*found[name], times) for name in names) + " | " * (len(CROSSED) - len(names))
             lines.append(f"| {' × '.join(map(str, size))}, {'a quarter and more' if holes else 'none'} | {cells} |")
     return "\n".join(lines) + "\n"

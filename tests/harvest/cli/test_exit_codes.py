@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -94,3 +96,20 @@ def test_an_output_that_was_closed_from_the_start_changes_no_exit_code(
 ) -> None:
     done = subprocess.run(["sh", "-c", f"{sys.executable} -m harvest {command} {closed}"], cwd=tmp_path, timeout=120)
     assert done.returncode == code
+
+
+@pytest.mark.parametrize("command", ["run demo --out run", "score --help"])
+def test_a_reader_that_goes_away_is_no_fault(tmp_path: Path, command: str) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "harvest", *command.split()],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as started:
+        assert started.stdout is not None
+        assert started.stderr is not None
+        started.stdout.close()
+        told = started.stderr.read()
+        assert started.wait(timeout=120) in (-signal.SIGPIPE, 128 + signal.SIGPIPE)
+    assert not re.search("Traceback|error", told)

@@ -84,7 +84,7 @@ def test_what_is_stated_goes_before_what_a_pilot_shows(audit: str, pilot: Path) 
 def test_components_are_those_of_the_pilots_variance(audit: str, pilot: Path) -> None:
     found = planned(audit, run=read(pilot), measure=parse("ave%useful"))
     study = study_variance([read(pilot)], measures=[parse("ave%useful")])
-    split = study.between["ave%useful", None]
+    ((_, split),) = study.between["ave%useful", None]
     one = found.components
     wanted = [max(0.0, part.value) for part in (split.topic, split.both, split.trial)]
     assert (one.topic, one.both, one.trial) == pytest.approx(wanted)

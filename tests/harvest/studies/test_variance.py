@@ -79,7 +79,13 @@ def test_a_bot_that_tires_is_named_and_one_that_does_not_is_not(run: Path) -> No
     assert tired.slope == pytest.approx(-8 / 42)
     assert (tired.exchanged, tired.units, tired.sessions, tired.conversations) == ("sessions", 10, 5, 40)
     assert (found["tires fresh"].carried, found["steady fresh"].carried) == (None, None)
-    assert not study.between[key].relative.interval.note
+    beside = {group.title: group.names for group, _ in study.between[key]}
+    assert beside == {
+        "2 systems together, continued": ("tires", "steady"),
+        "2 systems together, fresh": ("tires fresh", "steady fresh"),
+        "2 kinds of session together, tires": ("tires", "tires fresh"),
+        "2 kinds of session together, steady": ("steady", "steady fresh"),
+    }
 
 
 def test_the_command_says_so_first_and_in_words(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -159,4 +165,42 @@ def test_no_line_is_wider_than_the_terminal(
         main(["variance", str(run)])
     out = capsys.readouterr().out
     assert max(map(len, out.splitlines())) <= width
-    assert re.search(r"4 systems together, %useful S1\n  ", out)
+    assert re.search(r"2 systems together, fresh, %useful S1\n  ", out)
+
+
+def test_one_system_in_several_wordings_and_runs_has_its_spread_between_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "bot.py").write_text(_READS)
+    arms = "arms:\n  as written: {}\n  keywords: {wording: {keywords: 1}}\n"
+    system = "  - {name: reads, driver: python, options: {function: 'bot.py:session', takes: nothing}}\n"
+    (tmp_path / "audit.yaml").write_text(AUDIT + system + arms)
+    for run in ("one", "two"):
+        with pytest.raises(SystemExit):
+            main(["run", str(tmp_path / "audit.yaml"), "--out", str(tmp_path / run)])
+    runs = [read(tmp_path / name) for name in ("one", "two")]
+    key = ("%useful", 1)
+    found = {group.title: (group, split) for group, split in study_variance(runs).between[key]}
+    assert list(found) == [
+        f"2 {what}"
+        for what in ("arms together, one", "arms together, two", "runs together, as written", "runs together, keywords")
+    ]
+    arms_apart, runs_apart = (found[title][1] for title in ("2 arms together, one", "2 runs together, keywords"))
+    # Useful where it is asked in sentences, never where in keywords, and the same in both runs.
+    assert arms_apart.system.value == pytest.approx(0.5)
+    assert (runs_apart.system.value, runs_apart.topics) == (0, 8)
+    (alone,) = study_variance(runs[:1]).between[key]
+    assert alone[0].title == "2 arms together"
+    capsys.readouterr()
+    with pytest.raises(SystemExit):
+        main(["variance", str(tmp_path / "one"), "-m", "%useful S1"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "Most of the spread is between arms: 100% of the variance of single trials" in said
+    assert "arm × topic: arms that suit some topics more than others" in said
+
+
+_READS = '''
+def session():
+    """Useful to whom asks in sentences."""
+    return lambda text: "Primer" if text.endswith(".") else "I'm sorry, but I can't help with that."
+'''
