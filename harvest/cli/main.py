@@ -70,6 +70,7 @@ _GROUPS: Mapping[str, Mapping[str, _Entry]] = {
         "bless": _Entry("harvest.cli.bless", "Make recorded runs the baseline of later audits."),
         "reaudit": _Entry("harvest.cli.reaudit", "Play an audit again, and tell whether it changed."),
         "history": _Entry("harvest.cli.history", "Show how the figures of a watched audit went."),
+        "attribute": _Entry("harvest.cli.attribute", "Say whose change it was that a figure moved between two runs."),
     },
     "Study": {
         "compare": _Entry("harvest.cli.compare", "Compare systems over common topics."),

@@ -28,11 +28,11 @@ _DIGITS = 12
 class LongRow:
     """One figure.
 
-    study: `compare`, `variance`, `robustness`, `preferences`, `plan` or `tree`. run: names of the runs it is made
-    from, with commas. figure: what it is, as `difference` or `variance between topics`. system, other: what it is of;
-    of a difference, the first minus the other. node: the way to a turn of a tree. estimand: `like-these` or `these`,
-    of which topics estimate, interval and p speak; "" for what is only counted. estimate, low, high, p: NaN where
-    undefined. p: by itself. p_corrected: over all pairs of the measure, or all turns tested. interval: its method.
+    study: `compare`, `variance`, `robustness`, `preferences`, `attribution`, `plan` or `tree`. run: names of the runs
+    it is made from, with commas. figure: what it is, as `difference` or `variance between topics`. system, other: what
+    it is of; of a difference, the first minus the other. node: the way to a turn of a tree. estimand: `like-these` or
+    `these`, of which topics estimate, interval and p speak; "" for what is only counted. estimate, low, high, p: NaN
+    where undefined. p: by itself. p_corrected: over all pairs of the measure, or all turns tested. interval: its method.
     topics, trials: it is over, or planned. note: what else a reader must know.
     """
 

@@ -1,0 +1,74 @@
+"""A run told anew: its conversations as other rules, or today's reading of its pages, would have them.
+
+What was said and answered stays. Labels are decided again along each conversation; where the rules would have ended it,
+the turns after that are gone, and where they would have gone on, nothing is known of what would have come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from harvest.pages.chats.reread import read_again
+from protocols.answer import Answer, Exchange
+from protocols.interpreter import retrace
+from protocols.protocol import Protocol
+from protocols.route import Stop
+from recordings.attempts import AttemptId
+from recordings.conversation import Conversation, Turn
+from recordings.run_folder import Run
+from topics.topic import TopicSet
+
+__all__ = ["Reading", "decide_again", "todays_reading"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Answers as today's code reads them on pages that were kept. answers: by attempt and turn, those that are others
+    now. refused: attempts with a page that is taken for a fault today. read, unread: answers that could be read again,
+    and those of which no page was kept, or none that can be read."""
+
+    answers: Mapping[AttemptId, Mapping[int, Answer]]
+    refused: frozenset[AttemptId]
+    read: int
+    unread: int
+
+
+def todays_reading(run: Run, system: str) -> Reading:
+    """Contacts nobody, and changes nothing in the run."""
+    answers: dict[AttemptId, dict[int, Answer]] = {}
+    refused: set[AttemptId] = set()
+    found, _ = read_again(run, system=system)
+    for one in found:
+        attempt = (one.conversation.trial_id, one.conversation.attempt)
+        if one.changed and one.now is not None:
+            answers.setdefault(attempt, {})[one.turn.number] = one.now
+        if one.refused:
+            refused.add(attempt)
+    read = sum(one.now is not None for one in found)
+    return Reading(answers, frozenset(refused), read, len(found) - read)
+
+
+def decide_again(
+    one: Conversation, protocol: Protocol | None, topics: TopicSet, answers: Mapping[int, Answer] | None = None
+) -> Conversation:
+    """The conversation with today's answers and the decisions of `protocol`; as recorded, where no rules decided."""
+    turns = tuple(_with(turn, (answers or {}).get(turn.number)) for turn in one.turns)
+    if protocol is None or all(turn.route is None for turn in one.turns):
+        return replace(one, turns=turns)
+    answered = [turn for turn in turns if turn.reply is not None]
+    exchanges = [Exchange(turn.said, turn.reply.answer) for turn in answered if turn.reply is not None]
+    # Any words match: whether another user would have said others is not asked here.
+    actions = retrace(protocol, topics[one.key.topic], exchanges, reworded=True)
+    routes = {turn.number: action.route for turn, action in zip(answered, actions[1:], strict=False)}
+    last = answered[len(actions) - 2].number if isinstance(actions[-1], Stop) and len(actions) > 1 else None
+    kept = [turn for turn in turns if last is None or turn.number <= last]
+    return replace(
+        one, turns=tuple(replace(turn, route=routes[turn.number]) if turn.number in routes else turn for turn in kept)
+    )
+
+
+def _with(turn: Turn, answer: Answer | None) -> Turn:
+    if answer is None or turn.reply is None:
+        return turn
+    return replace(turn, reply=replace(turn.reply, answer=answer))
