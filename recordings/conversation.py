@@ -44,7 +44,8 @@ class SystemTurn:
     characters received so far). evidence: content addresses in the run's `evidence/` folder, by what they are.
     ended: the system closed the conversation with this turn. sends: how often the turn was handed to the system;
     more than 1 only where it never took the turn, or keeps no state. sent_as: the user's words as they were sent, where
-    a page has changed them on the way; "" where they are what was said, as they always are elsewhere.
+    a page has changed them on the way; "" where they are what was said, as they always are elsewhere. model: what the
+    system calls the model that answered, with its fingerprint if it has one; "" where it does not say.
     """
 
     answer: Answer
@@ -58,6 +59,7 @@ class SystemTurn:
     ended: bool = False
     sends: int = 1
     sent_as: str = ""
+    model: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +136,13 @@ class Conversation:
     def exchanges(self) -> tuple[Exchange, ...]:
         """What was said and answered, as a user would have it before their eyes."""
         return tuple(Exchange(turn.said, turn.reply.answer) for turn in self.turns if turn.reply is not None)
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """What the system called the models that answered, each once."""
+        return tuple(
+            dict.fromkeys(turn.reply.model for turn in self.turns if turn.reply is not None and turn.reply.model)
+        )
 
     def label(self, turn_number: int) -> str:
         """`o` or `x` for user turn `turn_number` (from 1); `-` where there was no such turn."""

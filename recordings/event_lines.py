@@ -130,6 +130,7 @@ def _encode_reply(reply: SystemTurn) -> dict[str, Any]:
         "ended": reply.ended,
         "sends": reply.sends,
         **({"sent_as": reply.sent_as} if reply.sent_as else {}),
+        **({"model": reply.model} if reply.model else {}),
     }
 
 
@@ -242,6 +243,7 @@ def _answered(row: _Row) -> Answered:
         ended=row.flag("ended"),
         sends=row.count("sends", 1),
         sent_as=row.text("sent_as"),
+        model=row.text("model"),
     )
     return Answered(*_attempt(row), row.count("turn", _MISSING, least=1), reply)
 

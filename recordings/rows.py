@@ -55,7 +55,7 @@ def turn_rows(conversations: Iterable[Conversation], run: str | None = None) -> 
     run: what to call the run in each row. Columns: run (None where not given), system, topic, trial, attempt, valid,
     turn (from 1), state, act, said, answer (None where nothing whole came back), label (`o`, `x`, or None where no
     decision was recorded), links (how many; None without an answer), asked_at, first_seconds and seconds (from sending
-    to the first and to the last piece), finish, sends, ended.
+    to the first and to the last piece), finish, model, sends, ended.
     """
     return [
         {**_attempt(one, run), "valid": one.valid, **_turn(turn), **_reply(turn.reply)}
@@ -98,7 +98,7 @@ def _turn(turn: Turn) -> dict[str, Any]:
 
 def _reply(reply: SystemTurn | None) -> dict[str, Any]:
     """The columns of a reply, all of them None where there is none."""
-    names = ("answer", "links", "asked_at", "first_seconds", "seconds", "finish", "sends", "ended")
+    names = ("answer", "links", "asked_at", "first_seconds", "seconds", "finish", "model", "sends", "ended")
     if reply is None:
         return dict.fromkeys(names)
     answer = reply.answer
@@ -109,6 +109,7 @@ def _reply(reply: SystemTurn | None) -> dict[str, Any]:
         reply.first_seconds,
         reply.seconds,
         reply.finish,
+        reply.model,
         reply.sends,
         reply.ended,
     )

@@ -68,6 +68,7 @@ class _Turn(_Line, tag="turn"):
     ended: bool = False
     sends: _Count = 1
     sent_as: str = ""
+    model: str = ""
 
 
 class _Route(_Line, tag="route"):
@@ -146,6 +147,7 @@ def _answered(row: _Turn) -> Answered:
         row.ended,
         row.sends,
         row.sent_as,
+        row.model,
     )
     return Answered(row.id, row.attempt, row.turn, reply)
 

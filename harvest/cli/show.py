@@ -157,6 +157,8 @@ def _print_conversation(console: Console, conversation: Conversation, of_failure
             heading.append(f" {turn.reply.seconds:.1f} s", style="dim")
         if turn.reply.finish:
             heading.append(f" finish={turn.reply.finish}", style="dim")
+        if turn.reply.model:
+            heading.append(printable(f" model={turn.reply.model}", line=True), style="dim")
         console.print(heading)
         console.print(Text(printable(turn.reply.answer.text)), soft_wrap=True)
         if turn.route is not None:

@@ -30,7 +30,8 @@ _OTHER_ANSWERS = ("refusal", "tool_calls", "function_call")
 
 
 class Completion:
-    """A completion while it comes together. finish: why the system stopped; tokens: counts it reported."""
+    """A completion while it comes together. finish: why the system stopped; tokens: counts it reported; model: what it
+    calls the model that answered, and its fingerprint."""
 
     def __init__(self) -> None:
         self._content: list[str] = []
@@ -39,10 +40,15 @@ class Completion:
         self._chosen = self._said = self._done = False
         self.finish = ""
         self.tokens: Mapping[str, int] = MappingProxyType({})
+        self._model = self._fingerprint = ""
 
     @property
     def partial(self) -> str:
         return self._joined().encode("utf-8", "replace").decode("utf-8")
+
+    @property
+    def model(self) -> str:
+        return f"{self._model} {self._fingerprint}".strip()
 
     @property
     def whole(self) -> bool:
@@ -94,6 +100,8 @@ class Completion:
         _check_error(value)
         if isinstance(value.get("usage"), Mapping):
             self.tokens = _tokens(value["usage"])
+        self._model = _name(value.get("model")) or self._model
+        self._fingerprint = _name(value.get("system_fingerprint")) or self._fingerprint
         choices = value.get("choices")
         if choices is None:
             return
@@ -163,6 +171,10 @@ def _part(part: object) -> str:
     if text is not None and not isinstance(text, str):
         raise _misshapen("the text of a part", text)
     return text or ""
+
+
+def _name(value: object) -> str:
+    return excerpt(sound_text(value), 120) if isinstance(value, str) else ""
 
 
 def _tokens(usage: Mapping[str, object]) -> Mapping[str, int]:

@@ -134,7 +134,7 @@ class OpenAIDriver:
         )
         if received.status == 400 and error_code(received.loaded) == "content_filter":
             # Azure answers a filtered prompt with a status of 400; to a user that is a refusal, not a fault.
-            return _reply("", "content_filter", {}, received)
+            return _reply("", "content_filter", Completion(), received)
         fault = received.refusal(answered=self._answered and received.status != 404)
         if fault is not None:
             raise fault
@@ -174,10 +174,10 @@ def _read(completion: Completion, received: Received) -> Reply:
         text = completion.text()
     except DriverError as unread:
         raise received.fault(Unanswered, unread.reason, unread.detail, partial=completion.partial or None) from None
-    return _reply(text, completion.finish, completion.tokens, received)
+    return _reply(text, completion.finish, completion, received)
 
 
-def _reply(text: str, finish: str, tokens: Mapping[str, int], received: Received) -> Reply:
+def _reply(text: str, finish: str, completion: Completion, received: Received) -> Reply:
     watch = received.watch
     turn = SystemTurn(
         Answer.of(text),
@@ -185,8 +185,9 @@ def _reply(text: str, finish: str, tokens: Mapping[str, int], received: Received
         first_seconds=watch.first_seconds,
         seconds=watch.seconds,
         finish=finish,
-        tokens=tokens,
+        tokens=completion.tokens,
         pieces=watch.pieces,
+        model=completion.model,
     )
     return Reply(turn, received.exhibits)
 

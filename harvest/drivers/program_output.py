@@ -100,6 +100,7 @@ def json_turn(raw: bytes, watch: Stopwatch) -> SystemTurn:
         finish=excerpt(str(value.get("finish") or ""), 60),
         tokens=_counts(tokens) if isinstance(tokens, Mapping) else MappingProxyType({}),
         ended=value.get("ended") is True,
+        model=excerpt(str(value.get("model") or ""), 120),
     )
 
 

@@ -41,6 +41,7 @@ __all__ = [
     "Ways",
     "bless",
     "identities",
+    "models_of",
     "read_baseline",
     "ways",
 ]
@@ -77,14 +78,15 @@ class FigureBaseline(StrictModel):
 
 
 class SystemBaseline(StrictModel):
-    """identity: content hash of the system as audits define it. planned, valid: trials.
-    ways: by topic, each way through the protocol as its turns, and how many trials took it."""
+    """identity: content hash of the system as audits define it. planned, valid: trials. models: what it called the
+    models that answered. ways: by topic, each way through the protocol as its turns, and how many trials took it."""
 
     identity: str
     planned: Annotated[int, Field(ge=0)]
     valid: _Count
     figures: dict[str, FigureBaseline]
     ways: dict[str, tuple[tuple[tuple[Turn, ...], _Count], ...]]
+    models: tuple[str, ...] = ()
 
     def counted(self) -> Ways:
         return {topic: dict(taken) for topic, taken in self.ways.items()}
@@ -108,11 +110,15 @@ class BaselineFile(StrictModel):
     @property
     def identity(self) -> str:
         """Of all that it holds: a history belongs to one baseline."""
-        return content_hash("baseline", self.model_dump(mode="json"))
+        return content_hash("baseline", self._plain())
+
+    def _plain(self) -> dict[str, Any]:
+        """Without what is not known, so that baselines which never held it keep their identity."""
+        return self.model_dump(mode="json", exclude_defaults=True)
 
     def text(self) -> str:
         """The file: one line for each entry of a list or table, so that a change of it can be read."""
-        return json.dumps(self.model_dump(mode="json"), ensure_ascii=False, indent=1, sort_keys=True) + "\n"
+        return json.dumps(self._plain(), ensure_ascii=False, indent=1, sort_keys=True) + "\n"
 
 
 def bless(runs: Sequence[Run], *, measures: Sequence[Term], by: str, at: str) -> BaselineFile:
@@ -183,7 +189,13 @@ def _system(
         valid=len(finished),
         figures=tables,
         ways={topic: tuple(taken.items()) for topic, taken in ways(finished).items()},
+        models=models_of(finished),
     )
+
+
+def models_of(conversations: Sequence[Conversation]) -> tuple[str, ...]:
+    """What the system called the models that answered in them, sorted."""
+    return tuple(sorted({model for one in conversations for model in one.models}))
 
 
 def ways(conversations: Sequence[Conversation]) -> Ways:

@@ -71,6 +71,7 @@ def set_apart(runs: Sequence[Run], changes: Mapping[str, Any] | None = None, *, 
         *_groups(named),
         *_trials(named),
         *_systems(named),
+        *_models(named),
         *reading_contrasts(named),
         *(() if judged else _gold(named, known, everywhere)),
         *_judgments(named),
@@ -199,6 +200,20 @@ def _systems(named: Mapping[str, Run]) -> Iterator[Contrast]:
         changes = list(changes_between(values))
         if changes:
             yield Contrast("system", f"system {system}: {in_words(changes)}", values)
+
+
+def _models(named: Mapping[str, Run]) -> Iterator[Contrast]:
+    """What systems themselves call the models that answered; nothing is said where one of two runs does not know."""
+    found: dict[str, dict[str, dict[str, None]]] = {}
+    for name, run in named.items():
+        for one in run.finished:
+            for model in one.models:
+                found.setdefault(one.key.system, {}).setdefault(name, {})[model] = None
+    for system, by_run in found.items():
+        several = {name: sorted(models) for name, models in by_run.items()}
+        if len({*map(tuple, several.values())}) > 1:
+            said = by_value({name: " and ".join(models) for name, models in several.items()})
+            yield Contrast("model", f"{system} says that it answered with another model: {said}", {**several})
 
 
 def _gold(named: Mapping[str, Run], known: Mapping[str, TopicSet], topics: set[str]) -> Iterator[Contrast]:

@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from harvest.studies.baseline import BaselineFile, SystemBaseline, identities, ways
+from harvest.studies.baseline import BaselineFile, SystemBaseline, identities, models_of, ways
 from harvest.studies.scorecard import Material, gather_material, scoring_settings
 from harvest.studies.trial_figures import Figure, figure_values, figures_of
 from harvest.studies.watch_changes import ChangedTopic, ChangedTurn, changed_topics, changed_turns
@@ -83,7 +83,8 @@ class WatchedFigure:
 class WatchedSystem:
     """incomparable: why nothing is said of the system; "". planned, valid: trials now; lost: topics of the baseline
     without a valid trial. coverage: whether the share of valid trials fell by more than chance (p ≤ .01).
-    continued: its sessions go on from topic to topic, so its trials are not independent."""
+    continued: its sessions go on from topic to topic, so its trials are not independent. models: what it called the
+    models that answered, before and now; () where it did not say."""
 
     name: str
     incomparable: str
@@ -95,6 +96,7 @@ class WatchedSystem:
     topics: tuple[ChangedTopic, ...] = ()
     turns: tuple[ChangedTurn, ...] = ()
     continued: bool = False
+    models: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
 
     @property
     def verdict(self) -> Verdict:
@@ -223,7 +225,12 @@ class _Audit:
         )
         noted = {one.name: one.noted() for one in watched}
         return (
-            WatchedSystem(name, "", planned, valid, lost, fell, tuple(watched), *told, self._continued(name)),
+            WatchedSystem(
+                *(name, "", planned, valid, lost, fell, tuple(watched)),
+                *told,
+                self._continued(name),
+                (before.models, models_of(own)),
+            ),
             LookSystem(planned=planned, valid=valid, figures=noted),
         )
 

@@ -55,6 +55,7 @@ def _turn(turn: Turn) -> dict[str, Any]:
         "links": [asdict(link) for link in reply.answer.links] if reply else [],
         "seconds": reply.seconds if reply else None,
         "finish": reply.finish if reply else "",
+        "model": reply.model if reply else "",
         "evidence": dict(reply.evidence) if reply else {},
         "route": asdict(turn.route) if turn.route else None,
     }

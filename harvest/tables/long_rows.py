@@ -32,8 +32,8 @@ class LongRow:
     it is made from, with commas. figure: what it is, as `difference` or `variance between topics`. system, other: what
     it is of; of a difference, the first minus the other. node: the way to a turn of a tree. estimand: `like-these` or
     `these`, of which topics estimate, interval and p speak; "" for what is only counted. estimate, low, high, p: NaN
-    where undefined. p: by itself. p_corrected: over all pairs of the measure, or all turns tested. interval: its method.
-    topics, trials: it is over, or planned. note: what else a reader must know.
+    where undefined. p: by itself. p_corrected: over all pairs of the measure, or all turns tested. interval: its
+    method. topics, trials: it is over, or planned. note: what else a reader must know.
     """
 
     study: str

@@ -107,6 +107,12 @@ def _details(system: WatchedSystem) -> Iterator[Text]:
             "intervals take them as independent, and may promise too much",
             style="yellow",
         )
+    was, now = system.models
+    if was and now and was != now:
+        yield Text(
+            printable(f"{system.name}: answered as {' and '.join(now)}, before as {' and '.join(was)}", line=True),
+            style="yellow",
+        )
     if system.coverage:
         yield Text(
             f"{system.name}: coverage fell: {system.valid} of {system.planned} trials are valid; whether that depends "
@@ -181,6 +187,8 @@ def _system(one: WatchedSystem) -> dict[str, Any]:
         "planned": one.planned,
         "valid": one.valid,
         "lost_topics": list(one.lost),
+        "models_before": list(one.models[0]),
+        "models": list(one.models[1]),
         "coverage_fell": one.coverage,
         "continued_sessions": one.continued,
         "figures": [_figure(figure) for figure in one.figures],

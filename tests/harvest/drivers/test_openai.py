@@ -59,6 +59,20 @@ def _streamed(*events: bytes, done: bytes = b"data: [DONE]\n\n") -> bytes:
 FINE = _whole({"content": "fine"})
 
 
+@pytest.mark.parametrize("stream", [False, True])
+async def test_the_model_that_says_it_answered_is_recorded_with_its_fingerprint(stream: bool) -> None:
+    named = {"model": "m1-2026-11\x1b", "system_fingerprint": "fp_7"}
+    body = _whole({"content": "fine"}, **named)
+    if stream:
+        first = json.dumps({"choices": [{"index": 0, "delta": {"content": "fine"}}], **named}).encode()
+        body = _streamed(b"data: " + first + b"\n\n", chunk(finish_reason="stop"))
+    reply, _ = await _ask(body, stream=stream)
+    assert reply.turn.model.startswith("m1-2026-11")
+    assert reply.turn.model.endswith(" fp_7")
+    for odd in ({}, {"model": 7}, {"model": None, "system_fingerprint": ["x"]}):
+        assert (await _ask(_whole({"content": "fine"}, **odd)))[0].turn.model == ""
+
+
 async def test_the_request_is_what_the_options_say() -> None:
     _, (asked,) = await _ask(
         FINE,

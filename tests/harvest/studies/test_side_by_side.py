@@ -13,11 +13,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from harvest.cli.main import main
+from harvest.studies.baseline import bless
 from harvest.studies.changed_values import by_value, changes_between, in_words
 from harvest.studies.scorecard import gather_material
+from harvest.studies.watch import watch
+from harvest.tables.watch_figures import watch_tables
 from protocols.library import load_protocol
 from protocols.protocol import Protocol
-from recordings.conversation import Conversation
+from recordings.conversation import Conversation, Turn
 from recordings.gold_layers import keep_gold
 from recordings.header import make_header
 from recordings.imports import record
@@ -40,6 +43,7 @@ def made(
     protocol: Protocol | None = TWO_ROUND,
     trials: int = 1,
     options: Mapping[str, Json] | None = None,
+    model: str = "",
     **audit: Json,
 ) -> Path:
     """A run of the system `mine`: the labels of its conversation on each topic, in each trial the same."""
@@ -50,15 +54,23 @@ def made(
         topics=chosen,
         systems={"mine": {"name": "mine", "driver": "openai", "options": dict(options or {})}},
     )
-    record(folder, [one for topic, text in labels.items() for one in _conversations(topic, text, trials)], header)
+    record(
+        folder, [one for topic, text in labels.items() for one in _conversations(topic, text, trials, model)], header
+    )
     return folder
 
 
-def _conversations(topic: str, labels: str, trials: int) -> list[Conversation]:
+def _conversations(topic: str, labels: str, trials: int, model: str = "") -> list[Conversation]:
     said = [("say", f"see {movie(number)}") for number in range(1, len(labels) + 1)]
-    return [
+    each = [
         conversation(*said, labels=labels, topic=topic, system="mine", trial=trial) for trial in range(1, trials + 1)
     ]
+    return [replace(one, turns=tuple(_by(model, turn) for turn in one.turns)) for one in each]
+
+
+def _by(model: str, turn: Turn) -> Turn:
+    assert turn.reply is not None
+    return replace(turn, reply=replace(turn.reply, model=model))
 
 
 def score(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, str]:
@@ -213,6 +225,30 @@ def test_another_protocol_is_named_and_an_import_has_none(tmp_path: Path, capsys
     ]
     said = contrasts(document(capsys, *runs))["protocol"]["said"]
     assert said.startswith("protocol: fairweb-two-round in jan, recovery in feb, none known in mar")
+
+
+def test_a_system_that_answers_with_another_model_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    jan, feb, mar = (
+        made(tmp_path / name, FOUR, model=model)
+        for name, model in (("jan", "m1 fp_1"), ("feb", "m1 fp_2"), ("mar", ""))
+    )
+    found = contrasts(document(capsys, jan, feb))
+    assert found["model"]["said"] == "mine says that it answered with another model: m1 fp_1 in jan, m1 fp_2 in feb"
+    assert found["model"]["runs"] == {"jan": ["m1 fp_1"], "feb": ["m1 fp_2"]}
+    assert "model" not in contrasts(document(capsys, jan, mar)), "not known is not another"
+
+
+def test_a_baseline_knows_the_models_that_answered_and_a_watch_says_where_they_are_others(tmp_path: Path) -> None:
+    january, march, old = (
+        read(made(tmp_path / name, FOUR, trials=3, model=name.removeprefix("old"))) for name in ("m1", "m2", "old")
+    )
+    baseline = bless([january], measures=(), by="me", at="2026-01-31")
+    assert baseline.systems["mine"].models == ("m1",)
+    (found,) = watch(march, baseline).systems
+    assert found.models == (("m1",), ("m2",))
+    assert "mine: answered as m2, before as m1" in "\n".join(map(str, watch_tables(watch(march, baseline))))
+    assert "answered as" not in "\n".join(map(str, watch_tables(watch(old, baseline))))
+    assert '"models"' not in bless([old], measures=(), by="me", at="2026-01-31").text(), "as baselines always were"
 
 
 def test_audits_that_score_differently_are_refused_unless_an_option_says_what_holds(
