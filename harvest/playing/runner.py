@@ -1,4 +1,4 @@
-"""Plays a plan: all systems in parallel, each with as many sessions at a time as its limits allow.
+"""Plays a plan: all systems in parallel and in step, each with as many sessions at a time as its limits allow.
 
 The runner knows users, drivers and the store only through their interfaces, and nothing about scores. An invalid trial
 is tried again as a new attempt in a new session, at the end of the queue: a system that fails now may recover.
@@ -20,6 +20,7 @@ from typing import Protocol as Seam
 from harvest.audits.audit import System
 from harvest.playing.attempt import Lease, Played, Player
 from harvest.playing.plan import Plan, Sitting, Work, queue_sittings
+from harvest.playing.steps import Steps
 from harvest.systems.driver import Driver, Opening
 from harvest.systems.limits import Gate, Openings
 from protocols.answer import Exchange
@@ -57,6 +58,7 @@ class _Desk:
     gate: Gate
     openings: Openings
     queue: deque[Sitting]
+    steps: Steps
     tries: dict[TrialKey, int] = field(default_factory=dict)  # in this command; earlier ones do not count
     invalid_in_a_row: int = 0
     left: str = ""
@@ -76,24 +78,25 @@ class Runner:
     async def play(self, plan: Plan) -> None:
         """Play every sitting of the plan. Raises StoreError if a turn cannot be made safe."""
         async with AsyncExitStack() as stack, asyncio.TaskGroup() as group:
+            queues: dict[str, deque[Sitting]] = {}
+            steps = Steps(queues)
             for asked in dict.fromkeys(system.asked for system in self.systems):
                 systems = [system for system in self.systems if system.asked == asked]
                 driver, limits = self.drivers[asked], systems[0].limits
                 stack.push_async_callback(_closed, driver)
-                queue = deque(queue_sittings(plan, systems, self.player.seed))
+                queue = queues[asked] = deque(queue_sittings(plan, systems, self.player.seed))
                 gate = Gate(limits.spacing, self.player.clock)
                 openings = Openings(limits.retry_wait, limits.retries, self.player.clock)
-                desk = _Desk(systems[0], driver, gate, openings, queue)
+                desk = _Desk(systems[0], driver, gate, openings, queue, steps)
                 for _ in range(min(limits.concurrency, len(desk.queue))):
                     group.create_task(self._work_through(desk))
 
     async def _work_through(self, desk: _Desk) -> None:
-        while desk.queue and not desk.left:
-            desk.queue.extend(await self._sit(desk, desk.queue.popleft()))
-            if desk.left and desk.queue:
-                unplayed = sum(len(sitting.works) for sitting in desk.queue)
-                desk.queue.clear()
-                self.watcher.system_left(desk.system.asked, desk.left, unplayed)
+        asked = desk.system.asked
+        while not desk.left and (sitting := await desk.steps.take(asked)) is not None:
+            desk.queue.extend(await self._sit(desk, sitting))
+            if desk.left and (unplayed := await desk.steps.leave(asked)):
+                self.watcher.system_left(asked, desk.left, unplayed)
 
     async def _sit(self, desk: _Desk, sitting: Sitting) -> list[Sitting]:
         """Play one sitting in one session; returns what is left of it after an invalid attempt."""
