@@ -52,13 +52,15 @@ _LARGEST_EFFECT = 5.0
 @dataclass(frozen=True, slots=True)
 class Design:
     """So many topics with so many trials of each. power: by estimand. turns: user turns for all systems. hours: at the
-    audit's rates; NaN where nothing is known of how long a turn takes."""
+    audit's rates; NaN where nothing is known of how long a turn takes. mix: trials of each topic, where they differ;
+    trials is then their mean, rounded."""
 
     topics: int
     trials: int
     power: Mapping[Estimand, Power]
     turns: int
     hours: float
+    mix: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,13 +131,13 @@ def plan_study(
     pilot = read_pilot(run, asked, key, settings) if run is not None else None
     components, origins = assumed_components(asked.declaration, key, pilot, given)
     simulation = _Simulation(audit, components, difference, settings, pilot, seed)
-    own = (len(audit.topics.topics), audit.trials)
-    every_topics = sorted(set(topics)) or _multiples(own[0], 2)
-    every_trials = sorted(set(trials)) or _multiples(own[1], 1)
-    grid = [(t, n) for t in every_topics for n in every_trials]
-    others = [own, (2 * own[0], own[1]), (own[0], 2 * own[1])]
+    own = tuple(audit.trials_with(topic) for topic in audit.topics.topics)
+    every_topics = sorted(set(topics)) or _multiples(len(own), 2)
+    every_trials = sorted(set(trials)) or _multiples(_mean(own), 1)
+    grid = [(n,) * t for t in every_topics for n in every_trials]
+    others = [own, own + own, tuple(2 * n for n in own)]
     _refuse_large([*grid, *others])
-    designs = {place: simulation.design(*place) for place in dict.fromkeys([*grid, *others])}
+    designs = {mix: simulation.design(mix) for mix in dict.fromkeys([*grid, *others])}
     return Study(
         audit=audit.name,
         key=key,
@@ -145,7 +147,7 @@ def plan_study(
         settings=settings,
         systems=len(audit.systems),
         pairs=simulation.pairs,
-        designs=[designs[place] for place in grid],
+        designs=[designs[mix] for mix in grid],
         present=designs[others[0]],
         more_topics=designs[others[1]],
         more_trials=designs[others[2]],
@@ -170,11 +172,15 @@ def _multiples(own: int, least: int) -> list[int]:
     return sorted({max(least, round(own * times)) for times in _TIMES})
 
 
-def _refuse_large(designs: Sequence[tuple[int, int]]) -> None:
-    for topics, trials in designs:
-        if topics * trials * _FEWEST_STUDIES > _LARGEST:
+def _mean(mix: Sequence[int]) -> int:
+    return max(1, round(sum(mix) / len(mix)))
+
+
+def _refuse_large(designs: Sequence[tuple[int, ...]]) -> None:
+    for mix in designs:
+        if sum(mix) * _FEWEST_STUDIES > _LARGEST:
             raise InputError(
-                f"a design of {topics} topics × {trials} trials is too large to simulate",
+                f"a design of {len(mix)} topics × {_mean(mix)} trials is too large to simulate",
                 allowed=f"up to {_LARGEST // _FEWEST_STUDIES:,} trials in all",
                 advice="give smaller numbers with --topics and --trials",
             )
@@ -212,10 +218,12 @@ class _Simulation:
     def _alpha(self) -> float:
         return (1 - self.settings.level) / self.pairs
 
-    def design(self, topics: int, trials: int) -> Design:
-        power = {estimand: self._power(self.components, topics, trials, estimand) for estimand in ESTIMANDS}
-        turns = self._turns * topics * trials * len(self.audit.played)
-        return Design(topics, trials, power, round(turns), self._hours(topics, trials))
+    def design(self, mix: tuple[int, ...]) -> Design:
+        """mix: trials of each topic."""
+        power = {estimand: self._power(self.components, mix, estimand) for estimand in ESTIMANDS}
+        turns = self._turns * sum(mix) * len(self.audit.played)
+        uneven = mix if len(set(mix)) > 1 else ()
+        return Design(len(mix), _mean(mix), power, round(turns), self._hours(mix), uneven)
 
     def cautious(self) -> Power | None:
         upper = self.pilot.upper_interaction if self.pilot else math.nan
@@ -224,12 +232,16 @@ class _Simulation:
         one = self.components
         room = math.inf if one.shape == "unbounded" else 0.99 * one.room - one.topic
         changed = Components(one.shape, one.mean, one.topic, min(upper, room), one.trial, one.low, one.high)
-        return self._power(changed, len(self.audit.topics.topics), self.audit.trials, "like-these")
+        return self._power(changed, self._own, "like-these")
+
+    @property
+    def _own(self) -> tuple[int, ...]:
+        return tuple(self.audit.trials_with(topic) for topic in self.audit.topics.topics)
 
     def beyond(self) -> Mapping[str, float]:
         """By formulas: topics with the audit's trials, and trials of the audit's topics, for either estimand."""
-        topics, one = len(self.audit.topics.topics), self.components
-        spread = math.sqrt(2 * one.both + 2 * one.within / self.audit.trials)
+        topics, one = len(self._own), self.components
+        spread = math.sqrt(2 * one.both + 2 * one.within * sum(1 / trials for trials in self._own) / topics)
         size = self.difference**2
         z = normal_quantile(1 - self._alpha / 2) + normal_quantile(WANTED)
         trials_of_these = math.ceil(z**2 * 2 * one.within / (topics * size))
@@ -259,18 +271,20 @@ class _Simulation:
             low, high = (low, middle) if power(middle) >= WANTED else (middle, high)
         return high
 
-    def _power(self, components: Components, topics: int, trials: int, estimand: Estimand) -> Power:
+    def _power(self, components: Components, mix: tuple[int, ...], estimand: Estimand) -> Power:
+        trials = mix[0] if len(set(mix)) == 1 else mix
+        each = (trials,) if isinstance(trials, int) else mix
         try:
             return simulate_power(
                 components,
                 self.difference,
-                topics,
+                len(mix),
                 trials,
-                generator(self.seed, "power", estimand, topics, trials),
+                generator(self.seed, "power", estimand, len(mix), *each),
                 estimand=estimand,
                 level=self.settings.level,
                 alpha=self._alpha,
-                studies=max(_FEWEST_STUDIES, min(_STUDIES, _MOST_TRIALS // (2 * topics * trials))),
+                studies=max(_FEWEST_STUDIES, min(_STUDIES, _MOST_TRIALS // (2 * len(mix) * max(mix)))),
             )
         except ValueError as fault:
             raise InputError(str(fault), advice="state a smaller --detect, or another --mean") from None
@@ -283,15 +297,15 @@ class _Simulation:
         each = [self.audit.protocol.most_turns(topic) for topic in self.audit.topics.topics]
         return sum(each) / len(each)
 
-    def _hours(self, topics: int, trials: int) -> float:
+    def _hours(self, mix: Sequence[int]) -> float:
         """Of the slowest system, since systems are played at the same time; the groups of one system share its pace."""
-        return max(self._seconds(topics, trials)) / 3600
+        return max(self._seconds(mix)) / 3600
 
-    def _seconds(self, topics: int, trials: int) -> Iterator[float]:
+    def _seconds(self, mix: Sequence[int]) -> Iterator[float]:
         groups = len(self.audit.played) // len(self.audit.systems)
         for system in self.audit.systems:
-            conversations, limits = topics * trials * groups, system.limits
-            at_once = limits.concurrency if system.session == "fresh" else min(limits.concurrency, trials * groups)
+            conversations, limits = sum(mix) * groups, system.limits
+            at_once = limits.concurrency if system.session == "fresh" else min(limits.concurrency, max(mix) * groups)
             answering = self.pilot.seconds * conversations / at_once if self.pilot else math.nan
             paced = limits.spacing * self._turns * conversations
             yield max(paced, answering) if answering == answering else paced if paced else math.nan

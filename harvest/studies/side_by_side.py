@@ -186,12 +186,23 @@ def _groups(named: Mapping[str, Run]) -> Iterator[Contrast]:
 
 
 def _trials(named: Mapping[str, Run]) -> Iterator[Contrast]:
+    audits = {name: recorded_audit(run) for name, run in named.items()}
     trials = {
-        name: recorded_audit(run).get("trials") or max((one.key.trial for one in run.conversations), default=0)
+        name: audits[name].get("trials") or max((one.key.trial for one in run.conversations), default=0)
         for name, run in named.items()
     }
-    if len(set(trials.values())) > 1:
-        yield Contrast("trials", f"trials of each topic: {by_value(trials)}", trials)
+    own = {name: audit.get("trials_of") or {} for name, audit in audits.items()}
+    if not any(own.values()):
+        if len(set(trials.values())) > 1:
+            yield Contrast("trials", f"trials of each topic: {by_value(trials)}", trials)
+        return
+    sets = [run.header.topic_set() for run in named.values()]
+    topics = dict.fromkeys(one.id for topics in sets if topics is not None for one in topics.topics)
+    of_topic = {topic: {name: own[name].get(topic, trials[name]) for name in named} for topic in topics}
+    changes = [(topic, by_run) for topic, by_run in of_topic.items() if len(set(by_run.values())) > 1]
+    if changes:
+        said = f"trials of single topics: {in_words(changes)}; in means over topics each topic still counts alike"
+        yield Contrast("trials", said, {name: {"trials": trials[name], "trials_of": {**own[name]}} for name in named})
 
 
 def _systems(named: Mapping[str, Run]) -> Iterator[Contrast]:

@@ -40,6 +40,7 @@ def plan_document(study: Study) -> dict[str, Any]:
             "sources": dict(study.sources),
         },
         "answer": answer(study),
+        "present": _present(study.present),
         "beyond": {name: _json(value) for name, value in study.beyond.items()},
         "cautious": _json(study.cautious.found) if study.cautious else None,
         "turns_at_most": study.turns_at_most,
@@ -50,6 +51,20 @@ def plan_document(study: Study) -> dict[str, Any]:
         "software": software(),
         "rows": [_row(design, estimand) for design in study.designs for estimand in ESTIMANDS],
         "long": [one.as_json() for one in plan_rows(study)],
+    }
+
+
+def _present(one: Design) -> dict[str, Any]:
+    """The audit's own design. trials: of each system, over all topics; fewest, most: of a topic."""
+    each = one.mix or (one.trials,) * one.topics
+    return {
+        "topics": one.topics,
+        "trials": sum(each),
+        "fewest": min(each),
+        "most": max(each),
+        "turns": one.turns,
+        "power": {estimand: _json(one.power[estimand].found) for estimand in ESTIMANDS},
+        "width": {estimand: _json(one.power[estimand].width) for estimand in ESTIMANDS},
     }
 
 

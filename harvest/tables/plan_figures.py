@@ -36,6 +36,8 @@ def plan_tables(study: Study) -> Iterator[RenderableType]:
     yield Text(answer(study), style="bold")
     for estimand in ESTIMANDS:
         yield Padding(Text(_recommended(study, estimand)), (0, 0, 0, 2))
+    if study.present.mix:
+        yield Padding(Text(_uneven(study)), (0, 0, 0, 2))
     if study.cautious is not None:
         yield Padding(
             Text(
@@ -84,6 +86,16 @@ def _answer_these(study: Study) -> str:
     return f"for these topics, trials: twice as many would find it in {_percent(trials.found)}{was}"
 
 
+def _uneven(study: Study) -> str:
+    """The audit's own design, which the grid of equal trials does not show."""
+    one = study.present
+    said = "; ".join(f"{ESTIMANDS[estimand]}: {_cell(study, one.power[estimand])}" for estimand in ESTIMANDS)
+    return (
+        f"The audit as it stands, {_design(one)}: found, ± half the interval, {said}. Its trials were dealt to "
+        "simulated topics at random; where topics that vary more have more of them, these topics do better."
+    )
+
+
 def _recommended(study: Study, estimand: Estimand) -> str:
     smallest = study.smallest(estimand)
     start = ESTIMANDS[estimand][0].upper() + ESTIMANDS[estimand][1:]
@@ -101,9 +113,7 @@ def _recommended(study: Study, estimand: Estimand) -> str:
         )
     topics, trials = study.beyond["topics"], study.beyond["trials"]
     by_topics = (
-        f"about {topics:,.0f} topics with {pluralize(study.present.trials, 'trial')} of each"
-        if topics < _TOO_MANY
-        else "no number of topics"
+        f"about {topics:,.0f} topics with {_each(study.present)}" if topics < _TOO_MANY else "no number of topics"
     )
     by_trials = (
         f"about {trials:,.0f} trials of {pluralize(study.present.topics, 'topic')} would, too"
@@ -111,6 +121,10 @@ def _recommended(study: Study, estimand: Estimand) -> str:
         else f"no number of trials of {pluralize(study.present.topics, 'topic')} would"
     )
     return f"{start}: no design below finds it in 4 studies of 5; {by_topics} would; {by_trials}."
+
+
+def _each(one: Design) -> str:
+    return "such numbers of trials" if one.mix else f"{pluralize(one.trials, 'trial')} of each"
 
 
 def _assumptions(study: Study) -> Iterator[str]:
@@ -196,6 +210,9 @@ def _power(design: Design, estimand: Estimand) -> Power:
 
 
 def _design(one: Design) -> str:
+    if one.mix:
+        whole = f"{min(one.mix)} to {max(one.mix)} trials ({sum(one.mix):,} of each system)"
+        return f"{pluralize(one.topics, 'topic')} × {whole}"
     return f"{pluralize(one.topics, 'topic')} × {pluralize(one.trials, 'trial')}"
 
 

@@ -22,9 +22,13 @@ import numpy.typing as npt
 
 from scoring.statistics.beta import beta_quantile, normal_cdf, normal_quantile
 
-__all__ = ["Components", "Outcomes", "Shape", "draw_outcomes", "draw_outcomes_of_these"]
+__all__ = ["Components", "Outcomes", "Shape", "Trials", "draw_outcomes", "draw_outcomes_of_these"]
 
 Floats = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int64]
+
+Trials = int | Counts
+"""Of each topic: one number, or (studies, topics, 1) of them."""
 
 Shape = Literal["yes or no", "bounded", "unbounded"]
 """What values can be: 0 or 1, anything from `low` to `high`, or any number."""
@@ -87,7 +91,7 @@ class Outcomes:
 
 
 def draw_outcomes(
-    components: Components, difference: float, topics: int, trials: int, studies: int, rng: np.random.Generator
+    components: Components, difference: float, topics: int, trials: Trials, studies: int, rng: np.random.Generator
 ) -> Outcomes:
     """Studies with topics of their own. difference: of the means of the systems, over topics like these."""
     if components.shape == "unbounded":
@@ -100,7 +104,7 @@ def draw_outcomes(
 
 
 def draw_outcomes_of_these(
-    components: Components, difference: float, topics: int, trials: int, studies: int, rng: np.random.Generator
+    components: Components, difference: float, topics: int, trials: Trials, studies: int, rng: np.random.Generator
 ) -> Outcomes:
     """Studies of the same topics, which are spread as evenly as topics like these; only trials vary.
 
@@ -122,28 +126,33 @@ def _sides(difference: float) -> Floats:
     return np.array([difference / 2, -difference / 2])
 
 
-def _of_trials(components: Components, centres: Floats, trials: int, rng: np.random.Generator) -> Outcomes:
+def _of_trials(components: Components, centres: Floats, trials: Trials, rng: np.random.Generator) -> Outcomes:
     """centres: (studies, topics, 2), what endless trials of each topic would give."""
+    counts = np.asarray(trials, dtype=np.int64)
+    free = np.where(counts > 1, counts - 1, np.nan)  # NaN: single trials cannot be seen to differ
     if components.shape == "unbounded":
-        values = centres + rng.normal(0, math.sqrt(components.trial / trials), centres.shape)
-        if trials < 2:
+        values = centres + rng.normal(0, np.sqrt(components.trial / counts), centres.shape)
+        if not (counts > 1).any():
             return Outcomes(values, np.full(centres.shape, np.nan))
-        scale = components.trial / trials / (trials - 1)
-        return Outcomes(values, scale * rng.chisquare(trials - 1, centres.shape))
+        scale = components.trial / counts / free
+        return Outcomes(values, scale * rng.chisquare(np.maximum(1, counts - 1), centres.shape))
     width = components.high - components.low
     chances = np.clip((centres - components.low) / width, 0.0, 1.0)
     left = components.room - components.topic - components.both
     share = 1.0 if components.shape == "yes or no" else components.within / left
     if share >= 1 - _EDGE:
-        means = rng.binomial(trials, chances) / trials
-        own = means * (1 - means) / (trials - 1) if trials > 1 else np.full(means.shape, np.nan)
+        means = rng.binomial(counts, chances) / counts
+        own = means * (1 - means) / free
     elif share <= _EDGE:
-        means, own = chances, np.full(chances.shape, 0.0 if trials > 1 else np.nan)
+        means, own = chances, np.broadcast_to(0.0 * free, chances.shape)
     else:
         size, inside = 1 / share - 1, np.clip(chances, _EDGE, 1 - _EDGE)[..., None]
-        each = rng.beta(inside * size, (1 - inside) * size, (*chances.shape, trials))
-        means = each.mean(axis=-1)
-        own = each.var(axis=-1, ddof=1) / trials if trials > 1 else np.full(means.shape, np.nan)
+        most = int(counts.max())
+        each = rng.beta(inside * size, (1 - inside) * size, (*chances.shape, most))
+        played = np.broadcast_to(np.arange(most) < counts[..., None], each.shape)
+        means = each.mean(axis=-1, where=played)
+        squares = np.square(each - means[..., None]).sum(axis=-1, where=played)
+        own = squares / free / counts
     return Outcomes(components.low + width * means, width**2 * own)
 
 

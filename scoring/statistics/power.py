@@ -10,6 +10,7 @@ functions do so, with the same intervals. Only exchanges are drawn once for all 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +19,7 @@ import numpy.typing as npt
 from scoring.statistics.beta import beta_quantile, normal_quantile, student_quantile
 from scoring.statistics.bootstrap import FEWEST
 from scoring.statistics.exchange import exchange_ps
-from scoring.statistics.outcomes import Components, Outcomes, draw_outcomes, draw_outcomes_of_these
+from scoring.statistics.outcomes import Components, Outcomes, Trials, draw_outcomes, draw_outcomes_of_these
 from scoring.statistics.paired import Estimand
 
 __all__ = ["Power", "simulate_power", "told_apart"]
@@ -47,7 +48,7 @@ def simulate_power(
     components: Components,
     difference: float,
     topics: int,
-    trials: int,
+    trials: int | Sequence[int],
     rng: np.random.Generator,
     *,
     estimand: Estimand,
@@ -57,18 +58,21 @@ def simulate_power(
 ) -> Power:
     """Of `studies` studies in which the systems truly differ by `difference`, above 0.
 
-    topics: at least 2. trials: of each with each system. level: of the intervals. alpha: of the test; below 1 - level
-    where several pairs are compared. Raises ValueError for a difference that the range of values has no room for.
+    topics: at least 2. trials: of each with each system; where topics differ in it, a number for each, which are dealt
+    to the topics of every study at random, since which of them vary most is not known. level: of the intervals. alpha:
+    of the test; below 1 - level where several pairs are compared. Raises ValueError for a difference that the range of
+    values has no room for.
     """
     if components.shape != "unbounded" and not (
         components.low < components.mean - difference / 2 and components.mean + difference / 2 < components.high
     ):
         raise ValueError(f"a mean of {components.mean:g} leaves no room for a difference of {difference:g}")
     draw = draw_outcomes if estimand == "like-these" else draw_outcomes_of_these
-    drawn = draw(components, difference, topics, trials, studies, rng)
+    each = trials if isinstance(trials, int) else _dealt(trials, topics, studies, rng)
+    drawn = draw(components, difference, topics, each, studies, rng)
     reach = math.inf if components.shape == "unbounded" else components.high - components.low
-    apart, widths = told_apart(drawn, trials, rng, estimand=estimand, level=level, alpha=alpha, reach=reach)
-    if estimand == "these" and trials < 2:
+    apart, widths = told_apart(drawn, each, rng, estimand=estimand, level=level, alpha=alpha, reach=reach)
+    if estimand == "these" and np.min(each) < 2:
         return Power(math.nan, math.nan, math.nan, math.nan)
     means = (drawn.values[..., 0] - drawn.values[..., 1]).mean(axis=1)
     found = float((apart & (means > 0)).mean())
@@ -82,9 +86,17 @@ def simulate_power(
     )
 
 
+def _dealt(trials: Sequence[int], topics: int, studies: int, rng: np.random.Generator) -> Trials:
+    if len(trials) != topics:
+        raise ValueError(f"{topics} topics need as many numbers of trials, not {len(trials)}")
+    every = np.broadcast_to(np.asarray(trials, dtype=np.int64), (studies, topics))
+    dealt: Trials = rng.permuted(every, axis=1)[..., None]
+    return dealt
+
+
 def told_apart(
     drawn: Outcomes,
-    trials: int,
+    trials: Trials,
     rng: np.random.Generator,
     *,
     estimand: Estimand,
@@ -110,7 +122,9 @@ def _widths_like_these(each: Floats, level: float, reach: float) -> Floats:
     return np.where(error <= _SAME, np.nan, _width(each.mean(axis=1), half, reach))
 
 
-def _these(each: Floats, noise: Floats, trials: int, level: float, alpha: float, reach: float) -> tuple[Bools, Floats]:
+def _these(
+    each: Floats, noise: Floats, trials: Trials, level: float, alpha: float, reach: float
+) -> tuple[Bools, Floats]:
     studies, topics = each.shape
     apart, widths = np.zeros(studies, dtype=np.bool_), np.full(studies, np.nan)
     variance = noise.sum(axis=(1, 2))
@@ -118,7 +132,7 @@ def _these(each: Floats, noise: Floats, trials: int, level: float, alpha: float,
     if not some.any():
         return apart, widths
     own, value = variance[some], each[some].mean(axis=1)
-    squares = np.square(noise[some]).sum(axis=(1, 2)) / (trials - 1)
+    squares = (np.square(noise) / (trials - 1)).sum(axis=(1, 2))[some]
     degrees = np.maximum(1.0, np.floor(own**2 / squares + _SAME))
     error = np.sqrt(own) / topics
     reached = _quantiles(degrees, level)

@@ -6,17 +6,19 @@ import json
 import math
 import re
 import time
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from harvest.audits.audit import load_audit
 from harvest.cli.main import main
 from harvest.studies.planning import Study, plan_study
 from harvest.studies.variance import study_variance
 from harvest.tables.plan_document import plan_document
-from harvest.tables.plan_figures import answer
+from harvest.tables.plan_figures import answer, plan_tables
 from recordings.run_folder import read
 from scoring.notation import parse
 from topics.errors import InputError
@@ -57,6 +59,27 @@ def test_turns_are_the_most_there_can_be_and_hours_those_of_the_slowest_rate(aud
     design = planned(audit).designs[0]
     assert design.turns == 8 * 2 * 2 * 2, "topics, trials, systems, and two turns of the protocol"
     assert design.hours == pytest.approx(8 * 2 * 2 * 2 / 3600), "a turn of A every two seconds, B at the same time"
+
+
+def test_the_audits_own_numbers_of_trials_are_planned_with(audit: str) -> None:
+    Path(audit).write_text(Path(audit).read_text() + "trials_of: {M001: 12, R002: 2}\n")
+    found = planned(audit)
+    present = found.present
+    assert present.mix == (12, 4, 4, 2, 4, 4)
+    assert (found.more_topics.mix, found.more_trials.mix) == (present.mix * 2, (24, 8, 8, 4, 8, 8))
+    assert present.turns == 30 * 2 * 2, "trials of all topics, systems, and two turns of the protocol"
+    shown = StringIO()
+    people = Console(width=80, file=shown)
+    for part in plan_tables(found):
+        people.print(part)
+    said = " ".join(shown.getvalue().split())
+    assert "The audit as it stands, 6 topics × 2 to 12 trials (30 of each system): found" in said
+    document = plan_document(found)["present"]
+    assert (document["trials"], document["fewest"], document["most"]) == (30, 2, 12)
+    assert document["power"]["these"] == present.power["these"].found
+    (own,) = planned(audit, topics=(6,), trials=(5,)).designs
+    assert own.mix == ()
+    assert own.power["these"].width < present.power["these"].width
 
 
 @pytest.fixture(scope="module")

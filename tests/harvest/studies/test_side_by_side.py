@@ -217,6 +217,22 @@ def test_what_else_differs_is_said_by_run_and_in_no_figure(tmp_path: Path, capsy
         assert one["said"] in " ".join(out.split())
 
 
+def test_topics_that_were_played_another_number_of_times_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = [
+        made(tmp_path / "jan", FOUR, trials=3),
+        made(tmp_path / "feb", FOUR, trials=3, trials_of={"T1": 9, "T2": 3}),
+    ]
+    found = contrasts(document(capsys, *runs))["trials"]
+    assert found["said"] == (
+        "trials of single topics: T1 is 3 in jan, 9 in feb; in means over topics each topic still counts alike"
+    )
+    assert found["runs"]["feb"] == {"trials": 3, "trials_of": {"T1": 9, "T2": 3}}
+    same = made(tmp_path / "mar", FOUR, trials=3, trials_of={"T1": 3})
+    assert "trials" not in contrasts(document(capsys, runs[0], same)), "written in another way, but the same"
+
+
 def test_another_protocol_is_named_and_an_import_has_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     runs = [
         made(tmp_path / "jan", FOUR),

@@ -56,6 +56,41 @@ def test_studies_are_tested_as_a_comparison_does(of: Estimand, trials: int, alph
         assert widths[place] == pytest.approx(one.interval.high - one.interval.low, nan_ok=True)
 
 
+@pytest.mark.parametrize(
+    "one", [PASSES, Components("bounded", 0.6, 0.05, 0.02, 0.1), Components("unbounded", 3.0, 1.0, 0.5, 2.0)]
+)
+@pytest.mark.parametrize("of", ["like-these", "these"])
+def test_unequal_trials_are_tested_as_a_comparison_does(of: Estimand, one: Components) -> None:
+    rng, reach = np.random.default_rng(7), 1.0 if one.shape != "unbounded" else math.inf
+    trials = np.broadcast_to(np.array([2, 2, 3, 5, 9, 4])[None, :, None], (40, 6, 1))
+    drawn = draw_outcomes(one, 0.3, 6, trials, 40, rng)
+    apart, widths = told_apart(drawn, trials, rng, estimand=of, level=0.95, alpha=0.05, reach=reach)
+    for place, (values, noise) in enumerate(zip(drawn.values, drawn.noise, strict=True)):
+        each = values[:, 0] - values[:, 1]
+        if of == "these":
+            own = compare_these(each, noise, np.broadcast_to(trials[place], (6, 2)), level=0.95, reach=reach)
+        else:
+            own = compare_like_these(each, np.random.default_rng(6), level=0.95, reach=reach)
+        assert apart[place] == (own.p <= 0.05)
+        assert widths[place] == pytest.approx(own.interval.high - own.interval.low, nan_ok=True)
+
+
+@pytest.mark.parametrize(
+    "one", [PASSES, Components("bounded", 0.6, 0.05, 0.02, 0.1), Components("unbounded", 3.0, 1.0, 0.5, 2.0)]
+)
+def test_equal_numbers_of_trials_one_by_one_are_the_same_design(one: Components) -> None:
+    def found(trials: int | list[int]) -> Power:
+        rng = np.random.default_rng(8)
+        return simulate_power(one, 0.3, 8, trials, rng, estimand="these", level=0.95, alpha=0.05, studies=2000)
+
+    listed, equal = found([4] * 8), found(4)
+    assert listed.found == pytest.approx(equal.found, abs=4 * math.hypot(listed.found_error, equal.found_error))
+    assert listed.width == pytest.approx(equal.width, rel=0.02)
+    uneven = found([2, 2, 2, 2, 6, 6, 6, 6])
+    assert uneven.width > 1.05 * equal.width, "trials that are dealt without knowledge widen the interval"
+    assert math.isnan(found([1] + [4] * 7).found), "one topic with a single trial has no test"
+
+
 @pytest.mark.parametrize(("topics", "effect"), [(10, 1.0), (25, 0.6), (40, 0.3), (80, 0.2)])
 def test_power_and_width_are_sakais_where_values_are_normal_and_there_is_one_trial(topics: int, effect: float) -> None:
     one = Components("unbounded", 0.0, 2.0, 0.3, 0.2)  # a difference of topics has the variance 2·(.3 + .2) = 1
