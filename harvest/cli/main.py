@@ -54,6 +54,7 @@ _GROUPS: Mapping[str, Mapping[str, _Entry]] = {
         "chat": _Entry("harvest.cli.chat", "Play the user yourself and record the conversation."),
     },
     "Look": {
+        "report": _Entry("harvest.cli.report", "Write one HTML page about recorded runs."),
         "tree": _Entry("harvest.cli.tree", "Fold a run's repeated trials into conversation trees."),
         "replay-routes": _Entry(
             "harvest.cli.replay_routes", "Check whether today's rules would take the recorded paths."

@@ -13,7 +13,19 @@ from collections.abc import Sequence
 from harvest.tables.drawing.colours import THEMES
 from harvest.tables.drawing.text_fitting import break_lines, plain, quote_attribute
 
-__all__ = ["MARGIN", "circle", "diamond", "line", "page", "paragraphs", "path", "rectangle", "text", "triangle"]
+__all__ = [
+    "MARGIN",
+    "STYLE",
+    "circle",
+    "diamond",
+    "line",
+    "page",
+    "paragraphs",
+    "path",
+    "rectangle",
+    "text",
+    "triangle",
+]
 
 MARGIN = 18.0
 
@@ -26,7 +38,7 @@ def _variables(theme: int) -> str:
     return "".join(f"--harvest-{name}:{both[theme]};" for name, both in THEMES.items())
 
 
-_STYLE = (
+STYLE = (
     f".harvest-chart{{color-scheme:light dark;{_variables(0)}background:var(--harvest-paper)}}"
     f"@media screen and (prefers-color-scheme:dark){{.harvest-chart{{{_variables(1)}}}}}"
     + "".join(
@@ -35,6 +47,7 @@ _STYLE = (
         for name in THEMES
     )
 )
+"""The ground of a chart and its colours, which hold within a chart only."""
 
 
 def _painted(fill: str, stroke: str = "", width: float = 1.0, dash: str = "") -> str:
@@ -111,7 +124,7 @@ def page(title: str, description: str, elements: Sequence[str], width: float, he
                 f'font-family="{_FONTS}">',
                 f"<title>{plain(title)}</title>",
                 f"<desc>{plain(description)}</desc>",
-                f"<style>{_STYLE}</style>",
+                f"<style>{STYLE}</style>",
                 rectangle(0, 0, w, h, "paper"),
                 *elements,
                 "</svg>",

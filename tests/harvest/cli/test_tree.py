@@ -16,7 +16,7 @@ import networkx
 import pytest
 
 from harvest.cli import main
-from harvest.cli.tree import fold_trees
+from harvest.studies.folded_trees import fold_trees
 from harvest.studies.merge_keys import merging_named
 from harvest.tables.tree_figures import tree_figures
 from recordings.conversation import Outcome, TrialKey

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from harvest.cli.tree import fold_trees
+from harvest.studies.folded_trees import fold_trees
 from harvest.studies.scorecard import Material, gather_material
 from harvest.studies.tree_scores import tree_scores, trial_scores, trial_values
 from harvest.tables.tree_figures import tree_figures

@@ -1,0 +1,121 @@
+"""`harvest report`: one HTML page about recorded runs, to be opened by a double click."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import click
+
+from harvest.report.document import make_report
+from harvest.report.page import page
+from harvest.studies.watch import MATTERS
+from harvest.systems.timing import REAL_CLOCK
+from harvest.terminal import printable
+from recordings.evidence import write_safely
+from recordings.run_folder import read
+from recordings.times import stamp
+from topics.counting import pluralize
+from topics.errors import InputError
+
+__all__ = ["command", "write_report"]
+
+_CHUNK = re.compile(r"\d{4,}\.js")
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path(path_type=Path))
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="FILE.html",
+    default="report.html",
+    show_default=True,
+    help="The page.",
+)
+@click.option("--baseline", type=click.Path(path_type=Path), metavar="FILE", help="Hold the run against this baseline.")
+@click.option("--history", type=click.Path(path_type=Path), metavar="FILE", help="Show the looks of `harvest reaudit`.")
+@click.option(
+    "--matters",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=MATTERS,
+    show_default=True,
+    help="The smallest difference of shares that matters.",
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of resampling and permutations.")
+@click.option("--force", is_flag=True, help="Write over an older report.")
+def command(
+    runs: tuple[Path, ...],
+    out: Path,
+    baseline: Path | None,
+    history: Path | None,
+    matters: float,
+    seed: int,
+    force: bool,
+) -> None:
+    """Write one HTML page about recorded runs.
+
+    It opens by a double click, without a network: what was found, what drives it and what to do next; figures, grid,
+    trees, comparison, variance; and every conversation. Conversations of more than 8 MB lie in a folder beside it.
+    """
+    _check(out, force=force)
+    command_line = ["harvest", "report", *map(str, runs), "--out", str(out)]
+    for name, value in (("--baseline", baseline), ("--history", history)):
+        command_line += [name, str(value)] if value is not None else []
+    command_line += ["--matters", f"{matters:g}"] if matters != MATTERS else []
+    command_line += ["--seed", str(seed)] if seed else []
+    write_report(runs, out, command_line, baseline=baseline, history=history, matters=matters, seed=seed)
+
+
+def _check(out: Path, *, force: bool) -> None:
+    if out.suffix.lower() not in (".html", ".htm"):
+        raise InputError(f"--out {out}: a report is a page", allowed="FILE.html")
+    if not out.parent.is_dir():
+        raise InputError(f"{out.parent} is not a folder", advice="make it first")
+    if out.is_dir():
+        raise InputError(f"{out} is a folder", advice="choose another name")
+    if out.exists() and not force:
+        raise InputError(f"{out} exists already", advice="choose another name, or write over it with --force")
+    files = _beside(out)
+    if files.is_symlink() or (files.exists() and not files.is_dir()):
+        raise InputError(f"{files} is not a folder, and the report may need one of that name", advice="choose another")
+
+
+def _beside(out: Path) -> Path:
+    return out.with_name(f"{out.stem}-files")
+
+
+def write_report(
+    runs: tuple[Path, ...],
+    out: Path,
+    command_line: list[str],
+    *,
+    baseline: Path | None = None,
+    history: Path | None = None,
+    matters: float = MATTERS,
+    seed: int = 0,
+) -> None:
+    """Write the page to `out`, and what has to stand beside it. command_line: what makes it again."""
+    report = make_report(
+        [read(run) for run in runs],
+        beside=out.parent,
+        baseline=baseline,
+        history=history,
+        matters=matters,
+        seed=seed,
+        made=stamp(REAL_CLOCK.now())[:19] + "Z",
+        command=command_line,
+    )
+    made = page(report, out.stem)
+    folder = _beside(out)
+    if made.files:
+        folder.mkdir(exist_ok=True)
+    for file in folder.glob("*.js"):  # of an older report: they hold other conversations
+        if _CHUNK.fullmatch(file.name) and f"{folder.name}/{file.name}" not in made.files:
+            file.unlink()
+    for name, text in made.files.items():
+        (out.parent / name).write_text(text, encoding="utf-8")
+    write_safely(out, made.html.encode())
+    more = f", with {pluralize(len(made.files), 'file')} in {folder}: keep them together" if made.files else ""
+    click.echo(printable(f"wrote {out}{more}", line=True), err=True)
+    click.echo(printable(str(report.document["finding"]["found"]), line=True))

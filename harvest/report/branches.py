@@ -1,0 +1,141 @@
+"""Conversation trees as a page shows them: what was said, how often it came next, and the way to who said it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from harvest.report.blocks import Block, text
+from harvest.report.grid import address
+from harvest.studies.folded_trees import fold_trees
+from harvest.studies.scorecard import told_apart
+from harvest.tables.drawing.layout import Shown, select_branches
+from harvest.tables.drawing.outline import endings, texts_note
+from harvest.tables.tree_figures import TreeFigures, tree_figures
+from harvest.tables.tree_words import legend, sentences
+from protocols.labels import MEANINGS
+from recordings.run_folder import Run
+from recordings.trees.node_text import node_title, percent
+from recordings.trees.node_text import title as title_of
+from topics.counting import pluralize
+from topics.errors import InputError
+
+__all__ = ["Branches", "branches"]
+
+_MOST_TREES, _MOST_NODES, _MOST_BRANCHES, _DEEPEST = 24, 300, 12, 24
+
+
+@dataclass(frozen=True, slots=True)
+class Branches:
+    """blocks: of the section. index: for each tree that is shown, which node each of its conversations ends at, and
+    how many nodes there are below each node that is shown: what a page needs to find the conversations of a branch."""
+
+    blocks: tuple[Block, ...]
+    index: tuple[Mapping[str, Any], ...]
+
+
+def branches(runs: Sequence[Run], places: Mapping[tuple[str, str, int], int], level: float) -> Branches:
+    """The trees of all runs, each as `harvest tree` folds it. places: of conversations, by system, topic and trial."""
+    blocks: list[Block] = []
+    index: list[Mapping[str, Any]] = []
+    drawn: list[TreeFigures] = []
+    beyond = 0
+    for run, names in told_apart(runs):
+        try:
+            trees, left = fold_trees(run)
+        except InputError as refused:
+            blocks.append(text(f"No tree: {refused.what}.", "dim"))
+            continue
+        blocks += [text(sentence, "dim") for sentence in left]
+        for tree in trees:
+            if len(index) >= _MOST_TREES:
+                beyond += 1
+                continue
+            figures = tree_figures(tree, level=level)
+            chosen = select_branches(tree, most=_MOST_BRANCHES, nodes=_MOST_NODES)
+            words = (figures.words(), figures.stop_words(), figures.unseen())
+            blocks.append({"tree": _Drawn(figures, chosen, len(index), *words).as_block(names)})
+            index.append(
+                {
+                    "ends": {
+                        str(places[key]): end
+                        for one, end in zip(tree.trials, tree.ends.tolist(), strict=True)
+                        if (key := (names[one.key.system], one.key.topic, one.key.trial)) in places
+                    },
+                    "sizes": {str(node): int(tree.size[node]) for node in chosen.nodes},
+                }
+            )
+            drawn.append(figures)
+    if beyond:
+        blocks.append(text(f"{pluralize(beyond, 'further tree')}: harvest tree RUN prints them all.", "warn"))
+    blocks += [text(sentence, "dim") for sentence in (legend(drawn) if drawn else ())]
+    return Branches(tuple(blocks), tuple(index))
+
+
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """A tree, its number on the page, and its words, each made once."""
+
+    figures: TreeFigures
+    chosen: Shown
+    number: int
+    words: Sequence[tuple[str, str, str]]
+    stops: Sequence[tuple[str, str, str]]
+    unseen: Sequence[str]
+
+    def as_block(self, names: Mapping[str, str]) -> dict[str, Any]:
+        tree = self.figures.tree
+        systems = ", ".join(names.get(name, name) for name in tree.scope.systems)
+        title = title_of(tree)
+        return {
+            "title": title if systems == ", ".join(tree.scope.systems) else f"{systems}: {title}",
+            "segments": [self.segment(branch, 1) for branch in self.chosen.branches[0]],
+            "below": sentences(self.figures),
+        }
+
+    def segment(self, node: int, depth: int) -> dict[str, Any]:
+        """Turns that follow one another without a branch, how conversations end after them, and what parts there."""
+        tree, chosen = self.figures.tree, self.chosen
+        chain = [node]
+        while len(chosen.branches[chain[-1]]) == 1 and not tree.stops[chain[-1]] and chain[-1] not in chosen.folded:
+            chain.append(chosen.branches[chain[-1]][0])
+        last = chain[-1]
+        deep = depth >= _DEEPEST and bool(chosen.branches[last])
+        return {
+            "turns": [self.turn(one) for one in chain],
+            "ends": list(self.ends(last)),
+            "branches": [] if deep else [self.segment(one, depth + 1) for one in chosen.branches[last]],
+            "deeper": "It goes on, deeper than is shown here: harvest tree RUN prints it." if deep else "",
+        }
+
+    def turn(self, node: int) -> dict[str, Any]:
+        tree = self.figures.tree
+        symbol = tree.symbol_at(node)
+        labelled = any(key.speaker == symbol.speaker and key.name == "label" for key in tree.keys)
+        share, counts, interval = self.words[node]
+        return {
+            "speaker": symbol.speaker,
+            "label": symbol.key if labelled else "",
+            "words": MEANINGS.get(symbol.key, "not labelled") if labelled else node_title(tree, node),
+            "note": texts_note(tree, node),
+            "share": share,
+            "counts": counts,
+            "interval": interval,
+            "portion": float(self.figures.found.probability[node]),
+            "href": address(tree=self.number, node=node),
+            "n": int(tree.visits[node]),
+        }
+
+    def ends(self, node: int) -> Iterator[dict[str, str]]:
+        tree = self.figures.tree
+        if tree.stops[node]:
+            said = " ".join(("■", endings(tree, node), *self.stops[node]))
+            yield {"text": said.strip(), "href": address(tree=self.number, node=node, end=1)}
+        if self.unseen[node]:
+            yield {"text": f"? {self.unseen[node]}", "href": ""}
+        if node in self.chosen.folded:
+            one = self.chosen.folded[node]
+            share = percent(one.visits / int(tree.visits[node]))
+            more = "other branch" if one.drawn else "branch"
+            yield {"text": f"+ {pluralize(one.branches, more)}, together {share} ({one.visits:,})", "href": ""}

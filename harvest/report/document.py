@@ -1,0 +1,243 @@
+"""What is in a report: one plain value, made from recorded runs by the studies that the commands show."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from harvest.report import sections
+from harvest.report.blocks import Block, details, table, text
+from harvest.report.branches import Branches, branches
+from harvest.report.finding import Finding, compared, counted, main_measure, nothing, single
+from harvest.report.grid import grid_blocks
+from harvest.report.transcripts import transcripts
+from harvest.studies.baseline import read_baseline
+from harvest.studies.comparison import Comparison, compare_runs
+from harvest.studies.recorded_audit import recorded_audit
+from harvest.studies.scorecard import Material, gather_material, score_material, told_apart
+from harvest.studies.selection import selection
+from harvest.studies.side_by_side import set_apart
+from harvest.studies.sources import sources
+from harvest.studies.trial_values import share_values
+from harvest.studies.variance import VarianceStudy, study_variance
+from harvest.studies.watch import MATTERS, Watched, watch
+from harvest.studies.watch_history import Look, read_history
+from harvest.tables.watch_figures import watch_tables
+from recordings.json_text import Json
+from recordings.provenance import software
+from recordings.run_folder import Run
+from scoring.measures.usefulness import MEAN_USEFUL
+from scoring.table import ScoreTable
+from topics.counting import pluralize
+from topics.errors import InputError
+
+__all__ = ["FORMAT", "Report", "make_report"]
+
+FORMAT = "harvest-report/1"
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """document: a JSON value; what stands in it is plain text, and pictures of ours. chunks: JSON texts of lists of
+    conversations, as `document["index"]["chunks"]` counts them."""
+
+    document: Mapping[str, Any]
+    chunks: tuple[str, ...]
+
+
+def make_report(
+    runs: Sequence[Run],
+    *,
+    beside: Path,
+    baseline: Path | None = None,
+    history: Path | None = None,
+    matters: float = MATTERS,
+    seed: int = 0,
+    made: str = "",
+    command: Sequence[str] = (),
+) -> Report:
+    """Everything there is to say of `runs`. beside: the folder that the report will stand in. baseline, history: of a
+    watched audit. matters: the smallest difference of shares that matters. seed: of resampling and permutations.
+    made: when the report is made. command: what makes it again.
+
+    Raises InputError where runs cannot be set side by side, and for files that are no baseline or history.
+    """
+    apart = set_apart(runs)
+    material = gather_material(runs, apart.left_out)
+    scores = score_material(material, seed=seed)
+    lost = selection(material, scores, lambda of, terms: score_material(of, seed=seed, measures=terms, only=True))
+    folders = {name: (run.path, own) for run, names in told_apart(runs) for own, name in names.items()}
+    found = _compared(runs, material, seed)
+    study = _varied(runs, seed)
+    watched, looks = _watched(runs, baseline, history, matters)
+    said = _finding(runs, material, scores, found, study, watched, matters)
+    kept = transcripts(material, scores.rows, folders, beside)
+    level = scores.settings.level
+    trees = branches(runs, kept.places, level) if material.finished else Branches((), ())
+    parts = [
+        ("figures", "Figures", sections.figure_blocks(material, scores, apart.contrasts, lost)),
+        ("compared", "Comparison", sections.compared_blocks(found) if isinstance(found, Comparison) else _why(found)),
+        ("watched", "Since the baseline", sections.watched_blocks(watched) if watched else ()),
+        ("history", "History", sections.history_blocks(looks)),
+        ("grid", "Topics and turns", grid_blocks(material, scores.rows)),
+        ("trees", "Conversation trees", trees.blocks),
+        ("fairness", "R and GF", sections.fairness_blocks(material, scores)),
+        ("spread", "Distributions", sections.distribution_blocks(scores, _mean_useful(material))),
+        ("variance", "Variance", sections.variance_blocks(study) if isinstance(study, VarianceStudy) else _why(study)),
+        ("invalid", "Invalid trials", sections.invalid_blocks(material)),
+        ("made", "How this was made", _made_of(runs, scores, seed, made, command)),
+    ]
+    if not material.finished:
+        parts = [part for part in parts if part[0] in ("invalid", "made")]
+    shown = [{"id": name, "title": title, "blocks": list(blocks)} for name, title, blocks in parts]
+    document = {
+        "format": FORMAT,
+        "title": _title(runs),
+        "finding": asdict(said),
+        "sections": [one for one in shown if one["blocks"]],
+        "index": {**kept.index, "trees": list(trees.index), "shown": _show(runs, folders, material)},
+    }
+    return Report(document, kept.chunks)
+
+
+def _title(runs: Sequence[Run]) -> str:
+    names = list(dict.fromkeys(run.path.resolve().name for run in runs))
+    return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+
+
+def _compared(runs: Sequence[Run], material: Material, seed: int) -> Comparison | str:
+    """What `harvest compare` would find; why it finds nothing. One system in several runs is asked about these topics,
+    because a run is played again to see whether it changed; systems are asked about topics like these."""
+    played = {one.key.system for one in material.finished}
+    if len(played) < 2:
+        return ""
+    own = {name: own for _, names in told_apart(runs) for own, name in names.items()}
+    again = len({own[name] for name in played}) == 1
+    try:
+        return compare_runs(runs, estimand="these" if again else "like-these", seed=seed)
+    except InputError as refused:
+        return refused.what
+
+
+def _varied(runs: Sequence[Run], seed: int) -> VarianceStudy | str:
+    try:
+        return study_variance(runs, seed=seed)
+    except InputError as refused:
+        return refused.what
+
+
+def _why(refused: str) -> Iterator[Block]:
+    if refused:
+        yield text(f"Not said here: {refused}.", "dim")
+
+
+def _watched(
+    runs: Sequence[Run], baseline: Path | None, history: Path | None, matters: float
+) -> tuple[Watched | None, Sequence[Look]]:
+    if baseline is None:
+        return None, (read_history(history) if history is not None else ())
+    if len(runs) != 1:
+        raise InputError("--baseline is for one run, and several were given", advice="report each of them by itself")
+    blessed = read_baseline(baseline)
+    past = read_history(history) if history is not None else ()
+    # The run may stand in the history: its evidence counts once.
+    others = tuple(one for one in past if (one.baseline, one.at) != (blessed.identity, runs[0].header.created_at))
+    found = watch(runs[0], blessed, others, matters=matters, name=runs[0].path.resolve().name)
+    return found, (*others, found.noted)
+
+
+def _finding(
+    runs: Sequence[Run],
+    material: Material,
+    scores: ScoreTable,
+    found: Comparison | str,
+    study: VarianceStudy | str,
+    watched: Watched | None,
+    matters: float,
+) -> Finding:
+    if not material.finished:
+        return nothing(material)
+    paths = [run.path for run in runs]
+    if watched is not None:
+        first = next((str(part) for part in watch_tables(watched)), "")
+        following = "Look at “Since the baseline” for what changed, topics and turns."
+        return Finding(watched.verdict, first, f"These topics; {counted(material)}.", next=following)
+    if isinstance(found, Comparison):
+        return compared(found, material, matters, paths)
+    system = material.finished[0].key.system
+    folder, own = next(
+        (run.path, own) for run, names in told_apart(runs) for own, name in names.items() if name == system
+    )
+    measure = main_measure(scores.rows)
+    each = study.each.get((measure, None), ()) if isinstance(study, VarianceStudy) else ()
+    spread = next((one for one in each if one.system == system), None)
+    return single(system, material, scores.rows, spread, folder, own)
+
+
+def _mean_useful(material: Material) -> Mapping[str, Sequence[float]]:
+    key = (MEAN_USEFUL.name, None)
+    return {name: [cell[0] for cell in share_values(name, material).get(key, {}).values()] for name in material.systems}
+
+
+def _show(runs: Sequence[Run], folders: Mapping[str, tuple[Path, str]], material: Material) -> list[str]:
+    """By system, the beginning of the command that prints a conversation of it."""
+    return [
+        f"harvest show {shlex.quote(str(folders[name][0]))} --system {shlex.quote(folders[name][1])}"
+        if name in folders
+        else ""
+        for name in material.systems
+    ]
+
+
+def _made_of(runs: Sequence[Run], scores: ScoreTable, seed: int, made: str, command: Sequence[str]) -> Iterator[Block]:
+    """What somebody else needs to make the same figures."""
+    if command:
+        yield text("To make this report again:")
+        yield {"command": shlex.join(command)}
+    for run, source in zip(runs, sources(runs), strict=True):
+        rows = [[name, _plain(value)] for name, value in _facts(run, source) if value]
+        yield text(str(source["run"]), "strong")
+        yield table(["", ""], rows, caption=f"What {source['run']} is made from")
+    own = [["seed", str(seed)], ["made at", made]]
+    own += [[name, version] for name, version in software().items()]
+    yield details("Software", [table(["", ""], own, caption="Software that made this report")])
+    settings = [[name, _plain(value)] for name, value in scores.settings.as_json().items()]
+    yield details("Scoring settings", [table(["setting", "value"], settings)])
+
+
+def _facts(run: Run, source: Mapping[str, Json]) -> Iterator[tuple[str, Any]]:
+    header, audit = run.header, recorded_audit(run)
+    protocol = header.protocol if isinstance(header.protocol, dict) else {}
+    topics = header.topic_set()
+    times = sorted(one.started_at for one in run.conversations if one.started_at)
+    ended = sorted(one.ended_at for one in run.conversations if one.ended_at)
+    yield "folder", str(run.path)
+    yield "audit", source["audit"]
+    yield "about", audit.get("about")
+    yield "commit of the audit", source["audit_commit"]
+    yield "begun", source["created_at"]
+    yield "first trial", times[0] if times else ""
+    yield "last trial ended", ended[-1] if ended else ""
+    yield "attempts", pluralize(len(run.conversations), "attempt")
+    yield "trials of each topic", audit.get("trials")
+    yield "seed", header.seed
+    yield "protocol", f"{protocol.get('name', '')} {source['protocol'] or ''}".strip()
+    yield "topics", f"{pluralize(len(topics.topics), 'topic')} {source['topics']}" if topics else ""
+    systems = source["systems"]
+    for name, hashed in systems.items() if isinstance(systems, dict) else ():
+        definition = header.systems.get(name)
+        driver = definition.get("driver") if isinstance(definition, dict) else ""
+        yield f"system {name}", " ".join(filter(None, (str(driver or ""), str(hashed))))
+    yield "recorded with", f"Harvest {source['recorded_with']}" if source["recorded_with"] else ""
+    yield "imported from", header.source
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_plain(item)}" for name, item in value.items()) or "none"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_plain, value)) or "none"
+    return str(value)

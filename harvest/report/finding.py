@@ -1,0 +1,323 @@
+"""What a report says first: what was found, what drives it, and what to do next."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from harvest.report.grid import address
+from harvest.studies.comparison import Comparison
+from harvest.studies.scorecard import Material
+from harvest.studies.variance import SystemVariance
+from harvest.tables.comparison_words import p_text, signed
+from harvest.tables.figures import ordered_rows, shown_with_interval
+from harvest.terminal import printable
+from scoring.comparison.result import MeasureComparison, Pair
+from scoring.library import declared
+from scoring.measures.usefulness import MEAN_USEFUL
+from scoring.notation import parse
+from scoring.statistics.paired import ESTIMANDS
+from scoring.table import ScoreRow, is_percentage
+from topics.counting import pluralize
+
+__all__ = ["Finding", "compared", "counted", "nothing", "single"]
+
+_MOST = 3
+_TIMES = 4
+_BEYOND = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """verdict: `better`, `changed`, `same`, `cannot tell`, `measured` or `nothing`. found: one sentence. scope: of what
+    it is, and over what. next: a sentence; command: for a shell, "" for none; link: to what to read first, within the
+    report, "" for none."""
+
+    verdict: str
+    found: str
+    scope: str = ""
+    drives: str = ""
+    next: str = ""
+    command: str = ""
+    link: str = ""
+
+
+def counted(material: Material) -> str:
+    """`450 valid trials of 45 topics, none invalid`."""
+    valid, lost = len(material.finished), len(material.invalid)
+    topics = len({one.key.topic for one in material.finished})
+    return f"{pluralize(valid, 'valid trial')} of {pluralize(topics, 'topic')}, {lost or 'none'} invalid"
+
+
+def nothing(material: Material) -> Finding:
+    if not material.conversations:
+        return Finding("nothing", "No trial has been played yet, so there is nothing to report.")
+    lost = pluralize(len(material.invalid), "trial")
+    return Finding(
+        "nothing",
+        f"Nothing could be measured: {lost} tried, and none of them has a valid attempt.",
+        next="Look at the reasons below, remove the cause, and give the command that played the run again.",
+    )
+
+
+def main_measure(rows: Sequence[ScoreRow]) -> str:
+    """The name of the figure that is said first: ave%useful where answers have labels, else the first that is shown."""
+    known = [row.measure for row in ordered_rows(rows) if row.value == row.value and row.turn is None]
+    return MEAN_USEFUL.name if MEAN_USEFUL.name in known else known[0] if known else MEAN_USEFUL.name
+
+
+def single(
+    system: str, material: Material, rows: Sequence[ScoreRow], spread: SystemVariance | None, folder: Path, own: str
+) -> Finding:
+    """Of one system in one run. spread: how its trials vary in the main measure. own: its name in the run."""
+    measure = main_measure(rows)
+    of = [row for row in ordered_rows(rows) if (row.system, row.measure, row.turn) == (system, measure, None)]
+    if not of or math.isnan(of[0].value):
+        return Finding("measured", f"{_name(system)} was played, and no measure has a value.", f"{counted(material)}.")
+    row = of[0]
+    of_what = "topics like these" if "topics" in (row.resampled or "") else "these topics"
+    interval = f"{100 * row.level:g}% interval for {of_what}" if row.level is not None and row.low == row.low else ""
+    said = f"answered usefully in {shown_with_interval(row)} of turns"
+    if measure != MEAN_USEFUL.name:
+        said = f"has {measure} {shown_with_interval(row)}"
+    weak = _weakest(system, measure, rows)
+    worst = weak[0].topic or "" if weak else ""
+    shown = f"harvest show {shlex.quote(str(folder))} --system {shlex.quote(own)} --topic {shlex.quote(worst)}"
+    return Finding(
+        "measured",
+        f"{_name(system)} {said}.",
+        _scope(interval or "No interval: " + (row.note or "unknown"), measure, material),
+        f"Weakest topics: {', '.join(f'{_name(one.topic)} {one.shown(one.value)}' for one in weak)}." if weak else "",
+        _narrower(spread),
+        shown if weak else "",
+        address(system=system, topic=worst) if weak else "",
+    )
+
+
+def _weakest(system: str, measure: str, rows: Sequence[ScoreRow]) -> list[ScoreRow]:
+    """The topics with the worst values, of a measure that has a good end, where topics differ."""
+    one = declared(measure)
+    good = one.better(parse(measure)) if one else "neither"
+    of = [
+        row
+        for row in rows
+        if (row.system, row.measure) == (system, measure) and row.topic and row.trial is None and row.turn is None
+    ]
+    of = [row for row in of if row.value == row.value]
+    if good == "neither" or len({row.value for row in of}) < 2:
+        return []
+    return sorted(of, key=lambda row: row.value if good == "high" else -row.value)[:_MOST]
+
+
+def _narrower(spread: SystemVariance | None) -> str:
+    if spread is None:
+        return ""
+    like, these = spread.split.narrowing(_TIMES)
+    if math.isnan(like):
+        return "Trials of a topic agree, so only more topics would narrow this interval." if spread.split.topics else ""
+    half = "half" if math.isclose(these, 0.5) else f"{100 * these:.0f}%"
+    return (
+        f"{_TIMES} times the trials would narrow the interval by {100 * like:.0f}% for topics like these, "
+        f"by {half} for these topics; {_TIMES} times the topics by half."
+    )
+
+
+def compared(found: Comparison, material: Material, matters: float, runs: Sequence[Path]) -> Finding:
+    """Of two systems, one system in two runs, or several. matters: differences of shares below it are taken as none."""
+    first = _main(found)
+    if first is None or not first.pairs:
+        return Finding("cannot tell", "No measure can be compared.", f"{counted(material)}.")
+    if len(found.systems) == 2:
+        return _pair(found, first, first.pairs[0], material, matters, runs)
+    return _several(found, first, material, runs)
+
+
+def _main(found: Comparison) -> MeasureComparison | None:
+    whole = [one for one in found.measures if one.topic_type is None and one.turn is None]
+    known = [one for one in whole if any(pair.verdict != "no value" for pair in one.pairs)]
+    named = [one for one in known if one.measure == MEAN_USEFUL.name]
+    return (named or known or whole or [None])[0]  # type: ignore[list-item]
+
+
+def _scope(first: str, measure: str, material: Material) -> str:
+    """Of what a figure is, over what, and what it is in words."""
+    one = declared(measure)
+    words = f"; {measure}: {one.sentence[0].lower()}{one.sentence[1:].rstrip('.')}" if one is not None else ""
+    return f"{first}; {counted(material)}{words}."
+
+
+def _compared_scope(found: Comparison, one: MeasureComparison, material: Material) -> str:
+    interval = f"{100 * found.settings.level:g}% interval for {ESTIMANDS[found.estimand]}"
+    return _scope(f"{interval}, over {pluralize(len(one.topics), 'common topic')}", one.measure, material)
+
+
+def _pair(
+    found: Comparison, one: MeasureComparison, pair: Pair, material: Material, matters: float, runs: Sequence[Path]
+) -> Finding:
+    unit = " points" if is_percentage(one.measure) else ""
+    interval = f"{signed(one, pair.value)}{unit}"
+    if pair.interval.low == pair.interval.low:
+        interval += f" [{signed(one, pair.interval.low)}, {signed(one, pair.interval.high)}]"
+    first, second = _name(pair.first), _name(pair.second)
+    again = _same_system(found)
+    within = (
+        is_percentage(one.measure)
+        and max(abs(pair.interval.low), abs(pair.interval.high)) <= matters  # NaN: not within
+    )
+    values = " against ".join(_figure(one, found.systems, name) for name in (pair.first, pair.second))
+    small = f"{100 * matters:g} points"
+    if pair.found:
+        better = first if pair.verdict in ("better", "higher") else second
+        other = second if better == first else first
+        word = "better" if pair.verdict in ("better", "worse") else "higher"
+        said = f"{better} is {word} than {other} in {one.label}"
+        if better != first:
+            values = " against ".join(reversed(values.split(" against ")))
+        if again:
+            # One minus the other is of the first run; what became of it since is the other way round.
+            went = "fell" if pair.value > 0 else "rose"
+            said = f"{_name(again)} changed: {one.label} {went} from {first} to {second}"
+        verdict = "changed" if again else "better"
+        said += f", by less than {small}" if within else ""
+    elif within:
+        verdict = "same"
+        said = f"{first} and {second} are the same within {small} in {one.label}"
+    elif pair.verdict == "too few":
+        verdict, said = "cannot tell", f"There are too few topics to tell {first} from {second} in {one.label}"
+    else:
+        verdict = "cannot tell"
+        which = f"{_name(again)} changed in {one.label}" if again else f"{first} or {second} is better in {one.label}"
+        said = f"Whether {which} cannot be told"
+    if not pair.found and (pair.interval.low > 0 or pair.interval.high < 0):
+        interval += f"; the interval leaves out 0, but the test does not settle it (p {p_text(pair.corrected)})"
+    return Finding(
+        verdict,
+        f"{said}: {values}, a difference of {interval}.",
+        _compared_scope(found, one, material),
+        _drivers(one, pair),
+        _pair_next(found, one, pair, verdict),
+        _beside(found, pair, runs),
+        address(topic=pair.drivers[0].topic) if pair.drivers else "",
+    )
+
+
+def _figure(one: MeasureComparison, systems: Sequence[str], name: str) -> str:
+    value = one.figures[name]
+    if math.isnan(value):
+        return "n/a"
+    return f"{100 * value:.1f}%" if is_percentage(one.measure) else f"{value:.4f}"
+
+
+def _same_system(found: Comparison) -> str:
+    """The name of the one system that several runs recorded; "" where systems differ."""
+    own = {name for _, name in (found.recorded[system] for system in found.systems if system in found.recorded)}
+    return own.pop() if len(own) == 1 and len(found.systems) > 1 else ""
+
+
+def _drivers(one: MeasureComparison, pair: Pair) -> str:
+    if not pair.drivers:
+        return ""
+    unit = " points" if is_percentage(one.measure) else ""
+    top = pair.drivers[:_MOST]
+    if not pair.found:
+        low = [driver.topic for driver in reversed(pair.drivers[-_MOST:])]
+        up, down = (top, low) if pair.value > 0 else (pair.drivers[-_MOST:][::-1], [driver.topic for driver in top])
+        return (
+            f"Topics pull both ways: {_listed([_name(driver.topic) for driver in up])} towards {_name(pair.first)}, "
+            f"{_listed([_name(name) for name in down])} towards {_name(pair.second)}."
+        )
+    shares = _listed([f"{_name(driver.topic)} ({100 * driver.share:.0f}%)" for driver in top])
+    without = f"without {_name(top[0].topic)} it would be {signed(one, top[0].without)}{unit}"
+    if sum(driver.share for driver in top) > 0.5:
+        return f"Most of the difference comes from {shares}; {without}."
+    return f"No few topics alone: the largest parts of the difference come from {shares}; {without}."
+
+
+def _pair_next(found: Comparison, one: MeasureComparison, pair: Pair, verdict: str) -> str:
+    lost = sum(found.invalid.values()) + sum(found.unplayed.values())
+    missing = (
+        f" {pluralize(lost, 'planned trial')} without a valid attempt: play what is missing first." if lost else ""
+    )
+    if verdict in ("better", "changed"):
+        return f"Read the conversations where they part, the topics above first.{missing}"
+    if verdict == "same":
+        return f"Nothing more is needed to answer this question.{missing}"
+    return _settles(found, one, pair) + missing
+
+
+def _settles(found: Comparison, one: MeasureComparison, pair: Pair) -> str:
+    """How many more topics or trials would settle it; of topics like these, more topics do, else more trials."""
+    like = found.estimand == "like-these"
+    wanted, there = (pair.needed.topics, len(one.topics)) if like else (pair.needed.trials, one.trials[1])
+    what = "topics like these" if like else "trials of each topic"
+    if math.isnan(wanted):
+        return f"Play more {what}."
+    if wanted > _BEYOND:
+        return f"No number of {what} that could be played would tell a difference as small as the one seen."
+    more = max(1, math.ceil(wanted) - there)
+    return (
+        f"About {more:,} more {what} (now {there:,}) would settle it in four studies of five, if the difference is as "
+        "large as it was seen."
+    )
+
+
+def _beside(found: Comparison, pair: Pair, runs: Sequence[Path]) -> str:
+    topic = pair.drivers[0].topic if pair.drivers else ""
+    paths = " ".join(shlex.quote(str(run)) for run in runs)
+    command = f"harvest show {paths} --beside {shlex.quote(f'{pair.first},{pair.second}')}"
+    return f"{command} --topic {shlex.quote(topic)}" if topic else command
+
+
+def _several(found: Comparison, one: MeasureComparison, material: Material, runs: Sequence[Path]) -> Finding:
+    """Of three systems or more: which is best, and from which others it cannot be told."""
+    wins = dict.fromkeys(found.systems, 0)
+    for pair in one.pairs:
+        if pair.found:
+            wins[pair.first if pair.verdict in ("better", "higher") else pair.second] += 1
+    of = declared(one.measure)
+    sign = -1 if of is not None and of.better(parse(one.measure)) == "low" else 1
+    values = {name: sign * value if value == value else -math.inf for name, value in one.figures.items()}
+    best = max(found.systems, key=lambda name: (wins[name], values[name]))
+    each = ", ".join(
+        f"{_name(name)} {_figure(one, found.systems, name)}"
+        for name in sorted(found.systems, key=lambda name: -values[name])[:8]
+    )
+    scope = _compared_scope(found, one, material)
+    if not any(pair.found for pair in one.pairs):
+        said, verdict = f"No two of {len(found.systems)} systems can be told apart in {one.label}", "cannot tell"
+    else:
+        verdict = "better"
+        beaten: list[str] = []
+        alike: list[str] = []
+        for pair in one.pairs:
+            if best in (pair.first, pair.second):
+                other = pair.second if pair.first == best else pair.first
+                (beaten if pair.found else alike).append(_name(other))
+        said = (
+            f"Of {len(found.systems)} systems {_name(best)} is best in {one.label}: better than {_listed(beaten[:6])}"
+        )
+        said += f" and {len(beaten) - 6} more" if len(beaten) > 6 else ""
+        said += f", and cannot be told from {_listed(alike[:6])}" if alike else ""
+    pairs = [pair for pair in one.pairs if best in (pair.first, pair.second) and pair.value == pair.value]
+    drives = f"{each}."
+    if not pairs:
+        return Finding(verdict, f"{said}.", scope, drives)
+    closest = min(pairs, key=lambda pair: abs(pair.value))
+    following = (
+        f"{_name(closest.first)} and {_name(closest.second)}: {_settles(found, one, closest)}"
+        if not closest.found
+        else "Read the conversations where they part."
+    )
+    link = address(topic=closest.drivers[0].topic) if closest.drivers else ""
+    return Finding(verdict, f"{said}.", scope, drives, following, _beside(found, closest, runs), link)
+
+
+def _name(text: str | None) -> str:
+    return printable(text or "", line=True)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else "none"

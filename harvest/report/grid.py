@@ -1,0 +1,128 @@
+"""The labels of all conversations by topic, system and turn: what was useful where, each cell a way to it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+from urllib.parse import quote
+
+from harvest.report.blocks import Block, text
+from harvest.studies.scorecard import Material
+from harvest.tables.grid import last_turn_asked, legend
+from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY, USEFUL, labels
+from scoring.table import ScoreRow
+from topics.counting import pluralize
+from topics.topic import Topic
+
+__all__ = ["address", "grid_blocks"]
+
+_MOST_MARKS = 10
+"""Trials of which each has a mark of its own; of more, they are counted."""
+_MOST_TOPICS = 300
+_MOST_COLUMNS = 60
+
+Cells = Mapping[tuple[str, str], list[str]]
+"""By system and topic, the marks of each trial."""
+
+
+def address(**parts: object) -> str:
+    """The link within a report to the conversations that all parts hold of."""
+    return "#" + "&".join(f"{name}={quote(str(value), safe='')}" for name, value in parts.items() if value is not None)
+
+
+def grid_blocks(material: Material, rows: Sequence[ScoreRow]) -> Iterator[Block]:
+    """A grid for each type of topics; nothing where nobody labelled an answer."""
+    if not any(turn.label for one in material.finished for turn in one.turns):
+        yield text("No answer of these runs has a label, so there is nothing to mark.", "dim")
+        return
+    last = last_turn_asked(material)
+    cells = _cells(material, last)
+    systems = [name for name in material.systems if any(system == name for system, _ in cells)]
+    turns = range(1, max(1, min(last, _MOST_COLUMNS // max(1, len(systems)))) + 1)
+    played = [topic for topic in material.topics.topics if any((name, topic.id) in cells for name in systems)]
+    values = {(row.measure, row.system, row.topic_type, row.turn): row for row in rows if row.trial is None}
+    for name, group in groupby(played[:_MOST_TOPICS], key=lambda topic: topic.type.name):
+        yield {"grid": _grid(name, list(group), systems, turns, cells, values)}
+    yield text(_legend(material, cells), "dim")
+    if len(played) > _MOST_TOPICS:
+        yield text(f"{len(played) - _MOST_TOPICS:,} further topics: choose one under “Conversations”.", "warn")
+    if last > turns[-1]:
+        yield text(f"Turns after S{turns[-1]} of {last} are not in the grid; conversations below are whole.", "warn")
+
+
+def _cells(material: Material, last: int) -> Cells:
+    found: dict[tuple[str, str], list[tuple[int, str]]] = {}
+    for key in material.invalid:
+        marks = "!" * material.turns.get((key.system, key.topic), 1)
+        found.setdefault((key.system, key.topic), []).append((key.trial, marks.ljust(last)))
+    for one in material.finished:
+        own = max(material.turns[one.key.system, one.key.topic], len(one.turns))
+        marks = "".join(labels(one, own)).ljust(last)
+        found.setdefault((one.key.system, one.key.topic), []).append((one.key.trial, marks))
+    return {where: [marks for _, marks in sorted(trials)] for where, trials in found.items()}
+
+
+def _grid(
+    name: str,
+    topics: Sequence[Topic],
+    systems: Sequence[str],
+    turns: range,
+    cells: Cells,
+    values: Mapping[tuple[str, str, str | None, int | None], ScoreRow],
+) -> dict[str, Any]:
+    rows = [
+        {
+            "topic": topic.id,
+            "cells": [
+                {**_cell(cells.get((system, topic.id), []), turn), "system": system, "turn": turn}
+                for system in systems
+                for turn in turns
+            ],
+        }
+        for topic in topics
+    ]
+    return {
+        "name": name,
+        "systems": list(systems),
+        "turns": list(turns),
+        "rows": rows,
+        "foot": _foot(name, systems, turns, values),
+    }
+
+
+def _cell(trials: Sequence[str], turn: int) -> dict[str, Any]:
+    """marks: of each trial, in their order, where there are few; counts: of each mark."""
+    marks = [one[turn - 1] for one in trials]
+    counts = Counter(mark for mark in marks if mark != " ")
+    return {"marks": "".join(marks) if len(marks) <= _MOST_MARKS else "", "counts": dict(counts)}
+
+
+def _foot(
+    name: str,
+    systems: Sequence[str],
+    turns: range,
+    values: Mapping[tuple[str, str, str | None, int | None], ScoreRow],
+) -> list[dict[str, Any]]:
+    """Shares under the columns, from the scores themselves."""
+
+    def shown(measure: str, system: str, turn: int | None) -> str:
+        row = values.get((measure, system, name, turn))
+        return "" if row is None else row.shown(row.value)
+
+    lines = [
+        {"name": USEFUL.name, "span": 1, "cells": [shown(USEFUL.name, one, turn) for one in systems for turn in turns]}
+    ]
+    for measure in (MEAN_USEFUL.name, RECOVERY.name):
+        each = [shown(measure, one, None) for one in systems]
+        lines.append({"name": measure, "span": len(turns), "cells": each})
+    return lines
+
+
+def _legend(material: Material, cells: Cells) -> str:
+    marks = "   ".join(part for part in legend(material).split("   ") if ": trial " not in part)
+    most = max(map(len, cells.values()), default=0)
+    if most > _MOST_MARKS:
+        return f"{marks}. Each cell counts the {pluralize(most, 'trial')} of a topic, and opens them."
+    return f"{marks}. Each mark is a trial, in their order; a cell opens its conversations."

@@ -1,0 +1,97 @@
+"""Charts of a report, and how a picture that is whole in itself becomes a part of a page."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+
+from harvest.studies.watch_history import Look
+from harvest.tables.drawing.curve_chart import Curve, CurvePanel, curve_key, curve_panels
+from harvest.tables.drawing.histogram_chart import HistogramRow, histogram_panel
+from harvest.tables.drawing.scatter_chart import ScatterSeries, scatter_panel
+from harvest.tables.drawing.svg import MARGIN, page
+from scoring.table import is_percentage
+
+__all__ = ["distributions_chart", "embedded", "history_chart", "points_chart"]
+
+_WIDTH = 760.0
+_BINS = 20
+
+_OWN_STYLE = re.compile(r"<style>.*?</style>\n?", re.DOTALL)
+_ROOT = re.compile(r'\A(<svg [^>]*?) style="[^"]*"')
+
+
+def embedded(svg: str) -> str:
+    """A picture of ours without the styles it brings along: the page has them once, and its policy takes no others."""
+    return _OWN_STYLE.sub("", _ROOT.sub(r"\1", svg, count=1), count=1).strip()
+
+
+def points_chart(series: Mapping[str, Sequence[tuple[float, float]]], x: str, y: str) -> str:
+    """series: by system, a point for each topic."""
+    shown = [ScatterSeries(name, points) for name, points in series.items()]
+    elements, down = scatter_panel(shown, x, y, _WIDTH - 2 * MARGIN, MARGIN - 8)
+    counts = "; ".join(f"{name}: {len(points)} points" for name, points in series.items())
+    return page(f"{x} against {y}", f"A point for each topic and system. {counts}", elements, _WIDTH, down + 8)
+
+
+def distributions_chart(values: Mapping[str, Mapping[str, Sequence[float]]]) -> str:
+    """values: by measure and system, one of each conversation."""
+    elements: list[str] = []
+    down = MARGIN - 10
+    said = []
+    for measure, systems in values.items():
+        scale = 100.0 if is_percentage(measure) else 1.0
+        every = [value for each in systems.values() for value in each]
+        ends = (0.0, scale) if scale > 1 else (min(0.0, *every), _top(max(every)))
+        rows = [_row(name, [scale * value for value in each], ends) for name, each in systems.items()]
+        said += [f"{measure} of {row.label}: {row.said}" for row in rows]
+        unit = "percent" if scale > 1 else measure
+        drawn, down = histogram_panel(measure, f"{unit} of a conversation", rows, ends, _WIDTH - 2 * MARGIN, down + 8)
+        elements += drawn
+    return page("Distributions over conversations", "; ".join(said), elements, _WIDTH, down + 6)
+
+
+def _top(most: float) -> float:
+    """A round end of an axis from 0 on."""
+    if most <= 0:
+        return 1.0
+    size = 10.0 ** math.floor(math.log10(most))
+    return next(size * step for step in (1, 2, 2.5, 5, 10) if size * step >= most * (1 - 1e-9))
+
+
+def _row(name: str, values: Sequence[float], ends: tuple[float, float]) -> HistogramRow:
+    low, high = ends
+    counts = [0] * _BINS
+    for value in values:
+        counts[min(_BINS - 1, max(0, int((value - low) / (high - low) * _BINS)))] += 1
+    ordered = sorted(values)
+    low_quarter, middle, high_quarter = (_quantile(ordered, share) for share in (0.25, 0.5, 0.75))
+    form = ".1f" if high == 100.0 else ".4f"
+    said = f"median {middle:{form}} (line), half of {len(values):,} conversations from {low_quarter:{form}} to "
+    said += f"{high_quarter:{form}}"
+    return HistogramRow(name, said, [count / len(values) for count in counts], middle)
+
+
+def _quantile(ordered: Sequence[float], share: float) -> float:
+    """Between the two values around the place, in proportion."""
+    place = share * (len(ordered) - 1)
+    below = math.floor(place)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (place - below) * (ordered[above] - ordered[below])
+
+
+def history_chart(looks: Sequence[Look], system: str, figure: str) -> str:
+    """The value of a figure, look by look."""
+    scale = 100.0 if is_percentage(figure) else 1.0
+    points = [
+        (float(place), scale * look.systems[system].figures[figure].value)
+        for place, look in enumerate(looks, 1)
+        if system in look.systems and figure in look.systems[system].figures
+    ]
+    unit = "percent" if scale > 1 else figure
+    panel = CurvePanel(f"{system}, {figure}", "look", unit, [Curve(figure, points)], (0.0, scale))
+    elements, down = curve_panels([panel], _WIDTH - 2 * MARGIN, MARGIN - 12)
+    key, down = curve_key([figure], _WIDTH - 2 * MARGIN, down - 8)
+    said = ", ".join(f"{place:.0f}: {value:.3g}" for place, value in points)
+    return page(panel.title, f"Look by look: {said}", [*elements, *key], _WIDTH, down + 4)

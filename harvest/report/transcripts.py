@@ -1,0 +1,190 @@
+"""The conversations behind the figures: a small index of all, and their texts in chunks that are read on demand.
+
+A system may write anything, and as much as it likes. What a report shows of a text is bounded and says what was cut;
+characters that would steer a page or its reader are shown as pictures or by their code.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from harvest.studies.scorecard import Material
+from harvest.tables.conversation_rows import outcome_words
+from harvest.tables.figures import printed_rows
+from harvest.terminal import printable
+from recordings.conversation import Conversation, Turn
+from scoring.measures.usefulness import labels
+from scoring.table import ScoreRow
+
+__all__ = ["MOST_TEXT", "Transcripts", "bounded", "transcripts"]
+
+MOST_TEXT = 20_000
+"""Characters of one text that a report holds."""
+
+_MOST_LINKS, _MOST_EVIDENCE, _MOST_TURNS = 50, 20, 500
+_QUOTE = 200
+_CHUNK = 200_000
+"""Characters of JSON in a chunk: read in some milliseconds, and still few files for 10,000 conversations."""
+
+_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_EXHIBIT = re.compile(r"evidence/[0-9a-f]{2}/[0-9a-f]{40}\.(?:png|jpg|webp)")
+
+
+@dataclass(frozen=True, slots=True)
+class Transcripts:
+    """index: columns over all attempts, in the order of the runs. chunks: JSON texts of lists of conversations, in that
+    order. places: by system, topic and trial, where the attempt that counts stands in the index."""
+
+    index: Mapping[str, Any]
+    chunks: tuple[str, ...]
+    places: Mapping[tuple[str, str, int], int]
+
+
+def bounded(text: str, most: int = MOST_TEXT) -> tuple[str, int]:
+    """What is shown of a text, and how many characters of it are not."""
+    shown = text[:most]
+    if _STEERING.search(shown):
+        shown = _STEERING.sub(lambda found: _picture(found[0]), shown)
+    return shown, max(0, len(text) - most)
+
+
+def _picture(character: str) -> str:
+    drawn = printable(character, line=True)
+    return drawn if drawn != character else f"<U+{ord(character):04X}>"
+
+
+def transcripts(
+    material: Material, rows: Sequence[ScoreRow], folders: Mapping[str, tuple[Path, str]], beside: Path
+) -> Transcripts:
+    """Of every attempt. rows: of the scores, for those of single conversations. folders: by system, the run that
+    recorded it and its name there. beside: the folder of the report, to which addresses of evidence are relative.
+    """
+    scores = _scores(rows)
+    valid = {(one.key, one.attempt) for one in material.finished}
+    systems = {name: place for place, name in enumerate(material.systems)}
+    topics = {topic.id: place for place, topic in enumerate(material.topics.topics)}
+    words: dict[str, int] = {}
+    columns: dict[str, list[Any]] = {name: [] for name in ("system", "topic", "trial", "attempt", "labels", "end")}
+    counted: list[int] = []
+    places: dict[tuple[str, str, int], int] = {}
+    chunks: list[str] = []
+    starts = [0]
+    held: list[str] = []
+    size = 0
+    for place, one in enumerate(material.conversations):
+        counts = (one.key, one.attempt) in valid
+        key = (one.key.system, one.key.topic, one.key.trial)
+        if counts:
+            counted.append(place)
+            places[key] = place
+        columns["system"].append(systems[one.key.system])
+        columns["topic"].append(topics.setdefault(one.key.topic, len(topics)))
+        columns["trial"].append(one.key.trial)
+        columns["attempt"].append(one.attempt)
+        columns["labels"].append(_labels(one, material, counts))
+        columns["end"].append(words.setdefault(outcome_words(one), len(words)))
+        folder, _ = folders[one.key.system]
+        body = _body(one, os.path.relpath(folder, beside), scores.get(key, {}) if counts else {})
+        held.append(json.dumps(body, ensure_ascii=False, separators=(",", ":")))
+        size += len(held[-1])
+        if size >= _CHUNK:
+            chunks.append(f"[{','.join(held)}]")
+            starts.append(place + 1)
+            held, size = [], 0
+    if held:
+        chunks.append(f"[{','.join(held)}]")
+    else:
+        starts.pop()
+    index = {
+        "systems": [bounded(name, _QUOTE)[0] for name in systems],
+        "topics": [bounded(name, _QUOTE)[0] for name in topics],
+        "ends": [bounded(name, _QUOTE)[0] for name in words],
+        **columns,
+        "counted": counted,
+        "chunks": starts,
+    }
+    return Transcripts(index, tuple(chunks), places)
+
+
+def _labels(one: Conversation, material: Material, counts: bool) -> str:
+    most = max(material.turns.get((one.key.system, one.key.topic), 0), len(one.turns))
+    if not counts:
+        return "!" if one.outcome is not None and not one.outcome.valid else ""
+    return "".join(labels(one, most))[:_MOST_TURNS]
+
+
+def _scores(rows: Sequence[ScoreRow]) -> dict[tuple[str, str, int], dict[str, str]]:
+    """By system, topic and trial, the measures of single conversations as people read them, without variants."""
+    shown = {row.measure for row in printed_rows(rows, every=False)}
+    found: dict[tuple[str, str, int], dict[str, str]] = {}
+    for row in rows:
+        whole = row.topic and row.trial is not None and row.turn is None and row.entity is None
+        if whole and row.measure in shown and row.value == row.value:
+            found.setdefault((row.system, row.topic or "", row.trial or 0), {})[row.label] = row.shown(row.value)
+    return found
+
+
+def _body(one: Conversation, folder: str, scores: Mapping[str, str]) -> dict[str, Any]:
+    """Keys that have nothing to say are left out."""
+    outcome = one.outcome
+    found: dict[str, Any] = {
+        "turns": [_turn(turn, folder) for turn in one.turns[:_MOST_TURNS]],
+        "left": max(0, len(one.turns) - _MOST_TURNS),
+        "detail": bounded(outcome.detail, 2000)[0] if outcome else "",
+        "started": one.started_at,
+        "ended": one.ended_at,
+        "session": f"{one.session}, place {one.place}" if one.place > 1 else "",
+        "user": one.user if one.user != "scripted" else "",
+        "scores": dict(scores),
+    }
+    return {name: value for name, value in found.items() if value}
+
+
+def _turn(turn: Turn, folder: str) -> dict[str, Any]:
+    said, cut = bounded(turn.said)
+    found: dict[str, Any] = {
+        "n": turn.number,
+        "state": bounded(f"{turn.state}, {turn.user}: {turn.act}" if turn.user else turn.state, _QUOTE)[0],
+        "said": said,
+        "saidCut": cut,
+    }
+    reply = turn.reply
+    if reply is not None:
+        text, cut = bounded(reply.answer.text)
+        links = reply.answer.links
+        found |= {
+            "label": turn.label or "?",
+            "text": text,
+            "cut": cut,
+            "seconds": reply.seconds,
+            "finish": bounded(reply.finish, _QUOTE)[0],
+            "sentAs": bounded(reply.sent_as)[0],
+            "links": [[bounded(link.text, _QUOTE)[0], bounded(link.href, 500)[0]] for link in links[:_MOST_LINKS]],
+            "moreLinks": max(0, len(links) - _MOST_LINKS) + reply.answer.links_left_out,
+            "files": list(_files(reply.evidence, folder)),
+        }
+    if turn.route is not None:
+        route = turn.route
+        found["route"] = bounded(f"{route.rule} ({route.version}) → {route.target}", _QUOTE)[0]
+        found["why"] = [
+            bounded(f"{piece.note}: {piece.quote}" if piece.note not in ("", piece.quote) else piece.quote, _QUOTE)[0]
+            for piece in route.evidence[:_MOST_EVIDENCE]
+        ]
+        found["moreWhy"] = max(0, len(route.evidence) - _MOST_EVIDENCE)
+    kept = ("n", "said", "text", "seconds")
+    return {name: value for name, value in found.items() if value or (name in kept and value is not None)}
+
+
+def _files(evidence: Mapping[str, str], folder: str) -> Iterator[list[str]]:
+    """What was kept of an answer: its name, its address in the run, and a link where it is a picture. A page that a
+    system wrote is never linked to: opened from a disk it would be taken for ours."""
+    for name, address in evidence.items():
+        link = quote(f"{folder}/{address}") if _EXHIBIT.fullmatch(address) else ""
+        yield [bounded(name, _QUOTE)[0], bounded(address, _QUOTE)[0], link]

@@ -1,0 +1,110 @@
+"""Repeated trials of a run, folded into conversation trees: one for each system, or each system and topic."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from harvest.studies.merge_keys import merging_named
+from recordings.conversation import Conversation
+from recordings.run_folder import Run
+from recordings.trees.builder import TreeBuilder
+from recordings.trees.tree import ConversationTree
+from topics.counting import pluralize
+from topics.errors import InputError, Place
+
+__all__ = ["fold_trees"]
+
+
+def fold_trees(
+    run: Run, *, system: str | None = None, topic: str | None = None, merge: str | None = None
+) -> tuple[list[ConversationTree], list[str]]:
+    """The trees of a run, and sentences about what has none.
+
+    merge: as `harvest.studies.merge_keys` has it; None: `exact` where one topic is asked for or recorded, or no reply
+    has a label, else `label`.
+    Of each trial the first valid attempt is folded; a trial without one is counted by its last. Raises InputError for
+    names that the run has not, and where no trial is whole.
+    """
+    topics = run.header.topic_set()
+    known = {one.id: one for one in topics.topics} if topics else {}
+    recorded = run.conversations
+    _check(run, "system", system, [*run.header.systems, *(one.key.system for one in recorded)])
+    _check(run, "topic", topic, [*known, *(one.key.topic for one in recorded)])
+    chosen = [one for one in recorded if system in (None, one.key.system) and topic in (None, one.key.topic)]
+    unlabelled = False
+    if merge is None:
+        one_topic = len({one.key.topic for one in chosen}) <= 1
+        unlabelled = not one_topic and not any(turn.label for one in chosen for turn in one.turns)
+        merge = "exact" if one_topic or unlabelled else "label"
+    pools = topic is None and merging_named(merge).pools
+    groups: dict[tuple[str, str], list[Conversation]] = {}
+    for one in chosen:
+        groups.setdefault((one.key.system, "" if pools else one.key.topic), []).append(one)
+    finished = {id(one) for one in run.finished}
+    trees: list[ConversationTree] = []
+    left = _acts([one for one in chosen if id(one) in finished], merge)
+    if unlabelled:
+        left.append(
+            "no reply has a label, so by label all topics would be one tree without branches: merged by their words, a "
+            "tree for each topic; --merge chooses another key"
+        )
+    for (name, about), conversations in groups.items():
+        builder = TreeBuilder(
+            merging_named(merge, known.get(about)), protocol=str(run.header.hashes.get("protocol", ""))
+        )
+        lost = _without_valid(conversations)
+        whole = [builder.add(one) for one in conversations if id(one) in finished or id(one) in lost]
+        if any(whole):
+            trees.append(builder.tree())
+        else:
+            left.append(
+                f"{name}{f', {about}' if about else ''}: no complete trial ({_tried(conversations)}), so no tree"
+            )
+    if not trees:
+        raise InputError(
+            f"no complete trial to fold ({_tried(chosen)})",
+            place=Place(str(run.path)),
+            advice="`harvest show` says why they are invalid; `harvest run` with the same --out plays what is missing",
+        )
+    return trees, left
+
+
+def _without_valid(conversations: Sequence[Conversation]) -> dict[int, Conversation]:
+    """By its id, the last attempt of each trial that has no valid one."""
+    valid = {one.key for one in conversations if one.valid}
+    last = {one.key: one for one in sorted(conversations, key=lambda one: one.attempt) if one.key not in valid}
+    return {id(one): one for one in last.values()}
+
+
+def _tried(conversations: Sequence[Conversation]) -> str:
+    """`3 trials recorded: 2 invalid, 1 interrupted`: of each trial its last attempt, none of them valid."""
+    if not conversations:
+        return "nothing recorded"
+    lost = _without_valid(conversations).values()
+    broken_off = sum(one.outcome is None for one in lost)
+    invalid = len(lost) - broken_off
+    kinds = [f"{count} {kind}" for count, kind in ((invalid, "invalid"), (broken_off, "interrupted")) if count]
+    return f"{pluralize(len(lost), 'trial')} recorded: {', '.join(kinds)}"
+
+
+def _acts(conversations: Sequence[Conversation], merge: str) -> list[str]:
+    """Which user turns were merged by acts that users recorded, and which by rules, where there are both."""
+    sides = dict(part.partition("=")[::2] for part in "".join(merge.split()).split(","))
+    if merge != "act" and sides.get("user") != "act":
+        return []
+    recorded: Counter[str] = Counter()
+    ruled: Counter[str] = Counter()
+    for turn in (turn for one in conversations for turn in one.turns):
+        (recorded if turn.act else ruled)[f"U{turn.number}"] += 1
+    if not recorded or not ruled:
+        return []
+    listed = (", ".join(f"{turn} ({counts[turn]})" for turn in counts) for counts in (recorded, ruled))
+    return ["acts of user turns: {} as the simulated user recorded them, {} by rules".format(*listed)]
+
+
+def _check(run: Run, what: str, given: str | None, known: Sequence[str]) -> None:
+    if given is not None and given not in known:
+        names = list(dict.fromkeys(known))
+        listed = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
+        raise InputError(f"this run has no {what} {given!r}", place=Place(str(run.path)), allowed=listed or "none")

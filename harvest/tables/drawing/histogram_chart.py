@@ -1,0 +1,52 @@
+"""How often values occur: bars on one axis, a row of them for each series, so that nothing is told by colour."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from harvest.tables.drawing.axis import Axis
+from harvest.tables.drawing.svg import MARGIN, line, rectangle, text
+from harvest.tables.drawing.text_fitting import fit_text
+
+__all__ = ["HistogramRow", "histogram_panel"]
+
+_HIGH, _GAP, _LEFT = 54.0, 24.0, 8.0
+
+
+@dataclass(frozen=True, slots=True)
+class HistogramRow:
+    """label: above its bars. said: beside the label. shares: of the values in each bin, all together 1. middle:
+    drawn as a line across the bars; NaN for none."""
+
+    label: str
+    said: str
+    shares: Sequence[float]
+    middle: float
+
+
+def histogram_panel(
+    title: str, scale: str, rows: Sequence[HistogramRow], ends: tuple[float, float], wide: float, down: float
+) -> tuple[list[str], float]:
+    """The elements of a panel from the height `down` on, and where it ends. ends: of the axis, in equal bins."""
+    start, end = MARGIN + _LEFT, MARGIN + wide - _LEFT
+    found = [text(MARGIN, down + 14, title, 13, bold=True)]
+    axis = Axis(*ends, start, end, (ends[1] - ends[0]) / 5)
+    most = max((share for row in rows for share in row.shares), default=1.0) or 1.0
+    down += 22
+    for row in rows:
+        found.append(text(start, down + 12, fit_text(f"{row.label}: {row.said}", end - start, 11.5), 11.5))
+        floor = down + _GAP - 6 + _HIGH
+        width = (end - start) / max(1, len(row.shares))
+        for place, share in enumerate(row.shares):
+            if share > 0:
+                high = max(1.5, share / most * (_HIGH - 6))
+                found.append(rectangle(start + place * width + 1, floor - high, max(1.0, width - 2), high, "blue"))
+        found.append(line(start, floor, end, floor, "hair", 1.2))
+        if row.middle == row.middle:
+            found.append(line(axis.at(row.middle), floor - _HIGH + 4, axis.at(row.middle), floor + 5, "ink", 1.6))
+        down = floor + 6
+    for tick in axis.ticks:
+        found.append(text(axis.at(tick), down + 12, axis.label(tick), 10.5, "dim", anchor="middle"))
+    found.append(text((start + end) / 2, down + 28, scale, 11, "dim", anchor="middle"))
+    return found, down + 40

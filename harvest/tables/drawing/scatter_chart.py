@@ -1,0 +1,66 @@
+"""Points of two values each: series told apart by their marks, and by colour only besides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from harvest.tables.drawing.axis import Axis
+from harvest.tables.drawing.svg import MARGIN, circle, diamond, line, text, triangle
+from harvest.tables.drawing.text_fitting import break_lines, room
+
+__all__ = ["ScatterSeries", "scatter_panel"]
+
+_HEIGHT, _LEFT = 320.0, 54.0
+_MARKS: tuple[tuple[str, Callable[..., str], bool], ...] = (
+    ("blue", circle, True),
+    ("orange", diamond, True),
+    ("green", triangle, True),
+    ("grey", circle, False),
+    ("blue", diamond, False),
+    ("orange", triangle, False),
+)
+"""Colour, mark, whether it is filled: of the first series, the second, and so on, from the beginning again."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScatterSeries:
+    """name: in the key. points: (x, y), both known."""
+
+    name: str
+    points: Sequence[tuple[float, float]]
+
+
+def scatter_panel(series: Sequence[ScatterSeries], x: str, y: str, wide: float, down: float) -> tuple[list[str], float]:
+    """The elements of a chart from the height `down` on, with its key, and where it ends. x, y: names of the axes."""
+    start, end, top = MARGIN + _LEFT, MARGIN + wide - 12, down + 26
+    bottom = top + _HEIGHT
+    across = Axis.around([point[0] for one in series for point in one.points], start, end)
+    up = Axis.around([point[1] for one in series for point in one.points], bottom, top)
+    found = [text(MARGIN, down + 14, y, 11, "dim")]
+    for tick in up.ticks:
+        found.append(line(start, up.at(tick), end, up.at(tick), "hair"))
+        found.append(text(start - 7, up.at(tick) + 4, up.label(tick), 10.5, "dim", anchor="end"))
+    for tick in across.ticks:
+        found.append(line(across.at(tick), top, across.at(tick), bottom, "hair"))
+        found.append(text(across.at(tick), bottom + 16, across.label(tick), 10.5, "dim", anchor="middle"))
+    found.append(text((start + end) / 2, bottom + 34, x, 11, "dim", anchor="middle"))
+    for place, one in enumerate(series):
+        ink, mark, filled = _MARKS[place % len(_MARKS)]
+        found += [mark(across.at(a), up.at(b), ink, size=3.8, filled=filled) for a, b in one.points]
+    key, down = _key([one.name for one in series], wide, bottom + 44)
+    return [*found, *key], down
+
+
+def _key(names: Sequence[str], wide: float, down: float) -> tuple[list[str], float]:
+    found, across, down = [], MARGIN, down + 14
+    for place, name in enumerate(names):
+        ink, mark, filled = _MARKS[place % len(_MARKS)]
+        words = break_lines(name, wide - 30, 12, 1)[0]
+        width = 20 + room(words, 12) + 18
+        if across > MARGIN and across + width > MARGIN + wide:
+            across, down = MARGIN, down + 21
+        found.append(mark(across + 7, down, ink, filled=filled))
+        found.append(text(across + 20, down + 4, words, 12))
+        across += width
+    return found, down + 14

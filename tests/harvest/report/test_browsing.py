@@ -1,0 +1,289 @@
+"""The page as people have it: opened from a disk by Chromium, by keyboard, narrow and wide, light and dark."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from harvest.report.document import make_report
+from harvest.report.page import page
+from recordings.run_folder import read
+from tests.support.browsing import settings
+from tests.support.reported import hostile_run, small_run
+
+SIZES = [(320, "light"), (320, "dark"), (1280, "light"), (1280, "dark")]
+
+
+@pytest.fixture(scope="module")
+def browser(folder: Path) -> Iterator[Browser]:
+    """folder: is made before, because no run can be played where a browser of this kind is open."""
+    with sync_playwright() as started:
+        opened = started.chromium.launch(executable_path=settings().executable, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """With a report of a small run, whole and with its conversations beside it, and of a hostile one."""
+    found = tmp_path_factory.mktemp("browsing")
+    run = read(small_run(found / "small"))
+    report = make_report([run], beside=found)
+    hostile = make_report([read(hostile_run(found / "hostile"))], beside=found)
+    for name, made in (
+        ("whole", page(report, "whole")),
+        ("apart", page(report, "apart", inside=10)),
+        ("hostile", page(hostile, "hostile")),
+        ("hostile-apart", page(hostile, "hostile-apart", inside=10)),
+    ):
+        (found / f"{name}.html").write_text(made.html, encoding="utf-8")
+        for file, text in made.files.items():
+            (found / file).parent.mkdir(exist_ok=True)
+            (found / file).write_text(text, encoding="utf-8")
+    return found
+
+
+@dataclass
+class Watched:
+    page: Page
+    asked: list[str] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+
+    def focused(self) -> str:
+        """What has the focus, in words."""
+        found = self.page.evaluate(
+            "document.activeElement.getAttribute('aria-label') || document.activeElement.textContent.trim()"
+        )
+        return str(found)[:200]
+
+
+@contextmanager
+def opened(browser: Browser, file: Path, hash_: str = "", width: int = 1280, theme: str = "light") -> Iterator[Watched]:
+    """The page from the disk, without a network. Afterwards: nothing was asked for but files of the report, and the
+    console has no error."""
+    scheme = "dark" if theme == "dark" else "light"
+    context = browser.new_context(
+        viewport={"width": width, "height": 800}, color_scheme=scheme, offline=True, reduced_motion="reduce"
+    )
+    window = context.new_page()
+    watched = Watched(window)
+    window.on("request", lambda one: watched.asked.append(one.url))
+    window.on("console", lambda one: watched.faults.append(one.text) if one.type in ("error", "warning") else None)
+    window.on("pageerror", lambda one: watched.faults.append(str(one)))
+    window.goto(f"{file.as_uri()}{hash_}")
+    window.wait_for_function("document.documentElement.dataset.ready")
+    try:
+        yield watched
+        assert not watched.faults
+        own = quote(f"{file.with_suffix('')}-files")
+        outside = [url for url in watched.asked if not url.startswith((file.as_uri(), f"file://{own}/"))]
+        assert not outside
+    finally:
+        context.close()
+
+
+def press_until(watched: Watched, key: str, wanted: str, most: int = 400) -> None:
+    """Go on with a key until what has the focus says what is wanted."""
+    for _ in range(most):
+        watched.page.keyboard.press(key)
+        if re.search(wanted, watched.focused()):
+            return
+    raise AssertionError(f"{wanted!r} was never reached; last: {watched.focused()!r}")
+
+
+@pytest.mark.parametrize(("width", "theme"), SIZES)
+def test_a_cell_of_the_grid_opens_its_conversations_by_keyboard_alone(
+    browser: Browser, folder: Path, width: int, theme: str
+) -> None:
+    with opened(browser, folder / "whole.html", width=width, theme=theme) as watched:
+        window = watched.page
+        assert window.evaluate("document.documentElement.scrollWidth <= innerWidth"), "nothing is cut off at the side"
+        press_until(watched, "Tab", r"^M002, B, S1: ")
+        window.keyboard.press("Enter")
+        window.wait_for_function("location.hash.includes('topic=M002')")
+        assert window.locator("#shown").inner_text() == "3 attempts of B, on M002, of 36."
+        assert window.locator("#list a").count() == 3
+        assert watched.focused().startswith("B · M002 · trial 1"), "the focus is where one goes on"
+        window.keyboard.press("Enter")
+        window.wait_for_selector("#text .said.system")
+        assert window.locator("#reader-title").inner_text() == "B · M002 · trial 1"
+        assert watched.focused() == "B · M002 · trial 1"
+        window.keyboard.press("ArrowRight")
+        window.wait_for_function("document.getElementById('reader-title').textContent.endsWith('trial 2')")
+        window.keyboard.press("Escape")
+        assert window.locator("#reader").is_hidden()
+        assert watched.focused().startswith("B · M002 · trial 1"), "the focus is back where it came from"
+
+
+@pytest.mark.parametrize(("width", "theme"), SIZES)
+def test_every_text_has_a_contrast_that_can_be_read_and_every_focus_can_be_seen(
+    browser: Browser, folder: Path, width: int, theme: str
+) -> None:
+    with opened(browser, folder / "whole.html", "#system=B&topic=M001&trial=1", width, theme) as watched:
+        window = watched.page
+        window.wait_for_selector("#text .said.system")
+        window.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+        assert window.evaluate(_FAINT) == []
+        window.locator("#close").focus()
+        window.keyboard.press("Shift+Tab")
+        window.keyboard.press("Tab")
+        outline = window.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+        assert outline == "solid"
+
+
+def test_what_can_be_used_has_a_name_and_what_scrolls_can_be_reached(browser: Browser, folder: Path) -> None:
+    with opened(browser, folder / "whole.html", width=320) as watched:
+        assert watched.page.evaluate(_NAMELESS) == []
+        assert watched.page.evaluate("document.documentElement.lang") == "en"
+        headings = watched.page.evaluate("[...document.querySelectorAll('h1,h2,h3')].map(one => +one.tagName[1])")
+        assert headings[0] == 1
+        assert headings.count(1) == 1
+        assert all(after <= before + 1 for before, after in pairwise(headings))
+
+
+def test_a_branch_of_a_tree_is_closed_and_opened_and_lists_those_who_took_it(browser: Browser, folder: Path) -> None:
+    with opened(browser, folder / "whole.html") as watched:
+        window = watched.page
+        first = window.locator(".tree > li > details").first
+        first.locator("> summary").focus()
+        window.keyboard.press("Enter")
+        assert first.get_attribute("open") is None
+        window.keyboard.press("Enter")
+        link = first.locator("ul a", has_text="read ").first
+        number = int(re.sub(r"\D", "", link.inner_text()))
+        link.focus()
+        window.keyboard.press("Enter")
+        window.wait_for_function("location.hash.includes('node=')")
+        assert window.locator("#list a").count() == number
+        assert window.locator("#shown").inner_text().startswith(f"{number} attempt")
+
+
+def test_filters_choose_and_stand_in_the_address(browser: Browser, folder: Path) -> None:
+    with opened(browser, folder / "whole.html") as watched:
+        window = watched.page
+        window.select_option("[name=system]", "A")
+        window.select_option("[name=labels]", "oo")
+        window.wait_for_function("location.hash === '#system=A&labels=oo'")
+        number = window.locator("#list a").count()
+        assert 0 < number < 18
+        assert window.locator("#list a .mark.x").count() == 0
+        window.click("button[type=reset]")
+        window.wait_for_function("document.querySelectorAll('#list a').length === 36")
+        window.go_back()
+        window.go_back()
+
+
+def test_a_link_that_was_sent_opens_the_conversation_and_one_to_nothing_says_so(browser: Browser, folder: Path) -> None:
+    with opened(browser, folder / "whole.html", "#topic=M001&system=A&trial=2") as watched:
+        watched.page.wait_for_selector("#text .said.user")
+        assert watched.page.locator("#reader-title").inner_text() == "A · M001 · trial 2"
+    with opened(browser, folder / "whole.html", "#topic=M001&system=A&trial=99") as watched:
+        assert watched.page.locator("#reader").is_hidden()
+        assert "no such conversation" in watched.page.locator("#shown").inner_text()
+    with opened(browser, folder / "whole.html", "#topic=%E0%A4%A&system=<b>&tree=9&node=x") as watched:
+        assert watched.page.locator("#list").count() == 1
+
+
+def test_conversations_beside_the_page_are_read_on_demand_and_missing_ones_are_named(
+    browser: Browser, folder: Path, tmp_path: Path
+) -> None:
+    with opened(browser, folder / "apart.html") as watched:
+        assert len(watched.asked) == 1
+        watched.page.locator("#list a").first.click()
+        watched.page.wait_for_selector("#text .said.system")
+        assert len(watched.asked) == 2
+    alone = tmp_path / "apart.html"
+    alone.write_text((folder / "apart.html").read_text(encoding="utf-8"), encoding="utf-8")
+    context = browser.new_context()
+    window = context.new_page()
+    window.goto(f"{alone.as_uri()}#topic=M001&system=A&trial=1")
+    window.wait_for_selector("#text .warn")
+    assert "apart-files/0000.js is not beside this page" in window.locator("#text").inner_text()
+    context.close()
+
+
+@pytest.mark.parametrize("name", ["hostile", "hostile-apart"])
+def test_nothing_that_a_system_wrote_runs_loads_or_turns_the_page_round(
+    browser: Browser, folder: Path, name: str
+) -> None:
+    with opened(browser, folder / f"{name}.html") as watched:
+        window = watched.page
+        number = window.locator("#list a").count()
+        assert number == 12
+        for place in range(number):
+            window.locator("#list a").nth(place).evaluate("one => one.click()")
+            window.wait_for_selector("#text .said.system")
+            window.wait_for_function("document.querySelectorAll('#text img, #text svg, #text script').length === 0")
+            assert window.evaluate("[...document.querySelectorAll('#text .said')].every(one => one.dir === 'auto')")
+            window.keyboard.press("Escape")
+            window.evaluate("history.replaceState(null, '', location.pathname)")
+        assert window.title().endswith("Harvest report")
+        assert window.evaluate("document.querySelectorAll('img, iframe, object, embed').length") == 0
+
+
+def test_what_is_printed_has_the_open_conversation_and_no_buttons(browser: Browser, folder: Path) -> None:
+    with opened(browser, folder / "whole.html", "#topic=M001&system=A&trial=1", theme="dark") as watched:
+        window = watched.page
+        window.wait_for_selector("#text .said.system")
+        window.emulate_media(media="print", color_scheme="dark")
+        assert window.locator("#reader").is_visible()
+        assert window.evaluate("getComputedStyle(document.getElementById('reader')).position") == "static"
+        assert window.locator("nav").is_hidden()
+        assert window.locator("#filters").is_hidden()
+        assert window.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+
+
+_FAINT = """() => {
+  const parts = text => (text.match(/[\\d.]+/g) || []).map(Number);
+  const light = ([r, g, b]) => [r, g, b].map(one => one / 255)
+    .map(one => one <= 0.03928 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, one, place) => sum + one * [0.2126, 0.7152, 0.0722][place], 0);
+  const ground = element => {
+    for (let one = element; one; one = one.parentElement) {
+      const colour = parts(getComputedStyle(one).backgroundColor);
+      if (colour.length === 3 || colour[3] > 0) return colour;
+    }
+    return [255, 255, 255];
+  };
+  const found = new Set();
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node = texts.nextNode(); node; node = texts.nextNode()) {
+    const one = node.parentElement;
+    if (!node.data.trim() || !one.checkVisibility()) continue;
+    if (one.closest('script, style, option, .skip, title, desc')) continue;
+    const style = getComputedStyle(one);
+    const a = light(parts(one instanceof SVGElement ? style.fill : style.color)), b = light(ground(one));
+    const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (contrast < 4.5) found.add(contrast.toFixed(2) + ' ' + one.className + ' ' + node.data.trim().slice(0, 40));
+  }
+  return [...found];
+}"""
+"""Texts that stand out from their ground by less than 4.5 to 1."""
+
+_NAMELESS = """() => {
+  const named = one => (one.getAttribute('aria-label') || one.textContent || '').trim()
+    || (one.labels && one.labels.length) || one.getAttribute('aria-labelledby');
+  const used = [...document.querySelectorAll('a, button, select, summary, [tabindex="0"], section, aside, nav, form')];
+  const found = used.filter(one => !named(one)).map(one => one.outerHTML.slice(0, 80));
+  for (const one of document.querySelectorAll('svg')) {
+    const said = one.getAttribute('role') === 'img' && one.getAttribute('aria-label');
+    if (one.getAttribute('aria-hidden') !== 'true' && !said) found.push(one.outerHTML.slice(0, 80));
+  }
+  for (const one of document.querySelectorAll('*')) {
+    const style = getComputedStyle(one);
+    if (['auto', 'scroll'].includes(style.overflowX) && one.scrollWidth > one.clientWidth + 1 && one.checkVisibility()
+      && one.tabIndex < 0 && !one.querySelector('a, button')) found.push('scrolls: ' + one.outerHTML.slice(0, 80));
+  }
+  for (const one of document.querySelectorAll('table'))
+    if (!one.querySelector('th[scope]')) found.push('no heading: ' + one.outerHTML.slice(0, 80));
+  return found;
+}"""
+"""What is used without a name, scrolls without a key, or is a table without headings."""

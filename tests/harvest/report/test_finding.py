@@ -1,0 +1,144 @@
+"""What a report says first, of one system, of two, of one system in two runs, and where there is nothing."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from harvest.report.document import make_report
+from harvest.report.finding import compared
+from harvest.studies.comparison import Comparison, compare_runs
+from harvest.studies.scorecard import Material, gather_material
+from recordings.run_folder import read
+from scoring.comparison.result import Pair, Verdict
+from scoring.statistics.bootstrap import Interval
+from scoring.statistics.paired import Needed
+from tests.support.reported import small_run
+
+ONE = "  - {name: A, driver: parrot}\n"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("finding")
+
+
+@pytest.fixture(scope="module")
+def two(folder: Path) -> tuple[Comparison, Material]:
+    run = read(small_run(folder / "two"))
+    return compare_runs([run]), gather_material([run])
+
+
+def said(found: Comparison, material: Material, verdict: Verdict, value: float, low: float, high: float, **more: float):  # type: ignore[no-untyped-def]
+    """The finding, were the difference in ave%useful this one."""
+
+    def changed(pair: Pair) -> Pair:
+        needed = Needed(more.get("topics", 30.0), more.get("trials", 12.0))
+        return replace(pair, value=value, interval=Interval(low, high, "t", "topics"), verdict=verdict, needed=needed)
+
+    measures = [
+        replace(one, pairs=tuple(changed(pair) for pair in one.pairs)) if one.measure == "ave%useful" else one
+        for one in found.measures
+    ]
+    return compared(replace(found, measures=tuple(measures)), material, 0.03, [Path("run")])
+
+
+def test_a_difference_that_is_shown_names_the_better_system_the_topics_and_what_to_read(
+    two: tuple[Comparison, Material],
+) -> None:
+    found = said(*two, "worse", -0.3, -0.4, -0.2)
+    assert found.verdict == "better"
+    assert found.found.startswith("B is better than A in ave%useful: ")
+    assert "a difference of -30.0 points [-40.0, -20.0]" in found.found
+    assert "--beside A,B --topic" in found.command
+    assert found.link.startswith("#topic=")
+
+
+def test_an_interval_within_what_matters_is_the_same_and_one_across_it_cannot_be_told(
+    two: tuple[Comparison, Material],
+) -> None:
+    same = said(*two, "cannot tell", 0.005, -0.02, 0.03)
+    assert (same.verdict, same.found.split(":")[0]) == ("same", "A and B are the same within 3 points in ave%useful")
+    across = said(*two, "cannot tell", 0.01, -0.02, 0.0301)
+    assert across.verdict == "cannot tell"
+    assert "cannot be told" in across.found
+    assert across.next.startswith("About 24 more topics like these (now 6) would settle it")
+    never = said(*two, "cannot tell", 0.0, -0.2, 0.2, topics=float("inf"))
+    assert never.next.startswith("No number of topics like these")
+
+
+def test_a_difference_that_is_shown_and_smaller_than_what_matters_is_said_to_be(
+    two: tuple[Comparison, Material],
+) -> None:
+    found = said(*two, "better", 0.02, 0.01, 0.03)
+    assert found.verdict == "better"
+    assert ", by less than 3 points" in found.found
+
+
+def test_where_interval_and_test_do_not_agree_both_are_said(two: tuple[Comparison, Material]) -> None:
+    found = said(*two, "cannot tell", 0.3, 0.1, 0.5)
+    assert found.verdict == "cannot tell"
+    assert "the interval leaves out 0, but the test does not settle it (p " in found.found
+
+
+def test_too_few_topics_are_said_and_never_taken_for_the_same(two: tuple[Comparison, Material]) -> None:
+    nan = float("nan")
+    found = said(*two, "too few", 0.1, nan, nan, topics=nan, trials=nan)
+    assert found.verdict == "cannot tell"
+    assert found.found.startswith("There are too few topics")
+
+
+def test_one_system_has_its_main_figure_with_what_it_is_of_and_its_weakest_topics(folder: Path) -> None:
+    report = make_report([read(small_run(folder / "one", ONE))], beside=folder)
+    found = report.document["finding"]
+    assert found["verdict"] == "measured"
+    assert found["found"].startswith("A answered usefully in ")
+    assert "interval for topics like these; 18 valid trials of 6 topics, none invalid" in found["scope"]
+    assert not [one for one in report.document["sections"] if one["id"] == "compared"]
+
+
+def test_one_system_in_two_runs_is_asked_whether_it_changed_of_these_topics(folder: Path) -> None:
+    first = small_run(folder / "again", ONE)
+    other = folder / "later"
+    worse = "  - {name: A, driver: parrot, options: {profile: erratic}}\n"
+    second = small_run(other, worse)
+    (folder / "june").mkdir()
+    shutil.copytree(first, folder / "june" / "june")
+    shutil.copytree(second, folder / "june" / "july")
+    runs = [read(folder / "june" / name) for name in ("june", "july")]
+    report = make_report(runs, beside=folder)
+    found = report.document["finding"]
+    assert "for these topics" in found["scope"]
+    assert found["verdict"] in ("changed", "cannot tell")
+    assert "A changed" in found["found"] or "Whether A changed" in found["found"]
+
+
+def test_three_systems_name_the_best_and_those_it_cannot_be_told_from(folder: Path) -> None:
+    systems = "".join(
+        f"  - {{name: {name}, driver: parrot{options}}}\n"
+        for name, options in (("A", ""), ("B", ", options: {profile: erratic}"), ("C", ""))
+    )
+    report = make_report([read(small_run(folder / "three", systems))], beside=folder)
+    found = report.document["finding"]
+    assert found["found"].startswith(("Of 3 systems ", "No two of 3 systems"))
+    assert found["drives"].count("%") == 3
+
+
+def test_a_run_without_a_valid_trial_says_so_and_lists_the_reasons(folder: Path) -> None:
+    run = small_run(folder / "lost", ONE, trials=1)
+    (file,) = run.glob("trials-*.jsonl")
+    lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    for line in lines:
+        if line["event"] == "trial-ended":
+            line |= {"outcome": "invalid", "reason": "timeout", "detail": "no answer in 60 s"}
+    file.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+    report = make_report([read(run)], beside=folder)
+    assert report.document["finding"]["verdict"] == "nothing"
+    invalid, _ = report.document["sections"]
+    assert invalid["id"] == "invalid"
+    assert invalid["blocks"][1]["table"]["rows"] == [["A", "timeout", "6"]]
+    assert len(invalid["blocks"][2]["table"]["rows"]) == 6
