@@ -64,7 +64,9 @@ def command(
         command_line += [name, str(value)] if value is not None else []
     command_line += ["--matters", f"{matters:g}"] if matters != MATTERS else []
     command_line += ["--seed", str(seed)] if seed else []
-    write_report(runs, out, command_line, baseline=baseline, history=history, matters=matters, seed=seed)
+    wrote, found = write_report(runs, out, command_line, baseline=baseline, history=history, matters=matters, seed=seed)
+    click.echo(wrote, err=True)
+    click.echo(found)
 
 
 def _check(out: Path, *, force: bool) -> None:
@@ -94,8 +96,9 @@ def write_report(
     history: Path | None = None,
     matters: float = MATTERS,
     seed: int = 0,
-) -> None:
-    """Write the page to `out`, and what has to stand beside it. command_line: what makes it again."""
+) -> tuple[str, str]:
+    """Write the page to `out`, and what has to stand beside it. command_line: what makes it again. Returns what was
+    written, and the first sentence of the page."""
     report = make_report(
         [read(run) for run in runs],
         beside=out.parent,
@@ -117,5 +120,4 @@ def write_report(
         (out.parent / name).write_text(text, encoding="utf-8")
     write_safely(out, made.html.encode())
     more = f", with {pluralize(len(made.files), 'file')} in {folder}: keep them together" if made.files else ""
-    click.echo(printable(f"wrote {out}{more}", line=True), err=True)
-    click.echo(printable(str(report.document["finding"]["found"]), line=True))
+    return printable(f"wrote {out}{more}", line=True), printable(str(report.document["finding"]["found"]), line=True)

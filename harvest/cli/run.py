@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from pathlib import Path
 from typing import TextIO, cast
@@ -24,6 +25,10 @@ from recordings.run_folder import read
 from topics.counting import pluralize
 
 __all__ = ["command"]
+
+
+DEMO = "demo"
+"""The shipped audit that is played to see what Harvest does: its run gets a report, and a word on what to look at."""
 
 
 def _listed(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
@@ -84,6 +89,8 @@ def command(
     if as_json:
         click.echo(json.dumps(scores_document(table, selection=lost.as_json()), ensure_ascii=False))
 
+    if audit == DEMO and not (as_json or topics or trials):
+        _look_around(people, out or Path("runs") / resolved.name, folder)
     misses = missed_bounds(resolved.thresholds, table, material.topics)
     for miss in misses:
         people.print(f"[red]threshold missed:[/] {escape(miss)}")
@@ -98,3 +105,20 @@ def command(
         if plan.to_play > resolved.max_invalid * plan.planned:
             return 3
     return 1 if misses else 0
+
+
+def _look_around(people: Console, named: Path, folder: Path) -> None:
+    """Write a report of the demo into its run, and say what to do with it. named: the run as a person names it."""
+    from harvest.cli.report import write_report  # late: no other run needs it
+
+    command = ["harvest", "report", str(named), "--out", str(named / "report.html"), "--force"]
+    wrote, _ = write_report((folder,), folder / "report.html", command)
+    people.print(f"{escape(wrote)}\n\nWhat to look at next:", soft_wrap=True)
+    run = shlex.quote(str(named))
+    for what, how in (
+        ("the report: what was found, and every conversation behind it", f"open {named / 'report.html'} in a browser"),
+        ("a conversation, with the reasons for its labels", f"harvest show {run} --system B --topic M014 --trial 1"),
+        ("which of the two systems is better, and where they part", f"harvest compare {run}"),
+        ("your own system", "harvest init"),
+    ):
+        people.print(f"  {what}:\n    {escape(how)}", soft_wrap=True)

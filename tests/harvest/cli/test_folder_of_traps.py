@@ -112,6 +112,7 @@ READERS: dict[str, tuple[str, ...]] = {
     "simulate groups": ("simulate", "groups", "RUN"),
     "variance": ("variance", "RUN"),
     "simulate findings": ("simulate", "findings", "RUN"),
+    "report": ("report", "RUN", "--out", "PAGE"),
     "import into it": ("import", "MESSAGES", "--format", "messages", "--out", "RUN"),
 }
 
@@ -133,6 +134,7 @@ def said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., st
             "RUN": tmp_path / "run",
             "OUT": tmp_path / "out",
             "SHEET": tmp_path / "sheet.csv",
+            "PAGE": tmp_path / "page.html",
             **{name.partition(".")[0].upper(): tmp_path / name for name in texts},
         }
         capsys.readouterr()
@@ -158,6 +160,7 @@ def test_a_trap_among_the_files_of_events_is_one_message(
     assert words in message
     assert "Traceback" not in message
     assert not (run.parent / "out").exists()
+    assert not (run.parent / "page.html").exists()
 
 
 @pytest.mark.parametrize("trap", ["pipe", "link", "link to a device", "socket"])
@@ -172,7 +175,7 @@ def test_a_trap_in_place_of_the_header_is_one_message(
 
 
 @pytest.mark.parametrize("trap", TRAPS)
-@pytest.mark.parametrize("command", ["score", "merge", "annotate"])
+@pytest.mark.parametrize("command", ["score", "merge", "annotate", "report"])
 def test_a_trap_among_the_judgments_is_one_message(
     command: str, trap: str, run: Path, said: Callable[..., str]
 ) -> None:

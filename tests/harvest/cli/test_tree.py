@@ -350,7 +350,7 @@ def test_acts_that_a_simulated_user_recorded_come_before_rules(
 
 
 def test_a_note_says_which_turns_go_by_recorded_acts_and_which_by_rules() -> None:
-    from harvest.cli.tree import _acts
+    from harvest.studies.folded_trees import _acts
     from tests.support.tree_examples import conversation
 
     one = conversation([("list", "one"), ("more", "two")])

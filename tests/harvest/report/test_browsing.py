@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
+from typing import Literal
 from urllib.parse import quote
 
 import pytest
@@ -69,7 +70,7 @@ class Watched:
 def opened(browser: Browser, file: Path, hash_: str = "", width: int = 1280, theme: str = "light") -> Iterator[Watched]:
     """The page from the disk, without a network. Afterwards: nothing was asked for but files of the report, and the
     console has no error."""
-    scheme = "dark" if theme == "dark" else "light"
+    scheme: Literal["dark", "light"] = "dark" if theme == "dark" else "light"
     context = browser.new_context(
         viewport={"width": width, "height": 800}, color_scheme=scheme, offline=True, reduced_motion="reduce"
     )

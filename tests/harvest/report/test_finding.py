@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from harvest.report.document import make_report
-from harvest.report.finding import compared
+from harvest.report.finding import Finding, compared
 from harvest.studies.comparison import Comparison, compare_runs
 from harvest.studies.scorecard import Material, gather_material
 from recordings.run_folder import read
@@ -33,7 +33,9 @@ def two(folder: Path) -> tuple[Comparison, Material]:
     return compare_runs([run]), gather_material([run])
 
 
-def said(found: Comparison, material: Material, verdict: Verdict, value: float, low: float, high: float, **more: float):  # type: ignore[no-untyped-def]
+def said(
+    found: Comparison, material: Material, verdict: Verdict, value: float, low: float, high: float, **more: float
+) -> Finding:
     """The finding, were the difference in ave%useful this one."""
 
     def changed(pair: Pair) -> Pair:
