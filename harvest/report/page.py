@@ -21,15 +21,15 @@ from harvest.report.grid import address
 from harvest.report.pictures import embedded
 from harvest.report.transcripts import bounded
 from harvest.tables.drawing.svg import STYLE as CHART_STYLE
-from protocols.labels import MEANINGS
+from harvest.tables.grid import MARKS
+from protocols.labels import LABELS, MISSING
 
 __all__ = ["INSIDE", "Page", "chunk_file", "page"]
 
 INSIDE = 8_000_000
 """Bytes of conversations that still lie in the page itself."""
 
-_MARKS = {"o": "o", "x": "x", "-": "none", "·": "none", "?": "open", "!": "lost"}
-_MEANS = {**MEANINGS, "-": "broken down before", "·": "not asked", "?": "not labelled", "!": "no valid attempt"}
+_MARKS = {**{label: label for label in LABELS}, MISSING: "none", "·": "none", "?": "open", "!": "lost"}
 _VERDICTS = {
     "better": "different",
     "changed": "changed",
@@ -278,7 +278,7 @@ def _marks(topic: str, cell: Mapping[str, Any]) -> str:
     counts: Mapping[str, int] = cell["counts"]
     if not counts:
         return "<td></td>"
-    said = ", ".join(f"{count} {_MEANS.get(mark, mark)}" for mark, count in counts.items())
+    said = ", ".join(f"{count} {MARKS.get(mark, mark)}" for mark, count in counts.items())
     label = f"{topic}, {cell['system']}, S{cell['turn']}: {said}"
     inner = (
         "".join(_mark(mark) for mark in cell["marks"])

@@ -26,15 +26,16 @@ from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY, USEFUL, labels
 from scoring.table import ScoreRow
 from topics.topic import Topic
 
-__all__ = ["grids", "last_turn_asked", "legend"]
+__all__ = ["MARKS", "grids", "last_turn_asked", "legend"]
 
-_MEANING: Mapping[str, str] = {
+MARKS: Mapping[str, str] = {
     **MEANINGS,
     MISSING: "broken down before",
     "·": "not asked",
     "?": "not labelled",
     "!": "no valid attempt",
 }
+"""What the marks of a turn say."""
 _LONGEST = 12  # characters of a system's name over its columns
 _CELL = 4  # characters of a turn's column: a blank and up to three digits of a percentage
 _BETWEEN = 2  # blanks between two columns
@@ -94,9 +95,7 @@ def legend(material: Material) -> str:
     cells = _cells(material, max(material.turns.values(), default=1))
     last = last_turn_asked(material)
     seen = set(LABELS).union(*(text[:last] for text in cells.values()))
-    return "   ".join(
-        (*_example(material, cells), *(f"{mark} {said}" for mark, said in _MEANING.items() if mark in seen))
-    )
+    return "   ".join((*_example(material, cells), *(f"{mark} {said}" for mark, said in MARKS.items() if mark in seen)))
 
 
 def _example(material: Material, cells: Mapping[TrialKey, str]) -> tuple[str, ...]:
