@@ -29,7 +29,13 @@ __all__ = ["INSIDE", "Page", "chunk_file", "page"]
 INSIDE = 8_000_000
 """Bytes of conversations that still lie in the page itself."""
 
-_MARKS = {**{label: label for label in LABELS}, MISSING: "none", "·": "none", "?": "open", "!": "lost"}
+_MARKS: Mapping[str, str] = {
+    **dict(zip(LABELS, LABELS, strict=True)),
+    MISSING: "none",
+    "·": "none",
+    "?": "open",
+    "!": "lost",
+}
 _VERDICTS = {
     "better": "different",
     "changed": "changed",
