@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
@@ -25,7 +25,17 @@ from recordings.run_folder import Run
 from recordings.times import moment
 from scoring.notation import parse_all
 from scoring.settings import Settings
-from scoring.statistics.drift import Baseline, Difference, Side, confirms, difference, evidence, levels
+from scoring.statistics.drift import (
+    Baseline,
+    Difference,
+    Side,
+    confirms,
+    difference,
+    evidence,
+    levels,
+    trials_to_settle,
+)
+from scoring.statistics.exchange import false_discovery
 from scoring.statistics.stratified import compare_within
 from topics.errors import InputError
 
@@ -47,8 +57,6 @@ MATTERS = 0.03
 APART = 3600.0
 """Seconds after an alarm before another audit can confirm it: another hour, since a bad one passes."""
 
-_POWER_Z = 0.84
-
 
 @dataclass(frozen=True, slots=True)
 class WatchedFigure:
@@ -56,8 +64,9 @@ class WatchedFigure:
     rise over all looks, as a share of what raises an alarm; NaN where it is not gated.
 
     verdict: `changed` only after an alarm that another audit confirmed. alarm: one was raised, at this look or before,
-    and not confirmed yet. settles: trials more of each topic that would settle what cannot be told; 0 where none can,
-    because audits differ by more than that. evidence: of this audit.
+    and not confirmed yet. settles: trials more of each topic that would settle what cannot be told, and the chance that
+    they do (see `trials_to_settle`); (0, NaN) where it can. evidence: of this audit. q: of a figure that is only shown,
+    the false discovery rate at which its difference counts as found; NaN for a gated one.
     """
 
     name: str
@@ -69,7 +78,8 @@ class WatchedFigure:
     levels: tuple[float, float]
     verdict: Verdict
     alarm: bool
-    settles: int
+    settles: tuple[int, float]
+    q: float
     evidence: Floats | None
 
     def noted(self) -> LookFigure:
@@ -218,6 +228,7 @@ class _Audit:
             cells = {topic: own for topic, own in values[figure.name].items() if known and topic in known.topics}
             if known is not None and cells:
                 watched.append(self._figure(name, figure, known.of(list(cells)), list(cells.values()), gated=gated))
+        watched = _with_discoveries(watched)
         now = ways(own)
         told = (
             tuple(changed_topics(before.counted(), now)),
@@ -263,9 +274,24 @@ class _Audit:
         alarm = max(reached) >= 1
         verdict: Verdict = "changed" if changed else "same" if found.same and not alarm else "cannot tell"
         n = sum(map(len, cells))
-        settles = _settles(found, n / len(cells), len(cells), known, self.matters) if verdict == "cannot tell" else 0
+        settles = (
+            trials_to_settle(known, found, each=n / len(cells), matters=self.matters)
+            if verdict == "cannot tell"
+            else (0, math.nan)
+        )
         return WatchedFigure(
-            figure.name, gated, known.mean + found.value, known.mean, n, found, reached, verdict, alarm, settles, mine
+            name=figure.name,
+            gated=gated,
+            value=known.mean + found.value,
+            before=known.mean,
+            n=n,
+            difference=found,
+            levels=reached,
+            verdict=verdict,
+            alarm=alarm,
+            settles=settles,
+            q=math.nan,
+            evidence=mine,
         )
 
     def _evidence(self, system: str, figure: str) -> Iterator[tuple[str, Floats]]:
@@ -289,16 +315,10 @@ def _seconds(earlier: str, later: str) -> float:
     return moment(later) - moment(earlier)
 
 
-def _settles(found: Difference, each: float, topics: int, known: Baseline, matters: float) -> int:
-    """Trials more of each topic, if the difference is as it was seen: a standard error that puts the interval inside
-    ±matters, or outside, four times of five."""
-    reach = (found.inner_high - found.inner_low) / (2 * found.error)
-    wanted = abs(matters - abs(found.value)) / (reach + _POWER_Z)
-    within = float(known.within().sum()) / topics**2
-    fixed = found.error**2 - within / each
-    if wanted**2 <= fixed:
-        return 0
-    return max(1, math.ceil(within / (wanted**2 - fixed) - each))
+def _with_discoveries(watched: Sequence[WatchedFigure]) -> list[WatchedFigure]:
+    """With q over all figures that are only shown."""
+    shown = iter(false_discovery([one.difference.p for one in watched if not one.gated]))
+    return [one if one.gated else replace(one, q=next(shown)) for one in watched]
 
 
 def _fell(before: tuple[int, int], now: tuple[int, int]) -> bool:

@@ -23,6 +23,7 @@ __all__ = ["FORMAT", "history_tables", "watch_document", "watch_tables"]
 FORMAT = "harvest-watch/1"
 
 _DIGITS = 12
+_DISCOVERY = 0.1
 _STYLES = {"changed": "red", "same": "green", "cannot tell": "yellow"}
 
 
@@ -49,7 +50,8 @@ def watch_tables(found: Watched) -> Iterator[RenderableType]:
     yield Text(
         f"changed: an alarm over all looks that another audit confirmed; same: the {100 * (2 * found.level - 1):g}% "
         f"interval lies within ±{100 * found.matters:g} points; alarm: evidence as a share of what raises one; "
-        "*: shown only, raises no alarm",
+        "*: shown only, raises no alarm; q: among all figures that are only shown and have a q as small, the expected "
+        f"share that did not differ (none is printed above {_DISCOVERY:g})",
         style="dim",
     )
 
@@ -71,13 +73,15 @@ def _sentence(system: WatchedSystem, found: Watched) -> str:
         elif one.alarm:
             said.append(f"{one.name}: alarm ({moved}), to be confirmed by an audit at another hour")
         else:
-            more = (
-                f"; {pluralize(one.settles, 'more trial')} of each topic would settle it"
-                if one.settles
-                else "; more trials would not settle it, since audits differ by too much"
-            )
-            said.append(f"{one.name}: cannot tell whether it changed ({moved}{more})")
+            said.append(f"{one.name}: cannot tell whether it changed ({moved}; {_more(*one.settles)})")
     return f"{system.name}: " + "; ".join(said)
+
+
+def _more(trials: int, chance: float) -> str:
+    """What more trials would bring."""
+    if trials:
+        return f"{pluralize(trials, 'more trial')} of each topic would settle it with a chance of {100 * chance:.0f}%"
+    return "more trials alone would hardly settle it: bless more runs, or let a larger difference matter"
 
 
 def _figures(system: WatchedSystem) -> Table:
@@ -95,9 +99,13 @@ def _figures(system: WatchedSystem) -> Table:
             f"{_signed(one.difference.value, one.name)} {between}",
             str(one.n),
             "" if math.isnan(reached) else f"{100 * reached:.0f}%",
-            Text(one.verdict if one.gated else "", style=_STYLES[one.verdict]),
+            Text(one.verdict, style=_STYLES[one.verdict]) if one.gated else _found(one.q),
         )
     return table
+
+
+def _found(q: float) -> str:
+    return f"q {q:.3f}".replace("0.", ".", 1) if q <= _DISCOVERY else ""
 
 
 def _details(system: WatchedSystem) -> Iterator[Text]:
@@ -225,7 +233,10 @@ def _figure(one: WatchedFigure) -> dict[str, Any]:
         "high": _json(one.difference.high),
         "standard_error": _json(one.difference.error),
         "run_sd": _json(one.difference.runs),
-        "trials_that_settle": one.settles or None,
+        "p": _json(one.difference.p),
+        "q": _json(one.q),
+        "trials_that_settle": one.settles[0] or None,
+        "chance_that_they_settle": _json(one.settles[1]),
     }
 
 

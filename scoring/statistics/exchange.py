@@ -16,7 +16,7 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["exchange_p", "exchange_ps", "exchange_sessions_p", "holm", "least_p"]
+__all__ = ["exchange_p", "exchange_ps", "exchange_sessions_p", "false_discovery", "holm", "least_p"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -123,4 +123,18 @@ def holm(p: Sequence[float]) -> list[float]:
     for rank, (value, place) in enumerate(known):
         highest = max(highest, min(1.0, (len(known) - rank) * value))
         found[place] = highest
+    return found
+
+
+def false_discovery(p: Sequence[float]) -> list[float]:
+    """q values of Benjamini and Yekutieli (Ann. Statist. 29 (2001), 1165-1188), in the order of `p`: where those up to
+    q are taken for found, the expected share of false ones among them is at most q, however the tests depend on each
+    other. NaN where p is."""
+    known = sorted((one, at) for at, one in enumerate(p) if not math.isnan(one))
+    tests = len(known)
+    wider = tests * math.fsum(1 / rank for rank in range(1, tests + 1))
+    found, least = [math.nan] * len(p), 1.0
+    for rank, (one, at) in reversed(list(enumerate(known, 1))):
+        least = min(least, one * wider / rank)
+        found[at] = least
     return found

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from scoring.measures.usefulness import share
 from scoring.statistics.bootstrap import Resampler
+from scoring.statistics.exchange import false_discovery
 from scoring.statistics.proportions import highest_rate_after_none, jeffreys, wilson
 from scoring.statistics.tails import cvar, lower_quantile, probability_below, within_topics
 from scoring.statistics.unseen import unseen_mass
@@ -288,3 +289,15 @@ def test_the_law_of_total_variance_turn_by_turn(tree: tuple[list[int], list[Frac
     assert told.settled[depth:] == pytest.approx(0, abs=1e-12)
     assert float(sum(terms)) == pytest.approx(float(total), abs=1e-12)
     assert told.rest == pytest.approx(0, abs=1e-12)
+
+
+@given(st.lists(st.floats(0, 1) | st.just(math.nan), max_size=12))
+def test_false_discovery_rates_are_those_of_statsmodels(p: list[float]) -> None:
+    from statsmodels.stats import multitest  # late: it takes a second
+
+    found = false_discovery(p)
+    assert [math.isnan(one) for one in found] == [math.isnan(one) for one in p]
+    known = [one for one in p if not math.isnan(one)]
+    if known:
+        expected = multitest.multipletests(known, method="fdr_by")[1]
+        assert [one for one in found if not math.isnan(one)] == pytest.approx(list(expected))
