@@ -90,7 +90,7 @@ class Audit:
     figures must keep. secrets: values to redact. drivers: by system name, built when the audit was loaded, not yet
     opened. users: the simulated users of the protocol, by name. endpoints: the models that word their turns. groups: of
     users, each of which meets every system. order: of the topics of a trial. arms: in which every system is played, the
-    control first.
+    control first. placebo: whether `harvest reaudit` also plays a system of which every word is known.
     """
 
     document: Document
@@ -115,6 +115,7 @@ class Audit:
     order: Order = "as-written"
     arms: tuple[Arm, ...] = ()
     trials_of: Mapping[str, int] = field(default_factory=dict)
+    placebo: bool = False
 
     def trials_with(self, topic: Topic) -> int:
         """How often `topic` is played with each system."""
@@ -254,6 +255,7 @@ def load_audit(
         users=users,
         groups=file.groups or (),
         order=file.order,
+        placebo=file.placebo,
         arms=arms,
         trials_of=_trials_of(document, file, topics) if trials is None else {},
     )

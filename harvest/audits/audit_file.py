@@ -102,6 +102,7 @@ class AuditFile(StrictModel):
     arms: Annotated[dict[Name, ArmEntry], Field(min_length=1)] | None = None
     endpoints: dict[Name, dict[str, Any]] = Field(default_factory=dict)
     evidence: bool = True
+    placebo: bool = False
     max_invalid: Share = 0.1
     scoring: Scoring = Scoring()
     thresholds: tuple[Threshold, ...] = ()

@@ -13,13 +13,15 @@ from rich.console import Console
 from rich.text import Text
 
 from harvest.audits.audit import load_audit
+from harvest.audits.placebo import check_placebo
+from harvest.cli.placebo import play_placebo
 from harvest.cli.playing import introduce, play_to_folder
 from harvest.studies.baseline import read_baseline
 from harvest.studies.watch import APART, LOOKS, MATTERS, Watched, watch
 from harvest.studies.watch_history import read_history, write_history
 from harvest.systems.timing import REAL_CLOCK
 from harvest.tables.watch_figures import watch_document, watch_tables
-from harvest.terminal import Lasting
+from harvest.terminal import Lasting, printable
 from recordings.run_folder import is_run, read
 from recordings.times import stamp
 from topics.errors import InputError, Place
@@ -90,7 +92,7 @@ def command(
     blessed = read_baseline(base)
     log = history or base.with_name(f"{base.name.removesuffix('.json').removesuffix('.baseline')}.history.jsonl")
     past = read_history(log)
-    folder = recorded
+    folder, harness = recorded, None
     if folder is None:
         resolved = load_audit(audit)
         runs = out or Path("runs") / resolved.name
@@ -103,21 +105,31 @@ def command(
             resolved = load_audit(audit, trials=trials)
         else:
             folder = _dated(runs)
+        check_placebo(resolved)
         introduce(console, resolved)
         play_to_folder(resolved, folder.absolute(), "", console)
+        if resolved.placebo and not extend:
+            harness = play_placebo(resolved, folder, console)
     run = read(folder)
     # A run that is judged again, with more trials or other options, is the same look: its evidence counts once.
     past = tuple(one for one in past if (one.baseline, one.at) != (blessed.identity, run.header.created_at))
     found = watch(
         run, blessed, past, matters=matters, looks=looks, apart=confirm_after, enforce=enforce, name=folder.name
     )
-    write_history(log, (*past, found.noted))
+    sound = harness is None or harness.sound
+    if sound:  # what a faulty harness read is no evidence of the system
+        write_history(log, (*past, found.noted))
     people = console if as_json else Console(highlight=False)
+    for sentence in () if harness is None else harness.sentences():
+        people.print(Text(printable(f"harness: {sentence}", line=True), style="bold red"))
+    if not sound:
+        people.print("harness: so nothing is said of the systems, and this audit does not count; what was read:")
     for part in watch_tables(found):
         people.print(part, soft_wrap=isinstance(part, Text) and bool(part.no_wrap))
     if as_json:
-        click.echo(json.dumps({**watch_document(found), "run": str(folder)}, ensure_ascii=False))
-    return _code(found, strict=strict)
+        faults = None if harness is None else list(harness.sentences())
+        click.echo(json.dumps({**watch_document(found), "harness": faults, "run": str(folder)}, ensure_ascii=False))
+    return _code(found, strict=strict) if sound else 3
 
 
 def _dated(runs: Path) -> Path:

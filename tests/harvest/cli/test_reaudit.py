@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 
+from harvest.cli.main import main
+from harvest.drivers.completions import Completion
+from harvest.parrot.placebo import placebo_server
 from recordings.run_folder import read
 from tests.support.command_line import harvest
 
@@ -160,3 +163,55 @@ def test_what_cannot_be_watched_is_said_in_one_message(folder: Path) -> None:
     (folder / "audit.history.jsonl").write_text('{"format": "harvest-history/1"}\n')
     broken = harvest("reaudit", "audit.yaml", cwd=folder)
     assert (broken.returncode, "audit.history.jsonl:1" in broken.stderr) == (2, True)
+
+
+def test_a_harness_that_reads_its_placebo_wrongly_says_nothing_of_the_system(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "audit.yaml").write_text(PLACEBO)
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words: str) -> tuple[int, str]:
+        with pytest.raises(SystemExit) as done:
+            main(list(words))
+        assert isinstance(done.value.code, int)
+        return done.value.code, capsys.readouterr().out
+
+    with placebo_server() as system:  # any system that answers will do
+        text = Path("audit.yaml").read_text().replace("URL", system.url)
+        Path("audit.yaml").write_text(text)
+        assert run("run", "audit.yaml", "--out", "runs/base")[0] == 0
+        assert run("bless", "runs/base", "--out", "audit.baseline.json", "--by", "me")[0] == 0
+        code, out = run("reaudit", "audit.yaml", "--json")
+        assert (code, json.loads(out)["harness"]) == (0, [])
+        (placebo,) = Path("runs").rglob("*.placebo")
+        assert len(read(placebo).finished) <= 0.05 * 4 * 8 + 1
+
+        whole = Completion.text
+        monkeypatch.setattr(Completion, "text", lambda self: whole(self)[:-5])
+        looks = Path("audit.history.jsonl").read_text()
+        code, out = run("reaudit", "audit.yaml", "--json")
+        assert code == 3
+        assert json.loads(out)["harness"][0].startswith("an answer was cut: ")
+        assert Path("audit.history.jsonl").read_text() == looks, "what was read so is no evidence"
+
+
+PLACEBO = """\
+format: harvest-audit/1
+name: watched
+topics: fairweb-45
+only: [M001, M002, M003, M004]
+protocol: seed-turns
+trials: 8
+placebo: true
+systems:
+  - {name: api, driver: openai, options: {base_url: "URL/v1", model: m, stream: true}, concurrency: 4}
+"""
+
+
+def test_a_placebo_needs_a_driver_that_can_read_one(folder: Path) -> None:
+    (folder / "audit.yaml").write_text(AUDIT + "placebo: true\n")
+    blessed(folder, runs=1)
+    done = harvest("reaudit", "audit.yaml", cwd=folder)
+    assert done.returncode == 2
+    assert "audit.yaml:10:1: no system of this audit is read in a way that a placebo can be" in done.stderr

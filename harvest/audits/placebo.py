@@ -1,0 +1,62 @@
+"""An audit of a placebo in place of its systems: the same drivers, a few of the topics, and answers that are known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from harvest.audits.audit import Audit, System
+from harvest.parrot.placebo import DRIVERS
+from topics.topic import TopicSet
+
+__all__ = ["SHARE", "check_placebo", "placebo_audit"]
+
+SHARE = 0.05
+"""Of the trials of a system that its placebo plays, at most; one at least."""
+
+_KEPT = ("stream", "timeout")
+"""Options that a placebo has from its system: they say how it is read, and not what it is."""
+
+
+def check_placebo(audit: Audit) -> None:
+    """Raises InputError where a placebo is asked for, and no system is read in a way that one can be."""
+    if audit.placebo and not any(system.driver in DRIVERS for system in audit.systems):
+        raise audit.document.error(
+            ("placebo",),
+            "no system of this audit is read in a way that a placebo can be",
+            allowed=f"systems of the drivers {' and '.join(DRIVERS)}",
+            advice="remove `placebo`",
+            key=True,
+        )
+
+
+def placebo_audit(audit: Audit, url: str) -> Audit:
+    """The audit to play against a placebo at `url`, of the systems that are read in a way that one can be."""
+    systems = tuple(_placebo(system, url) for system in audit.systems if system.driver in DRIVERS)
+    planned = sum(map(audit.trials_with, audit.topics.topics)) * max(1, len(audit.played) // len(audit.systems))
+    budget = max(1, int(planned * SHARE))
+    every = audit.topics.topics
+    chosen = every[:: max(1, -(-len(every) // budget))][:budget]
+    made = replace(
+        audit,
+        name=f"{audit.name} (placebo)",
+        topics=TopicSet(audit.topics.name, chosen, audit.topics.attributes),
+        systems=systems,
+        trials=max(1, budget // len(chosen)),
+        trials_of={},
+        gold=None,
+        gold_source="",
+        groups=(),
+        arms=(),
+        thresholds=(),
+        drivers={},
+    )
+    for system in systems:
+        made.drivers[system.name] = made.build(system)
+    return made
+
+
+def _placebo(system: System, url: str) -> System:
+    kept = {key: value for key, value in system.options.items() if key in _KEPT}
+    api = {"base_url": f"{url}/v1", "model": "placebo", **kept}
+    options = api if system.driver == "openai" else {"url": f"{url}/"}
+    return replace(system, options=options, session="fresh", limits=replace(system.limits, spacing=0.0, attempts=1))

@@ -1,0 +1,26 @@
+"""The placebo of a watched audit: is the harness itself as it should be?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rich.console import Console
+
+from harvest.audits.audit import Audit
+from harvest.audits.placebo import placebo_audit
+from harvest.cli.playing import play_to_folder
+from harvest.parrot.placebo import placebo_server
+from harvest.studies.harness import Harness, hold_against_placebo
+from recordings.run_folder import read
+
+__all__ = ["play_placebo"]
+
+
+def play_placebo(audit: Audit, folder: Path, console: Console) -> Harness:
+    """Play the placebo of an audit into a run beside that of the audit, `folder`."""
+    with placebo_server() as placebo:
+        made = placebo_audit(audit, placebo.url)
+        beside = folder.with_name(f"{folder.name}.placebo")
+        console.print(f"placebo: {len(made.topics.topics)} of the topics, to see whether the harness is sound")
+        play_to_folder(made, beside.absolute(), "", console)
+        return hold_against_placebo(read(beside), placebo.heard)

@@ -1,0 +1,164 @@
+"""A system of which every word is known beforehand: what is recorded of it otherwise is a fault of the harness.
+
+It listens on this machine as a chat page and as an OpenAI-compatible API, so it is read through the same browser, wire
+and recording as a system under audit. An answer follows from what the user has said in the session, and from nothing
+else: a list of addresses between two lines, with a code that no other answer has.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from topics.identity import content_hash
+
+__all__ = ["DRIVERS", "Placebo", "answer_to", "placebo_server"]
+
+DRIVERS = ("browser", "openai")
+"""The drivers that a placebo can be read through."""
+
+_LARGEST = 2**20  # bytes of a request
+
+_PAGE = """<!doctype html>
+<html lang="en"><meta charset="utf-8"><title>Placebo</title>
+<style>
+  .log { height: 420px; overflow: auto; } .turn { white-space: pre-wrap; margin: 8px; } .user { text-align: right; }
+</style>
+<main>
+  <div class="log" role="log"></div>
+  <form><textarea aria-label="Your message" rows="2" cols="60"></textarea><button>Send</button></form>
+</main>
+<script>
+const session = Math.random().toString(36).slice(2) + Date.now(), log = document.querySelector(".log");
+const box = document.querySelector("textarea"), button = document.querySelector("button");
+function bubble(kind) {
+  const turn = document.createElement("div");
+  turn.className = `turn ${kind}`;
+  log.append(turn);
+  return turn;
+}
+async function submit() {
+  const text = box.value.trim();
+  if (!text || button.disabled) return;
+  box.value = "";
+  button.disabled = true;
+  bubble("user").textContent = text;
+  const reply = await fetch("/say", {method: "POST", body: JSON.stringify({session, text})});
+  const lines = (await reply.json()).text.split("\\n"), turn = bubble("bot");
+  for (const [at, line] of lines.entries()) {
+    if (at) turn.append("\\n");
+    const [before, address] = line.split(/(?=https:)/);
+    turn.append(before);
+    if (address) turn.append(Object.assign(document.createElement("a"), {href: address, textContent: address}));
+    await new Promise((done) => setTimeout(done, 30));
+  }
+  button.disabled = false;
+}
+document.querySelector("form").addEventListener("submit", (event) => { event.preventDefault(); submit(); });
+</script>
+</html>
+"""
+
+
+def answer_to(said: Sequence[str]) -> str:
+    """What is answered to the last of these user turns of a session. Spaces around and between words do not count: a
+    page may change them."""
+    code = content_hash("placebo", [" ".join(text.split()) for text in said])
+    items = 1 + int(code[:4], 16) % 5
+    lines = [
+        f"{number}. Number {code[number : number + 6]}: https://example.org/{code[:8]}/{number}"
+        for number in range(1, items + 1)
+    ]
+    return "\n".join([f"Answer {code[:8]} to turn {len(said)}:", *lines, f"That was answer {code[:8]}."])
+
+
+class Placebo:
+    """What a server heard. url: where it listens. heard: by session, the user turns of a page in the order in which
+    they came; an API is sent all turns each time, and has none."""
+
+    def __init__(self) -> None:
+        self.url = ""
+        self.heard: defaultdict[str, list[str]] = defaultdict(list)
+
+    def say(self, session: str, text: str) -> str:
+        """One turn on a page."""
+        self.heard[session].append(text)
+        return answer_to(self.heard[session])
+
+
+@contextmanager
+def placebo_server() -> Iterator[Placebo]:
+    """A placebo that listens on 127.0.0.1 for as long as the context lasts."""
+    placebo = Placebo()
+
+    class Handler(_Handler):
+        served = placebo
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        server.daemon_threads = True
+        placebo.url = f"http://127.0.0.1:{server.server_address[1]}"
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        try:
+            yield placebo
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    served: Placebo
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        if self.path.partition("?")[0] == "/":
+            self._send(200, "text/html; charset=utf-8", _PAGE.encode())
+        else:
+            self._send(404, "text/plain", b"")
+
+    def do_POST(self) -> None:
+        try:
+            size = int(self.headers.get("Content-Length") or 0)
+            asked = json.loads(self.rfile.read(size) if 0 <= size <= _LARGEST else b"")
+            if self.path == "/say":
+                body = {"text": self.served.say(str(asked["session"]), str(asked["text"]))}
+            elif self.path == "/v1/chat/completions":
+                said = [str(one["content"]) for one in asked["messages"] if one["role"] == "user"]
+                if asked.get("stream"):
+                    self._stream(answer_to(said))
+                    return
+                body = _completion({"message": {"role": "assistant", "content": answer_to(said)}})
+            else:
+                self._send(404, "text/plain", b"")
+                return
+        except (ValueError, LookupError, TypeError, AttributeError):
+            self._send(400, "text/plain", b"")
+            return
+        self._send(200, "application/json", json.dumps(body).encode())
+
+    def _stream(self, text: str) -> None:
+        pieces: list[dict[str, Any]] = [
+            {"delta": {"content": line}, "finish_reason": None} for line in text.splitlines(keepends=True)
+        ]
+        events = [_completion(piece) for piece in (*pieces, {"delta": {}, "finish_reason": "stop"})]
+        lines = [f"data: {json.dumps(event)}\n\n" for event in events]
+        self._send(200, "text/event-stream", "".join([*lines, "data: [DONE]\n\n"]).encode())
+
+    def _send(self, status: int, media_type: str, body: bytes) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", media_type)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        """Nothing: what is heard is in `served`."""
+
+
+def _completion(choice: Mapping[str, Any]) -> dict[str, Any]:
+    return {"model": "placebo", "choices": [{"index": 0, "finish_reason": "stop", **choice}]}

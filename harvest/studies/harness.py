@@ -1,0 +1,102 @@
+"""Faults of the harness: what was recorded of a placebo, held against what it must have said."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from harvest.parrot.placebo import answer_to
+from recordings.conversation import Conversation, Turn
+from recordings.run_folder import Run
+from topics.counting import pluralize
+from topics.links import links_in
+
+__all__ = ["Harness", "hold_against_placebo"]
+
+
+@dataclass(frozen=True, slots=True)
+class Harness:
+    """turns: of the placebo that were to be recorded. faults: of each kind, how often, and where it was seen first."""
+
+    turns: int
+    faults: Mapping[str, tuple[int, str]]
+
+    @property
+    def sound(self) -> bool:
+        return not self.faults
+
+    def sentences(self) -> Iterator[str]:
+        """For people: what is wrong."""
+        for what, (count, where) in self.faults.items():
+            yield f"{what}: {pluralize(count, 'time')} of {pluralize(self.turns, 'turn')}, first in {where}"
+
+
+def hold_against_placebo(run: Run, heard: Mapping[str, Sequence[str]]) -> Harness:
+    """heard: by session, what its page was sent."""
+    found: dict[str, list[str]] = {}
+    turns = 0
+    for one in run.conversations:
+        turns += max(1, len(one.turns))
+        for what, where in _faults(one):
+            found.setdefault(what, []).append(where)
+    for what, where in _sent(run, heard):
+        found.setdefault(what, []).append(where)
+    return Harness(turns, {what: (len(each), each[0]) for what, each in found.items()})
+
+
+def _faults(one: Conversation) -> Iterator[tuple[str, str]]:
+    """Of one conversation, each fault with the place of it."""
+    name = f"{one.key.system}, {one.key.topic} trial {one.key.trial}"
+    if not one.valid:
+        reason = one.outcome.reason if one.outcome is not None else "interrupted"
+        yield f"no valid conversation ({reason})", name
+    said: list[str] = []
+    for turn in one.turns:
+        said.append(turn.said)
+        if turn.reply is None:
+            continue
+        wrong = _wrong(turn, answer_to(said), [answer_to(said[:before]) for before in range(1, len(said))])
+        if wrong:
+            yield wrong, f"{name}, turn {turn.number}"
+
+
+def _wrong(turn: Turn, wanted: str, earlier: Sequence[str]) -> str:
+    """What is wrong with a recorded answer; "" where nothing is."""
+    assert turn.reply is not None
+    text, expected = _words(turn.reply.answer.text), _words(wanted)
+    if text == expected:
+        links = Counter(link.href for link in turn.reply.answer.links)
+        return "" if links == Counter(link.href for link in links_in(wanted)) else "links were not recorded as they are"
+    if not text:
+        return "an answer was recorded as empty"
+    if text in map(_words, earlier):
+        return "an earlier answer was recorded again"
+    if expected in text:
+        return "more than the answer was recorded"
+    if text in expected:
+        return "an answer was cut"
+    return "another answer was recorded than was given"
+
+
+def _sent(run: Run, heard: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
+    """What a page was sent, against what is recorded as said."""
+    pages = {
+        name for name, one in run.header.systems.items() if isinstance(one, dict) and one.get("driver") == "browser"
+    }
+    said = [
+        (tuple(_words(turn.said) for turn in one.turns), one)
+        for one in run.conversations
+        if one.key.system in pages and one.turns
+    ]
+    came = Counter(tuple(map(_words, turns)) for turns in heard.values())
+    for turns, one in said:
+        if came[turns]:
+            came[turns] -= 1
+        else:
+            where = f"{one.key.system}, {one.key.topic} trial {one.key.trial}"
+            yield "what was recorded as said is not what the page was sent", where
+
+
+def _words(text: str) -> str:
+    return " ".join(text.split())
