@@ -49,7 +49,8 @@ def figure(material: Material, measure: Measure) -> Figure | None:
     if "gold" in declaration.needs and material.unscorable:
         return Figure(name, math.nan, 0, unjudged=material.unjudged, note=material.unscorable)
     try:
-        found = replace(declaration.score(material, measure), measure=name)
+        found = declaration.score(material, measure)
+        found = found if found.measure == name else replace(found, measure=name)
     except HarvestError:
         raise
     except Exception as fault:

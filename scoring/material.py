@@ -54,14 +54,18 @@ class Material:
 
     def once(self, what: Hashable, make: Callable[[], T]) -> T:
         """The value of `make()`, computed at most once for this conversation and these settings. what: its key."""
-        made = next((known for settings, known in self.made if settings == self.settings), None)
-        if made is None:
-            made = {}
-            self.made.append((self.settings, made))
+        made = self._made()
         if what not in made:
             made[what] = make()
         found: T = made[what]
         return found
+
+    def _made(self) -> dict[Hashable, Any]:
+        for settings, made in self.made:
+            if settings is self.settings or settings == self.settings:
+                return made
+        self.made.append((self.settings, {}))
+        return self.made[-1][1]
 
     @property
     def unscorable(self) -> str:

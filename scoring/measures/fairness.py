@@ -8,11 +8,10 @@ Its similarity to the gold distribution is DistrSim; GF of the set is the mean o
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import operator
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-
-import numpy as np
 
 from scoring.divergences import DIVERGENCES, distr_sim
 from scoring.measures.relevance import position_weight
@@ -22,6 +21,9 @@ from scoring.settings import Settings
 from topics.attributes import AttributeSet
 
 __all__ = ["GroupFairness", "TurnFairness", "combine", "divergence_names", "group_fairness", "summary"]
+
+Shares = tuple[float, ...]
+"""(C,) of the groups of a set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,7 @@ class TurnFairness:
     """
 
     turn: int
-    achieved: tuple[float, ...]
+    achieved: Shares
     similarity: float
     weight: float
     nuggets: int
@@ -79,26 +81,36 @@ def group_fairness(
     """
     names = divergence_names(attribute, settings)
     size = len(attribute.groups)
+    by_turn: dict[int, list[Nugget]] = {}
+    for nugget in nuggets:
+        if nugget.relevant:
+            by_turn.setdefault(nugget.turn, []).append(nugget)
     numbers: list[int] = []
-    rows: list[np.ndarray] = []
+    rows: list[Shares] = []
     weights: list[float] = []
     counts: list[int] = []
-    so_far, known_so_far = np.zeros(size), np.zeros(size)
+    so_far = known_so_far = (0.0,) * size
     total = 0
-    known_parts: list[np.ndarray] = []
+    known_parts: list[Shares] = []
     for number, first_position in turns.items():
-        relevant = [nugget for nugget in nuggets if nugget.turn == number and nugget.relevant]
+        relevant = by_turn.get(number)
         if relevant:
-            here = np.array([nugget.memberships[attribute.name] for nugget in relevant], dtype=np.float64)
-            known = here[[attribute.name not in nugget.unknown for nugget in relevant]].sum(axis=0)
-            so_far, total = so_far + here.sum(axis=0), total + len(relevant)
-            known_so_far = known_so_far + known
-            rows.append(so_far / total if cumulative else here.mean(axis=0))
-            known_parts.append(known_so_far / total if cumulative else known / len(relevant))
+            here = _sum((nugget.memberships[attribute.name] for nugget in relevant), size)
+            known = _sum((n.memberships[attribute.name] for n in relevant if attribute.name not in n.unknown), size)
+            count = len(relevant)
+            if cumulative:
+                so_far, known_so_far, total = (
+                    _sum((so_far, here), size),
+                    _sum((known_so_far, known), size),
+                    total + count,
+                )
+                here, known, count = so_far, known_so_far, total
+            rows.append(tuple([one / count for one in here]))
+            known_parts.append(tuple([one / count for one in known]))
             positions = [nugget.position for nugget in relevant]
-            counts.append(total if cumulative else len(relevant))
+            counts.append(count)
         elif settings.irrelevant == "uniform":
-            rows.append(np.full(size, 1.0 / size))
+            rows.append((1.0 / size,) * size)
             known_parts.append(rows[-1])
             positions = [first_position]
             counts.append(0)
@@ -111,39 +123,41 @@ def group_fairness(
             weights.append(1.0)
     if not rows:
         return tuple(GroupFairness(attribute.name, name, 0.0, ()) for name in names)
-    achieved = np.stack(rows)
-    unknowns = [round(1.0 - float(part.sum()), 9) for part in known_parts]
+    unknowns = [round(1.0 - math.fsum(part), 9) for part in known_parts]
+    whole = math.fsum(weights)
+
+    def mean(values: Sequence[float]) -> float:
+        return math.fsum(map(operator.mul, values, weights)) / whole if whole > 0 else 0.0
+
     found = []
     for name in names:
-        similar = np.array([_similarity(tuple(row.tolist()), attribute.gold, name) for row in achieved])
-        whole = math.fsum(weights)
-        value = math.fsum((similar * weights).tolist()) / whole if whole > 0 else 0.0
+        similar = [_similarity(row, attribute.gold, name) for row in rows]
         bounds = [
-            (float(one), float(one)) if unknown == 0 else _bounds(tuple(part.tolist()), attribute.gold, name)
+            (one, one) if unknown == 0 else _bounds(part, attribute.gold, name)
             for part, one, unknown in zip(known_parts, similar, unknowns, strict=True)
         ]
-        worst, best = (
-            math.fsum(bound[side] * weight for bound, weight in zip(bounds, weights, strict=True)) / whole
-            if whole > 0
-            else 0.0
-            for side in (0, 1)
-        )
-        each = tuple(
-            TurnFairness(number, tuple(row.tolist()), float(one), weight, count)
-            for number, row, one, weight, count in zip(numbers, achieved, similar, weights, counts, strict=True)
-        )
-        found.append(GroupFairness(attribute.name, name, value, each, worst, best))
+        worst, best = (mean([bound[side] for bound in bounds]) for side in (0, 1))
+        each = tuple(map(TurnFairness, numbers, rows, similar, weights, counts))
+        found.append(GroupFairness(attribute.name, name, mean(similar), each, worst, best))
     return tuple(found)
+
+
+def _sum(shares: Iterable[Shares], size: int) -> Shares:
+    """The sum by group, in their order: `sum` adds in another way from one Python to the next."""
+    whole = [0.0] * size
+    for one in shares:
+        whole = list(map(operator.add, whole, one))
+    return tuple(whole)
 
 
 # A turn has few relevant entities and few groups, so the same distributions come again in many conversations.
 @lru_cache(maxsize=2**14)
-def _similarity(row: tuple[float, ...], gold: tuple[float, ...], name: str) -> float:
+def _similarity(row: Shares, gold: Shares, name: str) -> float:
     return float(distr_sim(row, gold, DIVERGENCES[name]))
 
 
 @lru_cache(maxsize=2**14)
-def _bounds(known: tuple[float, ...], gold: tuple[float, ...], name: str) -> tuple[float, float]:
+def _bounds(known: Shares, gold: Shares, name: str) -> tuple[float, float]:
     return similarity_bounds(known, gold, name)
 
 
