@@ -18,6 +18,7 @@ from typing import Any
 from recordings.errors import RunError
 from recordings.header import Header, plain, topic_value
 from recordings.json_text import Json
+from recordings.shard import shard_of
 from topics.counting import pluralize
 from topics.errors import Place
 from topics.topic import TopicSet
@@ -120,6 +121,9 @@ def _short(line: str) -> str:
 def refuse_differences(recorded: Header, now: Header, run: str | PathLike[str]) -> None:
     """Raises RunError, with the diff, where the run with header `recorded` cannot go on as `now`."""
     changed = differences(recorded, now)
+    before, after = (shard_of(header.audit) for header in (recorded, now))
+    if before != after:
+        changed.append(f"it was {before or 'the whole audit'} and is now {after or 'the whole audit'}")
     if changed:
         raise RunError(
             "this run was recorded with different settings:\n" + "\n".join(f"  {entry}" for entry in changed),

@@ -52,6 +52,7 @@ _AUDIT: Mapping[str, _Kind] = {
     "user": str,
     "trials": int,
     "trials_of": dict,
+    "shard": dict,
     "seed": int,
     "evidence": bool,
     "max_invalid": (int, float),
@@ -97,6 +98,9 @@ def _in_audit(audit: Mapping[str, Any], loc: Loc) -> Iterator[tuple[Loc, str]]:
     for topic, own in (audit.get("trials_of") or {}).items():
         if not 0 <= own <= _MOST:
             yield (*loc, "trials_of", topic), f"must be a whole number from 0 to {_MOST}"
+    shard = audit.get("shard")
+    if shard is not None and not all(_is(shard.get(key), int) and shard[key] > 0 for key in ("index", "of")):
+        yield (*loc, "shard"), "must have two whole numbers from 1, index and of"
     yield from _each(audit.get("groups"), str, (*loc, "groups"))
     yield from _each(audit.get("thresholds"), dict, (*loc, "thresholds"))
     for system, topics in (audit.get("most_turns") or {}).items():

@@ -12,7 +12,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import chain, combinations
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from recordings.header import PART, Header
 from recordings.json_text import Json
 from recordings.run_folder import Run, read
 from recordings.salvage import DamagedFile, salvage_run
+from recordings.shard import missing_of_shards
 from topics.errors import InputError, Place
 from topics.identity import canonical_json
 
@@ -38,7 +39,8 @@ _Content = tuple[bytes, ...]
 @dataclass(frozen=True, slots=True)
 class Merged:
     """What a merge did. conflicts: attempts that were recorded differently, and the numbers they now have.
-    damage: of the runs that went in, and exhibits that are missing or are not what their name says.
+    damage: of the runs that went in, and exhibits that are missing or are not what their name says. missing: of the
+    shards of an audit, one sentence each.
     """
 
     path: Path
@@ -46,6 +48,7 @@ class Merged:
     attempts: int
     conflicts: tuple[str, ...]
     damage: tuple[str, ...]
+    missing: tuple[str, ...] = ()
 
 
 def merge(paths: Sequence[str | PathLike[str]], out: str | PathLike[str], *, salvage: bool = False) -> Merged:
@@ -54,7 +57,8 @@ def merge(paths: Sequence[str | PathLike[str]], out: str | PathLike[str], *, sal
     salvage: take from a damaged run what can be trusted (see `recordings.salvage`), keep the damaged files unchanged
     under `damaged/`, and say in `damage` what became of each attempt concerned. Raises RunError where the runs were not
     made of the same protocol, seed, topics and systems (with a diff), where one of them is damaged and not to be
-    salvaged, or where `out` exists; StoreError where it cannot be written.
+    salvaged, or where `out` exists; InputError where they are shards of different audits; StoreError where it cannot be
+    written.
     """
     if not paths:
         raise InputError("nothing to merge", allowed="one or more run folders")
@@ -68,6 +72,7 @@ def merge(paths: Sequence[str | PathLike[str]], out: str | PathLike[str], *, sal
         runs.append(run)
         damaged += files
     header = _united([run.header for run in runs], [run.path for run in runs])
+    missing = missing_of_shards(header.parts, header, chain.from_iterable(run.finished for run in runs))
     rows, conflicts, trials = _numbered(_contents(runs))
     with whole_folder(target) as building:
         damage = [fault for run in runs for fault in (*run.damage, *carry(run, building))]
@@ -75,7 +80,7 @@ def merge(paths: Sequence[str | PathLike[str]], out: str | PathLike[str], *, sal
             keep_damaged(building, file.path, file.told)
         opening = {"event": "opened", "format": FORMAT, "worker": "000001", "merged": True}
         write_run(building, header, [opening, *(row for attempt in rows for row in attempt)])
-    return Merged(target, trials, len(rows), tuple(conflicts), tuple(dict.fromkeys(damage)))
+    return Merged(target, trials, len(rows), tuple(conflicts), tuple(dict.fromkeys(damage)), tuple(missing))
 
 
 def _contents(runs: Iterable[Run]) -> dict[str, set[_Content]]:
@@ -162,7 +167,7 @@ def _united(headers: Sequence[Header], paths: Sequence[Path]) -> Header:
     first_part = ordered[0]
     return replace(
         united,
-        audit=first_part["audit"],
+        audit=_whole(first_part["audit"]),
         created_at=str(first_part["created_at"]),
         software=first_part["software"],
         audit_commit=str(first_part["audit_commit"]),
@@ -179,6 +184,11 @@ def _parts(header: Header) -> list[dict[str, Any]]:
         return [part for part in header.parts if isinstance(part, dict)]
     value = header.as_json()
     return [{key: value[key] for key in PART}]
+
+
+def _whole(audit: Json) -> Json:
+    """The audit without the shard that it was played in: united, shards are that audit."""
+    return {key: value for key, value in audit.items() if key != "shard"} if isinstance(audit, dict) else audit
 
 
 def _both(one: Any, two: Any) -> dict[str, Json]:

@@ -27,6 +27,7 @@ from harvest.voices.endpoints import Endpoints, read_endpoints
 from protocols.library import check_topics, load_protocol
 from protocols.protocol import Protocol
 from recordings.header import Header, make_header
+from recordings.shard import Shard
 from simulators.registry import build_users, files_of
 from simulators.user import User
 from topics.document import Document, Loc, read_document
@@ -91,6 +92,7 @@ class Audit:
     opened. users: the simulated users of the protocol, by name. endpoints: the models that word their turns. groups: of
     users, each of which meets every system. order: of the topics of a trial. arms: in which every system is played, the
     control first. placebo: whether `harvest reaudit` also plays a system of which every word is known.
+    shard: the only part of its trials to be played; its limits are the share of one machine. None: all of it.
     """
 
     document: Document
@@ -116,6 +118,7 @@ class Audit:
     arms: tuple[Arm, ...] = ()
     trials_of: Mapping[str, int] = field(default_factory=dict)
     placebo: bool = False
+    shard: Shard | None = None
 
     def trials_with(self, topic: Topic) -> int:
         """How often `topic` is played with each system."""
@@ -178,6 +181,7 @@ class Audit:
             "about": self.about,
             "trials": self.trials,
             **({"trials_of": dict(self.trials_of)} if self.trials_of else {}),
+            **({"shard": self.shard.as_json()} if self.shard else {}),
             "seed": self.seed,
             **({"order": self.order} if self.order != "as-written" else {}),
             "topics": self.topics.name,
@@ -212,11 +216,13 @@ def load_audit(
     trials: int | None = None,
     seed: int | None = None,
     only: tuple[str, ...] | None = None,
+    shard: Shard | None = None,
 ) -> Audit:
     """Read an audit and resolve every name in it; the arguments replace what the file says.
 
     name_or_path: an audit file, or one that comes with Harvest (`demo`). trials: of every topic with each system,
-    from 1. seed: of every random draw. only: ids of the topics to play. Raises InputError, with file, line and column.
+    from 1. seed: of every random draw. only: ids of the topics to play. shard: the only
+    part to be played. Raises InputError, with file, line and column.
     """
     document = read_document(_audit_path(name_or_path))
     if isinstance(document.value, dict) and document.value.get("format") != FORMAT:
@@ -265,7 +271,10 @@ def load_audit(
         for one in (protocol, *(arm.protocol for arm in arms)):
             audit.endpoints.check(one)
     _build_drivers(audit)
-    return replace(audit, systems=tuple(_paced(*pair, audit.drivers) for pair in zip(audit.systems, file.systems)))
+    systems = tuple(_paced(*pair, audit.drivers) for pair in zip(audit.systems, file.systems))
+    if shard is not None:
+        systems = tuple(replace(system, limits=system.limits.shared_by(shard.of)) for system in systems)
+    return replace(audit, systems=systems, shard=shard)
 
 
 @contextmanager

@@ -16,12 +16,14 @@ __all__ = ["command"]
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path), required=True, metavar="RUN", help="The new run folder.")
 @click.option("--salvage", is_flag=True, help="Use what can be read of damaged runs; a single RUN is enough.")
-def command(runs: tuple[Path, ...], out: Path, salvage: bool) -> None:
+def command(runs: tuple[Path, ...], out: Path, salvage: bool) -> int:
     """Merge the runs of several machines into a new one.
 
     Every attempt is there once and none is lost; the RUNS themselves are not touched. With --salvage, an attempt that a
     damaged line may belong to is cut there and counts as interrupted; damaged files are kept in the new run's folder
     `damaged`, each with a text that says what became of which attempt.
+
+    Of the shards of an audit (`harvest run --shard`), it says what is missing, and then ends with 3.
     """
     merged = merge(runs, out, salvage=salvage)
     for sentence in (*merged.conflicts, *merged.damage):
@@ -32,6 +34,9 @@ def command(runs: tuple[Path, ...], out: Path, salvage: bool) -> None:
             "harvest score RUN RUN; in the merged run the first valid attempt of each trial counts",
             err=True,
         )
+    for sentence in merged.missing:
+        click.echo(f"missing: {sentence}", err=True)
     click.echo(
         f"{pluralize(merged.attempts, 'attempt')} at {pluralize(merged.trials, 'trial')} in {merged.path}", err=True
     )
+    return 3 if merged.missing else 0

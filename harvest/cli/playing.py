@@ -30,6 +30,8 @@ def introduce(console: Console, audit: Audit) -> None:
         f"[bold]{audit.name}[/]: protocol {audit.protocol.name}, {pluralize(len(audit.topics.topics), 'topic')} of "
         f"{audit.topics.name}, {audit.trials_in_words} {plural('trial') if audit.trial_range[1] > 1 else 'trial'}"
     )
+    if audit.shard:
+        console.print(_of_shard(audit))
     if audit.about:
         console.print(escape(audit.about.strip()))
     for system in audit.systems:
@@ -41,6 +43,16 @@ def introduce(console: Console, audit: Audit) -> None:
         console.print(
             escape(f"  each is played in {len(audit.arms)} arms: {', '.join(arm.name for arm in audit.arms)}")
         )
+
+
+def _of_shard(audit: Audit) -> str:
+    """What this machine does of the audit, and how fast."""
+    shard = audit.shard
+    assert shard is not None
+    limits = [one.limits for one in audit.systems]
+    pace = f"1/{shard.of} of each system's pace" if any(one.spacing for one in limits) else "no pace is set"
+    most = max(one.concurrency for one in limits) * shard.of
+    return f"  {shard}: {pace}; together, the machines open up to {pluralize(most, 'session')} with a system at a time"
 
 
 def play_to_folder(audit: Audit, folder: Path, worker: str, console: Console) -> tuple[Path | None, set[str]]:

@@ -12,7 +12,7 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
-from harvest.audits.audit import load_audit, place_errors
+from harvest.audits.audit import Audit, load_audit, place_errors
 from harvest.cli.interruption import Interrupted
 from harvest.cli.playing import NOTHING_YET, introduce, play_to_folder
 from harvest.playing.plan import make_plan
@@ -21,8 +21,10 @@ from harvest.studies.scorecard import gather_material, score_material, scores_do
 from harvest.studies.selection import selection
 from harvest.tables.report import print_scores
 from harvest.terminal import Lasting
-from recordings.run_folder import read
+from recordings.run_folder import Run, read
+from recordings.shard import Shard
 from topics.counting import pluralize
+from topics.errors import InputError
 
 __all__ = ["command"]
 
@@ -40,6 +42,10 @@ def _listed(context: click.Context, parameter: click.Parameter, value: str | Non
     return items
 
 
+def _shard(context: click.Context, parameter: click.Parameter, value: str | None) -> Shard | None:
+    return None if value is None else Shard.read(value)
+
+
 @click.command()
 @click.argument("audit", type=click.Path())
 @click.option("--out", type=click.Path(path_type=Path), metavar="RUN", help="The run folder [default: runs/NAME].")
@@ -49,6 +55,7 @@ def _listed(context: click.Context, parameter: click.Parameter, value: str | Non
 @click.option(
     "--worker", default="", metavar="NAME", help="This machine's name, if runs of several machines will be merged."
 )
+@click.option("--shard", callback=_shard, metavar="I/N", help="Play only part I of N: one on each of N machines.")
 @click.option("--json", "as_json", is_flag=True, help="The scores as one JSON document on standard output.")
 def command(
     audit: str,
@@ -57,6 +64,7 @@ def command(
     seed: int | None,
     topics: tuple[str, ...] | None,
     worker: str,
+    shard: Shard | None,
     as_json: bool,
 ) -> int:
     """Play an audit (or resume it), then score it.
@@ -66,19 +74,25 @@ def command(
     The same command goes on where it stopped: finished trials are skipped, invalid and interrupted ones are tried
     again, a changed protocol, topic or system is refused.
     """
+    if shard is not None and as_json:
+        raise InputError("a shard alone is not scored, so --json has nothing to print", advice="leave --json out")
     try:
-        resolved = load_audit(audit, trials=trials, seed=seed, only=topics)
+        resolved = load_audit(audit, trials=trials, seed=seed, only=topics, shard=shard)
         with place_errors(resolved.document, ("scoring",)):  # what cannot be scored is refused before it is played
             scoring_settings(resolved.scoring, resolved.topics, resolved.gold)
         check_bounds(resolved)
     except KeyboardInterrupt:
         raise Interrupted(NOTHING_YET) from None
-    folder = (out or Path("runs") / resolved.name).absolute()  # a system in this process may change the folder
+    named = out or Path("runs") / (f"{resolved.name}-{shard.index}-of-{shard.of}" if shard else resolved.name)
+    folder = named.absolute()  # a system in this process may change the folder
     console = Console(file=cast(TextIO, Lasting(sys.stderr)), highlight=False)
     introduce(console, resolved)
-    journal, left = play_to_folder(resolved, folder, worker, console)
+    own = f"shard{shard.index}" if shard else ""
+    journal, left = play_to_folder(resolved, folder, worker or own, console)
 
     run = read(folder)
+    if shard is not None:
+        return _told_of_shard(resolved, run, left, named, console)
     material = gather_material([run])
     table = score_material(material, measures=measures_needed(resolved.thresholds))
     lost = selection(material, table, lambda of, terms: score_material(of, measures=terms, only=True))
@@ -90,10 +104,15 @@ def command(
         click.echo(json.dumps(scores_document(table, selection=lost.as_json()), ensure_ascii=False))
 
     if audit == DEMO and not (as_json or topics or trials):
-        _look_around(people, out or Path("runs") / resolved.name, folder)
+        _look_around(people, named, folder)
     misses = missed_bounds(resolved.thresholds, table, material.topics)
     for miss in misses:
         people.print(f"[red]threshold missed:[/] {escape(miss)}")
+    return 3 if _too_much_open(resolved, run, left, people) else 1 if misses else 0
+
+
+def _too_much_open(resolved: Audit, run: Run, left: set[str], people: Console) -> bool:
+    """Say what has no valid attempt; whether that is more than the audit allows."""
     plan = make_plan(resolved, run.conversations)
     if plan.to_play:
         # Where a system was left alone, or nothing of it ever worked, trying again alone would come to the same.
@@ -102,9 +121,25 @@ def command(
         helps = any(sittings for name, sittings in plan.sittings.items() if name not in stuck)
         advice = "the same command tries them again" + ("" if helps else ", once the cause is removed")
         people.print(f"[red]no valid attempt: {plan.to_play} of {pluralize(plan.planned, 'trial')}[/]; {advice}")
-        if plan.to_play > resolved.max_invalid * plan.planned:
-            return 3
-    return 1 if misses else 0
+    return plan.to_play > resolved.max_invalid * plan.planned
+
+
+def _told_of_shard(resolved: Audit, run: Run, left: set[str], named: Path, console: Console) -> int:
+    """A shard is recorded and not scored: its figures would be taken for those of the audit."""
+    shard = resolved.shard
+    assert shard is not None
+    open_ = _too_much_open(resolved, run, left, console)
+    name = str(named)
+    own = f"-{shard.index}-of-{shard.of}"
+    others = [f"{name.removesuffix(own)}-{i}-of-{shard.of}" for i in range(1, shard.of + 1)]
+    folders = shlex.join(others) if name.endswith(own) and shard.of <= 4 else "SHARD SHARD …"
+    whole = shlex.quote(name.removesuffix(own)) if name.endswith(own) else "RUN"
+    console.print(
+        f"{shard} is recorded in {escape(name)}. With all {shard.of} on one machine:\n"
+        f"  {escape(f'harvest merge {folders} --out {whole}')}\n  {escape(f'harvest score {whole}')}",
+        soft_wrap=True,
+    )
+    return 3 if open_ else 0
 
 
 def _look_around(people: Console, named: Path, folder: Path) -> None:

@@ -90,7 +90,7 @@ def make_plan(audit: Audit, recorded: Iterable[Conversation] = ()) -> Plan:
             finished.setdefault(conversation.key, conversation)
 
     sittings: dict[str, tuple[Sitting, ...]] = {}
-    most_turns = most_requests = done = 0
+    most_turns = most_requests = planned = done = 0
     for system in audit.played:
         identity = trial_identities(audit.protocol, system.definition())
         made: list[Sitting] = []
@@ -101,6 +101,9 @@ def make_plan(audit: Audit, recorded: Iterable[Conversation] = ()) -> Plan:
             for number, topic in enumerate(topics):
                 if trial > audit.trials_with(topic):
                     continue
+                if audit.shard and not audit.shard.takes(topic.id, trial, audit.seed, session=system.session):
+                    continue
+                planned += 1
                 key = TrialKey(system.name, topic.id, trial)
                 if key in finished:
                     done += 1
@@ -117,7 +120,6 @@ def make_plan(audit: Audit, recorded: Iterable[Conversation] = ()) -> Plan:
                 history = tuple(exchange for one in heard for exchange in one.exchanges)
                 made.append(Sitting(tuple(works), history, len(heard), (trial, 0)))
         sittings[system.name] = tuple(made)
-    planned = len(audit.played) * sum(map(audit.trials_with, audit.topics.topics))
     return Plan(sittings, planned, done, most_turns, most_requests)
 
 

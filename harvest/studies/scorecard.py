@@ -13,7 +13,7 @@ from typing import Any
 
 from harvest.audits.threshold import Threshold
 from harvest.pages.finding.notices import opens_as_failure
-from harvest.studies.recorded_audit import recorded_audit, recorded_scoring, recorded_thresholds
+from harvest.studies.recorded_audit import recorded_scoring, recorded_thresholds
 from harvest.studies.side_by_side import SideBySide, run_names
 from harvest.studies.sources import sources
 from recordings.conversation import Conversation, TrialKey
@@ -25,6 +25,7 @@ from recordings.judgments import Layer, read_layers
 from recordings.lengths import most_turns, with_missing_turns
 from recordings.provenance import software
 from recordings.run_folder import Run, first_valid
+from recordings.shard import planned_trials
 from scoring.asked import Judged
 from scoring.catalogue import understand
 from scoring.notation import Term
@@ -128,7 +129,7 @@ def gather_material(runs: Sequence[Run], left_out: Collection[str] = ()) -> Mate
         planned=frozenset(
             key if alone else replace(key, system=names[key.system])
             for run, names in named
-            for key in _planned(run)
+            for key in planned_trials(run.header)
             if key.topic not in left_out
         ),
         gold=gold if len(gold) else None,
@@ -194,16 +195,6 @@ def _beside_each_other(named: Sequence[tuple[Run, Mapping[str, str]]]) -> tuple[
         for system in _systems(run):
             recorded.setdefault(system, {})[names[system]] = None
     return tuple(name for names in recorded.values() for name in names)
-
-
-def _planned(run: Run) -> Iterator[TrialKey]:
-    """The trials that the run's audit asks for; none for an import, which was not planned."""
-    audit = recorded_audit(run)
-    each, own = audit.get("trials") or 0, audit.get("trials_of") or {}
-    for system in run.header.systems:
-        for topic in _topics(run).topics:
-            for trial in range(1, own.get(topic.id, each) + 1):
-                yield TrialKey(system, topic.id, trial)
 
 
 def _topics(run: Run) -> TopicSet:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from harvest.systems.driver import Denied
 from harvest.systems.timing import REAL_CLOCK, Clock
@@ -35,6 +35,11 @@ class Limits:
     retry_wait: float = 1.0
     attempts: int = 2
     give_up_after: int = 10
+
+    def shared_by(self, machines: int) -> Limits:
+        """The share of each of several machines. Together they keep the pace, and the sessions at a time where these
+        are at least as many as the machines: each has at least one."""
+        return replace(self, spacing=self.spacing * machines, concurrency=max(1, self.concurrency // machines))
 
 
 class Gate:

@@ -1,0 +1,109 @@
+"""An audit shared by several machines: the merged shards are the run that one machine would have made."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harvest.audits.audit import load_audit
+from harvest.cli import main
+from recordings.run_folder import read
+from recordings.shard import Shard
+
+AUDIT = """\
+format: harvest-audit/1
+name: shared
+topics: fairweb-45
+only: [M002, M007, R001, Y001]
+protocol: fairweb-two-round
+gold: parrot
+order: latin
+trials: 4
+systems:
+  - {name: fresh, driver: parrot, rate: 600/s, concurrency: 4}
+  - {name: goes-on, driver: parrot, session: continued, options: {profile: erratic, carry: 0.5}}
+"""
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("audit.yaml").write_text(AUDIT)
+    return tmp_path
+
+
+def _harvest(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as done:
+        main(list(arguments))
+    return int(done.value.code or 0)
+
+
+def _content(run: str) -> set[str]:
+    """Every attempt, without when it was, how long it took, and who recorded it."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: plain(item) for key, item in value.items() if key not in _TIMES}
+        return [plain(item) for item in value] if isinstance(value, list) else value
+
+    return {json.dumps(plain(list(one.rows)), sort_keys=True) for one in read(run, keep_rows=True).attempts}
+
+
+_TIMES = {"at", "asked_at", "first_seconds", "seconds", "worker"}
+
+
+def test_merged_shards_are_the_run_of_one_machine(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _harvest("run", "audit.yaml", "--out", "whole") == 0
+    for index in (3, 1, 2):
+        assert _harvest("run", "audit.yaml", "--shard", f"{index}/3") == 0
+    shards = [f"runs/shared-{index}-of-3" for index in (1, 2, 3)]
+    said = capsys.readouterr().err
+    assert "1/3 of each system's pace" in said
+    assert f"harvest merge {' '.join(shards)} --out runs/shared" in said
+
+    assert _harvest("merge", shards[2], shards[0], "--out", "two") == 3
+    assert "missing: 1 shard of 3 not merged: 2" in capsys.readouterr().err
+    assert _harvest("merge", *shards, "--out", "merged") == 0
+    assert _harvest("merge", "two", shards[1], "--out", "in steps") == 0
+
+    assert _content("merged") == _content("in steps") == _content("whole")
+    capsys.readouterr()
+    rows = []
+    for run in ("merged", "whole"):
+        _harvest("score", run, "--json")
+        rows.append(json.loads(capsys.readouterr().out)["rows"])
+    assert rows[0] == rows[1]
+    assert _harvest("run", "audit.yaml", "--out", "merged") == 0
+    assert "nothing to play" in capsys.readouterr().err
+
+
+def test_a_run_goes_on_as_the_shard_it_is(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _harvest("run", "audit.yaml", "--shard", "1/2", "--out", "one") == 0
+    for others in (["--shard", "2/2"], []):
+        assert _harvest("run", "audit.yaml", *others, "--out", "one") == 2
+        assert "it was shard 1 of 2 and is now" in capsys.readouterr().err
+    assert _harvest("run", "audit.yaml", "--shard", "1/2", "--trials", "6", "--out", "one") == 0
+    assert _harvest("run", "audit.yaml", "--shard", "2/2", "--out", "two") == 0
+    assert _harvest("merge", "one", "two", "--out", "both") == 2
+    assert "shards of different audits: trials differs (4 and 6)" in capsys.readouterr().err
+    assert _harvest("run", "audit.yaml", "--shard", "3/3", "--out", "three") == 0
+    assert _harvest("merge", "two", "three", "--out", "both") == 2
+    assert "a shard of 2, another of 3" in capsys.readouterr().err
+
+
+def test_each_machine_has_its_share_of_what_a_system_is_asked(here: Path) -> None:
+    whole, shard = load_audit("audit.yaml"), load_audit("audit.yaml", shard=Shard(2, 3))
+    for one, part in zip(whole.systems, shard.systems, strict=True):
+        assert part.limits.spacing == pytest.approx(3 * one.limits.spacing)
+    assert [one.limits.concurrency for one in shard.systems] == [1, 1]
+
+
+def test_a_shard_without_a_trial_says_so(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    codes = [
+        _harvest("run", "audit.yaml", "--topics", "M002", "--trials", "1", "--shard", f"{i}/9") for i in range(1, 10)
+    ]
+    assert codes == [0] * 9
+    assert capsys.readouterr().err.count("nothing to play") == 7  # one for the fresh topic, one for the session
