@@ -37,10 +37,10 @@ systems:
 """
 
 
-def harvest(folder: Path, witness: Path, run: str) -> subprocess.Popen[bytes]:
+def harvest(folder: Path, witness: Path, run: str, *options: str) -> subprocess.Popen[bytes]:
     environment = {**os.environ, "HARVEST_WITNESS": str(witness)}
     return subprocess.Popen(
-        [sys.executable, "-m", "harvest", "run", "audit.yaml", "--out", run, "--json"],
+        [sys.executable, "-m", "harvest", "run", "audit.yaml", "--out", run, *(options or ("--json",))],
         cwd=folder,
         env=environment,
         stdout=subprocess.PIPE,
@@ -121,3 +121,42 @@ def test_after_kills_every_finished_turn_is_there_once_and_the_scores_are_those_
     tmp_path: Path, kills: int, trials: int
 ) -> None:
     killed_and_compared(tmp_path, kills, trials)
+
+
+@pytest.mark.soak
+def test_shards_that_are_killed_and_merged_are_the_run_of_one_machine(tmp_path: Path) -> None:
+    (tmp_path / "audit.yaml").write_text(AUDIT.replace("trials: 3", "trials: 4"))
+    moments = random.Random(20261124)
+    shards = [f"{number}/3" for number in (1, 2, 3)]
+    for _ in range(4):
+        machines = [harvest(tmp_path, tmp_path / f"{of[0]}.jsonl", f"shard{of[0]}", "--shard", of) for of in shards]
+        time.sleep(moments.uniform(1, 4))
+        for machine in machines:
+            assert machine.poll() is None, f"it ended before it was killed: {machine.communicate()}"
+            machine.send_signal(signal.SIGKILL)
+            machine.communicate()
+    for of in shards:
+        machine = harvest(tmp_path, tmp_path / f"{of[0]}.jsonl", f"shard{of[0]}", "--shard", of)
+        _, messages = machine.communicate(timeout=600)
+        assert machine.returncode == 0, messages.decode()
+    folders = [f"shard{of[0]}" for of in shards]
+    merging = [sys.executable, "-m", "harvest", "merge", *folders, "--out", "merged"]
+    merged = subprocess.run(merging, cwd=tmp_path, capture_output=True, timeout=120)
+    assert merged.returncode == 0, merged.stderr.decode()
+
+    undisturbed = harvest(tmp_path, tmp_path / "undisturbed.jsonl", "undisturbed")
+    expected, messages = undisturbed.communicate(timeout=600)
+    assert undisturbed.returncode == 0, messages.decode()
+    run, whole = read(tmp_path / "merged"), read(tmp_path / "undisturbed")
+    finished = [conversation for conversation in run.conversations if conversation.outcome is not None]
+    assert Counter(one.key for one in finished) == Counter(one.key for one in whole.finished)
+    assert {(c.key, c.exchanges) for c in run.finished} == {(c.key, c.exchanges) for c in whole.finished}
+    scored = subprocess.run(
+        [sys.executable, "-m", "harvest", "score", "merged", "--json"], cwd=tmp_path, capture_output=True, timeout=120
+    )
+    assert scores(scored.stdout) == scores(expected)
+    assert len(run.interrupted) > 0, "no kill hit a conversation: the test shows nothing"
+    # A kill costs the turns in flight, two at most on each machine; what was answered before it is not asked again.
+    asked_for = sum(len((tmp_path / f"{of[0]}.jsonl").read_text().splitlines()) for of in shards)
+    turns = sum(len(one.exchanges) for one in run.finished if one.key.system == "witness")
+    assert turns <= asked_for <= turns + len(shards) * 4 * 2
