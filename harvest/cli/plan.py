@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,15 @@ from harvest.audits.audit import load_audit
 from harvest.cli.number import NumberRange
 from harvest.cli.setting_options import setting_options
 from harvest.cli.study_output import check_output, study_output, write_figures
+from harvest.studies.allocation import Spending, plan_spending
 from harvest.studies.planning import plan_study
 from harvest.tables.long_rows import long_latex
 from harvest.tables.paper_tables import csv_rows
 from harvest.tables.plan_chart import plan_chart
 from harvest.tables.plan_document import plan_document, plan_rows
 from harvest.tables.plan_figures import plan_tables
+from harvest.tables.spending_document import spending_document, spending_rows
+from harvest.tables.spending_figures import spending_tables
 from recordings.run_folder import read
 from scoring.notation import parse
 from topics.errors import InputError
@@ -31,9 +35,14 @@ __all__ = ["command"]
 @click.option(
     "--detect",
     type=NumberRange(0, min_open=True),
-    required=True,
     metavar="SIZE",
     help="The true difference to be found: in points for percentages, else in the measure's units.",
+)
+@click.option(
+    "--allocate", is_flag=True, help="Instead, propose trials of each topic for the next run, from the pilot."
+)
+@click.option(
+    "--total", type=click.IntRange(1), metavar="N", help="With --allocate: trials of each system [the audit's]."
 )
 @click.option("--measure", "-m", "wanted", metavar="MEASURE", help="Of which measure [%useful S1].")
 @click.option(
@@ -57,7 +66,9 @@ __all__ = ["command"]
 @study_output
 def command(
     audit: str,
-    detect: float,
+    detect: float | None,
+    allocate: bool,
+    total: int | None,
     wanted: str | None,
     pilot: Path | None,
     mean: float | None,
@@ -75,11 +86,32 @@ def command(
 ) -> None:
     """Plan how many topics and trials a comparison needs.
 
-    Simulates the test of `harvest compare` over a grid of topics × trials, for topics like these and for these topics.
-    Sends nothing. AUDIT is a file, or a shipped name such as `demo`.
+    Simulates the test of `harvest compare` over a grid of topics × trials, for topics like these and for these topics;
+    or, with --allocate, says which topics to give more trials. Sends nothing. AUDIT is a file, or a shipped name such
+    as `demo`.
     """
     check_output(figures, as_json, as_csv, as_latex)
     stated = {"mean": mean, "between": between, "interaction": interaction, "within": within}
+    grid = {"--topics": topics, "--trials": trials, **{f"--{name}": value for name, value in stated.items()}}
+    if allocate:
+        _refuse_beside("--allocate", {"--detect": detect, **grid, "--figure": figures or None})
+        if pilot is None:
+            raise InputError(
+                "--allocate needs a pilot, which shows how trials of topics vary", advice="give --from RUN"
+            )
+        spending = plan_spending(
+            load_audit(audit),
+            read(pilot),
+            measure=parse(wanted) if wanted is not None else None,
+            total=total,
+            changes=changes,
+            seed=seed,
+        )
+        _print_spending(spending, as_json, as_csv, as_latex)
+        return
+    if detect is None:
+        raise InputError("which difference is to be found?", advice="give --detect SIZE, or --allocate with --from RUN")
+    _refuse_beside("a plan without --allocate", {"--total": total})
     study = plan_study(
         load_audit(audit),
         detect=detect,
@@ -102,6 +134,25 @@ def command(
         for part in plan_tables(study):
             people.print(part)
     write_figures(figures, lambda: plan_chart(study))
+
+
+def _refuse_beside(what: str, options: Mapping[str, object]) -> None:
+    given = [option for option, value in options.items() if value is not None]
+    if given:
+        raise InputError(f"{', '.join(given)} says nothing to {what}", advice="leave it out")
+
+
+def _print_spending(spending: Spending, as_json: bool, as_csv: bool, as_latex: bool) -> None:
+    if as_json:
+        click.echo(json.dumps(spending_document(spending), ensure_ascii=False))
+    elif as_csv:
+        click.echo(csv_rows(spending_rows(spending)), nl=False)
+    elif as_latex:
+        click.echo(long_latex(list(spending_rows(spending)), spending.pilots), nl=False)
+    else:
+        people = Console(highlight=False)
+        for part in spending_tables(spending):
+            people.print(part, soft_wrap=isinstance(part, str))
 
 
 def _counts(option: str, text: str | None, least: int) -> tuple[int, ...]:

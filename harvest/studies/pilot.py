@@ -19,7 +19,7 @@ from scoring.statistics.components import across_systems, within_system
 from scoring.statistics.outcomes import Components, Shape
 from topics.errors import InputError
 
-__all__ = ["ICC", "INTERACTION", "MEAN", "Pilot", "assumed_components", "read_pilot"]
+__all__ = ["ICC", "INTERACTION", "MEAN", "Pilot", "assumed_components", "pilot_cells", "read_pilot"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -55,14 +55,10 @@ class Pilot:
 def read_pilot(run: Run, measure: Measure, key: Key, settings: Settings) -> Pilot:
     """Raises InputError where the run cannot tell trials from topics: too few topics, or one trial of each."""
     material = gather_material([run])
-    played = {one.key.system for one in material.finished}
-    systems = [name for name in material.systems if name in played]
-    shares = measure.declaration in (USEFUL, MEAN_USEFUL)
-    scored, notes = measure_values(systems, material, [] if shares else [measure], settings)
-    values = {name: share_values(name, material) if shares else scored[name] for name in systems}
-    tables = [table for name in systems if not np.isnan(table := _table(values[name], key, material)).all()]
-    if not tables:
+    by_system, notes = pilot_cells(material, measure, key, settings)
+    if not by_system:
         raise InputError(f"{run.path}: no trial has a value of {_named(key)}", advice="plan without --from")
+    tables = list(by_system.values())
     cells = np.stack(tables)
     where, mean = str(run.path), float(np.nanmean([np.nanmean(_means(table)) for table in tables]))
     finished = [one for one in material.finished if one.turns]
@@ -78,6 +74,20 @@ def read_pilot(run: Run, measure: Measure, key: Key, settings: Settings) -> Pilo
     nested = within_system(tables[0], level=_UPPER)
     _refuse_unsplit(nested.trial.value, nested.trial.interval.note, where)
     return Pilot(mean, max(0.0, nested.topic.value), math.nan, nested.trial.value, math.nan, *common)
+
+
+def pilot_cells(
+    material: Material, measure: Measure, key: Key, settings: Settings
+) -> tuple[dict[str, Floats], tuple[str, ...]]:
+    """By system, (topics, trials) values of a measure, NaN where there is none, and notes; without systems that have
+    no value at all."""
+    played = {one.key.system for one in material.finished}
+    systems = [name for name in material.systems if name in played]
+    shares = measure.declaration in (USEFUL, MEAN_USEFUL)
+    scored, notes = measure_values(systems, material, [] if shares else [measure], settings)
+    values = {name: share_values(name, material) if shares else scored[name] for name in systems}
+    tables = {name: _table(values[name], key, material) for name in systems}
+    return {name: table for name, table in tables.items() if not np.isnan(table).all()}, notes
 
 
 def _table(values: Values, key: Key, material: Material) -> Floats:

@@ -13,24 +13,19 @@ from typing import Any
 
 from harvest.audits.audit import Audit, place_errors
 from harvest.studies.pilot import Pilot, assumed_components, read_pilot
+from harvest.studies.planned_measure import planned_measure
 from harvest.studies.scorecard import scoring_settings
 from harvest.studies.sources import sources
 from harvest.studies.trial_values import Key
 from recordings.json_text import Json
 from recordings.run_folder import Run
-from scoring.catalogue import understand
-from scoring.library import list_forms, single
-from scoring.measure import Measure
-from scoring.measures.usefulness import MEAN_USEFUL, USEFUL
-from scoring.notation import Term, parse
-from scoring.scores import SHIPPED
+from scoring.notation import Term
 from scoring.settings import Settings
 from scoring.statistics.beta import normal_quantile
 from scoring.statistics.outcomes import Components
 from scoring.statistics.paired import ESTIMANDS, Estimand
 from scoring.statistics.power import Power, simulate_power
 from scoring.statistics.sample_size import paired_t_power, topics_for_paired_t
-from scoring.swan.schema import load_schema
 from scoring.table import is_percentage
 from topics.errors import InputError
 from topics.identity import generator
@@ -125,7 +120,7 @@ def plan_study(
     """
     with place_errors(audit.document, ("scoring",)):
         settings = scoring_settings(audit.scoring, audit.topics, audit.gold, dict(changes or {}))
-    asked, key = _understood(measure or parse(f"{USEFUL.name} S1"), settings, audit)
+    asked, key = planned_measure(measure, settings, audit)
     scale = 100.0 if is_percentage(key[0]) else 1.0
     difference, given = detect / scale, {name: value / scale for name, value in (stated or {}).items()}
     pilot = read_pilot(run, asked, key, settings) if run is not None else None
@@ -184,21 +179,6 @@ def _refuse_large(designs: Sequence[tuple[int, ...]]) -> None:
                 allowed=f"up to {_LARGEST // _FEWEST_STUDIES:,} trials in all",
                 advice="give smaller numbers with --topics and --trials",
             )
-
-
-def _understood(term: Term, settings: Settings, audit: Audit) -> tuple[Measure, Key]:
-    found = understand(term, settings, audit.topics, load_schema(SHIPPED))
-    one = found[0]
-    if one.form is not None or (one.declaration.of != "conversation" and one.declaration not in (USEFUL, MEAN_USEFUL)):
-        raise InputError(
-            f"{term} is computed over many conversations at once, so no single trial has a value to simulate",
-            allowed=list_forms((USEFUL, MEAN_USEFUL, *single())),
-        )
-    if len(found) > 1:
-        raise InputError(f"{term} asks for several measures", allowed=", ".join(str(each.base) for each in found))
-    if one.declaration is USEFUL:
-        return one, (USEFUL.name, one.turn or 1)
-    return one, (MEAN_USEFUL.name if one.declaration is MEAN_USEFUL else str(one.base), None)
 
 
 @dataclass(frozen=True, slots=True)
