@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,9 +31,10 @@ from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY
 from scoring.notation import Term
 from scoring.scores import SHIPPED
 from scoring.settings import Settings
-from scoring.statistics.bootstrap import Resampler
+from scoring.statistics.bootstrap import Interval, Resampler, no_interval
 from scoring.statistics.components import Component, across_systems
 from scoring.statistics.flips import Flips, count_flips
+from scoring.statistics.together import level_together
 from scoring.swan.schema import load_schema
 from topics.errors import InputError, Place
 from topics.identity import generator
@@ -71,7 +73,9 @@ class MeasureOverArms:
     differences: by arm except the control, corrected over all arms and measures (Holm).
 
     spread: variance component of the arms, over topics like these, chance taken off. worst: the arm with the lowest
-    figure (the highest, where low is good) of those played, "" where all are equal or undefined.
+    figure (the highest, where low is good) of those played, "" where all are equal or undefined. apart: how far it is
+    from the control, over the same topics, with an interval that holds although the arm was chosen for being worst; NaN
+    where the control is worst, and where sessions go on from topic to topic.
     """
 
     key: Key
@@ -81,6 +85,8 @@ class MeasureOverArms:
     differences: Mapping[str, Difference]
     spread: Component
     worst: str
+    apart: float
+    interval: Interval
 
     @property
     def label(self) -> str:
@@ -186,27 +192,42 @@ def _over_arms(
     control, others = system.control, [arm for arm in system.names if arm != system.control]
     lost = Counter(key.system for key in material.invalid)
     done = {(one.key.system, one.key.topic, one.key.trial): one for one in material.finished}
-    resampler = Resampler(
-        generator(seed, "arms"), replications=settings.replications, level=settings.level, resample="topics"
-    )
-    each: dict[tuple[Key, str], Difference] = {}
-    for key, measure in wanted.items():
-        for arm in others:
-            base, other = (values[system.names[one]].get(key, {}) for one in (control, arm))
-            rng = generator(seed, "arms", "exchange", system.name, *map(str, key), arm)
-            invalid = lost[system.names[control]] + lost[system.names[arm]]
-            if system.continued:
-                each[key, arm] = session_difference(topics, base, other, rng, level=settings.level, invalid=invalid)
-            else:
-                top = 1.0 if measure.declaration.has_top else math.inf
-                each[key, arm] = difference(topics, base, other, resampler, rng, invalid=invalid, top=top)
+
+    def resampler_at(level: float) -> Resampler:
+        return Resampler(generator(seed, "arms"), replications=settings.replications, level=level, resample="topics")
+
+    resampler = resampler_at(settings.level)
+
+    def apart(key: Key, arm: str, resampler: Resampler, level: float) -> Difference:
+        base, other = (values[system.names[one]].get(key, {}) for one in (control, arm))
+        rng = generator(seed, "arms", "exchange", system.name, *map(str, key), arm)
+        invalid = lost[system.names[control]] + lost[system.names[arm]]
+        if system.continued:
+            return session_difference(topics, base, other, rng, level=level, invalid=invalid)
+        top = 1.0 if wanted[key].declaration.has_top else math.inf
+        return difference(topics, base, other, resampler, rng, invalid=invalid, top=top)
+
+    def interval_at(key: Key, arm: str, level: float) -> Interval:
+        return apart(key, arm, resampler_at(level), level).interval
+
+    each = {(key, arm): apart(key, arm, resampler, settings.level) for key in wanted for arm in others}
     tested = dict(zip(each, compare(list(each.values()), [math.nan] * len(each), level=settings.level), strict=True))
     matched = {arm: _matched(done, system.names[control], system.names[arm]) for arm in others}
     return Robustness(
         system=system,
         settings=settings,
         measures=tuple(
-            _measure(key, measure, system, topics, values, {arm: tested[key, arm] for arm in others}, settings)
+            _measure(
+                key,
+                measure,
+                system,
+                topics,
+                values,
+                {arm: tested[key, arm] for arm in others},
+                settings,
+                partial(interval_at, key),
+                generator(seed, "arms", "worst", system.name, *map(str, key)),
+            )
             for key, measure in wanted.items()
         ),
         flips={arm: _flips(pairs) for arm, pairs in matched.items()},
@@ -227,7 +248,10 @@ def _measure(
     values: Mapping[str, Values],
     differences: Mapping[str, Difference],
     settings: Settings,
+    interval_of: Callable[[str, float], Interval],
+    rng: np.random.Generator,
 ) -> MeasureOverArms:
+    """interval_of: an arm's difference from the control, at a level."""
     cells = [values[name].get(key, {}) for name in system.names.values()]
     trials = sorted({trial for own in cells for _, trial in own})
     table = np.full((len(cells), len(topics), len(trials)), np.nan)
@@ -244,7 +268,11 @@ def _measure(
     if there.any() and float(np.ptp(figures)) > 0:
         worst = (max if low_is_good else min)(by_arm, key=lambda arm: by_arm[arm])
     spread = across_systems(table, level=settings.level).system
-    return MeasureOverArms(key, measure, by_arm, int(there.sum()), differences, spread, worst)
+    apart, interval = math.nan, no_interval()
+    if worst not in ("", system.control) and not system.continued:
+        level = level_together((sums[1:, there] - sums[0, there]).T, rng, level=settings.level)
+        apart, interval = differences[worst].value, interval_of(worst, level)
+    return MeasureOverArms(key, measure, by_arm, int(there.sum()), differences, spread, worst, apart, interval)
 
 
 def _ratio(cells: Mapping[tuple[str, int], tuple[float, float]], topic: str) -> float:

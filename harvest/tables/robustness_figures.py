@@ -31,8 +31,9 @@ _LEGEND = (
     "{level:g}% for topics like these, {interval}, each by itself",
     "p: exchanging the sides of {units}, corrected over all differences shown (Holm); found: p at most {alpha:g}; ?: "
     "too few {units} for any p that small",
-    "spread over arms: standard deviation of what arms do to a mean over topics like these, chance taken off; worst "
-    "arm: of those played, and not the worst there could be",
+    "spread over arms: standard deviation of what arms do to a mean over topics like these, chance taken off",
+    "worst arm: of those played, and not the worst there could be; its [low, high] is wider than that of its row: "
+    "it must hold whichever arm turns out to be worst",
     "turned round: topics of which most first answers are useful on one side and useless on the other; by chance: how "
     "many would, if the arm were more trials of the control; of these topics",
     "words changed: of openings, beside those of the control",
@@ -74,7 +75,12 @@ def _sentence(measure: MeasureOverArms) -> str:
         low, high = (math.sqrt(max(0.0, end)) if not math.isnan(end) else end for end in _ends(measure))
         parts.append(f"spread over arms {_size(sd, share=share)}{_between(low, high, share=share)}{unit}")
     if measure.worst:
-        parts.append(f"worst arm: {measure.worst} ({_figure(measure.figures[measure.worst], share=share)})")
+        apart, low, high = measure.apart, measure.interval.low, measure.interval.high
+        named = f"worst arm: {measure.worst} ({_figure(measure.figures[measure.worst], share=share)}"
+        if not math.isnan(low):
+            between = f"[{_signed(low, share=share)}, {_signed(high, share=share)}]"
+            named += f"; {_signed(apart, share=share)} {between}{unit} from the control"
+        parts.append(f"{named})")
     return "; ".join(parts)
 
 
@@ -187,6 +193,19 @@ def robustness_rows(found: Robustness) -> Iterator[dict[str, Any]]:
         note = {"of": "topics like these", "note": measure.spread.interval.note}
         yield {**base, "arm": None, "figure": "variance between arms", **spread, **note}
         yield {**base, "arm": measure.worst or None, "figure": "worst arm", "value": _json(_worst(measure))}
+        yield {
+            **base,
+            "arm": measure.worst or None,
+            "figure": "worst arm, difference from control",
+            "value": _json(measure.apart),
+            "low": _json(measure.interval.low),
+            "high": _json(measure.interval.high),
+            "level": level if measure.interval.method else None,
+            "interval": measure.interval.method or None,
+            "of": "topics like these",
+            "topics": measure.n,
+            "note": measure.interval.note,
+        }
     for arm in found.changed:
         yield from _of_arm(system, arm, found.changed[arm], found.flips[arm])
 

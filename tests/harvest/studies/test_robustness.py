@@ -39,6 +39,9 @@ def found(run: Run) -> Robustness:
 def test_the_arm_that_breaks_the_system_is_found_and_the_worst(found: Robustness) -> None:
     measure = found.measures[0]
     assert (measure.label, measure.n, measure.worst) == ("ave%useful", 10, "keywords")
+    own = measure.differences["keywords"]
+    assert measure.apart == own.value
+    assert measure.interval.low < own.interval.low < own.interval.high < measure.interval.high
     broken, same = measure.differences["keywords"], measure.differences["same"]
     assert broken.beyond
     assert broken.interval.low < broken.value < broken.interval.high < 0
