@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -12,7 +12,10 @@ __all__ = ["Threshold"]
 
 
 class Threshold(StrictModel):
-    """`{measure: "%useful", system: B, turn: 1, at_least: 0.8}`: every figure that matches must keep the bound."""
+    """`{measure: "%useful", system: B, turn: 1, at_least: 0.8}`: every figure that matches must keep the bound.
+
+    judge: the figure's `interval`, where nothing is given, or its point `estimate`.
+    """
 
     measure: str
     system: str | None = None
@@ -20,3 +23,4 @@ class Threshold(StrictModel):
     turn: Annotated[int, Field(ge=1)] | None = None
     at_least: float | None = None
     at_most: float | None = None
+    judge: Literal["interval", "estimate"] | None = None

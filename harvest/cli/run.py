@@ -16,9 +16,10 @@ from harvest.audits.audit import Audit, load_audit, place_errors
 from harvest.cli.interruption import Interrupted
 from harvest.cli.playing import NOTHING_YET, introduce, play_to_folder
 from harvest.playing.plan import make_plan
-from harvest.studies.bounds import check_bounds, measures_needed, missed_bounds
+from harvest.studies.bounds import check_bounds, checked_bounds, code_of, measures_needed
 from harvest.studies.scorecard import gather_material, score_material, scores_document, scoring_settings, write_scores
 from harvest.studies.selection import selection
+from harvest.tables.bound_lines import bound_lines
 from harvest.tables.report import print_scores
 from harvest.terminal import Lasting
 from recordings.run_folder import Run, read
@@ -56,6 +57,7 @@ def _shard(context: click.Context, parameter: click.Parameter, value: str | None
     "--worker", default="", metavar="NAME", help="This machine's name, if runs of several machines will be merged."
 )
 @click.option("--shard", callback=_shard, metavar="I/N", help="Play only part I of N: one on each of N machines.")
+@click.option("--strict", is_flag=True, help="End with 3 where a threshold cannot be told.")
 @click.option("--json", "as_json", is_flag=True, help="The scores as one JSON document on standard output.")
 def command(
     audit: str,
@@ -65,6 +67,7 @@ def command(
     topics: tuple[str, ...] | None,
     worker: str,
     shard: Shard | None,
+    strict: bool,
     as_json: bool,
 ) -> int:
     """Play an audit (or resume it), then score it.
@@ -100,15 +103,16 @@ def command(
     written = [folder / "run.json", *([journal] if journal else []), scores]
     people = console if as_json else Console(highlight=False)
     print_scores(people, material, table, written, selection=lost)
+    bounds = checked_bounds(resolved.thresholds, table, material.topics)
     if as_json:
-        click.echo(json.dumps(scores_document(table, selection=lost.as_json()), ensure_ascii=False))
+        scored = scores_document(table, selection=lost.as_json(), bounds=bounds)
+        click.echo(json.dumps(scored, ensure_ascii=False))
 
     if audit == DEMO and not (as_json or topics or trials):
         _look_around(people, named, folder)
-    misses = missed_bounds(resolved.thresholds, table, material.topics)
-    for miss in misses:
-        people.print(f"[red]threshold missed:[/] {escape(miss)}")
-    return 3 if _too_much_open(resolved, run, left, people) else 1 if misses else 0
+    for line in bound_lines(bounds):
+        people.print(line, soft_wrap=True)
+    return 3 if _too_much_open(resolved, run, left, people) else code_of(bounds, strict=strict)
 
 
 def _too_much_open(resolved: Audit, run: Run, left: set[str], people: Console) -> bool:

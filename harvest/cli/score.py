@@ -10,10 +10,9 @@ from typing import Any
 
 import click
 from rich.console import Console
-from rich.markup import escape
 
 from harvest.cli.setting_options import setting_options
-from harvest.studies.bounds import measures_needed, missed_bounds
+from harvest.studies.bounds import checked_bounds, code_of, measures_needed
 from harvest.studies.scorecard import (
     asked_names,
     gather_material,
@@ -24,6 +23,7 @@ from harvest.studies.scorecard import (
 )
 from harvest.studies.selection import selection
 from harvest.studies.side_by_side import set_apart
+from harvest.tables.bound_lines import bound_lines
 from harvest.tables.figures import ordered_rows
 from harvest.tables.paper_tables import csv_rows, latex_table
 from harvest.tables.report import print_scores
@@ -57,6 +57,7 @@ __all__ = ["command"]
 @click.option("--all", "every", is_flag=True, help="Print all variants too (by=NMD, GF_cum, GF_rel by set).")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 @click.option("--csv", "as_csv", is_flag=True, help="Every figure as a row of CSV on standard output.")
+@click.option("--strict", is_flag=True, help="End with 3 where a threshold of the audit cannot be told.")
 @click.option("--latex", "as_latex", is_flag=True, help="The table of figures in LaTeX on standard output.")
 def command(
     runs: tuple[Path, ...],
@@ -68,6 +69,7 @@ def command(
     seed: int,
     keep: bool,
     every: bool,
+    strict: bool,
     as_json: bool,
     as_csv: bool,
     as_latex: bool,
@@ -94,7 +96,7 @@ def command(
     beside = set_apart(recorded, settings, judged=gold is not None)
     material = gather_material(recorded, beside.left_out)
     judged = load_gold(gold, material.topics) if gold is not None else None
-    bounds = material.thresholds
+    thresholds = material.thresholds
     criteria = load_schema(schema) if schema else None
     names = asked_names(measures, material.topics, criteria) if measures else ()
     scored = partial(
@@ -105,13 +107,14 @@ def command(
         schema=criteria,
         judges=replace(Precedence.parse(judges) if judges else Precedence(), nuggets=nuggets or ""),
     )
-    whole = scored(material, measures=(*measures, *measures_needed(bounds)))
+    whole = scored(material, measures=(*measures, *measures_needed(thresholds)))
     table = whole.only(names) if names else whole  # the bounds of the audit need figures nobody asked to see
     lost = selection(material, table, lambda of, terms: scored(of, measures=terms, only=True))
     paths = [write_scores(runs[0], table, seed, lost.as_json())] if keep else []
+    bounds = checked_bounds(thresholds, whole, material.topics, criteria)
     people = Console(stderr=as_json or as_csv or as_latex, highlight=False)
     if as_json:
-        document = scores_document(table, seed, beside, lost.as_json(), recorded)
+        document = scores_document(table, seed, beside, lost.as_json(), recorded, bounds)
         click.echo(json.dumps(document, ensure_ascii=False))
     elif as_csv:
         click.echo(csv_rows(table.rows), nl=False)
@@ -121,7 +124,6 @@ def command(
         print_scores(
             people, material, table, paths, every=every, asked=names, contrasts=beside.contrasts, selection=lost
         )
-    misses = missed_bounds(bounds, whole, material.topics, criteria)
-    for miss in misses:
-        people.print(f"[red]threshold missed:[/] {escape(miss)}")
-    return 1 if misses else 0
+    for line in bound_lines(bounds):
+        people.print(line, soft_wrap=True)
+    return code_of(bounds, strict=strict)

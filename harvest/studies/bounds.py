@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 from harvest.audits.audit import Audit
 from harvest.audits.threshold import Threshold
+from recordings.json_text import Json
 from scoring.catalogue import understand
 from scoring.measure import Measure
 from scoring.measures.usefulness import MEAN_USEFUL, USEFUL
@@ -19,7 +23,7 @@ from topics.document import Loc
 from topics.errors import InputError
 from topics.topic import TopicSet
 
-__all__ = ["check_bounds", "measures_needed", "missed_bounds"]
+__all__ = ["Checked", "Verdict", "check_bounds", "checked_bounds", "code_of", "measures_needed"]
 
 
 def check_bounds(audit: Audit) -> None:
@@ -108,14 +112,51 @@ def measures_needed(thresholds: Sequence[Threshold]) -> list[Term]:
     return [Term(USEFUL.name) if term.name == USEFUL.name else term for term in terms]
 
 
-def missed_bounds(
+Verdict = Literal["kept", "missed", "cannot tell", "not measured"]
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A bound beside one figure. row: the figure; None where there is none. verdict: by the interval, `kept` where all
+    of it keeps the bound, `missed` where none of it does, else `cannot tell`; `not measured` where the figure is
+    undefined or has no interval. why: the reason for this, else "".
+    """
+
+    bound: Threshold
+    row: ScoreRow | None
+    verdict: Verdict
+    why: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.bound.measure + (f" of turn {self.bound.turn}" if self.bound.turn else "")
+
+    def as_json(self) -> dict[str, Json]:
+        """What `--json` prints; undefined numbers are null."""
+        row = self.row
+        numbers = {key: _number(getattr(row, key)) if row else None for key in ("value", "low", "high")}
+        return {
+            **self.bound.model_dump(exclude_none=True),
+            "system": row.system if row else self.bound.system,
+            **numbers,
+            "n": row.n if row else 0,
+            "verdict": self.verdict,
+            "why": self.why,
+        }
+
+
+def _number(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def checked_bounds(
     thresholds: Sequence[Threshold], table: ScoreTable, topics: TopicSet, schema: Schema | None = None
-) -> list[str]:
-    """A sentence for each bound that is not kept; a figure that is undefined or absent keeps no bound.
+) -> tuple[Checked, ...]:
+    """Every bound beside each figure that it is about.
 
     schema: by which SWAN was taken, the shipped one by default.
     """
-    misses = []
+    found: list[Checked] = []
     for bound in thresholds:
         # The table names a measure in full: of `CVaR(R)` it holds `CVaR(R, beta=0.25)`.
         asked = parse(bound.measure)
@@ -132,20 +173,34 @@ def missed_bounds(
             and row.topic is None
             and row.trial is None
         ]
-        name = bound.measure + (f" of turn {bound.turn}" if bound.turn else "")
         if not rows:
-            misses.append(f"{name}: this figure does not exist")
-        for row in rows:
-            if bound.at_least is not None and not row.value >= bound.at_least:
-                wanted = f"at least {_shown(bound.at_least, row)}"
-            elif bound.at_most is not None and not row.value <= bound.at_most:
-                wanted = f"at most {_shown(bound.at_most, row)}"
-            else:
-                continue
-            misses.append(f"{name}, {row.system}: {row.shown(row.value)}, wanted {wanted}")
-    return misses
+            found.append(Checked(bound, None, "not measured", "this figure does not exist"))
+        found += [_beside(bound, row, full.range) for row in rows]
+    return tuple(found)
 
 
-def _shown(bound: float, row: ScoreRow) -> str:
-    """A bound as the tables show values of its measure, with all the digits that were given."""
-    return f"{100 * bound:g}%" if is_percentage(row.measure) else f"{bound:g}"
+def _beside(bound: Threshold, row: ScoreRow, reach: tuple[float, float]) -> Checked:
+    if math.isnan(row.value):
+        return Checked(bound, row, "not measured", row.note or "it is undefined")
+    least, most = reach
+    # As if all were turned upside down, where the bound is from above.
+    sign, limit, free = (1, bound.at_least, least) if bound.at_least is not None else (-1, bound.at_most, most)
+    assert limit is not None
+    if sign * limit <= sign * free:
+        return Checked(bound, row, "kept", "no value of this measure lies beyond")
+    if bound.judge == "estimate":
+        return Checked(bound, row, "kept" if sign * row.value >= sign * limit else "missed")
+    if math.isnan(row.low):
+        return Checked(bound, row, "not measured", "it has no interval; `judge: estimate` bounds the figure itself")
+    near, far = (row.low, row.high) if sign > 0 else (row.high, row.low)
+    if sign * near >= sign * limit:
+        return Checked(bound, row, "kept")
+    return Checked(bound, row, "missed" if sign * far < sign * limit else "cannot tell")
+
+
+def code_of(found: Sequence[Checked], *, strict: bool) -> int:
+    """The exit code: 1 where a bound is missed, 3 where a figure was not measured or, if strict, cannot be told."""
+    verdicts = {one.verdict for one in found}
+    if "missed" in verdicts:
+        return 1
+    return 3 if "not measured" in verdicts or (strict and "cannot tell" in verdicts) else 0

@@ -13,6 +13,7 @@ from typing import Any
 
 from harvest.audits.threshold import Threshold
 from harvest.pages.finding.notices import opens_as_failure
+from harvest.studies.bounds import Checked
 from harvest.studies.recorded_audit import recorded_scoring, recorded_thresholds
 from harvest.studies.side_by_side import SideBySide, run_names
 from harvest.studies.sources import sources
@@ -333,9 +334,11 @@ def scores_document(
     beside: SideBySide | None = None,
     selection: Mapping[str, object] | None = None,
     runs: Sequence[Run] = (),
+    bounds: Sequence[Checked] = (),
 ) -> dict[str, object]:
     """The `harvest-scores/1` document, with the seed of its bootstrap. beside: of several runs, how they differ.
-    selection: what lost attempts come to (`harvest.studies.selection`). runs: what was scored, to be named there."""
+    selection: what lost attempts come to (`harvest.studies.selection`). runs: what was scored, to be named there.
+    bounds: of the audit, beside its figures."""
     differences = {} if beside is None else {"differences": [one.as_json() for one in beside.contrasts]}
     made_of = {"sources": sources(runs), "software": software()} if runs else {}
     return {
@@ -344,6 +347,7 @@ def scores_document(
         **made_of,
         **differences,
         **({"selection": selection} if selection else {}),
+        **({"thresholds": [one.as_json() for one in bounds]} if bounds else {}),
     }
 
 

@@ -200,7 +200,7 @@ POLITENESS = Declaration(
             "from scoring.measures.politeness import POLITENESS\nfrom scoring.measures.relevance import",
         ),
     )
-    house.write("audit.yaml", AUDIT + "thresholds: [{measure: CVaR(Politeness), at_least: 1}]\n")
+    house.write("audit.yaml", AUDIT + "thresholds: [{measure: CVaR(Politeness), at_least: 1, judge: estimate}]\n")
     house.harvest("run", "audit.yaml", "--out", "run")
     scored = json.loads(house.harvest("score", "run", "--measure", "Politeness", "--json"))
     assert {(row["measure"], row["value"]) for row in scored["rows"]} == {("Politeness", 1.0)}

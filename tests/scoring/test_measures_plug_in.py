@@ -70,7 +70,7 @@ only: [M001, M002, M003, M004]
 protocol: fairweb-two-round
 trials: 2
 systems: [{name: A, driver: parrot, options: {profile: steady}}]
-thresholds: [{measure: "CVaR(Brevity(words=1), beta=0.5)", at_least: 0.5}]
+thresholds: [{measure: "CVaR(Brevity(words=1), beta=0.5)", at_least: 0.5, judge: estimate}]
 """
 
 

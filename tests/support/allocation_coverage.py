@@ -88,7 +88,7 @@ def _held(
 
 def table(pilots: int) -> str:
     lines = [
-        "| mean | ICC | pilot | new run | holds the truth | if the pilot is kept | narrower, promised | found |",
+        "| mean | ICC | pilot | new run | covered | covered if the pilot is kept | narrower, promised | found |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for mean in (0.6, 0.8):
@@ -99,7 +99,7 @@ def table(pilots: int) -> str:
                     shares = " | ".join(f"{share:.3f}".replace("0.", ".", 1) for share in (one.fresh, one.kept))
                     lines.append(
                         f"| {100 * mean:.0f}% | {icc:.2g} | 45 × {pilot} | 45 × {pilot * times} | {shares} | "
-                        f"{100 * one.promised:.1f}% | {100 * one.gained:.1f}% |"
+                        f"{100 * one.promised:.1f}% | {round(100 * one.gained, 1) + 0.0:.1f}% |"
                     )
                     print(lines[-1], flush=True)
     return "\n".join(lines) + "\n"

@@ -348,7 +348,7 @@ def test_check_shows_the_groups_and_chat_knows_nothing_of_them(
 
 
 def test_a_run_shows_scores_trees_and_bounds_by_group(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    bound = {"measure": "%useful", "system": "A [younger]", "turn": 1, "at_least": 0.99}
+    bound = {"measure": "%useful", "system": "A [younger]", "turn": 1, "at_least": 0.99, "judge": "estimate"}
     cued = {"eighteen years old": {"silent": 1.0}}
     then = {"list": {"list": 1.0}, "silent": {"silent": 1.0}}
     options = {"profile": "perfect", "cued": cued, "then": then}

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
+import math
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from harvest.audits.threshold import Threshold
 from harvest.cli.main import main
+from harvest.studies.bounds import Checked, Verdict, checked_bounds, code_of
 from recordings.conversation import TrialKey
 from scoring.notation import parse
 from scoring.scores import score
 from scoring.settings import Settings
-from scoring.table import ScoreRow
+from scoring.statistics.unseen_topic import answer_ends
+from scoring.table import ScoreRow, ScoreTable
 from tests.support.scoring_examples import CHAT, conversation, topic_set
 from topics.errors import InputError
 from topics.topic import Topic
@@ -60,17 +65,97 @@ def test_a_measure_may_be_bound_in_any_way_it_may_be_written(
     ]
     path = audit(tmp_path, *(f"measure: {measure}, at_least: 0" for measure in measures))
     code, told = command(capsys, "run", path, "--out", tmp_path / "run")
-    assert (code, "threshold missed" in told) == (0, False), told
+    assert (code, told.count("threshold kept")) == (0, len(measures)), told
     code, told = command(capsys, "score", tmp_path / "run")
-    assert (code, "threshold missed" in told) == (0, False), told
+    assert (code, told.count("threshold kept")) == (0, len(measures)), told
 
 
 def test_a_bound_that_is_missed_says_what_was_wanted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = audit(tmp_path, "measure: CVaR(R), at_least: 0.9")
+    path = audit(tmp_path, "measure: CVaR(R), at_least: 0.9, judge: estimate")
     code, told = command(capsys, "run", path, "--out", tmp_path / "run")
     assert code == 1
     assert "threshold missed: CVaR(R), A: 0.00" in told
     assert "wanted at least 0.9" in told
+
+
+def row(value: float, low: float, high: float) -> ScoreRow:
+    return ScoreRow("%useful", "A", None, None, None, value, 45, turn=1, topics=45, low=low, high=high)
+
+
+@pytest.mark.parametrize(
+    ("limit", "interval", "estimate"),
+    [
+        ({"at_least": 0.7}, "cannot tell", "kept"),  # 70.0% [49.9, 84.5] passed for certain where only points counted
+        ({"at_least": 0.5}, "cannot tell", "kept"),
+        ({"at_least": 0.49}, "kept", "kept"),
+        ({"at_least": 0.85}, "missed", "missed"),
+        ({"at_most": 0.7}, "cannot tell", "kept"),
+        ({"at_most": 0.85}, "kept", "kept"),
+        ({"at_most": 0.49}, "missed", "missed"),
+        ({"at_least": 0.0}, "kept", "kept"),
+        ({"at_most": 1.0}, "kept", "kept"),
+    ],
+)
+def test_a_bound_is_of_the_interval_unless_the_estimate_is_asked_for(
+    limit: dict[str, float], interval: str, estimate: str
+) -> None:
+    topics, table = topic_set(Topic("T1", CHAT, "list")), ScoreTable((row(0.7, 0.499, 0.845),), Settings())
+    for judge, wanted in (("interval", interval), ("estimate", estimate), (None, interval)):
+        bound = Threshold.model_validate({"measure": "%useful S1", **limit, "judge": judge})
+        (found,) = checked_bounds([bound], table, topics)
+        assert found.verdict == wanted
+
+
+@pytest.mark.parametrize(
+    ("figure", "why"),
+    [
+        (row(math.nan, math.nan, math.nan), "it is undefined"),
+        (row(0.7, math.nan, math.nan), "it has no interval"),
+    ],
+)
+def test_what_could_not_be_measured_keeps_and_misses_nothing(figure: ScoreRow, why: str) -> None:
+    bound = Threshold(measure="%useful S1", at_least=0.6)
+    table, topics = ScoreTable((figure,), Settings()), topic_set(Topic("T1", CHAT, "list"))
+    (found,) = checked_bounds([bound], table, topics)
+    assert found.verdict == "not measured"
+    assert why in found.why
+    assert code_of([found], strict=False) == 3
+
+
+def test_a_system_at_the_bound_is_seldom_said_to_miss_it() -> None:
+    """Where only the estimate counted, the bound was missed half the time, at any number of topics."""
+    rng = np.random.default_rng(4)
+    bound, verdicts = Threshold(measure="%useful S1", at_least=0.6), Counter[str]()
+    for _ in range(400):
+        useful = int(rng.binomial(45, 0.6))
+        low, high = answer_ends(float(useful), 45.0, 0.95)
+        figure = row(useful / 45, low, high)
+        (found,) = checked_bounds([bound], ScoreTable((figure,), Settings()), topic_set(Topic("T1", CHAT, "list")))
+        verdicts[found.verdict] += 1
+    assert verdicts["missed"] + verdicts["kept"] <= 400 * 0.05 + 4 * (400 * 0.05 * 0.95) ** 0.5
+
+
+def test_exit_codes_tell_missed_from_not_measured_and_from_undecided() -> None:
+    def of(*verdicts: Verdict) -> list[Checked]:
+        return [Checked(Threshold(measure="R", at_least=0.1), None, verdict) for verdict in verdicts]
+
+    assert code_of(of("kept"), strict=True) == 0
+    assert code_of(of("kept", "cannot tell"), strict=False) == 0
+    assert code_of(of("kept", "cannot tell"), strict=True) == 3
+    assert code_of(of("not measured", "missed"), strict=False) == 1
+    assert code_of(of("not measured", "kept"), strict=False) == 3
+
+
+def test_json_has_a_verdict_for_each_bound(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = audit(tmp_path, 'measure: "%useful S1", at_least: 0.2', "measure: ave%useful, at_most: 0.9")
+    with pytest.raises(SystemExit):
+        main(["run", str(path), "--out", str(tmp_path / "run"), "--json", "--strict"])
+    given = json.loads(capsys.readouterr().out)["thresholds"]
+    assert [(one["measure"], one["system"], one["verdict"] in ("kept", "cannot tell")) for one in given] == [
+        ("%useful S1", "A", True),
+        ("ave%useful", "A", True),
+    ]
+    assert all(one["low"] <= one["value"] <= one["high"] and one["n"] > 0 for one in given)
 
 
 @pytest.mark.parametrize(
@@ -96,7 +181,11 @@ def test_a_turn_may_be_bound_as_tables_print_it_or_by_its_key(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     told = ("%useful S1, A: ", "%useful of turn 1, A: ")
-    path = audit(tmp_path, 'measure: "%useful S1", at_most: 0', 'measure: "%useful", turn: 1, at_most: 0')
+    path = audit(
+        tmp_path,
+        'measure: "%useful S1", at_most: 0, judge: estimate',
+        'measure: "%useful", turn: 1, at_most: 0, judge: estimate',
+    )
     code, said = command(capsys, "run", path, "--out", tmp_path / "run")
     assert code == 1
     assert all(f"threshold missed: {one}" in said for one in told)
@@ -165,8 +254,8 @@ def test_a_run_that_lost_trials_of_such_a_bound_still_has_its_other_figures(
     ended = [row for row in rows if json.loads(row)["event"] == "trial-ended"]
     events.write_text("".join(row for row in rows if row != ended[-1]))
     code, told = command(capsys, "score", tmp_path / "run")
-    assert code == 1
-    assert "threshold missed: CVaR(R, beta=1, within=topics), A: n/a, wanted at least 0" in told
+    assert code == 3
+    assert "threshold not measured: CVaR(R, beta=1, within=topics), A: n/a, wanted at least 0" in told
     assert "%useful" in told
 
 
