@@ -70,7 +70,7 @@ def make_report(
     scores = score_material(material, seed=seed)
     lost = selection(material, scores, lambda of, terms: score_material(of, seed=seed, measures=terms, only=True))
     folders = {name: (run.path, own) for run, names in told_apart(runs) for own, name in names.items()}
-    found = _compared(runs, material, seed)
+    found = _compared(runs, material, scores, seed)
     study = _varied(runs, seed)
     watched, looks = _watched(runs, baseline, history, matters)
     said = _finding(runs, material, scores, found, study, watched, matters)
@@ -108,7 +108,7 @@ def _title(runs: Sequence[Run]) -> str:
     return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
 
 
-def _compared(runs: Sequence[Run], material: Material, seed: int) -> Comparison | str:
+def _compared(runs: Sequence[Run], material: Material, scores: ScoreTable, seed: int) -> Comparison | str:
     """What `harvest compare` would find; why it finds nothing. One system in several runs is asked about these topics,
     because a run is played again to see whether it changed; systems are asked about topics like these."""
     played = {one.key.system for one in material.finished}
@@ -117,7 +117,7 @@ def _compared(runs: Sequence[Run], material: Material, seed: int) -> Comparison 
     own = {name: own for _, names in told_apart(runs) for own, name in names.items()}
     again = len({own[name] for name in played}) == 1
     try:
-        return compare_runs(runs, estimand="these" if again else "like-these", seed=seed)
+        return compare_runs(runs, estimand="these" if again else "like-these", seed=seed, scored=scores)
     except InputError as refused:
         return refused.what
 

@@ -14,14 +14,14 @@ from harvest.studies.recorded_audit import recorded_scoring
 from harvest.studies.scorecard import Material, gather_material, refuse_twice, scoring_settings, told_apart
 from harvest.studies.side_by_side import Contrast, set_apart
 from harvest.studies.sources import sources
-from harvest.studies.trial_values import SHARES, Key, Values, measure_values, share_values
+from harvest.studies.trial_values import SHARES, Key, Values, measure_values, row_values, share_values
 from recordings.json_text import Json
 from recordings.run_folder import Run
 from scoring.catalogue import understand
 from scoring.comparison.aligned import align
 from scoring.comparison.pairs import compare_pairs
 from scoring.comparison.result import MeasureComparison
-from scoring.library import list_forms, measures, single
+from scoring.library import declared, list_forms, measures, single
 from scoring.measure import Measure
 from scoring.measures.usefulness import RECOVERY, USEFUL
 from scoring.notation import Term
@@ -29,6 +29,7 @@ from scoring.scores import SHIPPED
 from scoring.settings import SETTINGS, Settings
 from scoring.statistics.paired import Estimand
 from scoring.swan.schema import load_schema
+from scoring.table import ScoreTable
 from topics.counting import pluralize
 from topics.errors import InputError
 from topics.identity import generator
@@ -70,12 +71,14 @@ def compare_runs(
     across_scoring: bool = False,
     changes: Mapping[str, Any] | None = None,
     seed: int = 0,
+    scored: ScoreTable | None = None,
 ) -> Comparison:
     """The systems of `runs` over the topics that all of them tried in the same words.
 
     systems: these, in this order; () takes all that were played. measures: () takes those that `harvest score` always
     shows. across_scoring: where the audits score in different ways, all are scored as the first one says. changes:
-    settings instead of the audits'. seed: of permutations.
+    settings instead of the audits'. seed: of permutations. scored: the table of these runs by the same settings, whose
+    values of single conversations are taken as they are, instead of being computed again.
 
     Raises InputError for fewer than two systems, a measure that has no value of single topics, and runs that cannot be
     compared.
@@ -91,7 +94,7 @@ def compare_runs(
     chosen = _chosen(material, systems)
     continued = _continued(runs, chosen)
     wanted = list(_understood(measures or _usual(material), settings, material))
-    values, notes = _values(chosen, material, wanted, settings)
+    values, notes = _values(chosen, material, wanted, settings, scored)
     keys = _keys(wanted, values, asked=bool(measures))
     played = {one.key.topic for one in material.finished if one.key.system in chosen}
     parts: list[tuple[str | None, list[str]]] = [(None, [t.id for t in material.topics.topics if t.id in played])]
@@ -192,13 +195,46 @@ def _understood(terms: Sequence[Term], settings: Settings, material: Material) -
 
 
 def _values(
-    chosen: Sequence[str], material: Material, wanted: Sequence[Measure], settings: Settings
+    chosen: Sequence[str],
+    material: Material,
+    wanted: Sequence[Measure],
+    settings: Settings,
+    scored: ScoreTable | None,
 ) -> tuple[dict[str, Values], tuple[str, ...]]:
-    """By system, the cells of the measures that are wanted, and notes: nothing else is computed."""
+    """By system, the cells of the measures that are wanted, and notes: nothing else is computed. What `scored` holds
+    is not computed again."""
     others = [measure for measure in wanted if measure.declaration not in SHARES]
-    computed, notes = measure_values(chosen, material, others, settings)
+    names = _scored_names(others, scored)
+    left = [measure for measure in others if str(measure.base) not in names]
+    computed, notes = measure_values(chosen, material, left, settings)
     shares = len(others) < len(wanted)
-    return {name: {**(share_values(name, material) if shares else {}), **computed[name]} for name in chosen}, notes
+    return {
+        name: {
+            **(share_values(name, material) if shares else {}),
+            **computed[name],
+            **(_taken(name, names, scored) if scored is not None else {}),
+        }
+        for name in chosen
+    }, notes
+
+
+def _scored_names(measures: Sequence[Measure], scored: ScoreTable | None) -> dict[str, str]:
+    """By measure as it is asked for, what its rows in a table are called: of `GFR` those of `GFR(alpha=0.5)`, which
+    the settings make of it. Without those that the table has no rows of, or of which it has several kinds."""
+    known = dict.fromkeys(row.measure for row in scored.rows) if scored is not None else {}
+    found = {}
+    for measure in measures:
+        base = str(measure.base)
+        bare = measure.base == Term(measure.base.name)
+        own = [base] if base in known else [name for name in known if bare and declared(name) is measure.declaration]
+        if len(own) == 1:
+            found[base] = own[0]
+    return found
+
+
+def _taken(system: str, names: Mapping[str, str], scored: ScoreTable) -> Values:
+    kept = row_values(system, scored.rows)
+    return {(base, None): kept[name, None] for base, name in names.items() if (name, None) in kept}
 
 
 def _keys(wanted: Sequence[Measure], values: Mapping[str, Values], *, asked: bool) -> dict[Key, Measure]:
