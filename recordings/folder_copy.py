@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from recordings.chain import chain_file, write_chain
 from recordings.errors import StoreError
 from recordings.evidence import evidence_fault, fsync_folder, write_safely
 from recordings.header import Header
@@ -50,6 +51,8 @@ def write_run(folder: Path, header: Header, rows: Iterable[dict[str, Any]]) -> N
     """Write header and events; the first row is the `opened` line."""
     write_safely(folder / "trials-000001.jsonl", b"".join(line(row) for row in rows))
     write_safely(folder / "run.json", document(header.as_json()))
+    events = folder / "trials-000001.jsonl"
+    write_safely(chain_file(events), write_chain(events))
 
 
 def carry(run: Run, building: Path) -> list[str]:

@@ -44,6 +44,11 @@ class Journal:
             raise
         return cls(path, descriptor)
 
+    @property
+    def failed(self) -> bool:
+        """Whether a write or an fsync failed, so that the end of the file is not sure."""
+        return self._fault is not None
+
     def write(self, data: bytes) -> None:
         """Hand `data` to the operating system, whole. Raises StoreError."""
         self._check()

@@ -24,7 +24,18 @@ from recordings.redaction import Redactor
 from topics.errors import Place
 from topics.regular_file import entries, read_inside
 
-__all__ = ["FORMAT", "KINDS", "Judgment", "Layer", "Target", "keep_layer", "put_layer", "read_layers", "write_layer"]
+__all__ = [
+    "FORMAT",
+    "KINDS",
+    "Judgment",
+    "Layer",
+    "Target",
+    "keep_layer",
+    "layer_fault",
+    "put_layer",
+    "read_layers",
+    "write_layer",
+]
 
 FORMAT = "harvest-judgments/1"
 _NAMED = re.compile(r".*-([0-9a-f]{16})\.jsonl")
@@ -228,11 +239,19 @@ def _refuse_twice(judgments: Iterable[Judgment], path: Path) -> None:
             )
 
 
-def _refuse_changed(path: Path) -> None:
+def layer_fault(path: Path) -> str:
+    """What is wrong with the content of a layer's file: "" where it is what its name says, or its name says nothing."""
     named = _NAMED.fullmatch(path.name)
     if named and _digest(read_inside(path.parent, path.name)) != named[1]:
+        return "this layer was changed after it was written: its content does not match its name"
+    return ""
+
+
+def _refuse_changed(path: Path) -> None:
+    fault = layer_fault(path)
+    if fault:
         raise RunError(
-            "this layer was changed after it was written: its content does not match its name",
+            fault,
             place=Place(str(path)),
             advice="restore it; or, if the change is intended, remove that number from the end of its name",
         )

@@ -20,6 +20,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
+from recordings.chain import Chain
 from recordings.continuation import extend_header, refuse_differences
 from recordings.errors import RunError, StoreError
 from recordings.event_lines import FORMAT, encode
@@ -68,10 +69,10 @@ class RunWriter:
     """
 
     def __init__(
-        self, run: Path, header: Header, lock: Lock, journal: Journal, worker: str, redactor: Redactor
+        self, run: Path, header: Header, lock: Lock, journal: Journal, chain: Chain, worker: str, redactor: Redactor
     ) -> None:
         self.run, self.header, self.worker, self.redactor = run, header, worker, redactor
-        self._lock, self._journal = lock, journal
+        self._lock, self._journal, self._chain = lock, journal, chain
         self._marks: defaultdict[tuple[str, int], int] = defaultdict(int)
         self._marks_at: dict[str, int] = {}
 
@@ -167,6 +168,7 @@ class RunWriter:
             worker = f"{name}-{number:06d}" if name else f"{number:06d}"
             try:
                 journal = Journal.create(run / f"trials-{worker}.jsonl")
+                chain = Chain.create(journal.path)
                 break
             except FileExistsError:  # another machine on a shared disk was quicker
                 continue
@@ -181,7 +183,8 @@ class RunWriter:
             "software": software(),
         }
         journal.write(line(opening))
-        return cls(run, header, lock, journal, worker, redactor)
+        chain.add([line(opening)])
+        return cls(run, header, lock, journal, chain, worker, redactor)
 
     @property
     def syncs(self) -> int:
@@ -205,6 +208,7 @@ class RunWriter:
         """
         stored, lines = await aside(sum(map(_size, events)), partial(self._stored, events))
         self._journal.write(b"".join(lines))
+        self._chain.add(lines)
         if sync:
             await self._journal.sync()
         return stored
@@ -231,10 +235,15 @@ class RunWriter:
 
     async def close(self) -> None:
         """Make everything safe, close the file, let go of the lock. Raises StoreError; may be called twice."""
+        whole = False
         try:
             await self._journal.close()
+            whole = True
         finally:
-            self._lock.release()
+            try:
+                self._chain.close(whole=whole and not self._journal.failed)
+            finally:
+                self._lock.release()
 
     async def __aenter__(self) -> RunWriter:
         return self

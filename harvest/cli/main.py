@@ -90,6 +90,7 @@ _GROUPS: Mapping[str, Mapping[str, _Entry]] = {
         "import": _Entry("harvest.cli.importing", "Make a run from annotated transcripts or messages files."),
         "export": _Entry("harvest.cli.exporting", "Write a run's conversations as transcripts or messages."),
         "merge": _Entry("harvest.cli.merging", "Merge the runs of several machines into a new one."),
+        "verify": _Entry("harvest.cli.verify", "Verify recorded runs and reports, offline."),
     },
     "Machine": {
         "doctor": _Entry("harvest.cli.doctor", "Check this machine and report what is missing."),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -26,6 +27,7 @@ from harvest.studies.variance import VarianceStudy, study_variance
 from harvest.studies.watch import MATTERS, Watched, watch
 from harvest.studies.watch_history import Look, read_history
 from harvest.tables.watch_figures import watch_tables
+from recordings.chain_check import recording_hash
 from recordings.json_text import Json
 from recordings.provenance import software
 from recordings.run_folder import Run
@@ -93,14 +95,33 @@ def make_report(
     if not material.finished:
         parts = [part for part in parts if part[0] in ("invalid", "made")]
     shown = [{"id": name, "title": title, "blocks": list(blocks)} for name, title, blocks in parts]
+    made_from = {
+        "runs": [
+            {"path": _from(beside, run.path), "named": str(run.path), "recording": recording_hash(run.path)}
+            for run in runs
+        ],
+        "baseline": _from(beside, baseline) if baseline else None,
+        "history": _from(beside, history) if history else None,
+        "matters": matters,
+        "seed": seed,
+        "made": made,
+        "command": list(command),
+        "software": software(),
+    }
     document = {
         "format": FORMAT,
+        "from": made_from,
         "title": _title(runs),
         "finding": asdict(said),
         "sections": [one for one in shown if one["blocks"]],
         "index": {**kept.index, "trees": list(trees.index), "shown": _show(runs, folders, material)},
     }
     return Report(document, kept.chunks)
+
+
+def _from(beside: Path, path: Path) -> str:
+    """The way from the report's folder, so that both can be moved together."""
+    return Path(os.path.relpath(path.resolve(), beside.resolve())).as_posix()
 
 
 def _title(runs: Sequence[Run]) -> str:

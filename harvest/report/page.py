@@ -113,6 +113,7 @@ def page(report: Report, name: str, *, inside: int = INSIDE) -> Page:
 {"".join(_section(one) for one in made)}
 </main>
 {_READER}
+{_data("from", json.dumps(document["from"], ensure_ascii=False, separators=(",", ":")))}
 {_data("index", json.dumps(index, ensure_ascii=False, separators=(",", ":")))}
 {data}
 <script>{script}</script>

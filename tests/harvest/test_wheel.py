@@ -47,7 +47,7 @@ def test_the_wheel_holds_the_six_packages_with_their_data_and_nothing_else(wheel
     data = [
         path.relative_to(ROOT).as_posix()
         for package in sorted(tops)
-        for ending in ("yaml", "csv", "js", "typed")
+        for ending in ("yaml", "csv", "js", "css", "typed")
         for path in (ROOT / package).rglob(f"*.{ending}")
         if "samples" not in path.parts
     ]
@@ -74,3 +74,17 @@ def test_the_demo_runs_from_the_wheel_in_an_empty_environment_and_another_direct
     assert {row["system"] for row in document["rows"] if row["system"]} == {"A", "B"}
     listed = json.loads(_run(harvest, "show", "demo-run", "--json", cwd=elsewhere).stdout)
     assert len(listed["trials"]) == 45 * trials * 2
+    # Made by the tree, and made again by the wheel with what its own environment holds: no figure is another one.
+    made: list[str | Path] = [
+        sys.executable,
+        "-m",
+        "harvest",
+        "report",
+        elsewhere / "demo-run",
+        "--out",
+        elsewhere / "report.html",
+    ]
+    _run(*made, cwd=ROOT)
+    done = _run(harvest, "verify", "demo-run", "report.html", cwd=elsewhere)
+    assert done.stdout.count("verified: ") == 2
+    assert "made again from 1 run" in done.stdout

@@ -1,0 +1,138 @@
+"""`harvest verify`: is a recording as it was written, and do its figures and reports follow from it?"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.text import Text
+
+from harvest.terminal import printable
+from recordings.chain_check import check_recording
+from recordings.run_folder import is_run
+from topics.counting import pluralize
+from topics.errors import HarvestError, InputError
+
+__all__ = ["command"]
+
+_MOST = 20
+_PROVES = (
+    "The chain shows what was changed by accident. It proves nothing against people who can write the folder, because "
+    "they can write a new chain: keep the hash of the recording elsewhere (--hash), or sign it."
+)
+
+
+@dataclass(slots=True)
+class _Found:
+    """faults: what is not as it was written or does not follow. notes: what cannot be told. open: it could not be
+    verified."""
+
+    what: str
+    said: list[str] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    open: bool = False
+    recording: str | None = None
+
+
+@click.command()
+@click.argument("paths", nargs=-1, required=True, metavar="RUN|REPORT...", type=click.Path(path_type=Path))
+@click.option("--hash", "wanted", metavar="HASH", help="The hash that the recording of RUN must have.")
+@click.option("--json", "as_json", is_flag=True, help="What was found, as one JSON document on standard output.")
+def command(paths: tuple[Path, ...], wanted: str | None, as_json: bool) -> int:
+    """Verify recorded runs and reports, offline.
+
+    Of a RUN, every file is held against its chain of hashes or its name, and every figure in `scores.json` is computed
+    again. A REPORT is made again from its runs and compared byte by byte. Ends with 1 where something differs, and says
+    where; with 3 where it could not be verified.
+    """
+    if wanted is not None and (len(paths) > 1 or not is_run(paths[0])):
+        raise InputError("--hash is of one run", advice="verify the runs one by one")
+    found = [_run(path, wanted) if path.is_dir() else _report(path) for path in paths]
+    if as_json:
+        click.echo(json.dumps([_plain(one) for one in found], ensure_ascii=False))
+    people = Console(stderr=as_json, highlight=False)
+    for one in found:
+        _print(one, people)
+    if any(one.recording for one in found):
+        people.print(_PROVES, style="dim")
+    return 1 if any(one.faults for one in found) else 3 if any(one.open for one in found) else 0
+
+
+def _run(path: Path, wanted: str | None) -> _Found:
+    if not is_run(path):
+        raise InputError(f"{path} is no run: it has no run.json", allowed="a run folder, or a report (FILE.html)")
+    found = _Found(str(path))
+    checked = check_recording(path)
+    found.recording = checked.hash
+    found.faults += map(str, checked.faults)
+    found.notes += checked.notes
+    found.said.append(
+        f"{pluralize(checked.lines, 'line')} of events, {checked.chained} of them chained; "
+        f"{pluralize(checked.evidence, 'exhibit')}, {pluralize(checked.layers, 'layer')} of judgments"
+    )
+    if wanted is not None and wanted.strip().lower() != checked.hash:
+        found.faults.append(f"the hash of the recording is {checked.hash}, not {wanted}")
+    signatures = sorted(file.name for file in path.glob("recording.*") if file.suffix in (".sig", ".asc"))
+    found.notes += [f"{name}: a signature, which is not checked here" for name in signatures]
+    if not checked.faults:
+        _figures(path, found)
+    return found
+
+
+def _figures(path: Path, found: _Found) -> None:
+    from harvest.studies.rescored import kept_figures, rescored  # late: a recording may not be readable
+
+    try:
+        count = kept_figures(path)
+        found.faults += [f"scores.json: {sentence}" for sentence in rescored(path)]
+    except HarvestError as fault:
+        found.open = True
+        found.notes.append(f"figures could not be computed again: {fault}")
+        return
+    if count is None:
+        found.notes.append("no scores.json, so no figures to compute again")
+    else:
+        found.said.append(f"{pluralize(count, 'figure')} computed again")
+
+
+def _report(path: Path) -> _Found:
+    from harvest.report.remaking import origin, remade  # late: brings everything that a report shows
+
+    found, known = _Found(str(path)), origin(path)
+    found.notes += [f"made with other software: {one}" for one in known.others]
+    if known.gone:
+        found.open = True
+        found.notes += [f"{gone}: the run is not there; put it there to verify the report" for gone in known.gone]
+        return found
+    found.faults += [f"{changed}: recorded into, or changed, since the report was made" for changed in known.changed]
+    for run in known.runs:
+        found.faults += [f"{run / fault.file}: {fault.what}" for fault in check_recording(run).faults]
+    if not found.faults:
+        found.faults += remade(path, known)
+        found.said.append(f"made again from {pluralize(len(known.runs), 'run')}")
+    return found
+
+
+def _print(one: _Found, people: Console) -> None:
+    verdict = "differs" if one.faults else "not verified" if one.open else "verified"
+    style = "bold green" if verdict == "verified" else "bold red"
+    people.print(Text.assemble((f"{verdict}: ", style), printable(one.what, line=True)), soft_wrap=True)
+    for sentence in one.faults[:_MOST]:
+        people.print(Text(printable(f"  {sentence}", line=True), style="red"), soft_wrap=True)
+    if len(one.faults) > _MOST:
+        people.print(f"  and {len(one.faults) - _MOST} more: --json lists all", style="red")
+    for sentence in one.said:
+        people.print(f"  {sentence}", soft_wrap=True)
+    for sentence in one.notes:
+        people.print(Text(printable(f"  note: {sentence}", line=True), style="yellow"), soft_wrap=True)
+    if one.recording:
+        people.print(f"  hash of the recording: {one.recording}", soft_wrap=True)
+
+
+def _plain(one: _Found) -> dict[str, Any]:
+    return {**asdict(one), "verdict": "differs" if one.faults else "not verified" if one.open else "verified"}

@@ -1,0 +1,135 @@
+"""A report held against its recordings: made again, offline, and compared byte by byte."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+from harvest.report.document import make_report
+from harvest.report.page import page
+from recordings.chain_check import recording_hash
+from recordings.provenance import software
+from recordings.run_folder import is_run, read
+from topics.errors import InputError, Place
+
+__all__ = ["Origin", "origin", "remade"]
+
+_FROM = re.compile(r'<script type="application/json" id="from">(.*?)</script>', re.DOTALL)
+_CHUNKS = re.compile(r"\d{4,}\.js")
+_SHOWN = 60
+_MOST = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What a page says it was made from. runs: folders, and what they were called then. gone: those that are not there,
+    changed: those whose recording is another now. others: versions of software that are others now."""
+
+    runs: tuple[Path, ...]
+    named: tuple[str, ...]
+    gone: tuple[Path, ...]
+    changed: tuple[Path, ...]
+    others: tuple[str, ...]
+    said: Mapping[str, Any]
+
+
+def origin(report: Path) -> Origin:
+    """Raises InputError for a file that is no report, or one of an earlier version, which does not say it."""
+    try:
+        html = report.read_text(encoding="utf-8")
+    except (OSError, ValueError) as fault:
+        raise InputError(f"cannot be read: {fault}", place=Place(str(report))) from None
+    found = _FROM.search(html)
+    try:
+        said = json.loads(found[1]) if found else None
+        runs = [_found(report, one) for one in said["runs"]] if said else []
+    except (ValueError, KeyError, TypeError):
+        said = None
+    if said is None:
+        raise InputError(
+            "this is no report that says what it was made from",
+            place=Place(str(report)),
+            advice="harvest report RUN… --out FILE.html writes one",
+        )
+    gone = tuple(path for path, _, _ in runs if not is_run(path))
+    changed = tuple(path for path, _, known in runs if path not in gone and recording_hash(path) != known)
+    now, then = software(), said.get("software") or {}
+    others = tuple(f"{name} {then.get(name)} then, {now.get(name)} now" for name in now if now[name] != then.get(name))
+    return Origin(tuple(path for path, *_ in runs), tuple(name for _, name, _ in runs), gone, changed, others, said)
+
+
+def _found(report: Path, one: Mapping[str, Any]) -> tuple[Path, str, str]:
+    """A run where it was called what the page calls it, or else where it stands beside the page now."""
+    named, known = str(one["named"]), str(one["recording"])
+    there = Path(named)
+    if is_run(there) and recording_hash(there) == known:
+        return there, named, known
+    return Path(os.path.normpath(report.parent / one["path"])), named, known
+
+
+def remade(report: Path, known: Origin) -> Iterator[str]:
+    """A sentence for each line of the page, and each file beside it, that is not what the recordings give."""
+    said = known.said
+    again = make_report(
+        [read(path) for path in known.runs],
+        beside=report.parent,
+        baseline=report.parent / said["baseline"] if said.get("baseline") else None,
+        history=report.parent / said["history"] if said.get("history") else None,
+        matters=said["matters"],
+        seed=said["seed"],
+        made=said["made"],
+        command=said["command"],
+    )
+    made = page(again, report.stem)
+    moved = [(name, str(path)) for name, path in zip(known.named, known.runs, strict=True) if name != str(path)]
+    yield from _differences(report.name, report.read_bytes(), made.html.encode(), moved)
+    for name, text in made.files.items():
+        file = report.parent / name
+        if not file.is_file():
+            yield f"{name}: gone"
+        else:
+            yield from _differences(name, file.read_bytes(), text.encode(), moved)
+    beside = report.with_name(f"{report.stem}-files")
+    for file in sorted(beside.glob("*.js")) if beside.is_dir() else ():
+        if _CHUNKS.fullmatch(file.name) and f"{beside.name}/{file.name}" not in made.files:
+            yield f"{beside.name}/{file.name}: it does not belong to this report"
+
+
+def _differences(name: str, there: bytes, made: bytes, moved: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """moved: what runs were called, and are called now, which is no difference."""
+    for place, names in enumerate(moved):
+        for path in sorted(names, key=len, reverse=True):
+            there, made = _without(there, path, place), _without(made, path, place)
+    if there == made:
+        return
+    count = 0
+    for number, (one, other) in enumerate(zip_longest(there.split(b"\n"), made.split(b"\n")), 1):
+        if one == other:
+            continue
+        count += 1
+        if count <= _MOST:
+            yield f"{name}:{number}: {_part(one, other)}"
+    if count > _MOST:
+        yield f"{name}: {count - _MOST} more lines"
+
+
+def _without(page: bytes, path: str, place: int) -> bytes:
+    """The page with a mark for a path and for the last part of it, by which a run is called."""
+    mark = f"(run {place})".encode()
+    return page.replace(path.encode(), mark).replace(Path(path).name.encode(), mark)
+
+
+def _part(one: bytes | None, other: bytes | None) -> str:
+    """Where two lines begin to differ, in words."""
+    if one is None or other is None:
+        return "this line is missing" if one is None else "this line does not belong here"
+    start = next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    begin = max(0, start - 20)
+    here, there = (text[begin : start + _SHOWN].decode("utf-8", "replace") for text in (one, other))
+    return f"column {start + 1}: {here!r}, and the recordings give {there!r}"

@@ -1,0 +1,170 @@
+"""The hash chain of a file of events: beside `trials-000001.jsonl` stands `trials-000001.chain`.
+
+Its first line says what the folder held when the file was begun: the hash of `run.json`, and of earlier files of events
+whose writers were stopped before they could close theirs. Then comes one hash for each line of events, of that line and
+of the hash before it; last, when the file is closed, how many lines there are and which layers of judgments. So
+every line depends on all before it, and a change is found at its line (`recordings.chain_check`).
+
+Lines of events are on disk before they are in the chain: a killed process leaves at most the last ones outside it, and
+the next process that records into the run covers them. Readers of recordings need no chain, and older runs have none.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from recordings.errors import StoreError
+from recordings.evidence import fsync_file
+from recordings.json_text import line
+
+__all__ = [
+    "FORMAT",
+    "Chain",
+    "chain_file",
+    "closing_line",
+    "content_digest",
+    "is_closed",
+    "linked",
+    "read_object",
+    "write_chain",
+]
+
+FORMAT = "harvest-chain/1"
+_SIZE = 16
+_PERSON = b"harvest-chain"
+_AT_ONCE = 2**20
+
+
+def chain_file(events: Path) -> Path:
+    """Where the chain of a file of events stands."""
+    return events.with_suffix(".chain")
+
+
+def linked(head: bytes, data: bytes) -> bytes:
+    """The next hash of a chain, 16 bytes: of the one before and of a line with its end."""
+    return hashlib.blake2b(head + data, digest_size=_SIZE, person=_PERSON).digest()
+
+
+def content_digest(path: Path) -> str:
+    """The hash of a whole file, 32 hex digits. Raises OSError."""
+    digest = hashlib.blake2b(digest_size=_SIZE, person=_PERSON)
+    with path.open("rb") as file:
+        while data := file.read(_AT_ONCE):
+            digest.update(data)
+    return digest.hexdigest()
+
+
+def is_closed(chain: Path) -> bool:
+    """Whether the last line of a chain says that its file was closed."""
+    try:
+        with chain.open("rb") as file:
+            file.seek(max(0, chain.stat().st_size - 2**16))
+            last = file.read().rstrip(b"\n").rpartition(b"\n")[2]
+    except OSError:
+        return False
+    return last.startswith(b'{"closed"')
+
+
+class Chain:
+    """Writes the chain of one file of events. Every method but `create` raises StoreError."""
+
+    def __init__(self, path: Path, descriptor: int, opening: bytes) -> None:
+        self.path = path
+        self._descriptor = descriptor
+        self._head = linked(b"", opening)
+        self._lines = 0
+
+    @classmethod
+    def create(cls, events: Path) -> Chain:
+        """Begin the chain of a new file of events, in a run that has its `run.json`. Raises OSError."""
+        path = chain_file(events)
+        opening = line(_opening(events))
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o666)
+        try:
+            _written(descriptor, opening)
+        except BaseException:
+            os.close(descriptor)
+            raise
+        return cls(path, descriptor, opening)
+
+    def add(self, lines: Iterable[bytes]) -> None:
+        """Take lines that the file of events already holds."""
+        hashes = []
+        for data in lines:
+            self._head = linked(self._head, data)
+            hashes.append(self._head.hex().encode() + b"\n")
+        self._lines += len(hashes)
+        self._write(b"".join(hashes))
+
+    def close(self, *, whole: bool) -> None:
+        """End the chain; may be called twice. whole: the file of events took every line, and is on the disk."""
+        if self._descriptor < 0:
+            return
+        try:
+            if whole:
+                self._write(closing_line(self._head, self._lines, _layers(self.path.parent)))
+                fsync_file(self._descriptor)
+        except OSError as fault:
+            raise StoreError(self.path, fault) from fault
+        finally:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def _write(self, data: bytes) -> None:
+        try:
+            _written(self._descriptor, data)
+        except OSError as fault:
+            raise StoreError(self.path, fault, playing=True) from fault
+
+
+def _written(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def _opening(events: Path) -> Mapping[str, Any]:
+    run = events.parent
+    others = [file for file in sorted(run.glob("trials-*.jsonl")) if file != events]
+    before = {
+        file.name: {"bytes": file.stat().st_size, "hash": content_digest(file)}
+        for file in others
+        if not is_closed(chain_file(file))
+    }
+    return {"format": FORMAT, "header": content_digest(run / "run.json"), "before": before}
+
+
+def _layers(run: Path) -> list[str]:
+    return sorted(file.name for file in run.glob("judgments/*.jsonl"))
+
+
+def closing_line(head: bytes, lines: int, layers: list[str]) -> bytes:
+    """The last line of a chain, with a hash of itself and of the one before."""
+    said = {"closed": True, "lines": lines, "layers": layers}
+    return line({**said, "hash": linked(head, line(said)).hex()})
+
+
+def write_chain(events: Path) -> bytes:
+    """The whole chain of a file of events that was written at once, in a folder that is otherwise complete."""
+    opening = line(_opening(events))
+    with events.open("rb") as file:
+        lines = list(file)
+    head, hashes = linked(b"", opening), []
+    for data in lines:
+        head = linked(head, data)
+        hashes.append(head.hex().encode() + b"\n")
+    return opening + b"".join(hashes) + closing_line(head, len(lines), _layers(events.parent))
+
+
+def read_object(data: bytes) -> dict[str, Any] | None:
+    """A line of a chain that is an object; None where it is none."""
+    try:
+        found = json.loads(data)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None

@@ -1,0 +1,127 @@
+"""`harvest verify`: recordings, figures and reports that were changed are told, with the place."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from harvest.cli.main import main
+from tests.support.reported import small_run
+
+Told = tuple[int, str]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("verify")
+    small_run(folder / "played").rename(folder / "small")
+    with pytest.raises(SystemExit):
+        main(["report", str(folder / "small"), "--out", str(folder / "report.html")])
+    with pytest.raises(SystemExit):
+        main(["score", str(folder / "small"), "--keep", "-m", "CVaR(R, beta=0.5)"])
+    return folder
+
+
+@pytest.fixture
+def here(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy that was moved, in which nothing of the first one can be found."""
+    moved = Path(shutil.copytree(made, tmp_path / "moved"))
+    page = moved / "report.html"
+    page.write_text(page.read_text(encoding="utf-8").replace(str(made), "/nowhere"), encoding="utf-8")
+    monkeypatch.chdir(moved)
+    return moved
+
+
+def verify(capsys: pytest.CaptureFixture[str], *words: str) -> Told:
+    with pytest.raises(SystemExit) as done:
+        main(["verify", *words])
+    printed = capsys.readouterr()
+    assert "Traceback" not in printed.err
+    return int(done.value.code or 0), " ".join((printed.out + printed.err).split())
+
+
+def test_what_nobody_changed_is_verified_also_after_it_was_moved(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, told = verify(capsys, "small", "report.html")
+    assert (code, told.count("verified: ")) == (0, 2), told
+    assert "figures computed again" in told
+    assert "they can write a new chain" in told
+
+
+def test_the_hash_of_a_recording_is_compared(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["verify", "small", "--json"])
+    (found,) = json.loads(capsys.readouterr().out)
+    assert found["verdict"] == "verified"
+    assert verify(capsys, "small", "--hash", found["recording"].upper())[0] == 0
+    code, told = verify(capsys, "small", "--hash", "0" * 32)
+    assert (code, f"the hash of the recording is {found['recording']}, not 0000" in told) == (1, True)
+
+
+def test_a_figure_that_was_changed_is_named(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = here / "small" / "scores.json"
+    scores = json.loads(file.read_text())
+    row = next(one for one in scores["rows"] if {one["topic"], one["topic_type"], one["trial"]} == {None})
+    row["value"] += 1e-12
+    file.write_text(json.dumps(scores))
+    code, told = verify(capsys, "small")
+    assert code == 1
+    assert (
+        f"scores.json: CVaR(R, beta=0.5), {row['system']}: value is {row['value']!r}, and the recording gives" in told
+    )
+
+
+def test_a_report_that_was_changed_says_where(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = here / "report.html"
+    text = page.read_text(encoding="utf-8")
+    place = text.index('class="found">') + 14
+    page.write_text(text[:place] + "B" + text[place + 1 :], encoding="utf-8")
+    code, told = verify(capsys, "report.html")
+    assert code == 1
+    assert f"report.html:{text[:place].count(chr(10)) + 1}: column" in told
+
+
+def test_a_recording_that_was_changed_is_not_what_a_report_was_made_from(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (events,) = (here / "small").glob("trials-*.jsonl")
+    data = events.read_bytes()
+    events.write_bytes(data.replace(b'"label":"o"', b'"label":"x"', 1))
+    line = data[: data.index(b'"label":"o"')].count(b"\n") + 1
+    code, told = verify(capsys, "small", "report.html")
+    assert code == 1
+    assert f"{events.name}:{line}: this line is not what was written" in told
+    assert "recorded into, or changed, since the report was made" in told
+
+
+def test_a_run_that_is_gone_leaves_the_report_unverified(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "small").rename(here / "other")
+    code, told = verify(capsys, "report.html")
+    assert (code, "not verified" in told, "the run is not there" in told) == (3, True, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        (["."], "is no run: it has no run.json"),
+        (["nothing"], "nothing: cannot be read"),
+        (["small/run.json"], "no report that says what it was made from"),
+        (["small", "report.html", "--hash", "0"], "--hash is of one run"),
+        (["report.html", "--hash", "0"], "--hash is of one run"),
+    ],
+)
+def test_what_is_neither_is_refused(
+    here: Path, capsys: pytest.CaptureFixture[str], words: list[str], what: str
+) -> None:
+    code, told = verify(capsys, *words)
+    assert (code, what in told) == (2, True), told
+
+
+def test_files_that_are_no_scores_are_told(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "small" / "scores.json").write_text("[]")
+    code, told = verify(capsys, "small")
+    assert (code, "figures could not be computed again" in told) == (3, True), told
