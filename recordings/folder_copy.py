@@ -16,7 +16,7 @@ from recordings.errors import StoreError
 from recordings.evidence import evidence_fault, fsync_folder, write_safely
 from recordings.header import Header
 from recordings.json_text import document, line
-from recordings.judgments import put_layer, read_layers
+from recordings.judgments import put_layer, read_layers, write_layer
 from recordings.run_folder import Run
 from topics.regular_file import entries, read_inside
 
@@ -78,6 +78,9 @@ def carry(run: Run, building: Path) -> list[str]:
         if not os.path.lexists(run.path / address):
             faults.append(f"{run.path / address}: named by an event, but missing")
     for layer in read_layers(run.path):
+        if not layer.path:  # decisions made one at a time: they come along as the layer that they are
+            write_layer(building, layer)
+            continue
         put_layer(building, read_inside(run.path, Path(layer.path).relative_to(run.path)), layer.kind, layer.author)
     for file in (*entries(run.path, "extraction", "*", "*.jsonl"), *entries(run.path, DAMAGED, "*")):
         to = file.relative_to(run.path)

@@ -3,6 +3,8 @@
 A layer is one file: a header line that names the kind (gold, human, rule, model), the author and its version, then
 one judgment a line. Layers are never changed and never overwritten; a new opinion is a new layer. The file's name
 ends in the hash of its content, so that merging runs keeps every layer once.
+
+Decisions that people make one at a time (`recordings.decisions`) are read as layers too.
 """
 
 from __future__ import annotations
@@ -10,23 +12,27 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from recordings.decisions import Decision, read_decisions
 from recordings.errors import RunError, StoreError
 from recordings.event_lines import check_format
 from recordings.evidence import write_safely
 from recordings.json_text import Json, line, read_lines
 from recordings.redaction import Redactor
+from recordings.times import moment
 from topics.errors import Place
 from topics.regular_file import entries, read_inside
 
 __all__ = [
     "FORMAT",
     "KINDS",
+    "UNSURE",
     "Judgment",
     "Layer",
     "Target",
@@ -38,8 +44,14 @@ __all__ = [
 ]
 
 FORMAT = "harvest-judgments/1"
+DECIDED = "harvest annotate --serve"
+"""The source of a layer of decisions."""
 _NAMED = re.compile(r".*-([0-9a-f]{16})\.jsonl")
 KINDS = ("gold", "human", "rule", "model")
+
+UNSURE = "unsure"
+"""The value of a judgment by somebody who looked and cannot tell. It is no score, and does not say that the criterion
+does not apply, which is null."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +104,7 @@ class Target:
 class Layer:
     """Judgments of one author. kind: one of `KINDS`. version: of the rule, model or guideline. source: where they
     come from (a file, a prompt's hash, a publication). made_at: UTC time, ISO 8601, "" where not known.
-    path: the file it was read from; judgment i stands in its line i + 2.
+    path: the file it was read from, where it is one; judgment i stands in its line i + 2.
     """
 
     kind: str
@@ -155,10 +167,34 @@ def keep_layer(run: str | PathLike[str], layer: Layer) -> Path | None:
 
 
 def read_layers(run: str | PathLike[str]) -> tuple[Layer, ...]:
-    """Every layer of a run, the oldest first. Raises RunError with file and line."""
+    """Every layer of a run, the oldest first, with what people decided one at a time. Raises RunError with file and
+    line."""
     _folder(Path(run))
-    files = entries(run, "judgments", "*.jsonl")
-    return tuple(sorted((read_layer(file) for file in files), key=lambda layer: layer.made_at))
+    files = [read_layer(file) for file in entries(run, "judgments", "*.jsonl")]
+    decided = _decided(read_decisions(run).standing, files)
+    return tuple(sorted((*files, *decided), key=lambda layer: layer.made_at))
+
+
+def _decided(decisions: Iterable[Decision], files: Iterable[Layer]) -> Iterator[Layer]:
+    """A layer for each person and version. It is parted where a file of the same person came in between: a layer has
+    one time, and what was decided before the file must not seem newer than it.
+    """
+    times: dict[str, list[float]] = {}
+    for layer in files:
+        if layer.kind == "human":
+            times.setdefault(layer.author, []).append(moment(layer.made_at))
+    parts: dict[tuple[str, str, int], dict[object, tuple[Judgment, str]]] = {}
+    for one in decisions:
+        part = bisect_left(sorted(times.get(one.by, ())), moment(one.at))
+        found = parts.setdefault((one.by, one.version, part), {})
+        for about in one.about:
+            judgment = Judgment(about, one.criterion, one.value, one.note)
+            key = (one.criterion, Target.of(judgment) or frozenset(about.items()))
+            found.pop(key, None)  # the newest last
+            found[key] = (judgment, one.at)
+    for (author, version, _), kept in parts.items():
+        judgments, stamps = zip(*kept.values(), strict=True)
+        yield Layer("human", author, version, DECIDED, max(stamps), tuple(judgments))
 
 
 def _folder(run: Path) -> Path:

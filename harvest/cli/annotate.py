@@ -4,36 +4,34 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
 
 import click
 from rich.console import Console
 from rich.progress import Progress
 
+from harvest.cli.asked_criteria import asked_criteria
 from harvest.cli.blind_pairs import write_blind_pairs
 from harvest.cli.interruption import run_until_stopped
+from harvest.cli.serving import PORT, SCALE, read_scale, serve_page
 from harvest.judging.extraction.layer import nugget_judgments
-from harvest.judging.sheets.annotation_sheet import Assessed, counts, sample_rows, sheet_rows, write_sheet
+from harvest.judging.sheets.annotation_sheet import Assessed, write_sheet
 from harvest.judging.sheets.annotators import agreements, compare_with_earlier, newest_judgments
+from harvest.judging.sheets.asked_rows import assess_run
 from harvest.judging.sheets.filled_sheet import read_sheet
-from harvest.judging.sheets.sheet_file import Row, sheet_ending
+from harvest.judging.sheets.sheet_file import sheet_ending
 from harvest.terminal import printable
-from recordings.gold_layers import read_gold_layers
 from recordings.judgments import Judgment, Layer, Target, keep_layer, read_layers, write_layer
 from recordings.redaction import Redactor
 from recordings.run_folder import Run, read
 from recordings.times import stamp, utc_now
-from scoring.settings import Settings
-from scoring.swan.assessment import PageText, assess
 from scoring.swan.extraction import RULES
-from scoring.swan.judged import NUGGET, Judgments, Precedence
+from scoring.swan.judged import NUGGET
 from scoring.swan.schema import Schema, load_schema
 from topics.counting import pluralize
 from topics.errors import InputError, Place
-from topics.identity import generator
 
 __all__ = ["command"]
 
@@ -49,16 +47,20 @@ __all__ = ["command"]
     "names",
     multiple=True,
     metavar="NAME",
-    help="With --export: a criterion to ask about; may be repeated, or `all`.",
+    help="With --export, --serve: a criterion to ask about; may be repeated, or `all`.",
 )
 @click.option(
     "--sample",
     type=click.IntRange(1),
     metavar="N",
-    help="With --export: N random rows of each criterion, spread over the topics in proportion. With --pairs: at most N"
-    " of each two systems.",
+    help="With --export, --serve: N random rows of each criterion, spread over the topics in proportion. With --pairs:"
+    " at most N of each two systems.",
 )
-@click.option("--seed", type=click.IntRange(0), help="With --sample, --pairs: the same seed draws the same rows [0].")
+@click.option(
+    "--seed",
+    type=click.IntRange(0),
+    help="With --sample, --pairs, --serve: the same seed draws the same rows and orders [0].",
+)
 @click.option("--force", is_flag=True, help="With --export: overwrite an existing file.")
 @click.option(
     "--pairs", type=click.Path(path_type=Path), metavar="FILE", help="Write a .csv or .jsonl sheet of blind pairs."
@@ -67,9 +69,19 @@ __all__ = ["command"]
 @click.option(
     "--import", "filled", type=click.Path(path_type=Path), metavar="FILE", help="Import a sheet that was filled in."
 )
-@click.option("--author", metavar="NAME", help="With --import: who scored.")
+@click.option("--serve", is_flag=True, help="Let people judge on a page that only this machine can open.")
+@click.option("--port", type=click.IntRange(0, 65535), metavar="N", help=f"With --serve: its port [{PORT}].")
+@click.option("--scale", metavar="A,B,...", help=f"With --serve: the scores that can be given [{SCALE}].")
+@click.option("--each", is_flag=True, help="With --serve: ask again for each trial that said the same words.")
 @click.option(
-    "--version", default="", metavar="TEXT", help="With --import: version of the guideline followed; optional."
+    "--author",
+    "authors",
+    multiple=True,
+    metavar="NAME",
+    help="With --import: who scored. With --serve: who judges; may be repeated.",
+)
+@click.option(
+    "--version", default="", metavar="TEXT", help="With --import, --serve: version of the guideline followed; optional."
 )
 @click.option(
     "--extract", "model", type=click.Path(path_type=Path), metavar="FILE", help="Let a model extract nuggets."
@@ -85,7 +97,7 @@ __all__ = ["command"]
     metavar="N",
     help="With --extract: requests per passage while replies are unreadable [2].",
 )
-@click.option("--nuggets", metavar="NAME", help="With --export, --import: whose nuggets are scored [rules].")
+@click.option("--nuggets", metavar="NAME", help="With --export, --import, --serve: whose nuggets are scored [rules].")
 def command(
     runs: tuple[Path, ...],
     schema: str,
@@ -97,7 +109,11 @@ def command(
     pairs: Path | None,
     systems: str | None,
     filled: Path | None,
-    author: str | None,
+    serve: bool,
+    port: int | None,
+    scale: str | None,
+    each: bool,
+    authors: tuple[str, ...],
     version: str,
     model: Path | None,
     endpoint: str | None,
@@ -106,14 +122,32 @@ def command(
     tries: int | None,
     nuggets: str | None,
 ) -> int:
-    """Extract nuggets, score them by rules, and exchange sheets with people.
+    """Extract nuggets, score them by rules, and let people judge them.
 
-    Without --export, --import, --extract and --pairs, RUN gets the nuggets of every finished conversation and all
-    scores that rules can give, as layers of judgments. Layers are added, never changed: what people scored stays as it
-    is.
+    Without --serve, --export, --import, --extract and --pairs, RUN gets the nuggets of every finished conversation and
+    all scores that rules can give, as layers of judgments. Layers are added, never changed: what people scored stays as
+    it is.
     """
     if pairs is not None:
-        if any((sheet, filled, model, names, author, version, endpoint, concurrency, tries, nuggets, force)):
+        if any(
+            (
+                sheet,
+                filled,
+                model,
+                names,
+                authors,
+                version,
+                endpoint,
+                concurrency,
+                tries,
+                nuggets,
+                force,
+                serve,
+                port,
+                scale,
+                each,
+            )
+        ):
             raise InputError("--pairs goes with --systems, --topic, --sample and --seed, and with no other option")
         write_blind_pairs(runs, pairs, systems, only, sample, seed or 0)
         return 0
@@ -122,22 +156,27 @@ def command(
     if len(runs) > 1:
         raise InputError(f"{len(runs)} runs were given; only --pairs takes several", advice="annotate one at a time")
     (run,) = runs
-    if model is not None and (sheet is not None or filled is not None):
-        raise InputError("--extract was given with --export or --import", advice="do one after the other")
+    ways = {"--extract": model, "--export": sheet, "--import": filled, "--serve": serve or None}
+    given = [name for name, value in ways.items() if value is not None]
+    if len(given) > 1:
+        raise InputError(f"{' and '.join(given)} were given together", advice="do one after the other")
     if model is None and (endpoint or only or concurrency or tries):
         raise InputError("--endpoint, --topic, --concurrency and --tries go with --extract")
-    if nuggets is not None and sheet is None and filled is None:
-        raise InputError("--nuggets goes with --export and --import")
-    if sheet is not None and filled is not None:
-        raise InputError("--export and --import were both given", advice="do one after the other")
-    if (author is not None or version) and filled is None:
-        raise InputError("--author and --version go with --import")
-    if (names or force or sample is not None) and sheet is None:
-        raise InputError("--criterion, --sample and --force go with --export")
-    if seed is not None and sample is None:
-        raise InputError("--seed goes with --sample")
-    if filled is not None and not (author or "").strip():
-        raise InputError("it is not known whose scores these are", advice="give --author NAME")
+    if nuggets is not None and (not given or model is not None):
+        raise InputError("--nuggets goes with --export, --import and --serve")
+    if (authors or version) and filled is None and not serve:
+        raise InputError("--author and --version go with --import and --serve")
+    if (names or sample is not None) and sheet is None and not serve:
+        raise InputError("--criterion and --sample go with --export and --serve")
+    if force and sheet is None:
+        raise InputError("--force goes with --export")
+    if (port is not None or scale is not None or each) and not serve:
+        raise InputError("--port, --scale and --each go with --serve")
+    if seed is not None and sample is None and not serve:
+        raise InputError("--seed goes with --sample and --serve")
+    author = authors[0].strip() if len(authors) == 1 else ""
+    if filled is not None and not author:
+        raise InputError("it is not known whose scores these are", advice="give --author NAME, once")
     criteria = load_schema(schema)
     recorded = read(run)
     for sentence in recorded.damage:
@@ -147,7 +186,22 @@ def command(
     if sheet is not None:
         _export(run, recorded, criteria, sheet, names, sample, seed or 0, force, nuggets or "")
     elif filled is not None:
-        _import(run, recorded, criteria, filled, str(author).strip(), version, nuggets or "")
+        _import(run, recorded, criteria, filled, author, version, nuggets or "")
+    elif serve:
+        serve_page(
+            run,
+            recorded,
+            criteria,
+            names,
+            authors,
+            version=version,
+            sample=sample,
+            seed=seed or 0,
+            nuggets=nuggets or "",
+            port=PORT if port is None else port,
+            scale=read_scale(scale or SCALE),
+            each=each,
+        )
     else:
         _annotate(run, recorded, criteria)
     return 0
@@ -188,7 +242,7 @@ def _extract(
 
 
 def _annotate(run: Path, recorded: Run, schema: Schema) -> None:
-    assessed = _assessed(run, recorded, schema, kept=False)
+    assessed = assess_run(run, recorded, schema, kept=False)
     now = stamp(utc_now())
     layers = [_nuggets(assessed, now), *_scores(assessed, schema, now)]
     for layer in layers:
@@ -258,44 +312,17 @@ def _export(
     sheet_ending(sheet)
     if sheet.exists() and not force:
         raise InputError("this file exists already", place=Place(str(sheet)), advice="take another name, or --force")
-    assessed = _assessed(run, recorded, schema, nuggets=nuggets)
-    there = counts(assessed, (one for one in schema if one.may_score("human")))
-    if not names:
-        _list_criteria(schema, there)
-        raise InputError(
-            "no criterion was given for the sheet",
-            allowed="--criterion NAME for each criterion wanted, or --criterion all",
-            advice="begin with one criterion; --sample N draws some of its rows",
-        )
-    everything = [name.casefold() for name in names] == ["all"]
-    chosen = [schema[name] for name in there] if everything else [schema[name] for name in names]
-    barred = [one.name for one in chosen if not one.may_score("human")]
-    if barred:
-        raise InputError(f"{', '.join(barred)}: not for people to score in the schema {schema.name!r}")
-    chosen = list(dict.fromkeys(chosen))
-    total = sum(there[one.name] for one in chosen)
-    if not total:
-        raise InputError(f"there is nothing to score by {', '.join(one.name for one in chosen)} in this run")
-    rows: Iterator[Row] = chain.from_iterable(
-        sheet_rows(assessed, one)
-        if sample is None
-        else sample_rows(sheet_rows(assessed, one), sample, generator(seed, "sheet", one.name))
-        for one in chosen
-    )
+    assessed = assess_run(run, recorded, schema, nuggets=nuggets)
+    rows, total = asked_criteria(assessed, schema, names, sample, seed, goal="sheet")
     count = write_sheet(rows, sheet)
     part = f" of {total}, drawn with seed {seed}," if count < total else ""
-    click.echo(f"{count} rows{part} written to {sheet}: fill in 'value' (0 to 1, or n/a), then --import it", err=True)
-
-
-def _list_criteria(schema: Schema, there: Mapping[str, int]) -> None:
-    wide = max(map(len, there), default=0)
-    for name, count in there.items():
-        click.echo(f"  {name:<{wide}}  {schema[name].level:<6}  {count:>7} rows", err=True)
-    click.echo(f"  {'all':<{wide}}  {'':<6}  {sum(there.values()):>7} rows", err=True)
+    click.echo(
+        f"{count} rows{part} written to {sheet}: fill in 'value' (0 to 1, n/a, or unsure), then --import it", err=True
+    )
 
 
 def _import(run: Path, recorded: Run, schema: Schema, filled: Path, author: str, version: str, nuggets: str) -> None:
-    sheet = read_sheet(filled, _assessed(run, recorded, schema, nuggets=nuggets), schema)
+    sheet = read_sheet(filled, assess_run(run, recorded, schema, nuggets=nuggets), schema)
     cleaner = Redactor()  # a note is compared as it would be kept
     judgments = tuple(replace(one, note=str(cleaner.value(one.note))) for one in sheet.judgments)
     people = [layer for layer in read_layers(run) if layer.kind == "human"]
@@ -332,21 +359,3 @@ def _tell_agreement(people: Sequence[Layer], criteria: Iterable[str]) -> None:
     click.echo(
         "  alpha: Krippendorff's of the scores; 1 is full agreement, 0 chance, n/a if all scores are equal", err=True
     )
-
-
-def _assessed(run: Path, recorded: Run, schema: Schema, *, kept: bool = True, nuggets: str = "") -> list[Assessed]:
-    """The finished conversations. kept: with the nuggets of the layers there are; otherwise extracted anew."""
-    topics = recorded.header.topic_set()
-    gold = read_gold_layers([run], topics)
-    # Scores that people gave must not keep a rule from saying what it sees, nor change what a sheet lists.
-    only_rules = Precedence((("rule", ""),), nuggets)
-    judgments = Judgments.of(read_layers(run), schema, only_rules) if kept else Judgments(only_rules)
-    if kept:
-        judgments = Judgments(only_rules, layers=judgments.layers)
-    known = {topic.id: topic for topic in topics.topics} if topics else {}
-    found = []
-    for conversation in recorded.finished:
-        topic = known.get(conversation.key.topic)
-        ground = PageText(topic, gold, topics.attributes if topics else {}, Settings())
-        found.append(Assessed(conversation, assess(conversation, schema, judgments, ground)))
-    return found

@@ -82,7 +82,8 @@ _GROUPS: Mapping[str, Mapping[str, _Entry]] = {
     },
     "Judge": {
         "annotate": _Entry(
-            "harvest.cli.annotate", "Extract nuggets, score them by rules, and exchange sheets with people."
+            "harvest.cli.annotate",
+            "Extract nuggets, score them by rules, and let people judge them.",
         ),
         "preferences": _Entry("harvest.cli.preferences", "Say which systems people prefer."),
     },

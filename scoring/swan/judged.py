@@ -15,9 +15,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from recordings.errors import RunError
-from recordings.judgments import KINDS, Judgment, Layer, Target
+from recordings.judgments import KINDS, UNSURE, Judgment, Layer, Target
 from recordings.times import moment
 from scoring.swan.extraction import RULES
 from scoring.swan.item import Source
@@ -159,14 +160,13 @@ class Judgments:
                 if not criterion.may_score(layer.kind) or layer.kind == "rule":
                     refused += 1
                     continue
-                given = Given(_score(judgment, place), by, rank, place)
+                given = None if judgment.value == UNSURE else Given(_score(judgment, place), by, rank, place)
                 if target is not None and criterion.level != "set":
                     here = opinions.setdefault((target.trial, target.attempt), {})
-                    here.setdefault((target, judgment.criterion), {})[by.kind, by.author] = given
+                    _give(here, (target, judgment.criterion), by, given)
                 match judgment.about:
                     case {"system": str(system), "topic": str(topic)} if criterion.level == "set":
-                        about = (system, topic, judgment.criterion)
-                        sets.setdefault(about, {})[by.kind, by.author] = given
+                        _give(sets, (system, topic, judgment.criterion), by, given)
                     case _:
                         unplaced += target is None or criterion.level == "set"
         counted = {trial: {key: _opinion(given) for key, given in here.items()} for trial, here in opinions.items()}
@@ -353,6 +353,19 @@ def _score(judgment: Judgment, place: Place) -> float | None:
 
 _ByAuthor = dict[tuple[str, str], Given]
 """By kind and author, the newest of each."""
+
+_About = TypeVar("_About")
+
+
+def _give(known: dict[_About, _ByAuthor], about: _About, by: Source, given: Given | None) -> None:
+    """given: None where the author cannot tell, which leaves nothing of what the same author said before."""
+    here = known.setdefault(about, {})
+    if given is not None:
+        here[by.kind, by.author] = given
+        return
+    here.pop((by.kind, by.author), None)
+    if not here:
+        del known[about]
 
 
 def _opinion(given: _ByAuthor) -> Opinion:

@@ -47,7 +47,7 @@ def test_the_wheel_holds_the_six_packages_with_their_data_and_nothing_else(wheel
     data = [
         path.relative_to(ROOT).as_posix()
         for package in sorted(tops)
-        for ending in ("yaml", "csv", "js", "css", "typed")
+        for ending in ("yaml", "csv", "js", "css", "html", "typed")
         for path in (ROOT / package).rglob(f"*.{ending}")
         if "samples" not in path.parts
     ]

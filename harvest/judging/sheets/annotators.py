@@ -8,18 +8,19 @@ from dataclasses import dataclass
 from recordings.judgments import Judgment, Layer
 from scoring.annotations.agreement import Agreement, agreement
 
-__all__ = ["agreements", "compare_with_earlier", "newest_judgments"]
+__all__ = ["agreements", "compare_with_earlier", "key_of", "newest_judgments"]
 
 Key = tuple[object, ...]
 
 
-def _key(judgment: Judgment) -> Key:
+def key_of(judgment: Judgment) -> Key:
+    """What is judged, and by which criterion."""
     return (judgment.criterion, *sorted(judgment.about.items()))
 
 
 def newest_judgments(layers: Iterable[Layer]) -> dict[Key, Judgment]:
     """The newest judgment on each thing by each criterion. layers: of one person, the oldest first."""
-    return {_key(judgment): judgment for layer in layers for judgment in layer.judgments}
+    return {key_of(judgment): judgment for layer in layers for judgment in layer.judgments}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ def compare_with_earlier(judgments: Sequence[Judgment], before: Mapping[Key, Jud
     """judgments: of an import. before: what stands of the same author, under the same version of the guideline."""
     new = changed = noted = 0
     for judgment in judgments:
-        old = before.get(_key(judgment))
+        old = before.get(key_of(judgment))
         new += old is None
         changed += old is not None and old.value != judgment.value
         noted += old is not None and old.value == judgment.value and old.note != judgment.note

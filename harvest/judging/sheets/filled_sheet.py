@@ -10,7 +10,7 @@ from os import PathLike
 from harvest.judging.sheets.annotation_sheet import COLUMNS, Assessed
 from harvest.judging.sheets.sheet_file import LONGEST_CELL, Given, read_rows, taken_back, writable
 from recordings.json_text import Json
-from recordings.judgments import Judgment, Target
+from recordings.judgments import UNSURE, Judgment, Target
 from scoring.swan.item import Item
 from scoring.swan.schema import Criterion, Schema
 from topics.errors import InputError, Place
@@ -20,7 +20,10 @@ __all__ = ["FilledSheet", "read_sheet"]
 _NEEDED = ("criterion", "value")
 _ABSENT = ("n/a", "na", "-")
 _SCORE = re.compile(r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?|0?,[0-9]+|[01],0{1,2}", re.ASCII)
-_VALUE = "a number from 0 to 1 (1 is good), n/a where the criterion does not apply, or nothing to leave it out"
+_VALUE = (
+    "a number from 0 to 1 (1 is good), n/a where the criterion does not apply, unsure where you cannot tell, or nothing"
+    " to leave it out"
+)
 _CHANGED = re.compile(r"[0-9]+[.,][0-9]+[eE]\+[0-9]+")
 
 
@@ -142,6 +145,8 @@ def _value(row: Given) -> Json:
     text = row.get("value")
     if text.lower() in _ABSENT:
         return None
+    if text.lower() == UNSURE:
+        return UNSURE
     value = float(text.replace(",", ".")) if _SCORE.fullmatch(text) else -1.0
     if not 0 <= value <= 1:
         raise row.error("value", f"value: {text[:40]!r} is not a score", allowed=_VALUE)

@@ -1,0 +1,36 @@
+"""`--criterion` of `harvest annotate`: the rows to ask people about, or which criteria there are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from harvest.judging.sheets.annotation_sheet import Assessed
+from harvest.judging.sheets.asked_rows import chosen_rows, rows_by_criterion
+from harvest.judging.sheets.sheet_file import Row
+from scoring.swan.schema import Schema
+from topics.errors import InputError
+
+__all__ = ["asked_criteria"]
+
+
+def asked_criteria(
+    assessed: Sequence[Assessed], schema: Schema, names: Sequence[str], sample: int | None, seed: int, *, goal: str
+) -> tuple[list[Row], int]:
+    """As `chosen_rows`. Without names the criteria are listed with their rows, and InputError is raised.
+
+    goal: what the rows are for, as in “no criterion was given for the sheet”.
+    """
+    if names:
+        return chosen_rows(assessed, schema, names, sample, seed)
+    there = rows_by_criterion(assessed, schema)
+    wide = max(map(len, there), default=0)
+    for name, count in there.items():
+        click.echo(f"  {name:<{wide}}  {schema[name].level:<6}  {count:>7} rows", err=True)
+    click.echo(f"  {'all':<{wide}}  {'':<6}  {sum(there.values()):>7} rows", err=True)
+    raise InputError(
+        f"no criterion was given for the {goal}",
+        allowed="--criterion NAME for each criterion wanted, or --criterion all",
+        advice="begin with one criterion; --sample N draws some of its rows",
+    )

@@ -1,0 +1,218 @@
+"""The desk where people decide: who is asked what, in which order, what each has said, and how far all are.
+
+What one person says is told to nobody else: of the others only how much they have done.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+
+from harvest.judging.serving.questions import Question, shown
+from harvest.judging.sheets.annotators import key_of, newest_judgments
+from recordings.decisions import Decision, DecisionBook, read_decisions
+from recordings.json_text import Json
+from recordings.judgments import UNSURE, Judgment, read_layers
+from recordings.times import moment
+from topics.counting import pluralize
+from topics.identity import content_hash, generator
+from topics.topic import Topic
+
+__all__ = ["LONGEST_NOTE", "Desk", "Unacceptable"]
+
+LONGEST_NOTE = 4000
+"""Characters of a note."""
+
+_PAUSE = 300.0
+"""Seconds: a longer gap between two decisions is a pause, and says nothing of how long a decision takes."""
+_RECENT = 50
+_ID = re.compile(r"[A-Za-z0-9-]{16,64}")
+
+
+class Unacceptable(Exception):
+    """What was sent is no decision of ours. status: of HTTP."""
+
+    def __init__(self, status: int, why: str) -> None:
+        super().__init__(why)
+        self.status = status
+
+
+@dataclass(slots=True)
+class _Person:
+    """states: by question, value and note of what stands. made: decisions that stand, by id, with their questions."""
+
+    order: tuple[str, ...]
+    states: dict[str, tuple[Json, str]] = field(default_factory=dict)
+    made: dict[str, str] = field(default_factory=dict)
+    times: list[float] = field(default_factory=list)
+
+
+class Desk:
+    """scale: the scores that can be given, in rising order. version: of the guideline. seed: of the orders."""
+
+    def __init__(
+        self,
+        run: Path,
+        asked: Sequence[Question],
+        people: Sequence[str],
+        book: DecisionBook,
+        *,
+        scale: Sequence[float],
+        version: str = "",
+        seed: int = 0,
+        topics: Mapping[str, Topic] | None = None,
+    ) -> None:
+        self._run, self._book, self._version = run, book, version
+        self._scale, self._topics = tuple(scale), topics or {}
+        self._asked = {one.id: one for one in asked}
+        self._places = {key_of(Judgment(about, one.criterion, None)): one.id for one in asked for about in one.about}
+        self._known: dict[str, tuple[str, str, Json]] = {}  # what was said under an id: by whom, of what
+        self._people = {name: _Person(_shuffled(asked, name, seed)) for name in people}
+        for name in people:
+            self._recall(name)
+
+    def work(self, name: str) -> dict[str, Json]:
+        """All that the page of this person needs to begin, or to go on after it was closed."""
+        person = self._people[name]
+        texts = {one.criterion: one.question for one in self._asked.values()}
+        return {
+            "person": name,
+            "key": content_hash("harvest-page", [str(self._run.resolve()), name], size=8),
+            "criteria": texts,
+            "scale": list(self._scale),
+            "questions": [[one, self._asked[one].criterion] for one in person.order],
+            "states": {one: list(state) for one, state in person.states.items()},
+            "made": [[decision, question] for decision, question in person.made.items()],
+            "progress": self.progress(name),
+        }
+
+    def question(self, known: str) -> dict[str, Json]:
+        """Raises Unacceptable where there is no such question."""
+        return shown(self._question(known), self._topics)
+
+    def progress(self, name: str) -> dict[str, Json]:
+        """done, of: questions of this person. all_done, all_of: of everybody. people: how many. seconds_left: at this
+        person's pace of late; None before there is one."""
+        person, total = self._people[name], len(self._asked)
+        gaps = [b - a for a, b in zip(person.times, person.times[1:]) if 0 <= b - a <= _PAUSE]
+        left = total - len(person.states)
+        return {
+            "done": len(person.states),
+            "of": total,
+            "all_done": sum(len(one.states) for one in self._people.values()),
+            "all_of": total * len(self._people),
+            "people": len(self._people),
+            "seconds_left": left * median(gaps) if len(gaps) >= 3 else None,
+        }
+
+    async def decide(self, name: str, sent: Mapping[str, Json]) -> dict[str, Json]:
+        """One decision, on disk when this returns. The same one again changes nothing. Raises Unacceptable, StoreError.
+
+        sent: `id`, `question`, `value` (a number of the scale, null for n/a, or `unsure`) and `note`.
+        """
+        if set(sent) != {"id", "question", "value", "note"}:
+            raise Unacceptable(400, "a decision has id, question, value and note, and nothing else")
+        known, question, note = _id(sent["id"]), self._question(sent["question"]), sent["note"]
+        value = self._value(sent["value"])
+        if not isinstance(note, str) or len(note) > LONGEST_NOTE:
+            raise Unacceptable(400, f"a note is text of at most {LONGEST_NOTE} characters")
+        said = (name, question.id, value)
+        if known in self._book.ids and self._known.get(known, said) != said:
+            raise Unacceptable(409, "another decision has this id")
+        self._known[known] = said
+        fresh = known not in self._book.ids
+        kept = await self._book.decide(
+            Decision(known, name, self._version, question.about, question.criterion, value, note)
+        )
+        if fresh:
+            person = self._people[name]
+            person.states[question.id] = (value, kept.note)
+            person.made[known] = question.id
+            person.times = [*person.times, moment(kept.at)][-_RECENT:]
+        return {"progress": self.progress(name)}
+
+    async def take_back(self, name: str, sent: Mapping[str, Json]) -> dict[str, Json]:
+        """Take a decision of this person back, so that what was said before it holds again. Raises as `decide`.
+
+        sent: `id`, and `undo`: the id of the decision.
+        """
+        if set(sent) != {"id", "undo"}:
+            raise Unacceptable(400, "to take a decision back, send id and undo, and nothing else")
+        known, decision = _id(sent["id"]), _id(sent["undo"])
+        by, question, _ = self._known.get(decision, ("", "", None))
+        if by != name and known not in self._book.ids:  # one that was taken back before a new start is forgotten
+            raise Unacceptable(404, "there is no such decision of yours")
+        if self._known.get(known, (name, decision, "undo")) != (name, decision, "undo"):
+            raise Unacceptable(409, "another decision has this id")
+        self._known[known] = (name, decision, "undo")
+        await self._book.take_back(known, name, decision)
+        self._recall(name)
+        state = self._people[name].states.get(question)
+        return {"progress": self.progress(name), "question": question, "state": list(state) if state else None}
+
+    def _recall(self, name: str) -> None:
+        """What this person has said so far, in sheets too, as it is on disk."""
+        person = self._people[name]
+        own = (
+            layer
+            for layer in read_layers(self._run)
+            if layer.kind == "human" and layer.author == name and self._version in ("", layer.version)
+        )
+        said = newest_judgments(own)
+        person.states = {}
+        for one in self._asked.values():
+            judged = [said.get(key_of(Judgment(about, one.criterion, None))) for about in one.about]
+            if all(judged) and judged[0] is not None:
+                person.states[one.id] = (judged[0].value, judged[0].note)
+        standing = [one for one in read_decisions(self._run).standing if one.by == name]
+        person.made = {}
+        for decision in standing:
+            place = self._places.get(key_of(Judgment(decision.about[0], decision.criterion, None)))
+            if place is not None:
+                person.made[decision.id] = place
+                self._known[decision.id] = (name, place, decision.value)
+        person.times = [moment(one.at) for one in standing][-_RECENT:]
+
+    def _question(self, known: Json) -> Question:
+        found = self._asked.get(known) if isinstance(known, str) else None
+        if found is None:
+            raise Unacceptable(404, "there is no such question here: the page was made for another run; open it again")
+        return found
+
+    def _value(self, value: Json) -> Json:
+        if value is None or value == UNSURE:
+            return value
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and float(value) in self._scale:
+            return float(value)
+        allowed = ", ".join(f"{one:g}" for one in self._scale)
+        raise Unacceptable(400, f"a value is one of {allowed}, null or {UNSURE}")
+
+    def summary(self) -> Iterable[str]:
+        """How much each person has done, one sentence each."""
+        for name, person in self._people.items():
+            yield f"{name}: {len(person.states)} of {pluralize(len(self._asked), 'decision')}"
+
+
+def _id(known: Json) -> str:
+    if not isinstance(known, str) or not _ID.fullmatch(known):
+        raise Unacceptable(400, "an id has 16 to 64 letters, digits and hyphens")
+    return known
+
+
+def _shuffled(asked: Sequence[Question], name: str, seed: int) -> tuple[str, ...]:
+    """One criterion after the other, in each the conversations in an order of this person's own, so that a conversation
+    is read once for all that is asked of it."""
+    found: list[str] = []
+    for criterion in dict.fromkeys(one.criterion for one in asked):
+        groups: dict[object, list[str]] = {}
+        for one in asked:
+            if one.criterion == criterion:
+                first = one.conversations[0]
+                groups.setdefault((first.trial_id, first.attempt), []).append(one.id)
+        order = generator(seed, "annotating", name, criterion).permutation(len(groups)).tolist()
+        parts = list(groups.values())
+        found += [known for i in order for known in parts[i]]
+    return tuple(found)

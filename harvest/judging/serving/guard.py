@@ -1,0 +1,211 @@
+"""What stands before the page and lets nothing pass that it does not know: every request is refused unless it is one of
+ours, for this address, from this page, by somebody with a link.
+
+It is plain ASGI around the whole application, so that there is no kind of connection that it does not see. Addresses
+are compared with a fixed list, never with each other: a name that somebody else's DNS turns into 127.0.0.1 is not on
+it. No answer leaves without the headers that keep the page to itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import re
+from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from recordings.json_text import line
+
+__all__ = ["BODY_SECONDS", "HEADERS", "LARGEST_BODY", "TOKEN_HEADER", "Addresses", "Guard"]
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+LARGEST_BODY = 64 * 1024
+"""Bytes of a request. A decision with the longest note takes about a tenth."""
+
+BODY_SECONDS = 10.0
+"""How long a request may take to arrive."""
+
+TOKEN_HEADER = "harvest-token"
+
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; frame-ancestors 'none'; "
+    "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+)
+HEADERS: Sequence[tuple[bytes, bytes]] = (
+    (b"content-security-policy", _POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cache-control", b"no-store"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+)
+"""Of every answer, refusals too."""
+
+_HOST = re.compile(rb"(?:[A-Za-z0-9.-]{1,255}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?")
+_PAGE = {"/": "GET", "/page.css": "GET", "/page.js": "GET"}
+_API = {"/api/work": "GET", "/api/answers": "POST"}
+_QUESTION = re.compile(r"/api/questions/[0-9a-f]{16}")
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """port: on which the page is served, on this machine alone."""
+
+    port: int
+
+    @property
+    def hosts(self) -> frozenset[bytes]:
+        return frozenset(f"{name}:{self.port}".encode() for name in ("127.0.0.1", "localhost", "[::1]"))
+
+    @property
+    def origins(self) -> frozenset[bytes]:
+        return frozenset(b"http://" + host for host in self.hosts)
+
+    def __str__(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+
+class _Refused(Exception):
+    def __init__(self, status: int, why: str, *headers: tuple[bytes, bytes]) -> None:
+        super().__init__(why)
+        self.status, self.headers = status, headers
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """app: gets requests with their whole body, and in the scope `harvest.person` who asks. tokens: who has which."""
+
+    app: App
+    addresses: Addresses
+    tokens: Mapping[str, str]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008})  # before it is accepted: the answer is a 403
+            return
+        if scope["type"] != "http":
+            return
+        try:
+            person = self._person(scope)
+            body = await _body(scope, receive) if scope["method"] == "POST" else b""
+        except _Refused as refused:
+            await _refuse(refused, send)
+            return
+        scope["harvest.person"] = person
+        handed = False
+
+        async def whole() -> MutableMapping[str, Any]:
+            nonlocal handed
+            if handed:
+                return await receive()
+            handed = True
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        await self.app(scope, whole, _guarded(send))
+
+    def _person(self, scope: Scope) -> str:
+        """Who asks; "" for the page itself, which says nothing of the run. Raises _Refused."""
+        headers: Sequence[tuple[bytes, bytes]] = scope["headers"]
+        self._check_host(_values(headers, b"host"))
+        self._check_origin(headers, scope["method"])
+        path = scope["path"]
+        allowed = _PAGE.get(path) or _API.get(path) or ("GET" if _QUESTION.fullmatch(path) else "")
+        if not allowed:
+            raise _Refused(404, "there is nothing here")
+        if scope["method"] != allowed:
+            raise _Refused(405, f"this address takes {allowed} only", (b"allow", allowed.encode()))
+        if path in _PAGE:
+            return ""
+        person = self._holder(_values(headers, TOKEN_HEADER.encode()))
+        if allowed == "POST":
+            kinds = _values(headers, b"content-type")
+            if len(kinds) != 1 or kinds[0].lower().replace(b" ", b"") not in (
+                b"application/json",
+                b"application/json;charset=utf-8",
+            ):
+                raise _Refused(415, "answers are sent as application/json")
+        return person
+
+    def _check_host(self, hosts: Sequence[bytes]) -> None:
+        if len(hosts) != 1 or not _HOST.fullmatch(hosts[0]):
+            raise _Refused(400, "a request names one host, as in 127.0.0.1:8477")
+        if hosts[0] not in self.addresses.hosts:
+            raise _Refused(
+                421,
+                f"this page is at {self.addresses} (or localhost) and at no other address; where a tunnel leads here, "
+                "let both of its ends have the same port, or start with --port",
+            )
+
+    def _check_origin(self, headers: Sequence[tuple[bytes, bytes]], method: str) -> None:
+        origins, sites = _values(headers, b"origin"), _values(headers, b"sec-fetch-site")
+        if any(origin not in self.addresses.origins for origin in origins) or len(origins) > 1:
+            raise _Refused(403, f"requests are taken from the page at {self.addresses} only")
+        if method not in ("GET", "HEAD") and not origins:
+            raise _Refused(403, "a request that changes something says which page it is from")
+        if any(site not in (b"same-origin", b"none") for site in sites):
+            raise _Refused(403, f"requests are taken from the page at {self.addresses} only")
+
+    def _holder(self, given: Sequence[bytes]) -> str:
+        found = ""
+        for person, token in self.tokens.items():  # all of them, so that the time taken tells nothing
+            if len(given) == 1 and hmac.compare_digest(given[0], token.encode()):
+                found = person
+        if not found:
+            raise _Refused(
+                401,
+                "this link is not valid, or no longer: open the one that harvest annotate printed when it was started",
+                (b"www-authenticate", b"Harvest-Token"),
+            )
+        return found
+
+
+def _values(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> list[bytes]:
+    return [value for key, value in headers if key.lower() == name]
+
+
+async def _body(scope: Scope, receive: Receive) -> bytes:
+    """The whole body, never more than LARGEST_BODY of it, however it is sent. Raises _Refused."""
+    too_large = _Refused(413, f"more than {LARGEST_BODY} bytes", (b"connection", b"close"))
+    for length in _values(scope["headers"], b"content-length"):
+        if not length.isdigit() or len(length) > 12 or int(length) > LARGEST_BODY:
+            raise too_large
+    found = bytearray()
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            while True:
+                message = await receive()
+                if message["type"] != "http.request":
+                    raise _Refused(400, "the request broke off")
+                found += message.get("body", b"")
+                if len(found) > LARGEST_BODY:
+                    raise too_large
+                if not message.get("more_body", False):
+                    return bytes(found)
+    except TimeoutError:
+        raise _Refused(408, "the request took too long to arrive", (b"connection", b"close")) from None
+
+
+async def _refuse(refused: _Refused, send: Send) -> None:
+    body = line({"error": str(refused)})
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    await send(
+        {"type": "http.response.start", "status": refused.status, "headers": [*headers, *refused.headers, *HEADERS]}
+    )
+    await send({"type": "http.response.body", "body": body})
+
+
+def _guarded(send: Send) -> Send:
+    async def sent(message: MutableMapping[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            own = {name for name, _ in HEADERS}
+            kept = [one for one in message.get("headers", []) if one[0].lower() not in own]
+            message = {**message, "headers": [*kept, *HEADERS]}
+        await send(message)
+
+    return sent

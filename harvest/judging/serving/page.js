@@ -1,0 +1,458 @@
+"use strict";
+/* What was said is only ever put in as text. An answer is shown as saved when the server says that it is on disk; until
+   then it waits in this browser and is sent again under the same id, so that sending it twice changes nothing. */
+(() => {
+  const WORDS = { 0: "no", 0.5: "partly", 1: "yes" };
+  const AHEAD = 6;
+  const KEPT = 60;
+  const at = (id) => document.getElementById(id);
+
+  const made = (tag, kind, ...parts) => {
+    const found = document.createElement(tag);
+    if (kind) found.className = kind;
+    found.append(...parts);
+    return found;
+  };
+
+  // ---- who asks ------------------------------------------------------------------------------------------------------
+
+  const takeToken = () => {
+    if (location.hash.length < 20) return;
+    sessionStorage.setItem("token", location.hash.slice(1));
+    history.replaceState(null, "", location.pathname);
+  };
+
+  const call = (method, path, body) =>
+    fetch(path, {
+      method,
+      headers: { "Harvest-Token": sessionStorage.getItem("token") || "", ...(body ? { "Content-Type": "application/json" } : {}) },
+      body,
+      signal: AbortSignal.timeout(10000),
+    });
+
+  let trouble = "";
+
+  const tellTrouble = (text) => {
+    trouble = text;
+    at("trouble").textContent = text;
+    at("trouble").hidden = !text;
+  };
+
+  const whyNot = async (reply) => {
+    try {
+      return (await reply.json()).error || "";
+    } catch {
+      return "";
+    }
+  };
+
+  // ---- what waits to be sent: an entry of the browser's store each, so that two windows do not undo each other's -------
+
+  let work = null;
+  let sending = false;
+  let pause = 0;
+  let timer = 0;
+  let counted = 0;
+
+  const prefix = () => "harvest:" + work.key + ":";
+
+  const waiting = () =>
+    Object.keys(localStorage).filter((name) => name.startsWith(prefix())).sort();
+
+  const put = (entry) => {
+    counted += 1;
+    const place = String(Date.now()).padStart(15, "0") + String(counted).padStart(6, "0");
+    localStorage.setItem(prefix() + place + ":" + entry.id, JSON.stringify(entry));
+    send();
+  };
+
+  const tellSaved = () => {
+    const count = waiting().length;
+    const said = at("saved");
+    const text = count === 0 ? (work.done ? "Saved" : "") : trouble ? count + (count === 1 ? " answer waits" : " answers wait") + " in this browser and will be sent again" : "Saving…";
+    if (said.textContent !== text) said.textContent = text;
+    said.className = count && trouble ? "waits" : "";
+  };
+
+  const later = (text) => {
+    tellTrouble(text);
+    pause = Math.min(pause * 2 || 500, 8000);
+    clearTimeout(timer);
+    timer = setTimeout(send, pause);
+  };
+
+  const send = async () => {
+    if (sending || !work) return;
+    sending = true;
+    clearTimeout(timer);
+    try {
+      for (;;) {
+        const [name] = waiting();
+        if (name === undefined) break;
+        tellSaved();
+        const body = localStorage.getItem(name);
+        let reply;
+        try {
+          reply = await call("POST", "/api/answers", body);
+        } catch {
+          later("The server cannot be reached. Your answers are kept in this browser; you can go on with what is loaded.");
+          return;
+        }
+        if (reply.status === 401) {
+          tellTrouble("The server was started anew: open your new link in this window. Your answers are kept here.");
+          return;
+        }
+        if (reply.status >= 500 || reply.status === 408 || reply.status === 429) {
+          later("Not saved yet: " + ((await whyNot(reply)) || "the server failed"));
+          return;
+        }
+        pause = 0;
+        if (reply.ok) {
+          const told = await reply.json();
+          localStorage.removeItem(name);
+          tellTrouble("");
+          work.done = true;
+          work.progress = told.progress;
+          if (told.question) {
+            if (told.state) work.states[told.question] = told.state; else delete work.states[told.question];
+            if (here() === told.question) show(false);
+          }
+        } else {
+          const entry = JSON.parse(body);
+          localStorage.removeItem(name);
+          if (entry.question) delete work.states[entry.question];
+          tellTrouble("An answer was refused: " + (await whyNot(reply)));
+        }
+        tellProgress();
+      }
+    } finally {
+      sending = false;
+      if (work) tellSaved();
+    }
+  };
+
+  // ---- what is asked --------------------------------------------------------------------------------------------------
+
+  let place = 0;
+  const loaded = new Map();
+  const lifted = new Set();
+
+  const here = () => work.questions[place][0];
+  const isOpen = (i) => !(work.questions[i][0] in work.states);
+
+  const load = async (id) => {
+    if (!loaded.has(id)) {
+      const asked = call("GET", "/api/questions/" + id).then(async (reply) => {
+        if (!reply.ok) throw new Error(await whyNot(reply));
+        return reply.json();
+      });
+      loaded.set(id, asked);
+      asked.catch(() => loaded.delete(id));
+      if (loaded.size > KEPT) loaded.delete(loaded.keys().next().value);
+    }
+    return loaded.get(id);
+  };
+
+  const loadAhead = () => {
+    for (let i = place, found = 0; i < work.questions.length && found < AHEAD; i += 1) {
+      if (isOpen(i) || i === place + 1) {
+        found += 1;
+        load(work.questions[i][0]).catch(() => {});
+      }
+    }
+  };
+
+  const nextOpen = (from) => {
+    for (let step = 0; step < work.questions.length; step += 1) {
+      const i = (from + step) % work.questions.length;
+      if (isOpen(i)) return i;
+    }
+    return -1;
+  };
+
+  const minutes = (seconds) => {
+    if (seconds === null) return "";
+    if (seconds < 90) return " · about " + Math.max(1, Math.round(seconds / 60)) + " min left";
+    const whole = Math.round(seconds / 60);
+    return " · about " + (whole < 90 ? whole + " min" : (whole / 60).toFixed(1) + " h") + " left";
+  };
+
+  const tellProgress = () => {
+    const told = work.progress;
+    const done = Object.keys(work.states).length;
+    at("bar").max = told.of;
+    at("bar").value = done;
+    const all = told.people > 1 ? " · all " + told.people + ": " + told.all_done + " of " + told.all_of : "";
+    at("counts").textContent = done + " of " + told.of + all + (done < told.of ? minutes(told.seconds_left) : "");
+    at("undo").disabled = work.made.length === 0;
+    document.documentElement.dataset.done = String(done);
+  };
+
+  const choices = () => [
+    ...work.scale.map((value, i) => [String(i + 1), value, String(value) + (value in WORDS ? " – " + WORDS[value] : "")]),
+    ["0", null, "n/a – it does not apply here"],
+    ["U", "unsure", "unsure – I cannot tell"],
+  ];
+
+  const drawChoices = (state) => {
+    const found = choices().map(([key, value, words]) => {
+      const input = made("input", "");
+      input.type = "radio";
+      input.name = "value";
+      input.dataset.key = key;
+      input.value = JSON.stringify(value);
+      input.checked = state !== undefined && state[0] === value;
+      return made("label", "", input, made("kbd", "", key), made("span", "", words));
+    });
+    at("choices").replaceChildren(at("choices").firstElementChild, ...found);
+  };
+
+  const bubble = (one) => {
+    const found = made("p", "said " + one.speaker + (one.asked ? " asked" : ""));
+    found.dir = "auto";
+    for (const [kind, words] of one.pieces) found.append(kind ? made("mark", "", words) : document.createTextNode(words));
+    return found;
+  };
+
+  const covered = (one, id) => {
+    if (!one.cover || lifted.has(id)) return bubble(one);
+    const button = made("button", "", "Show it (C)");
+    button.type = "button";
+    button.addEventListener("click", lift);
+    return made("div", "cover" + (one.asked ? " asked" : ""), made("p", "", "Covered: it may contain " + one.cover + "."), button);
+  };
+
+  const lift = () => {
+    if (lifted.has(here())) return;
+    lifted.add(here());
+    show(false);
+    at("conversation").focus();
+  };
+
+  const drawConversation = (told) => {
+    const found = [];
+    told.conversations.forEach((turns, i) => {
+      if (told.conversations.length > 1) found.push(made("p", "part", "Conversation " + (i + 1) + " of " + told.conversations.length));
+      for (const one of turns) {
+        found.push(made("p", "who", (one.speaker === "user" ? "User" : "System") + ", turn " + one.turn + (one.asked ? " – asked about" : "")));
+        found.push(covered(one, told.id));
+      }
+    });
+    at("conversation").replaceChildren(...found);
+    at("wanted").textContent = told.wanted ? "What was wanted: " + told.wanted : "";
+    const asked = at("conversation").querySelector("mark") || at("conversation").querySelector(".asked");
+    const top = asked ? asked.getBoundingClientRect().top - at("conversation").getBoundingClientRect().top : 0;
+    at("conversation").scrollTop += top - 60;
+  };
+
+  const show = async (moved) => {
+    const id = here();
+    const criterion = work.questions[place][1];
+    const state = work.states[id];
+    if (moved) {
+      drawChoices(state);
+      at("note").value = state ? state[1] : "";
+      at("asked").textContent = work.criteria[criterion] || criterion;
+      at("place").textContent = place + 1 + " of " + work.questions.length + " · " + criterion + (state ? " · decided" : "");
+      at("asked").focus();
+    } else if (state === undefined) {
+      drawChoices(state);
+    }
+    document.documentElement.dataset.question = id;
+    delete document.documentElement.dataset.shown;
+    try {
+      const told = await load(id);
+      if (here() !== id) return;
+      drawConversation(told);
+      document.documentElement.dataset.shown = id;
+      loadAhead();
+    } catch {
+      if (here() !== id) return;
+      at("conversation").replaceChildren(made("p", "who", "This conversation is not loaded; it will be when the server can be reached."));
+      clearTimeout(timer);
+      timer = setTimeout(() => { send(); if (here() === id) show(false); }, 1000);
+    }
+  };
+
+  const go = (i) => {
+    if (i < 0 || i >= work.questions.length) return;
+    place = i;
+    show(true);
+  };
+
+  const goOpen = (from) => {
+    const i = nextOpen(from);
+    if (i >= 0) go(i);
+    else {
+      go(Math.min(place, work.questions.length - 1));
+      at("asked").textContent = "All " + work.questions.length + " are decided. Thank you!";
+    }
+  };
+
+  // ---- deciding -------------------------------------------------------------------------------------------------------
+
+  const save = () => {
+    const chosen = at("choices").querySelector("input:checked");
+    const id = here();
+    if (!chosen) {
+      at("saved").textContent = "Choose first: a digit, or U";
+      return;
+    }
+    if (document.documentElement.dataset.shown !== id) {
+      at("saved").textContent = "Nothing is decided before the conversation is shown";
+      return;
+    }
+    const value = JSON.parse(chosen.value);
+    const note = at("note").value;
+    const before = work.states[id];
+    if (!before || before[0] !== value || before[1] !== note) {
+      const entry = { id: crypto.randomUUID(), question: id, value, note };
+      work.states[id] = [value, note];
+      work.made.push([entry.id, id]);
+      put(entry);
+    }
+    tellProgress();
+    goOpen(place + 1);
+  };
+
+  const undo = () => {
+    const last = work.made.pop();
+    if (!last) return;
+    const [decision, id] = last;
+    delete work.states[id];
+    put({ id: crypto.randomUUID(), undo: decision });
+    tellProgress();
+    go(work.questions.findIndex((one) => one[0] === id));
+  };
+
+  const jump = () => {
+    at("number").max = String(work.questions.length);
+    at("number").value = String(place + 1);
+    const listed = work.questions.map((one, i) => [work.states[one[0]], i]).filter(([state]) => state && state[0] === "unsure").slice(0, 30);
+    at("unsure-list").replaceChildren(
+      listed.length ? "Unsure: " : "",
+      ...listed.map(([, i]) => {
+        const button = made("button", "", String(i + 1));
+        button.type = "button";
+        button.addEventListener("click", () => { at("jumper").close(); go(i); });
+        return button;
+      }),
+    );
+    at("jumper").showModal();
+    at("number").select();
+  };
+
+  const KEYS = {
+    n: ["write a note (Esc leaves it, Ctrl+Enter saves)", () => at("note").focus()],
+    s: ["skip to the next open decision", () => goOpen(place + 1)],
+    z: ["undo the last decision", undo],
+    j: ["jump to a number, or to what you were unsure of", jump],
+    c: ["show what is covered", lift],
+    "?": ["this list", () => at("keys").showModal()],
+  };
+
+  const choose = (key) => {
+    const input = at("choices").querySelector('input[data-key="' + key + '"]');
+    if (!input) return;
+    input.checked = true;
+    input.focus();
+  };
+
+  const listKeys = () => {
+    const rows = [
+      ["1 … " + work.scale.length, "choose a score: " + work.scale.join(", ")],
+      ["0", "n/a: it does not apply here"],
+      ["U", "unsure: I cannot tell"],
+      ["Enter", "save, and go on to the next open decision"],
+      ["← →", "back and forth, without deciding"],
+      ...Object.entries(KEYS).map(([key, [words]]) => [key.toUpperCase(), words]),
+    ];
+    at("list").replaceChildren(...rows.flatMap(([key, words]) => [made("dt", "", made("kbd", "", key)), made("dd", "", words)]));
+  };
+
+  const single = () => localStorage.getItem("harvest-single-keys") !== "off";
+
+  const onKey = (event) => {
+    if (!work || event.altKey || event.metaKey || document.querySelector("dialog[open]") || event.isComposing) return;
+    const target = event.target;
+    const writes = target === at("note");
+    if (event.key === "Enter" && event.ctrlKey) { event.preventDefault(); save(); return; }
+    if (event.ctrlKey) return;
+    if (writes) {
+      if (event.key === "Escape") at("asked").focus();
+      return;
+    }
+    if (event.key === "Enter") {
+      if (target.closest("button, a")) return;
+      event.preventDefault();
+      if (!event.repeat) save();
+    } else if (event.key === "ArrowLeft" || event.key === "ArrowRight") {
+      event.preventDefault();
+      go(place + (event.key === "ArrowLeft" ? -1 : 1));
+    } else if (single()) {
+      const key = event.key.toLowerCase();
+      if (/^[0-9u]$/.test(key)) { event.preventDefault(); choose(key.toUpperCase()); }
+      else if (key in KEYS) { event.preventDefault(); if (!event.repeat || key === "s") KEYS[key][1](); }
+    }
+  };
+
+  // ---- beginning ------------------------------------------------------------------------------------------------------
+
+  const begin = async () => {
+    takeToken();
+    let reply;
+    try {
+      reply = await call("GET", "/api/work");
+    } catch {
+      tellTrouble("The server cannot be reached.");
+      setTimeout(begin, 1000);
+      return;
+    }
+    if (!reply.ok) {
+      tellTrouble((await whyNot(reply)) || "The server failed.");
+      return;
+    }
+    tellTrouble("");
+    const first = work === null;
+    const known = first ? "" : here();
+    work = await reply.json();
+    for (const name of waiting()) {
+      const entry = JSON.parse(localStorage.getItem(name));
+      if (entry.undo) {
+        work.made = work.made.filter(([decision, id]) => { if (decision === entry.undo) delete work.states[id]; return decision !== entry.undo; });
+      } else {
+        work.states[entry.question] = [entry.value, entry.note];
+        if (!work.made.some(([decision]) => decision === entry.id)) work.made.push([entry.id, entry.question]);
+      }
+    }
+    at("who").textContent = work.person;
+    listKeys();
+    tellProgress();
+    const again = work.questions.findIndex((one) => one[0] === known);
+    if (again < 0) goOpen(0); else { place = again; show(false); }
+    document.documentElement.dataset.ready = "yes";
+    pause = 0;
+    send();
+  };
+
+  at("form").addEventListener("submit", (event) => { event.preventDefault(); save(); });
+  at("back").addEventListener("click", () => go(place - 1));
+  at("forth").addEventListener("click", () => go(place + 1));
+  at("open").addEventListener("click", () => goOpen(place + 1));
+  at("undo").addEventListener("click", undo);
+  at("jump").addEventListener("click", jump);
+  at("help").addEventListener("click", () => at("keys").showModal());
+  at("jump-form").addEventListener("submit", (event) => {
+    event.preventDefault();
+    at("jumper").close();
+    go(Math.min(work.questions.length, Math.max(1, Math.round(Number(at("number").value)))) - 1);
+  });
+  at("jump-close").addEventListener("click", () => at("jumper").close());
+  at("single").checked = single();
+  at("single").addEventListener("change", () => localStorage.setItem("harvest-single-keys", at("single").checked ? "on" : "off"));
+  document.addEventListener("keydown", onKey);
+  window.addEventListener("online", send);
+  window.addEventListener("hashchange", begin);
+  window.addEventListener("beforeunload", (event) => { if (work && waiting().length) event.preventDefault(); });
+  begin();
+})();

@@ -1,0 +1,144 @@
+"""What people are asked on the page: the rows of a sheet, with the conversation beside each and nothing that says whose
+it is.
+
+Where several trials said the same words up to the same place, they are one node of the conversation tree: it is asked
+about once, and the answer holds for every trial that shares it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from harvest.judging.serving.covers import cover
+from harvest.judging.sheets.annotation_sheet import Assessed
+from harvest.judging.sheets.sheet_file import Row
+from recordings.conversation import Conversation
+from recordings.json_text import Json
+from recordings.judgments import Target
+from topics.identity import content_hash
+from topics.topic import Topic
+
+__all__ = ["Question", "questions", "shown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One decision. id: of its words and its criterion, 16 hexadecimal digits. about: the things it decides, each as
+    the `about` of a judgment. conversations: to be read; more than one for a set. turn, speaker, start, end: what is
+    asked about; turn 0 for a set, start -1 for a whole turn.
+    """
+
+    id: str
+    criterion: str
+    question: str
+    about: tuple[Mapping[str, str | int], ...]
+    topic: str
+    conversations: tuple[Conversation, ...]
+    turn: int = 0
+    speaker: str = "system"
+    start: int = -1
+    end: int = -1
+
+
+def questions(rows: Iterable[Row], assessed: Sequence[Assessed], *, each: bool = False) -> tuple[Question, ...]:
+    """One question a row, in their order; rows that are the same node of a tree, criterion and span are one question.
+
+    each: every row is a question of its own.
+    """
+    trials = {(one.conversation.trial_id, one.conversation.attempt): one.conversation for one in assessed}
+    sets: dict[tuple[str, str], list[Conversation]] = {}
+    for one in assessed:
+        key = one.conversation.key
+        sets.setdefault((key.system, key.topic), []).append(one.conversation)
+    found: dict[str, Question] = {}
+    for row in rows:
+        made = _of_turn(row, trials, each) if "id" in row else _of_set(row, sets)
+        first = found.get(made.id)
+        found[made.id] = (
+            made
+            if first is None
+            else Question(
+                first.id,
+                first.criterion,
+                first.question,
+                (*first.about, *made.about),
+                first.topic,
+                first.conversations,
+                first.turn,
+                first.speaker,
+                first.start,
+                first.end,
+            )
+        )
+    return tuple(found.values())
+
+
+def _of_set(row: Row, sets: Mapping[tuple[str, str], Sequence[Conversation]]) -> Question:
+    system, topic = row["system"], row["topic"]
+    return Question(
+        content_hash("harvest-asked", [row["criterion"], system, topic], size=8),
+        row["criterion"],
+        row["question"],
+        ({"system": system, "topic": topic},),
+        topic,
+        tuple(sets[system, topic]),
+    )
+
+
+def _of_turn(row: Row, trials: Mapping[tuple[str, int], Conversation], each: bool) -> Question:
+    trial, attempt, turn = row["id"], int(row["attempt"]), int(row["turn"])
+    conversation = trials[trial, attempt]
+    start, end = int(row.get("start", -1)), int(row.get("end", -1))
+    words: list[Json] = [
+        [one.said, one.reply.answer.text if one.reply else None] for one in conversation.turns if one.number <= turn
+    ]
+    own: list[Json] = [trial, attempt] if each else []
+    return Question(
+        content_hash("harvest-asked", [row["criterion"], row["topic"], words, turn, start, end, own], size=8),
+        row["criterion"],
+        row["question"],
+        (Target(trial, attempt, turn, row["speaker"], start, end).about(),),
+        row["topic"],
+        (conversation,),
+        turn,
+        row["speaker"],
+        start,
+        end,
+    )
+
+
+def shown(question: Question, topics: Mapping[str, Topic]) -> dict[str, Json]:
+    """What the page gets to show: texts in pieces, so that nobody has to count characters in a browser, where an emoji
+    is two. A piece is `["", words]`, or `["mark", words]` for those that are asked about.
+
+    A turn is asked about in what was said up to it: what comes after it is not shown, since trials that share it may go
+    on in different ways.
+    """
+    topic = topics.get(question.topic)
+    return {
+        "id": question.id,
+        "wanted": topic.request if topic else "",
+        "conversations": [_told(one, question) for one in question.conversations],
+    }
+
+
+def _told(conversation: Conversation, question: Question) -> list[Json]:
+    found: list[Json] = []
+    for turn in conversation.turns:
+        if question.turn and turn.number > question.turn:
+            break
+        asked = turn.number == question.turn
+        found.append(_side("user", turn.number, turn.said, question, asked and question.speaker == "user"))
+        if turn.reply is not None:
+            text = turn.reply.answer.text
+            found.append(_side("system", turn.number, text, question, asked and question.speaker == "system"))
+    return found
+
+
+def _side(speaker: str, turn: int, text: str, question: Question, asked: bool) -> dict[str, Json]:
+    pieces: list[Json] = [["", text]]
+    if asked and question.start >= 0:
+        cut = ("", text[: question.start]), ("mark", text[question.start : question.end]), ("", text[question.end :])
+        pieces = [list(piece) for piece in cut if piece[1] or piece[0]]
+    return {"speaker": speaker, "turn": turn, "asked": asked, "pieces": pieces, "cover": cover(text)}

@@ -1,0 +1,74 @@
+"""What people are asked of a run: its conversations with their items, and the rows of the chosen criteria."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+from os import PathLike
+
+from harvest.judging.sheets.annotation_sheet import Assessed, counts, sample_rows, sheet_rows
+from harvest.judging.sheets.sheet_file import Row
+from recordings.gold_layers import read_gold_layers
+from recordings.judgments import read_layers
+from recordings.run_folder import Run
+from scoring.settings import Settings
+from scoring.swan.assessment import PageText, assess
+from scoring.swan.judged import Judgments, Precedence
+from scoring.swan.schema import Schema
+from topics.errors import InputError
+from topics.identity import generator
+
+__all__ = ["assess_run", "chosen_rows", "rows_by_criterion"]
+
+
+def assess_run(
+    run: str | PathLike[str], recorded: Run, schema: Schema, *, kept: bool = True, nuggets: str = ""
+) -> list[Assessed]:
+    """The finished conversations. kept: with the nuggets of the layers there are; otherwise extracted anew."""
+    topics = recorded.header.topic_set()
+    gold = read_gold_layers([run], topics)
+    # Scores that people gave must not keep a rule from saying what it sees, nor change what a sheet lists.
+    only_rules = Precedence((("rule", ""),), nuggets)
+    judgments = Judgments.of(read_layers(run), schema, only_rules) if kept else Judgments(only_rules)
+    if kept:
+        judgments = Judgments(only_rules, layers=judgments.layers)
+    known = {topic.id: topic for topic in topics.topics} if topics else {}
+    found = []
+    for conversation in recorded.finished:
+        topic = known.get(conversation.key.topic)
+        ground = PageText(topic, gold, topics.attributes if topics else {}, Settings())
+        found.append(Assessed(conversation, assess(conversation, schema, judgments, ground)))
+    return found
+
+
+def rows_by_criterion(assessed: Sequence[Assessed], schema: Schema) -> dict[str, int]:
+    """How many rows there are for each criterion that people may score."""
+    return counts(assessed, (one for one in schema if one.may_score("human")))
+
+
+def chosen_rows(
+    assessed: Sequence[Assessed], schema: Schema, names: Sequence[str], sample: int | None, seed: int
+) -> tuple[list[Row], int]:
+    """The rows of these criteria, and how many there would be without `sample`.
+
+    names: of criteria; `all` alone takes every one. sample: rows of each criterion, drawn with `seed`; None takes all.
+    Raises InputError for a criterion that the schema does not have or that people may not score, and where there is
+    nothing to score.
+    """
+    there = rows_by_criterion(assessed, schema)
+    everything = [name.casefold() for name in names] == ["all"]
+    chosen = [schema[name] for name in there] if everything else [schema[name] for name in names]
+    barred = [one.name for one in chosen if not one.may_score("human")]
+    if barred:
+        raise InputError(f"{', '.join(barred)}: not for people to score in the schema {schema.name!r}")
+    chosen = list(dict.fromkeys(chosen))
+    total = sum(there[one.name] for one in chosen)
+    if not total:
+        raise InputError(f"there is nothing to score by {', '.join(one.name for one in chosen)} in this run")
+    rows = chain.from_iterable(
+        sheet_rows(assessed, one)
+        if sample is None
+        else sample_rows(sheet_rows(assessed, one), sample, generator(seed, "sheet", one.name))
+        for one in chosen
+    )
+    return list(rows), total

@@ -1,0 +1,247 @@
+"""Who is asked what, in which order, and what comes of it: decided once, for all trials that said the same, and scored
+as a sheet would be."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from harvest.judging.serving.covers import cover
+from harvest.judging.serving.desk import LONGEST_NOTE, Desk, Unacceptable
+from recordings.decisions import DecisionBook
+from recordings.judgments import Judgment, Layer, read_layers, write_layer
+from recordings.run_folder import read
+from scoring.swan.assessment import assess, of_system
+from scoring.swan.judged import Judgments
+from scoring.swan.schema import load_schema
+from tests.support.checkout import ROOT
+from tests.support.judged_page import asked_of, desk_of
+from tests.support.recorded_run import record
+from tests.support.reported import small_run
+
+SET = {"system": "B", "topic": "M002"}
+SHEET = Layer("human", "anna", "", "sheet.csv", "2026-01-01T00:00:00+00:00")
+CRITERIA = ["Correctness", "Fluency", "Adaptability"]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(ROOT / "recordings" / "samples" / "run-1", tmp_path / "run"))
+
+
+@pytest.fixture(scope="module")
+def audit(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return small_run(tmp_path_factory.mktemp("audit"))
+
+
+@pytest.fixture
+async def desk(run: Path) -> AsyncIterator[Desk]:
+    book = DecisionBook.open(run)
+    yield desk_of(run, book, CRITERIA)
+    await book.close()
+
+
+def decision(number: int, question: object, value: object, note: str = "") -> dict[str, object]:
+    return {"id": f"{number:016}", "question": question, "value": value, "note": note}
+
+
+def asked(desk: Desk, criterion: str, name: str = "anna") -> list[object]:
+    questions = desk.work(name)["questions"]
+    assert isinstance(questions, list)
+    return [known for known, of in questions if of == criterion]
+
+
+async def test_decisions_are_scored_as_a_sheet_would_be(run: Path, desk: Desk) -> None:
+    schema, recorded = load_schema(), read(run)
+    for number, known in enumerate(asked(desk, "Correctness")):
+        await desk.decide("anna", decision(number, known, number % 2))
+    first, second, *_ = asked(desk, "Fluency")
+    await desk.decide("anna", decision(10, first, None))
+    await desk.decide("anna", decision(11, second, "unsure", "too short to tell"))
+    await desk.decide("anna", decision(12, asked(desk, "Adaptability")[0], 0.5))
+    judgments = Judgments.of(read_layers(run), schema)
+    found = of_system("B", [assess(one, schema, judgments) for one in recorded.finished], schema, judgments).pooled.wans
+    assert (found["Correctness"].value, found["Correctness"].n) == (0.5, 2)
+    assert (found["Adaptability"].value, found["Adaptability"].n) == (0.5, 1)
+    # n/a takes the thing out of what could be scored; unsure leaves it in, without a score.
+    assert (found["Fluency"].n, found["Fluency"].items) == (0, len(asked(desk, "Fluency")) - 1)
+
+
+async def test_unsure_takes_back_an_earlier_score(run: Path, desk: Desk) -> None:
+    known = asked(desk, "Adaptability")[0]
+    sheet = Layer(
+        "human",
+        "anna",
+        "",
+        "s.csv",
+        "2026-01-01T00:00:00+00:00",
+        (Judgment({"system": "B", "topic": "M002"}, "Adaptability", 1),),
+    )
+    write_layer(run, sheet)
+    await desk.decide("anna", decision(1, known, "unsure"))
+    assert Judgments.of(read_layers(run), load_schema()).sets == {}
+
+
+async def test_each_person_has_an_own_order_and_the_same_questions(audit: Path) -> None:
+    book = DecisionBook.open(audit)
+    desk = desk_of(audit, book, ["Sufficiency"], ["anna", "ben", "carl"])
+    orders = [asked(desk, "Sufficiency", name) for name in ("anna", "ben", "carl")]
+    again = desk_of(audit, book, ["Sufficiency"], ["carl"])
+    await book.close()
+    assert len({tuple(order) for order in orders}) == 3
+    assert len({frozenset(order) for order in orders}) == 1
+    assert asked(again, "Sufficiency", "carl") == orders[2]
+
+
+async def test_a_node_that_trials_share_is_asked_once_and_holds_for_all(tmp_path: Path) -> None:
+    run = tmp_path / "same"
+    await record(run, ["hello", "and now"], trials=3)
+    once, each = asked_of(run, ["Fluency"]), asked_of(run, ["Fluency"], each=True)
+    assert [(one.turn, len(one.about)) for one in once] == [(1, 3), (2, 3)]
+    assert [len(one.about) for one in each] == [1] * 6
+    book = DecisionBook.open(run)
+    desk = desk_of(run, book, ["Fluency"])
+    await desk.decide("anna", decision(1, once[1].id, 1))
+    await book.close()
+    (layer,) = [layer for layer in read_layers(run) if layer.author == "anna"]
+    trials = [one.trial_id for one in read(run).finished]
+    assert [one.about for one in layer.judgments] == [{"trial": one, "attempt": 1, "turn": 2} for one in trials]
+
+
+async def test_other_words_before_it_make_another_node(tmp_path: Path) -> None:
+    await record(tmp_path / "one", ["hello", "hello"], trials=1)
+    assert len(asked_of(tmp_path / "one", ["Fluency"])) == 2
+
+
+async def test_what_is_shown_says_nothing_of_systems_people_and_scores(audit: Path) -> None:
+    book = DecisionBook.open(audit)
+    desk = desk_of(audit, book, ["Sufficiency", "Customisability"])
+    told = json.dumps([desk.work("anna"), *(desk.question(str(one)) for one in asked(desk, "Sufficiency")[:20])])
+    await book.close()
+    assert '"ben"' not in told
+    trials = {one.trial_id for one in read(audit).finished}
+    assert not any(one in told for one in trials)
+    for word in ('"A"', '"B"', "erratic", '"system": ', '"label"', '"score"'):
+        assert word not in told
+
+
+async def test_a_text_comes_in_pieces_of_code_points(run: Path, desk: Desk) -> None:
+    recorded = {one.trial_id: one for one in read(run).finished}
+    for one in asked_of(run, ["Correctness", "Sensibleness"]):
+        told = desk_of(run, desk._book, ["Correctness", "Sensibleness"]).question(one.id)
+        conversations = told["conversations"]
+        assert isinstance(conversations, list)
+        (turns,) = conversations
+        (shown,) = [turn for turn in turns if turn["asked"]]
+        text = "".join(words for _, words in shown["pieces"])
+        (marked,) = [words for kind, words in shown["pieces"] if kind == "mark"]
+        turn = recorded[str(one.about[0]["trial"])].turns[one.turn - 1]
+        assert turn.reply is not None
+        assert text == turn.reply.answer.text
+        assert marked == text[one.start : one.end]
+
+
+async def test_sent_again_it_is_the_same_decision_and_under_its_id_no_other(desk: Desk) -> None:
+    known = asked(desk, "Fluency")[0]
+    first = await desk.decide("anna", decision(1, known, 1))
+    assert await desk.decide("anna", decision(1, known, 1)) == first
+    for name, other in (("ben", decision(1, known, 1)), ("anna", decision(1, known, 0))):
+        with pytest.raises(Unacceptable, match="another decision has this id") as fault:
+            await desk.decide(name, other)
+        assert fault.value.status == 409
+
+
+async def test_an_undone_decision_gives_back_what_was_said_before(run: Path, desk: Desk) -> None:
+    known = asked(desk, "Fluency")[0]
+    await desk.decide("anna", decision(1, known, 1, "sure"))
+    await desk.decide("anna", decision(2, known, 0))
+    undo = {"id": "u" * 16, "undo": f"{2:016}"}
+    told = await desk.take_back("anna", undo)
+    assert (told["question"], told["state"]) == (known, [1.0, "sure"])
+    assert await desk.take_back("anna", undo) == told
+    told = await desk.take_back("anna", {"id": "v" * 16, "undo": f"{1:016}"})
+    assert (told["state"], desk.work("anna")["states"]) == (None, {})
+    with pytest.raises(Unacceptable, match="no such decision of yours"):
+        await desk.take_back("ben", {"id": "w" * 16, "undo": f"{1:016}"})
+
+
+async def test_a_new_start_knows_what_was_said_on_the_page_and_in_sheets(run: Path, desk: Desk) -> None:
+    known = asked(desk, "Fluency")[0]
+    await desk.decide("anna", decision(1, known, 1, "sure"))
+    about = {"system": "B", "topic": "M002"}
+    write_layer(
+        run, Layer("human", "anna", "", "s.csv", "2026-01-01T00:00:00+00:00", (Judgment(about, "Adaptability", 0.25),))
+    )
+    await desk._book.close()
+    book = DecisionBook.open(run)
+    after = desk_of(run, book, CRITERIA)
+    work = after.work("anna")
+    assert work["states"] == {known: [1.0, "sure"], asked(after, "Adaptability")[0]: [0.25, ""]}
+    assert work["made"] == [[f"{1:016}", known]]
+    await after.decide("anna", decision(1, known, 1, "sure"))
+    await book.close()
+    assert sorted(one.name for one in (run / "decisions").glob("*.jsonl")) == ["000001.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("different", "status", "why"),
+    [
+        ({"value": 0.3}, 400, "a value is one of 0, 0.5, 1"),
+        ({"value": True}, 400, "a value is one of"),
+        ({"value": float("nan")}, 400, "a value is one of"),
+        ({"value": "1"}, 400, "a value is one of"),
+        ({"note": None}, 400, "a note is text"),
+        ({"note": "x" * (LONGEST_NOTE + 1)}, 400, "a note is text of at most"),
+        ({"id": "../../../etc/passwd"}, 400, "an id has"),
+        ({"id": 5}, 400, "an id has"),
+        ({"question": "0" * 16}, 404, "no such question"),
+        ({"question": None}, 404, "no such question"),
+        ({"by": "ben"}, 400, "and nothing else"),
+    ],
+)
+async def test_what_is_no_decision_is_refused(
+    run: Path, desk: Desk, different: dict[str, object], status: int, why: str
+) -> None:
+    sent = decision(1, asked(desk, "Fluency")[0], 1)
+    with pytest.raises(Unacceptable, match=why) as fault:
+        await desk.decide("anna", {**sent, **different})
+    assert fault.value.status == status
+    assert list((run / "decisions").glob("*.jsonl")) == []
+
+
+async def test_progress_is_of_one_and_of_all_with_the_time_left(desk: Desk) -> None:
+    total = len(desk.work("anna")["questions"])  # type: ignore[arg-type]  # a list
+    assert desk.progress("anna") == {
+        "done": 0,
+        "of": total,
+        "all_done": 0,
+        "all_of": 2 * total,
+        "people": 2,
+        "seconds_left": None,
+    }
+    for number, known in enumerate((asked(desk, "Fluency") + asked(desk, "Correctness"))[:4]):
+        await desk.decide("anna", decision(number, known, 1))
+    told = desk.progress("anna")
+    assert (told["done"], told["all_done"], desk.progress("ben")["done"]) == (4, 4, 0)
+    left = told["seconds_left"]
+    assert isinstance(left, float)
+    assert 0 < left < 60
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("You should kill yourself.", "self-harm"),
+        ("He was murdered.", "violence"),
+        ("You’re an idiot, go to hell", "insults"),
+        ("They tortured him; a rape was reported", "violence and sexual content"),
+        ("This kills germs, and grapes are skilled therapists.", ""),
+        ("Looper (2012), https://www.imdb.com/title/tt1276104/", ""),
+    ],
+)
+def test_a_text_is_covered_with_its_reason(text: str, reason: str) -> None:
+    assert cover(text) == reason

@@ -1,0 +1,60 @@
+"""The page on which people judge, served in this process."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from harvest.judging.serving.desk import Desk
+from harvest.judging.serving.questions import Question, questions
+from harvest.judging.serving.serving import bind, make_links, serve
+from harvest.judging.sheets.asked_rows import assess_run, chosen_rows
+from recordings.decisions import DecisionBook
+from recordings.run_folder import read
+from scoring.swan.schema import load_schema
+
+__all__ = ["ServedPage", "asked_of", "desk_of", "served"]
+
+PEOPLE = ("anna", "ben")
+
+
+def asked_of(run: Path, criteria: Sequence[str], *, each: bool = False) -> tuple[Question, ...]:
+    schema = load_schema()
+    assessed = assess_run(run, read(run), schema)
+    return questions(chosen_rows(assessed, schema, criteria, None, 0)[0], assessed, each=each)
+
+
+def desk_of(run: Path, book: DecisionBook, criteria: Sequence[str], people: Sequence[str] = PEOPLE) -> Desk:
+    return Desk(run, asked_of(run, criteria), people, book, scale=(0.0, 0.5, 1.0), version="")
+
+
+@dataclass(frozen=True, slots=True)
+class ServedPage:
+    """tokens: by person."""
+
+    run: Path
+    port: int
+    tokens: dict[str, str]
+
+
+@contextlib.asynccontextmanager
+async def served(run: Path, criteria: Sequence[str]) -> AsyncIterator[ServedPage]:
+    book = DecisionBook.open(run)
+    listening = bind(0)
+    port = int(listening.getsockname()[1])
+    tokens, _ = make_links(PEOPLE, port)
+    started = asyncio.Event()
+    serving = asyncio.create_task(serve(desk_of(run, book, criteria), listening, tokens, started.set))
+    try:
+        async with asyncio.timeout(10):
+            await started.wait()
+        yield ServedPage(run, port, tokens)
+    finally:
+        serving.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await serving
+        await book.close()
+        listening.close()
