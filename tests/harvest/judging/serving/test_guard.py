@@ -10,17 +10,31 @@ from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
 from harvest.judging.serving import guard
 from harvest.judging.serving.guard import HEADERS, LARGEST_BODY
+from recordings import journal
 from tests.support.checkout import ROOT
 from tests.support.judged_page import ServedPage, served
 
 DECISION = {"id": "0" * 16, "question": "?", "value": 1, "note": ""}
 
 
-@pytest.fixture
-async def page(tmp_path: Path) -> AsyncIterator[ServedPage]:
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def page(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[ServedPage]:
+    """Nothing is decided on it."""
+    run = Path(shutil.copytree(ROOT / "recordings" / "samples" / "run-1", tmp_path_factory.mktemp("page") / "run"))
+    async with served(run, ["Fluency"]) as found:
+        yield found
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def own(tmp_path: Path) -> AsyncIterator[ServedPage]:
+    """Of one test."""
     run = Path(shutil.copytree(ROOT / "recordings" / "samples" / "run-1", tmp_path / "run"))
     async with served(run, ["Fluency"]) as found:
         yield found
@@ -200,17 +214,32 @@ async def test_every_answer_has_the_headers_that_keep_the_page_to_itself(page: S
         assert "unsafe" not in headers["content-security-policy"]
 
 
-async def test_nobody_is_told_what_another_said(page: ServedPage) -> None:
-    _, _, told = await asked(page, request(page, "GET", "/api/work", b"", without=("Content-Length",)))
+async def test_nobody_is_told_what_another_said(own: ServedPage) -> None:
+    _, _, told = await asked(own, request(own, "GET", "/api/work", b"", without=("Content-Length",)))
     question = json.loads(told)["questions"][0][0]
     body = json.dumps({"id": "1" * 16, "question": question, "value": 0.5, "note": "a word of anna"}).encode()
-    assert (await asked(page, request(page, body=body)))[0] == 200
+    assert (await asked(own, request(own, body=body)))[0] == 200
     status, _, told = await asked(
-        page,
-        request(page, "GET", "/api/work", b"", without=("Content-Length",), Harvest_Token=page.tokens["ben"]),
+        own,
+        request(own, "GET", "/api/work", b"", without=("Content-Length",), Harvest_Token=own.tokens["ben"]),
     )
     work = json.loads(told)
     assert (status, work["person"], work["states"], work["made"]) == (200, "ben", {}, [])
     assert b"a word of anna" not in told
     undo = json.dumps({"id": "2" * 16, "undo": "1" * 16}).encode()
-    assert (await asked(page, request(page, body=undo, Harvest_Token=page.tokens["ben"])))[0] == 404
+    assert (await asked(own, request(own, body=undo, Harvest_Token=own.tokens["ben"])))[0] == 404
+
+
+async def test_a_full_disk_is_said_and_nothing_is_said_to_be_saved(
+    own: ServedPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(journal, "fsync_file", full)
+    _, _, told = await asked(own, request(own, "GET", "/api/work", b"", without=("Content-Length",)))
+    question = json.loads(told)["questions"][0][0]
+    body = json.dumps({"id": "1" * 16, "question": question, "value": 0.5, "note": ""}).encode()
+    for _ in range(2):
+        status, _, told = await asked(own, request(own, body=body))
+        assert (status, b"No space left" in told, b"harvest" in told.lower()) == (507, True, False)

@@ -1,0 +1,404 @@
+"""People at the page in Chromium: by keyboard, narrow and wide, light and dark; cut off, reloaded, server killed."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from harvest.judging.serving.guard import TOKEN_HEADER
+from recordings.decisions import read_decisions
+from recordings.judgments import read_layers
+from recordings.run_folder import read
+from tests.support.accessibility import violations
+from tests.support.browsing import settings
+from tests.support.checkout import ROOT
+from tests.support.judged_page import asked_of
+from tests.support.reported import small_run
+
+SIZES = [(320, "light"), (320, "dark"), (1280, "light"), (1280, "dark")]
+
+STRANGE = (
+    "\u05d0\u05d1\u05d2 is Hebrew for abc\u202e. It was \U0001f468\u200d\U0001f469\u200d\U0001f467 in 1999!\r\n"
+    "- First e\u0301t\u00e9 was hot.\r\n- Then <img src=x onerror=document.title=1> came. \U0001d54f is a letter; "
+    "\ud83d is half of one. \u0645\u0631\u062d\u0628\u0627 means hello. He was murdered."
+)
+"""From right to left, emoji of several characters, line ends of two, half a character, markup, and harm."""
+
+
+@dataclass
+class Server:
+    """The command, in a process of its own, on a port that stays. links: by person, new at every start."""
+
+    run: Path
+    words: tuple[str, ...]
+    people: tuple[str, ...] = ("anna", "ben")
+    port: int = 0
+    links: dict[str, str] = field(default_factory=dict)
+    process: subprocess.Popen[str] | None = None
+
+    def start(self) -> None:
+        if not self.port:
+            with socket.socket() as free:
+                free.bind(("127.0.0.1", 0))
+                self.port = free.getsockname()[1]
+        people = [word for name in self.people for word in ("--author", name)]
+        command = [sys.executable, "-m", "harvest", "annotate", str(self.run), "--serve", "--port", str(self.port)]
+        self.process = subprocess.Popen(
+            [*command, *people, *self.words], stderr=subprocess.PIPE, text=True, encoding="utf-8", cwd=ROOT
+        )
+        assert self.process.stderr is not None
+        self.links = {}
+        told = ""
+        while len(self.links) < len(self.people):
+            line = self.process.stderr.readline()
+            told += line
+            assert line, told
+            if link := re.fullmatch(r"  (\S+)\s+(http://\S+#\S+)\n", line):
+                self.links[link[1]] = link[2]
+
+    def end(self, by: signal.Signals) -> tuple[int, str]:
+        """Its code, and what it said at the end."""
+        assert self.process is not None
+        self.process.send_signal(by)
+        _, told = self.process.communicate(timeout=20)
+        return self.process.returncode, told
+
+
+@contextmanager
+def serving(run: Path, *words: str, people: tuple[str, ...] = ("anna", "ben")) -> Iterator[Server]:
+    server = Server(run, words, people)
+    server.start()
+    try:
+        yield server
+    finally:
+        if server.process is not None and server.process.poll() is None:
+            server.end(signal.SIGINT)
+
+
+@pytest.fixture(scope="module")
+def browser(audited: Path, strange: Path) -> Iterator[Browser]:
+    """audited, strange: are made before, because no run can be played where a browser of this kind is open."""
+    with sync_playwright() as started:
+        opened = started.chromium.launch(executable_path=settings().executable, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def audited(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return small_run(tmp_path_factory.mktemp("audited"))
+
+
+@pytest.fixture(scope="module")
+def strange(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of a system that answers with STRANGE."""
+    folder = tmp_path_factory.mktemp("strange")
+    (folder / "strange.py").write_text(f"def answer(text):\n    return {STRANGE!a}\n", encoding="utf-8")
+    return small_run(folder, "  - {name: A, driver: python, options: {function: 'strange.py:answer'}}\n", trials=1)
+
+
+@dataclass
+class Desk:
+    """One person's window. said: what was decided last, by question."""
+
+    page: Page
+    faults: list[str] = field(default_factory=list)
+    said: dict[str, Any] = field(default_factory=dict)
+    made: int = 0
+
+    def value(self, of: str) -> str:
+        return str(self.page.evaluate(f"document.documentElement.dataset.{of} || ''"))
+
+    def until(self, wanted: str, seconds: float = 15.0) -> None:
+        """Wait until an expression is true. Playwright's own way evaluates it in the page, which its policy forbids."""
+        for _ in range(int(seconds * 100)):
+            if self.page.evaluate(wanted):
+                return
+            self.page.wait_for_timeout(10)
+        raise AssertionError(f"never true: {wanted}; {self.page.locator('header').inner_text()}")
+
+    def until_shown(self) -> str:
+        self.until("(({question, shown}) => question && question === shown)(document.documentElement.dataset)")
+        return self.value("question")
+
+    def decide(self, key: str, note: str = "") -> None:
+        """By keyboard alone."""
+        question = self.until_shown()
+        self.page.keyboard.press(key)
+        if note:
+            self.page.keyboard.press("n")
+            self.page.keyboard.insert_text(note)
+            self.page.keyboard.press("Control+Enter")
+        else:
+            self.page.keyboard.press("Enter")
+        self.said[question] = [{"1": 0, "2": 0.5, "3": 1, "0": None, "u": "unsure"}[key], note]
+        self.made += 1
+        self.until(f"document.documentElement.dataset.question !== {json.dumps(question)} || {self.over}")
+
+    over = "document.getElementById('asked').textContent.startsWith('All ')"
+
+    def until_saved(self) -> None:
+        self.until("document.getElementById('saved').textContent === 'Saved'", 30)
+
+
+def scheme(theme: str) -> Literal["dark", "light"]:
+    return "dark" if theme == "dark" else "light"
+
+
+@contextmanager
+def sitting(
+    browser: Browser, link: str, width: int = 1280, theme: str = "light", lossy: bool = False
+) -> Iterator[tuple[Desk, BrowserContext]]:
+    """lossy: requests may fail, which the browser writes to its console."""
+    context = browser.new_context(
+        viewport={"width": width, "height": 800}, color_scheme=scheme(theme), reduced_motion="reduce"
+    )
+    desk = Desk(context.new_page())
+    desk.page.on("console", lambda one: desk.faults.append(one.text) if one.type in ("error", "warning") else None)
+    desk.page.on("pageerror", lambda one: desk.faults.append(str(one)))
+    try:
+        desk.page.goto(link)
+        desk.until("document.documentElement.dataset.ready")
+        yield desk, context
+        faults = [one for one in desk.faults if not (lossy and one.startswith("Failed to load resource"))]
+        assert faults == []
+    finally:
+        context.close()
+
+
+def session(browser: Browser, run: Path, words: tuple[str, ...], kills: int) -> int:
+    """Two people decide all there is, while their server is killed, their network goes and they reload; what they said
+    is then on disk, once each. How many decisions were made."""
+    keys = ("3", "1", "2", "0", "u")
+    with serving(run, *words) as server:
+        with (
+            sitting(browser, server.links["anna"], lossy=True) as (anna, net),
+            sitting(browser, server.links["ben"], lossy=True) as (ben, _),
+        ):
+            desks = {"anna": anna, "ben": ben}
+            total = int(anna.page.evaluate("Number(document.getElementById('bar').max)"))
+            at_kill = {round((i + 1) * total / (kills + 1)) for i in range(kills)}
+            for i in range(total):
+                if i in at_kill:
+                    server.end(signal.SIGKILL)
+                if i - 2 in at_kill:  # two decisions of each wait in their browsers
+                    server.start()
+                    for name, desk in desks.items():
+                        assert "kept in this browser" in desk.page.locator("#trouble").inner_text()
+                        desk.page.goto(server.links[name])
+                        desk.until_saved()
+                if i == total // 5:
+                    net.set_offline(True)
+                if i == total // 5 + 2:
+                    net.set_offline(False)
+                    anna.until_saved()
+                if i == total * 7 // 10:
+                    anna.page.reload()
+                    anna.until("document.documentElement.dataset.ready")
+                if i == total // 10:
+                    before = anna.value("question")
+                    anna.decide("1")
+                    anna.page.keyboard.press("z")
+                    anna.until(f"document.documentElement.dataset.question === {json.dumps(before)}")
+                    anna.said.pop(before)
+                for number, desk in enumerate(desks.values()):
+                    desk.decide(keys[(i + number) % 5], "\u05d0 so \U0001f600" if i % 7 == 3 else "")
+            for name, desk in desks.items():
+                desk.until_saved()
+                assert desk.page.evaluate(desk.over)
+                assert len(desk.said) == total
+                told = desk.page.request.get(
+                    f"http://127.0.0.1:{server.port}/api/work", headers={TOKEN_HEADER: server.links[name].split("#")[1]}
+                ).json()
+                assert told["states"] == desk.said
+        code, told = server.end(signal.SIGINT)
+    assert (code, f"anna: {total} of {total} decisions" in told) == (0, True), told
+    standing = read_decisions(run).standing
+    assert Counter(one.by for one in standing) == {"anna": total, "ben": total}
+    lines = [
+        json.loads(line)
+        for file in sorted((run / "decisions").glob("*.jsonl"))
+        for line in file.read_text(encoding="utf-8").split("\n")
+        if line.endswith("}")
+    ]
+    ids = [line["id"] for line in lines if "id" in line]
+    assert len(ids) == len(set(ids)) == anna.made + ben.made + 1  # and the undo
+    assert Counter(layer.author for layer in read_layers(run) if layer.kind == "human") == {"anna": 1, "ben": 1}
+    return anna.made + ben.made
+
+
+def test_two_people_lose_nothing_and_say_nothing_twice_whatever_fails(
+    browser: Browser, audited: Path, tmp_path: Path
+) -> None:
+    run = Path(shutil.copytree(audited, tmp_path / "run"))
+    made = session(browser, run, ("--criterion", "Sufficiency", "--sample", "20"), kills=1)
+    assert made == 41
+
+
+@pytest.mark.soak
+def test_two_people_lose_nothing_over_four_hundred_decisions_and_six_kills(
+    browser: Browser, audited: Path, tmp_path: Path
+) -> None:
+    run = Path(shutil.copytree(audited, tmp_path / "run"))
+    criteria = [word for name in ("Sufficiency", "Fluency", "Coherence") for word in ("--criterion", name)]
+    assert session(browser, run, tuple(criteria), kills=6) >= 400
+
+
+def test_every_code_point_arrives_and_what_is_marked_is_what_is_judged(
+    browser: Browser, strange: Path, tmp_path: Path
+) -> None:
+    run = Path(shutil.copytree(strange, tmp_path / "run"))
+    texts = {one.trial_id: one for one in read(run).finished}
+    asked = {one.id: one for one in asked_of(run, ["Sensibleness"])}
+    note = "\u202bסגור\u202c 👩‍👩‍👧 é e\u0301"
+    words = ("--criterion", "Sensibleness", "--sample", "9")
+    with serving(run, *words, people=("anna",)) as server:  # noqa: SIM117  one ends first
+        with sitting(browser, server.links["anna"]) as (desk, _):
+            seen = 0
+            while not desk.page.evaluate(desk.over):
+                known = asked[desk.until_shown()]
+                if desk.page.locator(".cover").count():
+                    assert "it may contain violence" in desk.page.locator(".cover").first.inner_text()
+                    desk.page.keyboard.press("c")
+                    desk.until_shown()
+                turn = texts[str(known.about[0]["trial"])].turns[known.turn - 1]
+                assert turn.reply is not None
+                points = "one => Array.from(one.textContent, (letter) => letter.codePointAt(0))"
+                marked = desk.page.locator("mark").evaluate(points)
+                whole = desk.page.locator(".said.asked").evaluate(points)
+                assert "".join(map(chr, whole)) == turn.reply.answer.text
+                assert "".join(map(chr, marked)) == turn.reply.answer.text[known.start : known.end]
+                desk.decide("3", note)
+                seen += 1
+            desk.until_saved()
+            assert (seen, desk.page.title()) == (9, "Annotate – Harvest")
+    (layer,) = [layer for layer in read_layers(run) if layer.kind == "human"]
+    assert {one.note for one in layer.judgments} == {note}
+    there = [about for one in asked.values() for about in one.about]
+    assert all(one.about in there for one in layer.judgments)
+    after = [one for one in layer.judgments if int(one.about["start"]) > STRANGE.index("\U0001d54f")]
+    assert after, "where a browser counts otherwise than we do"
+
+
+@pytest.fixture(scope="module")
+def page(audited: Path, strange: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    run = Path(shutil.copytree(strange, tmp_path_factory.mktemp("page") / "run"))
+    people = (*(f"p{i}" for i in range(len(SIZES))), "tab")
+    with serving(run, "--criterion", "Sensibleness", "--sample", "6", people=people) as server:
+        yield server
+
+
+@pytest.mark.parametrize(("number", "width", "theme"), [(i, *one) for i, one in enumerate(SIZES)])
+def test_everything_works_by_keyboard_alone_and_breaks_no_rule_of_axe(
+    browser: Browser, page: Server, number: int, width: int, theme: str
+) -> None:
+    with sitting(browser, page.links[f"p{number}"], width, theme) as (desk, _):
+        window, keys = desk.page, desk.page.keyboard
+        fits = "document.documentElement.scrollWidth <= innerWidth"
+        desk.until_shown()
+        assert "#" not in window.url, "the token does not stay in the address"
+        assert window.locator(".cover").count() > 0
+        assert violations(window) == []
+        keys.press("c")
+        desk.until("document.querySelectorAll('mark').length === 1")
+        assert window.evaluate(fits), "nothing is cut off at the side"
+        assert violations(window) == []
+        first = desk.value("question")
+        keys.press("Enter")
+        assert window.locator("#saved").inner_text().startswith("Choose first")
+        desk.decide("3")
+        second = desk.until_shown()
+        keys.press("u")
+        keys.press("2")
+        keys.press("n")
+        keys.type("1 2 z ? j")
+        assert window.locator("#note").input_value() == "1 2 z ? j", "keys are letters while one writes"
+        keys.press("Escape")
+        keys.press("Enter")
+        desk.until(f"document.documentElement.dataset.question !== {json.dumps(second)}")
+        keys.press("ArrowLeft")
+        desk.until(f"document.documentElement.dataset.question === {json.dumps(second)}")
+        assert window.locator("#choices input:checked").get_attribute("value") == "0.5"
+        keys.press("z")
+        desk.until("document.querySelectorAll('#choices input:checked').length === 0")
+        assert desk.value("question") == second
+        desk.until_saved()
+        desk.until("document.documentElement.dataset.done === '1'")
+        desk.decide("u")
+        keys.press("?")
+        assert window.locator("#keys").is_visible()
+        assert "unsure: I cannot tell" in window.locator("#list").inner_text()
+        assert violations(window) == []
+        assert window.evaluate(fits)
+        keys.press("Escape")
+        keys.press("j")
+        assert window.locator("#jumper").is_visible()
+        assert window.locator("#unsure-list button").count() == 1
+        assert violations(window) == []
+        keys.type("1")
+        keys.press("Enter")
+        desk.until(f"document.documentElement.dataset.question === {json.dumps(first)}")
+        assert window.locator("#choices input:checked").get_attribute("value") == "1"
+        keys.press("ArrowRight")
+        keys.press("s")
+        while not window.evaluate(desk.over):
+            desk.decide("0")
+        desk.until_saved()
+        assert window.locator("#counts").inner_text().startswith("6 of 6")
+        assert violations(window) == []
+        assert window.evaluate(fits)
+
+
+def test_tab_alone_reaches_everything_and_single_keys_can_be_switched_off(browser: Browser, page: Server) -> None:
+    with sitting(browser, page.links["tab"]) as (desk, _):
+        window, keys = desk.page, desk.page.keyboard
+        desk.until_shown()
+        reached = set()
+        for _ in range(25):
+            keys.press("Tab")
+            reached.add(window.evaluate("document.activeElement.id || document.activeElement.name"))
+        assert {"conversation", "value", "note", "save", "back", "forth", "open", "jump", "help"} <= reached
+        window.locator("#help").click()
+        window.locator("#single").uncheck()
+        keys.press("Escape")
+        before = desk.value("question")
+        for key in ("1", "u", "z", "j", "s", "?"):
+            keys.press(key)
+        assert window.locator("dialog[open]").count() == 0
+        assert desk.value("question") == before
+        assert window.locator("#choices input:checked").count() == 0
+
+
+def test_without_its_token_the_page_says_what_to_do(browser: Browser, page: Server) -> None:
+    context = browser.new_context()
+    window = context.new_page()
+    window.goto(f"http://127.0.0.1:{page.port}/")
+    desk = Desk(window)
+    desk.until("!document.getElementById('trouble').hidden")
+    assert "open the one that harvest annotate printed" in window.locator("#trouble").inner_text()
+    context.close()
+
+
+def test_two_links_cannot_be_served_at_once_for_one_run(page: Server) -> None:
+    command = [sys.executable, "-m", "harvest", "annotate", str(page.run), "--serve", "--port", "0"]
+    words = ["--author", "anna", "--criterion", "Fluency"]
+    done = subprocess.run([*command, *words], capture_output=True, text=True, cwd=ROOT, timeout=60)
+    assert (done.returncode, "is being written by another process" in done.stderr) == (2, True)
+    taken = subprocess.run(
+        [*command[:-1], str(page.port), *words], capture_output=True, text=True, cwd=ROOT, timeout=60
+    )
+    assert (taken.returncode, f"something else listens on port {page.port}" in taken.stderr) == (2, True)
