@@ -69,10 +69,11 @@ class Judgment:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a judgment is about, in one recorded conversation: a turn of one speaker, or a span of its text.
+    """What a judgment is about, in one recorded conversation: a turn of one speaker, a span of its text, or the
+    conversation as a whole.
 
-    trial: identity. attempt, turn: from 1. speaker: `system` or `user`. start, end: characters of that side's text,
-    end exclusive; both -1 for the turn as a whole.
+    trial: identity. attempt, turn: from 1; turn 0 for the conversation as a whole. speaker: `system` or `user`. start,
+    end: characters of that side's text, end exclusive; both -1 for the turn as a whole.
     """
 
     trial: str
@@ -84,6 +85,8 @@ class Target:
 
     def about(self) -> dict[str, str | int]:
         """As the `about` of a judgment; the speaker is left out where it is the system."""
+        if not self.turn:
+            return {"trial": self.trial, "attempt": self.attempt}
         found: dict[str, str | int] = {"trial": self.trial, "attempt": self.attempt, "turn": self.turn}
         if self.speaker != "system":
             found["speaker"] = self.speaker
@@ -97,6 +100,14 @@ class Target:
                 speaker, start, end = rest.get("speaker", "system"), rest.get("start", -1), rest.get("end", -1)
                 if speaker in ("system", "user") and isinstance(start, int) and isinstance(end, int):
                     return Target(trial, attempt, turn, str(speaker), start, end)
+        return None
+
+    @staticmethod
+    def of_dialogue(judgment: Judgment) -> Target | None:
+        """The target of a judgment about a conversation as a whole; None where it is about something else."""
+        match judgment.about:
+            case {"trial": str(trial), "attempt": int(attempt), **rest} if not rest:
+                return Target(trial, attempt, 0)
         return None
 
 

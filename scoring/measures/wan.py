@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from scoring.measure import Asking, Declaration, Figure, Measure, Parameter
 from scoring.notation import Term, number_text, parse
-from scoring.swan.schema import Schema
+from scoring.swan.schema import PLACELESS, Schema
 from scoring.swan.scorers import SCORERS
 from scoring.swan.weighting import Weighting, parse_weighting
 from scoring.understanding import refuse_arguments, refuse_parameters
@@ -25,14 +25,14 @@ def criterion_of(term: Term, schema: Schema) -> str:
 
 
 def weighted_schema(schema: Schema, term: Term) -> Schema:
-    """The schema with the weighting, if any, that a SWAN or WAN is written with. Criteria of sets, which have no
-    position, keep theirs.
+    """The schema with the weighting, if any, that a SWAN or WAN is written with. Criteria of dialogues and
+    sets, which have no position, keep theirs.
     """
     weights = term.get("weights")
     if weights is None:
         return schema
     weighting = _weighting(term)
-    criteria = (one if one.level == "set" else replace(one, weighting=weighting) for one in schema)
+    criteria = (one if one.level in PLACELESS else replace(one, weighting=weighting) for one in schema)
     return replace(schema, criteria=tuple(criteria))
 
 

@@ -15,7 +15,7 @@ from recordings.judgments import Target
 from scoring.nuggets import find_nuggets
 from scoring.settings import Settings
 from scoring.swan.extraction import Extractor, extract_nuggets
-from scoring.swan.item import Item, Scored, Source, nugget_items, turn_items
+from scoring.swan.item import Item, Scored, Source, dialogue_items, nugget_items, turn_items
 from scoring.swan.judged import Judgments, Opinion
 from scoring.swan.nugget import Nugget
 from scoring.swan.rules.rule import Sight
@@ -54,7 +54,7 @@ class PageText:
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """One conversation under one schema. items, scored: by criterion, nugget and turn levels only; `scored` in the
+    """One conversation under one schema. items, scored: by criterion, not those of sets; `scored` in the
     order of reading. nuggets: of both sides. orphans: judgments of this conversation, on criteria of the schema, whose
     span is no item here (made for other nuggets); they are in no score. lacking: the nuggets that were asked for were
     not completely extracted here, so nothing is scored and all is undefined. refused: nuggets that their extractor
@@ -112,7 +112,11 @@ def assess(
         return Assessment(conversation.key, conversation.attempt, (), nothing, nothing, lacking=True)
     known = judgments.nuggets(conversation.trial_id, conversation.attempt, passages(conversation))
     sight = ground.sight(conversation, known, extractor)
-    levels = {"nugget": nugget_items(conversation, sight.nuggets), "turn": turn_items(conversation, sight.nuggets)}
+    levels = {
+        "nugget": nugget_items(conversation, sight.nuggets),
+        "turn": turn_items(conversation, sight.nuggets),
+        "dialogue": dialogue_items(conversation, sight.nuggets),
+    }
     opinions = judgments.opinions.get((conversation.trial_id, conversation.attempt), {})
     items: dict[str, tuple[Item, ...]] = {}
     scored: dict[str, tuple[Scored, ...]] = {}

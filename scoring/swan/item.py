@@ -2,6 +2,7 @@
 
     nugget_items(…)   the system nuggets of types F and O, one item each
     turn_items(…)     exactly one item for each system turn
+    dialogue_items(…) one item for the conversation as a whole
 
 [SWAN] §3 lets the score of a turn stand on its first nugget and gives the others 0; that would divide by their
 weights too. A turn-level criterion has one item a turn here, whatever nuggets the turn holds.
@@ -10,18 +11,18 @@ weights too. A turn-level criterion has one item a turn here, whatever nuggets t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from recordings.conversation import Conversation
 from scoring.swan.nugget import Nugget
 from scoring.words import passages
 
-__all__ = ["Item", "Scored", "Source", "nugget_items", "turn_items"]
+__all__ = ["Item", "Scored", "Source", "dialogue_items", "nugget_items", "turn_items"]
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """What is scored. start, end: of a nugget; both -1 for a whole turn, and turn 0 for a set of conversations.
+    """What is scored. start, end: of a nugget; both -1 for a whole turn, and turn 0 for a conversation as a whole.
 
     type: `F`, `O`, or "" for a turn. position: WC of its last word, from 1. seen: system nuggets (F and O) before
     it in the conversation. final: it stands in the final system turn.
@@ -92,6 +93,11 @@ def turn_items(conversation: Conversation, nuggets: Sequence[Nugget]) -> tuple[I
         for passage in passages(conversation)
         if passage.speaker == "system"
     )
+
+
+def dialogue_items(conversation: Conversation, nuggets: Sequence[Nugget]) -> tuple[Item, ...]:
+    """One item, placed where its last system turn is; none where the system never answered."""
+    return tuple(replace(item, turn=0) for item in turn_items(conversation, nuggets)[-1:])
 
 
 def _last_turn(conversation: Conversation) -> int:

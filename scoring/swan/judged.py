@@ -149,7 +149,6 @@ class Judgments:
         for rank, layer in _ranked(layers, chosen):
             by = Source(layer.kind, layer.author, layer.version)
             for judgment, place in _placed(layer):
-                target = Target.of(judgment)
                 criterion = criteria.get(judgment.criterion)
                 if criterion is None:
                     if judgment.criterion not in (NUGGET, EXTRACTION, "gold"):
@@ -160,6 +159,7 @@ class Judgments:
                 if not criterion.may_score(layer.kind) or layer.kind == "rule":
                     refused += 1
                     continue
+                target = Target.of_dialogue(judgment) if criterion.level == "dialogue" else Target.of(judgment)
                 given = None if judgment.value == UNSURE else Given(_score(judgment, place), by, rank, place)
                 if target is not None and criterion.level != "set":
                     here = opinions.setdefault((target.trial, target.attempt), {})

@@ -1,7 +1,7 @@
 """Schema files (`harvest-schema/1`): the criteria conversations are judged by, each with its level, the nuggets it
 looks at, the sampling it needs, who or what may score it, and its weights.
 
-    load_schema("sakai-2023")      the schema that comes with Harvest
+    load_schema("sakai-2023")      a schema that comes with Harvest
     load_schema("my/schema.yaml")  a file of one's own
 """
 
@@ -25,10 +25,12 @@ from topics.errors import InputError
 from topics.suggestions import did_you_mean
 from topics.text_file import decode
 
-__all__ = ["SAMPLINGS", "Criterion", "Schema", "load_schema", "shipped_schemas"]
+__all__ = ["PLACELESS", "SAMPLINGS", "Criterion", "Schema", "load_schema", "shipped_schemas"]
 
 _STEERING = re.compile(r"[(),=*]")
-Level = Literal["nugget", "turn", "set"]
+Level = Literal["nugget", "turn", "dialogue", "set"]
+PLACELESS = ("dialogue", "set")
+"""Levels of what has no position in a conversation: each thing weighs 1."""
 JUDGES = ("human", "model")
 _RESERVED = ("all", "extraction", "gold", "nugget")  # `--criterion all`; what judgments that are no scores are called
 
@@ -48,10 +50,10 @@ SAMPLINGS: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """One criterion. number: from 0. level: what is scored: each `nugget`, each system `turn`, or once the `set` of
-    all conversations of a system on a topic. types: of the nuggets (`F`, `O`), () for other levels. judges: `human`,
-    `model`, those that may score it. rules: the rules that can. weight: CW. weighting: NW; a set has no position and
-    weighs 1.
+    """One criterion. number: from 0. level: what is scored: each `nugget`, each system `turn`, each `dialogue` as a
+    whole, or once the `set` of all conversations of a system on a topic. types: of the nuggets (`F`, `O`), () for other
+    levels. judges: `human`, `model`, those that may score it. rules: the rules that can. weight: CW. weighting: NW; a
+    dialogue and a set have no position and weigh 1.
     """
 
     number: int
@@ -175,8 +177,9 @@ def _criterion(document: Document, loc: Loc, one: _CriterionFile) -> Criterion:
         weighting = parse_weighting(one.weighting)
     except ValueError as fault:
         raise document.error((*loc, "weighting"), str(fault)) from None
-    if one.level == "set" and weighting != Uniform():
-        raise document.error((*loc, "weighting"), "a set of conversations has no position", allowed="uniform")
+    if one.level in PLACELESS and weighting != Uniform():
+        what = "a set of conversations" if one.level == "set" else "a whole conversation"
+        raise document.error((*loc, "weighting"), f"{what} has no position", allowed="uniform")
     if not one.scorers:
         raise document.error((*loc, "scorers"), "scorers: who scores it?", allowed=f"{', '.join(JUDGES)}, or a rule")
     judges, rules = [], []

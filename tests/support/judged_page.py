@@ -14,21 +14,28 @@ from harvest.judging.serving.serving import bind, make_links, serve
 from harvest.judging.sheets.asked_rows import assess_run, chosen_rows
 from recordings.decisions import DecisionBook
 from recordings.run_folder import read
-from scoring.swan.schema import load_schema
+from scoring.swan.schema import Schema, load_schema
 
 __all__ = ["ServedPage", "asked_of", "desk_of", "served"]
 
 PEOPLE = ("anna", "ben")
 
 
-def asked_of(run: Path, criteria: Sequence[str], *, each: bool = False) -> tuple[Question, ...]:
-    schema = load_schema()
+def asked_of(
+    run: Path, criteria: Sequence[str], *, each: bool = False, schema: str = "sakai-2023"
+) -> tuple[Question, ...]:
+    return _asked(run, criteria, each, load_schema(schema))
+
+
+def _asked(run: Path, criteria: Sequence[str], each: bool, schema: Schema) -> tuple[Question, ...]:
     assessed = assess_run(run, read(run), schema)
     return questions(chosen_rows(assessed, schema, criteria, None, 0)[0], assessed, each=each)
 
 
-def desk_of(run: Path, book: DecisionBook, criteria: Sequence[str], people: Sequence[str] = PEOPLE) -> Desk:
-    return Desk(run, asked_of(run, criteria), people, book, scale=(0.0, 0.5, 1.0), version="")
+def desk_of(
+    run: Path, book: DecisionBook, criteria: Sequence[str], people: Sequence[str] = PEOPLE, schema: str = "sakai-2023"
+) -> Desk:
+    return Desk(run, asked_of(run, criteria, schema=schema), people, book, scale=(0.0, 0.5, 1.0), version="")
 
 
 @dataclass(frozen=True, slots=True)

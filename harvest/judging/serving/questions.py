@@ -26,7 +26,7 @@ __all__ = ["Question", "questions", "shown"]
 class Question:
     """One decision. id: of its words and its criterion, 16 hexadecimal digits. about: the things it decides, each as
     the `about` of a judgment. conversations: to be read; more than one for a set. turn, speaker, start, end: what is
-    asked about; turn 0 for a set, start -1 for a whole turn.
+    asked about; turn 0 for whole conversations, start -1 for a whole turn.
     """
 
     id: str
@@ -87,22 +87,21 @@ def _of_set(row: Row, sets: Mapping[tuple[str, str], Sequence[Conversation]]) ->
 
 
 def _of_turn(row: Row, trials: Mapping[tuple[str, int], Conversation], each: bool) -> Question:
-    trial, attempt, turn = row["id"], int(row["attempt"]), int(row["turn"])
+    trial, attempt, turn = row["id"], int(row["attempt"]), int(row.get("turn", 0))
     conversation = trials[trial, attempt]
     start, end = int(row.get("start", -1)), int(row.get("end", -1))
-    words: list[Json] = [
-        [one.said, one.reply.answer.text if one.reply else None] for one in conversation.turns if one.number <= turn
-    ]
+    read = [one for one in conversation.turns if not turn or one.number <= turn]
+    words: list[Json] = [[one.said, one.reply.answer.text if one.reply else None] for one in read]
     own: list[Json] = [trial, attempt] if each else []
     return Question(
         content_hash("harvest-asked", [row["criterion"], row["topic"], words, turn, start, end, own], size=8),
         row["criterion"],
         row["question"],
-        (Target(trial, attempt, turn, row["speaker"], start, end).about(),),
+        (Target(trial, attempt, turn, row.get("speaker", "system"), start, end).about(),),
         row["topic"],
         (conversation,),
         turn,
-        row["speaker"],
+        row.get("speaker", "system"),
         start,
         end,
     )

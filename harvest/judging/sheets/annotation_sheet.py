@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING
 
+from harvest.judging.sheets.pair_sheet import transcript
 from harvest.judging.sheets.sheet_file import Row, write_rows
 from recordings.conversation import Conversation
 from scoring.swan.assessment import Assessment
@@ -72,7 +73,7 @@ def sheet_rows(assessed: Sequence[Assessed], criterion: Criterion) -> Iterator[R
     """The rows of one criterion in the order of the conversations; for sets one for each system and topic.
 
     `said` is the user turn before, `text` what is to be scored, `context` the words around it where it is a part of a
-    turn. `trial` is its number; `id` the trial's identity.
+    turn; a whole conversation is told as in a sheet of pairs. `trial` is its number; `id` the trial's identity.
     """
     asked = {"criterion": criterion.name, "question": criterion.question}
     if criterion.level == "set":
@@ -86,6 +87,17 @@ def sheet_rows(assessed: Sequence[Assessed], criterion: Criterion) -> Iterator[R
         replies = {turn.number: turn for turn in one.conversation.turns}
         acts = {nugget.span: nugget.act for nugget in one.assessment.nuggets if nugget.type != "E"}
         for item in one.assessment.items.get(criterion.name, ()):
+            if not item.turn:
+                yield {
+                    **asked,
+                    "system": key.system,
+                    "topic": key.topic,
+                    "trial": str(key.trial),
+                    "text": transcript(one.conversation),
+                    "attempt": str(one.conversation.attempt),
+                    "id": one.conversation.trial_id,
+                }
+                continue
             turn = replies[item.turn]
             text = turn.reply.answer.text if turn.reply else ""
             part = {} if item.start < 0 else {"start": str(item.start), "end": str(item.end)}

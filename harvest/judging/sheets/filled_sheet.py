@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from os import PathLike
 
 from harvest.judging.sheets.annotation_sheet import COLUMNS, Assessed
+from harvest.judging.sheets.pair_sheet import transcript
 from harvest.judging.sheets.sheet_file import LONGEST_CELL, Given, read_rows, taken_back, writable
 from recordings.json_text import Json
 from recordings.judgments import UNSURE, Judgment, Target
@@ -108,8 +109,8 @@ def _target(row: Given, criterion: Criterion, by_trial: Mapping[tuple[str, int],
             if changed
             else "import into the run the sheet was exported from",
         )
-    turn = row.number("turn")
-    whole = criterion.level == "turn"
+    turn = 0 if criterion.level == "dialogue" else row.number("turn")
+    whole = criterion.level != "nugget"
     start, end = (-1, -1) if whole else (row.number("start"), row.number("end"))
     items = one.assessment.items[criterion.name]
     item = next((item for item in items if (item.turn, item.start, item.end) == (turn, start, end)), None)
@@ -126,6 +127,8 @@ def _target(row: Given, criterion: Criterion, by_trial: Mapping[tuple[str, int],
 
 
 def _words(one: Assessed, item: Item) -> str:
+    if not item.turn:
+        return writable(transcript(one.conversation))
     turn = next(turn for turn in one.conversation.turns if turn.number == item.turn)
     text = turn.reply.answer.text if turn.reply else ""
     return writable(text if item.start < 0 else text[item.start : item.end])

@@ -112,6 +112,33 @@ async def test_a_node_that_trials_share_is_asked_once_and_holds_for_all(tmp_path
     assert [one.about for one in layer.judgments] == [{"trial": one, "attempt": 1, "turn": 2} for one in trials]
 
 
+async def test_a_whole_conversation_is_decided_as_one_and_scored_in_each_trial(tmp_path: Path) -> None:
+    run, schema = tmp_path / "same", load_schema("dialeval-quality")
+    await record(run, ["hello", "and now"], trials=3)
+    book = DecisionBook.open(run)
+    desk = desk_of(run, book, ["Satisfaction"], schema=schema.name)
+    (known,) = asked(desk, "Satisfaction")
+    conversations = desk.question(str(known))["conversations"]
+    assert isinstance(conversations, list)
+    (turns,) = conversations
+    assert [(turn["speaker"], turn["turn"], turn["asked"]) for turn in turns] == [
+        ("user", 1, False),
+        ("system", 1, False),
+        ("user", 2, False),
+        ("system", 2, False),
+    ]
+    await desk.decide("anna", decision(1, known, 0.5))
+    await book.close()
+    recorded = read(run).finished
+    judgments = Judgments.of(read_layers(run), schema)
+    found = [assess(one, schema, judgments) for one in recorded]
+    assert [one.wans(schema)["Satisfaction"].value for one in found] == [0.5] * 3
+    assert [(one.orphans, one.wans(schema)["Effectiveness"].items) for one in found] == [(0, 1)] * 3
+    assert judgments.unplaced == 0
+    pooled = of_system("echo", found, schema, judgments).pooled.wans["Satisfaction"]
+    assert (pooled.value, pooled.n) == (0.5, 3)
+
+
 async def test_other_words_before_it_make_another_node(tmp_path: Path) -> None:
     await record(tmp_path / "one", ["hello", "hello"], trials=1)
     assert len(asked_of(tmp_path / "one", ["Fluency"])) == 2

@@ -103,6 +103,22 @@ def test_a_sheet_that_is_filled_in_comes_back_as_a_human_layer(
     assert (wans["Fluency"].n, wans["Fluency"].items) == (0, 0)
 
 
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_whole_conversations_are_scored_in_a_sheet_too(
+    run: Path, tmp_path: Path, annotate: Annotate, ending: str
+) -> None:
+    sheet, of = tmp_path / f"sheet.{ending}", ("--schema", "dialeval-quality")
+    assert annotate("--export", str(sheet), "--criterion", "all", *of)[0] == 0
+    filled(sheet, lambda i, row: "unsure" if row["criterion"] == "Effectiveness" else "0.75")
+    assert annotate("--import", str(sheet), "--author", "anna", *of)[0] == 0
+    schema, recorded = load_schema("dialeval-quality"), read(run)
+    judgments = Judgments.of(read_layers(run), schema)
+    for one in recorded.finished:
+        wans = assess(one, schema, judgments).wans(schema)
+        assert (wans["Accomplishment"].value, wans["Accomplishment"].n) == (0.75, 1)
+        assert (wans["Effectiveness"].n, wans["Effectiveness"].items) == (0, 1)
+
+
 def test_rows_without_a_value_are_left_out(tmp_path: Path, annotate: Annotate) -> None:
     sheet = tmp_path / "sheet.csv"
     annotate("--export", str(sheet), "--criterion", "Fluency")
