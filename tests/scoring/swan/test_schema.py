@@ -69,6 +69,12 @@ def test_a_rule_is_read_back_from_what_it_prints(name: str) -> None:
     [
         ("level: nugget", "level: words", "6:12", "level"),
         ("    nuggets: F\n", "", "6:12", "says which nuggets"),
+        (
+            "level: nugget\n    nuggets: F\n    scorers: [human]",
+            "level: dialogue\n    scorers: [human]\n    weighting: last_turn",
+            "8:16",
+            "a whole conversation has no position",
+        ),
         ("scorers: [human]", "scorers: [humans]", "8:15", "there is no rule 'humans'"),
         ("scorers: [human]", "scorers: [label]", "8:15", "scores a turn"),
         ("scorers: [human]", "scorers: [brevity(words=none)]", "8:15", "not a number words can be"),
