@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from harvest.cli.asked_criteria import asked_criteria
-from harvest.cli.blind_pairs import write_blind_pairs
+from harvest.cli.blind_pairs import serve_blind_pairs, write_blind_pairs
 from harvest.cli.interruption import run_until_stopped
 from harvest.cli.serving import PORT, SCALE, read_scale, serve_page
 from harvest.judging.extraction.layer import nugget_judgments
@@ -129,27 +129,17 @@ def command(
     it is.
     """
     if pairs is not None:
-        if any(
-            (
-                sheet,
-                filled,
-                model,
-                names,
-                authors,
-                version,
-                endpoint,
-                concurrency,
-                tries,
-                nuggets,
-                force,
-                serve,
-                port,
-                scale,
-                each,
+        others = (sheet, filled, model, names, version, endpoint, concurrency, tries, nuggets, force, scale, each)
+        if any(others) or (not serve and (authors or port is not None)):
+            raise InputError(
+                "--pairs goes with --systems, --topic, --sample and --seed, with --serve, --author and --port, and with"
+                " no other option"
             )
-        ):
-            raise InputError("--pairs goes with --systems, --topic, --sample and --seed, and with no other option")
-        write_blind_pairs(runs, pairs, systems, only, sample, seed or 0)
+        if serve:
+            port = PORT if port is None else port
+            serve_blind_pairs(runs, pairs, systems, only, sample, seed or 0, authors, port)
+        else:
+            write_blind_pairs(runs, pairs, systems, only, sample, seed or 0)
         return 0
     if systems is not None:
         raise InputError("--systems goes with --pairs")

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
+from harvest.cli.serving import check_people, serve_questions
 from harvest.judging.sheets.pair_sheet import CHOICES, BlindPair, text_hash, transcript, write_pairs
 from harvest.judging.sheets.sheet_file import LONGEST_CELL, sheet_ending
-from harvest.studies.blind_pairs import draw_pairs, pair_key
-from harvest.studies.conversation_pairs import all_sides
+from harvest.studies.blind_pairs import DrawnPair, PairKey, draw_pairs, pair_key
+from harvest.studies.conversation_pairs import Side, all_sides
+from harvest.studies.preferences import read_key
 from harvest.studies.scorecard import refuse_twice
 from recordings.exports import write_export
-from recordings.run_folder import read
+from recordings.run_folder import Run, read
 from topics.counting import pluralize
 from topics.errors import InputError, Place
 
-__all__ = ["write_blind_pairs"]
+__all__ = ["serve_blind_pairs", "write_blind_pairs"]
 
 _SHORT = 2
 """A name of so many characters is an ordinary word of some language."""
@@ -29,10 +32,68 @@ def write_blind_pairs(
 ) -> None:
     """A sheet of blind pairs, and its key beside it. most: of each two systems."""
     sheet_ending(sheet)
-    kept = sheet.with_suffix(".key.json")
-    for path in (sheet, kept):
+    _refuse_existing(sheet, key_file(sheet))
+    _write(sheet, _draw(runs, systems, topics, most, seed), seed)
+
+
+def serve_blind_pairs(
+    runs: Sequence[Path],
+    sheet: Path,
+    systems: str | None,
+    topics: Sequence[str],
+    most: int | None,
+    seed: int,
+    people: Sequence[str],
+    port: int,
+) -> None:
+    """The pairs on the page. The sheet and its key are written where they are not there; otherwise they must be of
+    these very pairs.
+    """
+    people = check_people(people)
+    from harvest.judging.serving.blind_pairs import judged_folder, pair_questions
+    from harvest.judging.serving.choices import PAIR_CHOICES
+
+    sheet_ending(sheet)
+    drawn, folder, kept = _draw(runs, systems, topics, most, seed), judged_folder(sheet), key_file(sheet)
+    if kept.exists():
+        if read_key(kept).pairs != _key(sheet, drawn, seed).pairs:
+            raise InputError(
+                "these pairs were drawn in another way",
+                place=Place(str(kept)),
+                advice="give the RUNs, --systems, --topic, --sample and --seed it was written with, or another name",
+            )
+    else:
+        _refuse_existing(sheet)
+        _write(sheet, drawn, seed)
+    folder.mkdir(exist_ok=True)
+    sets = [one.header.topic_set() for one in drawn.recorded]
+    known = {topic.id: topic for one in sets if one for topic in one.topics}
+    serve_questions(folder, pair_questions(drawn.blind), people, PAIR_CHOICES, known, told="", port=port, seed=seed)
+    click.echo(f"then: harvest preferences {folder} --key {kept}", err=True)
+
+
+def _refuse_existing(*paths: Path) -> None:
+    for path in paths:
         if path.exists():
             raise InputError("this file exists already", place=Place(str(path)), advice="take another name")
+
+
+def key_file(sheet: Path) -> Path:
+    return sheet.with_suffix(".key.json")
+
+
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    recorded: Sequence[Run]
+    sides: Sequence[Side]
+    pairs: Sequence[DrawnPair]
+
+    @property
+    def blind(self) -> list[BlindPair]:
+        return [BlindPair(i, one.topic, one.left[1], one.right[1]) for i, one in enumerate(self.pairs, 1)]
+
+
+def _draw(runs: Sequence[Path], systems: str | None, topics: Sequence[str], most: int | None, seed: int) -> _Drawn:
     recorded = [read(run) for run in runs]
     refuse_twice(recorded)
     for sentence in dict.fromkeys(sentence for one in recorded for sentence in one.damage):
@@ -50,10 +111,18 @@ def write_blind_pairs(
             raise InputError(
                 f"no finished conversation here is on the topic {topic!r}", allowed=", ".join(sorted(known))
             )
-    drawn = draw_pairs(sides, topics=topics, most=most, seed=seed)
-    blind = [BlindPair(i, one.topic, one.left[1], one.right[1]) for i, one in enumerate(drawn, 1)]
+    return _Drawn(recorded, sides, draw_pairs(sides, topics=topics, most=most, seed=seed))
+
+
+def _key(sheet: Path, drawn: _Drawn, seed: int) -> PairKey:
+    texts = [text_hash(transcript(one.left), transcript(one.right)) for one in drawn.blind]
+    return pair_key(sheet.name, drawn.sides, drawn.pairs, texts, seed)
+
+
+def _write(sheet: Path, drawn: _Drawn, seed: int) -> None:
+    kept, blind, sides = key_file(sheet), drawn.blind, drawn.sides
     shown = [(transcript(one.left), transcript(one.right)) for one in blind]
-    key = pair_key(sheet.name, sides, drawn, [text_hash(*texts) for texts in shown], seed)
+    key = _key(sheet, drawn, seed)
     write_export(kept, key.text().encode())
     count = write_pairs(blind, sheet)
     telling = {side.system for side in sides if len(side.system) > _SHORT}

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from harvest.judging.serving.blind_pairs import read_chosen
 from harvest.judging.sheets.pair_sheet import read_preferences
 from harvest.studies.preferences import preferences, read_key
 from harvest.tables.long_rows import long_latex
@@ -37,14 +38,15 @@ def command(
 ) -> None:
     """Say which systems people prefer.
 
-    SHEETs were written by `harvest annotate RUN --pairs` and filled in, one by each person. Shows how often each system
+    SHEETs were written by `harvest annotate RUN --pairs` and filled in, one by each person; or the folder of what was
+    judged with --serve. Shows how often each system
     is preferred over another, whether people agree, and whether the side that a conversation stood on led them.
     """
     if as_json + as_csv + as_latex > 1:
         raise InputError("--json, --csv and --latex exclude each other", advice="give one of them")
     key = read_key(kept)
     texts = {number: pair.text for number, pair in key.numbered().items()}
-    filled = [read_preferences(sheet, texts) for sheet in sheets]
+    filled = [read_chosen(sheet, texts) if sheet.is_dir() else read_preferences(sheet, texts) for sheet in sheets]
     said = [(one.pair, one.annotator, one.choice) for sheet in filled for one in sheet.preferences]
     for sheet, one in zip(sheets, filled, strict=True):
         if one.empty:

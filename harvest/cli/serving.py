@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -17,8 +18,13 @@ from recordings.run_folder import Run
 from scoring.swan.schema import Schema
 from topics.counting import pluralize
 from topics.errors import InputError
+from topics.topic import Topic
 
-__all__ = ["PORT", "SCALE", "read_scale", "serve_page"]
+if TYPE_CHECKING:  # the page is made where it is served
+    from harvest.judging.serving.choices import Choice
+    from harvest.judging.serving.questions import Question
+
+__all__ = ["PORT", "SCALE", "check_people", "read_scale", "serve_page", "serve_questions"]
 
 PORT = 8477
 SCALE = "0,0.5,1"
@@ -54,37 +60,62 @@ def serve_page(
     each: bool,
 ) -> None:
     """names: of criteria. people: who judges, each with a link."""
+    people = check_people(people)
+    from harvest.judging.serving.choices import scale_choices
+    from harvest.judging.serving.questions import questions
+
+    assessed = assess_run(run, recorded, schema, nuggets=nuggets)
+    rows, total = asked_criteria(assessed, schema, names, sample, seed, goal="page")
+    asked = questions(rows, assessed, each=each)
+    part = f" of {total}, drawn with seed {seed}" if len(rows) < total else ""
+    same = f" ({len(rows)}{part} rows; what trials share is asked once)" if len(asked) < len(rows) or part else ""
+    topics = recorded.header.topic_set()
+    known = {topic.id: topic for topic in topics.topics} if topics else {}
+    serve_questions(run, asked, people, scale_choices(scale), known, told=same, port=port, version=version, seed=seed)
+
+
+def check_people(people: Sequence[str]) -> list[str]:
+    """The names of those who judge. Raises InputError where they or what serves the page are missing."""
     for package in ("starlette", "uvicorn"):
         if find_spec(package) is None:
             raise InputError(
                 f"--serve needs the package {package!r}, which is not installed",
-                advice="pip install 'conversation-harvest[annotate]'; or use a sheet: --export FILE",
+                advice="pip install 'conversation-harvest[annotate]'; or use a sheet: --export FILE, --pairs FILE",
             )
+    found = [name.strip() for name in people]
+    if not found or not all(found):
+        raise InputError("it is not known who judges", advice="give --author NAME for each person")
+    if len(set(found)) < len(found):
+        raise InputError("--author: one person was named twice")
+    return found
+
+
+def serve_questions(
+    folder: Path,
+    asked: Sequence[Question],
+    people: Sequence[str],
+    choices: Sequence[Choice],
+    topics: Mapping[str, Topic],
+    *,
+    told: str,
+    port: int,
+    seed: int,
+    version: str = "",
+) -> None:
+    """Until it is stopped. folder: where decisions are kept. told: what else there is to say of their number."""
     from harvest.judging.serving.desk import Desk
-    from harvest.judging.serving.questions import questions
     from harvest.judging.serving.serving import bind, make_links, serve
 
-    people = [name.strip() for name in people]
-    if not people or not all(people):
-        raise InputError("it is not known who judges", advice="give --author NAME for each person")
-    if len(set(people)) < len(people):
-        raise InputError("--author: one person was named twice")
-    assessed = assess_run(run, recorded, schema, nuggets=nuggets)
-    rows, total = asked_criteria(assessed, schema, names, sample, seed, goal="page")
-    asked = questions(rows, assessed, each=each)
-    topics = recorded.header.topic_set()
     listening = bind(port)
     try:
-        book = DecisionBook.open(run)
+        book = DecisionBook.open(folder)
     except BaseException:
         listening.close()
         raise
     tokens, links = make_links(people, int(listening.getsockname()[1]))
 
     def tell() -> None:
-        part = f" of {total}, drawn with seed {seed}" if len(rows) < total else ""
-        same = f" ({len(rows)}{part} rows; what trials share is asked once)" if len(asked) < len(rows) or part else ""
-        click.echo(f"{pluralize(len(asked), 'decision')} for each person{same}", err=True)
+        click.echo(f"{pluralize(len(asked), 'decision')} for each person{told}", err=True)
         wide = max(len(printable(name, line=True)) for name in people)
         for name, link in links.items():
             click.echo(f"  {printable(name, line=True):<{wide}}  {link}", err=True)
@@ -92,16 +123,7 @@ def serve_page(
 
     async def work() -> None:
         try:
-            desk = Desk(
-                run,
-                asked,
-                people,
-                book,
-                scale=scale,
-                version=version,
-                seed=seed,
-                topics={topic.id: topic for topic in topics.topics} if topics else {},
-            )
+            desk = Desk(folder, asked, people, book, choices=choices, version=version, seed=seed, topics=topics)
             try:
                 await serve(desk, listening, tokens, tell)
             finally:

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from harvest.judging.serving.choices import scale_choices
 from harvest.judging.serving.desk import Desk
 from harvest.judging.serving.questions import Question, questions
 from harvest.judging.serving.serving import bind, make_links, serve
@@ -35,7 +36,8 @@ def _asked(run: Path, criteria: Sequence[str], each: bool, schema: Schema) -> tu
 def desk_of(
     run: Path, book: DecisionBook, criteria: Sequence[str], people: Sequence[str] = PEOPLE, schema: str = "sakai-2023"
 ) -> Desk:
-    return Desk(run, asked_of(run, criteria, schema=schema), people, book, scale=(0.0, 0.5, 1.0), version="")
+    choices = scale_choices((0.0, 0.5, 1.0))
+    return Desk(run, asked_of(run, criteria, schema=schema), people, book, choices=choices)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,17 +5,19 @@ What one person says is told to nobody else: of the others only how much they ha
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 
+from harvest.judging.serving.choices import Choice
 from harvest.judging.serving.questions import Question, shown
 from harvest.judging.sheets.annotators import key_of, newest_judgments
 from recordings.decisions import Decision, DecisionBook, read_decisions
 from recordings.json_text import Json
-from recordings.judgments import UNSURE, Judgment, read_layers
+from recordings.judgments import Judgment, read_layers
 from recordings.times import moment
 from topics.counting import pluralize
 from topics.identity import content_hash, generator
@@ -51,7 +53,9 @@ class _Person:
 
 
 class Desk:
-    """scale: the scores that can be given, in rising order. version: of the guideline. seed: of the orders."""
+    """run: the folder of the decisions. choices: what can be decided. version: of the guideline. seed: of the orders.
+    topics: by id.
+    """
 
     def __init__(
         self,
@@ -60,13 +64,13 @@ class Desk:
         people: Sequence[str],
         book: DecisionBook,
         *,
-        scale: Sequence[float],
+        choices: Sequence[Choice],
         version: str = "",
         seed: int = 0,
         topics: Mapping[str, Topic] | None = None,
     ) -> None:
         self._run, self._book, self._version = run, book, version
-        self._scale, self._topics = tuple(scale), topics or {}
+        self._choices, self._topics = tuple(choices), topics or {}
         self._asked = {one.id: one for one in asked}
         self._places = {key_of(Judgment(about, one.criterion, None)): one.id for one in asked for about in one.about}
         self._known: dict[str, tuple[str, str, Json]] = {}  # what was said under an id: by whom, of what
@@ -82,7 +86,7 @@ class Desk:
             "person": name,
             "key": content_hash("harvest-page", [str(self._run.resolve()), name], size=8),
             "criteria": texts,
-            "scale": list(self._scale),
+            "choices": [[one.key, one.value, one.words] for one in self._choices],
             "questions": [[one, self._asked[one].criterion] for one in person.order],
             "states": {one: list(state) for one, state in person.states.items()},
             "made": [[decision, question] for decision, question in person.made.items()],
@@ -111,7 +115,7 @@ class Desk:
     async def decide(self, name: str, sent: Mapping[str, Json]) -> dict[str, Json]:
         """One decision, on disk when this returns. The same one again changes nothing. Raises Unacceptable, StoreError.
 
-        sent: `id`, `question`, `value` (a number of the scale, null for n/a, or `unsure`) and `note`.
+        sent: `id`, `question`, `value` (of one of the choices) and `note`.
         """
         if set(sent) != {"id", "question", "value", "note"}:
             raise Unacceptable(400, "a decision has id, question, value and note, and nothing else")
@@ -183,12 +187,11 @@ class Desk:
         return found
 
     def _value(self, value: Json) -> Json:
-        if value is None or value == UNSURE:
-            return value
-        if isinstance(value, (int, float)) and not isinstance(value, bool) and float(value) in self._scale:
-            return float(value)
-        allowed = ", ".join(f"{one:g}" for one in self._scale)
-        raise Unacceptable(400, f"a value is one of {allowed}, null or {UNSURE}")
+        number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        for one in self._choices:
+            if value == one.value and (number if isinstance(one.value, float) else type(value) is type(one.value)):
+                return one.value
+        raise Unacceptable(400, f"a value is one of {', '.join(json.dumps(one.value) for one in self._choices)}")
 
     def summary(self) -> Iterable[str]:
         """How much each person has done, one sentence each."""
@@ -210,8 +213,7 @@ def _shuffled(asked: Sequence[Question], name: str, seed: int) -> tuple[str, ...
         groups: dict[object, list[str]] = {}
         for one in asked:
             if one.criterion == criterion:
-                first = one.conversations[0]
-                groups.setdefault((first.trial_id, first.attempt), []).append(one.id)
+                groups.setdefault(one.group, []).append(one.id)
         order = generator(seed, "annotating", name, criterion).permutation(len(groups)).tolist()
         parts = list(groups.values())
         found += [known for i in order for known in parts[i]]

@@ -2,7 +2,6 @@
 /* What was said is only ever put in as text. An answer is shown as saved when the server says that it is on disk; until
    then it waits in this browser and is sent again under the same id, so that sending it twice changes nothing. */
 (() => {
-  const WORDS = { 0: "no", 0.5: "partly", 1: "yes" };
   const AHEAD = 6;
   const KEPT = 60;
   const at = (id) => document.getElementById(id);
@@ -188,14 +187,8 @@
     document.documentElement.dataset.done = String(done);
   };
 
-  const choices = () => [
-    ...work.scale.map((value, i) => [String(i + 1), value, String(value) + (value in WORDS ? " – " + WORDS[value] : "")]),
-    ["0", null, "n/a – it does not apply here"],
-    ["U", "unsure", "unsure – I cannot tell"],
-  ];
-
   const drawChoices = (state) => {
-    const found = choices().map(([key, value, words]) => {
+    const found = work.choices.map(([key, value, words]) => {
       const input = made("input", "");
       input.type = "radio";
       input.name = "value";
@@ -232,12 +225,16 @@
   const drawConversation = (told) => {
     const found = [];
     told.conversations.forEach((turns, i) => {
-      if (told.conversations.length > 1) found.push(made("p", "part", "Conversation " + (i + 1) + " of " + told.conversations.length));
+      const whole = made("div", "whole");
+      const count = told.conversations.length;
+      if (count > 1) whole.append(made("p", "part", told.titles[i] || "Conversation " + (i + 1) + " of " + count));
       for (const one of turns) {
-        found.push(made("p", "who", (one.speaker === "user" ? "User" : "System") + ", turn " + one.turn + (one.asked ? " – asked about" : "")));
-        found.push(covered(one, told.id));
+        whole.append(made("p", "who", (one.speaker === "user" ? "User" : "System") + ", turn " + one.turn + (one.asked ? " – asked about" : "")));
+        whole.append(covered(one, told.id));
       }
+      found.push(whole);
     });
+    at("conversation").className = told.titles.length ? "pair" : "";
     at("conversation").replaceChildren(...found);
     at("wanted").textContent = told.wanted ? "What was wanted: " + told.wanted : "";
     const asked = at("conversation").querySelector("mark") || at("conversation").querySelector(".asked");
@@ -360,9 +357,7 @@
 
   const listKeys = () => {
     const rows = [
-      ["1 … " + work.scale.length, "choose a score: " + work.scale.join(", ")],
-      ["0", "n/a: it does not apply here"],
-      ["U", "unsure: I cannot tell"],
+      ...work.choices.map(([key, , words]) => [key, words]),
       ["Enter", "save, and go on to the next open decision"],
       ["← →", "back and forth, without deciding"],
       ...Object.entries(KEYS).map(([key, [words]]) => [key.toUpperCase(), words]),

@@ -8,7 +8,7 @@ about once, and the answer holds for every trial that shares it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from harvest.judging.serving.covers import cover
 from harvest.judging.sheets.annotation_sheet import Assessed
@@ -26,7 +26,7 @@ __all__ = ["Question", "questions", "shown"]
 class Question:
     """One decision. id: of its words and its criterion, 16 hexadecimal digits. about: the things it decides, each as
     the `about` of a judgment. conversations: to be read; more than one for a set. turn, speaker, start, end: what is
-    asked about; turn 0 for whole conversations, start -1 for a whole turn.
+    asked about; turn 0 for whole conversations, start -1 for a whole turn. titles: of conversations that are compared.
     """
 
     id: str
@@ -39,6 +39,13 @@ class Question:
     speaker: str = "system"
     start: int = -1
     end: int = -1
+    titles: tuple[str, ...] = ()
+
+    @property
+    def group(self) -> tuple[str | int, ...]:
+        """What is read for it: questions of one group are asked one after the other."""
+        first = self.conversations[0]
+        return (self.id,) if self.titles else (first.trial_id, first.attempt)
 
 
 def questions(rows: Iterable[Row], assessed: Sequence[Assessed], *, each: bool = False) -> tuple[Question, ...]:
@@ -55,22 +62,7 @@ def questions(rows: Iterable[Row], assessed: Sequence[Assessed], *, each: bool =
     for row in rows:
         made = _of_turn(row, trials, each) if "id" in row else _of_set(row, sets)
         first = found.get(made.id)
-        found[made.id] = (
-            made
-            if first is None
-            else Question(
-                first.id,
-                first.criterion,
-                first.question,
-                (*first.about, *made.about),
-                first.topic,
-                first.conversations,
-                first.turn,
-                first.speaker,
-                first.start,
-                first.end,
-            )
-        )
+        found[made.id] = made if first is None else replace(first, about=(*first.about, *made.about))
     return tuple(found.values())
 
 
@@ -118,6 +110,7 @@ def shown(question: Question, topics: Mapping[str, Topic]) -> dict[str, Json]:
     return {
         "id": question.id,
         "wanted": topic.request if topic else "",
+        "titles": list(question.titles),
         "conversations": [_told(one, question) for one in question.conversations],
     }
 

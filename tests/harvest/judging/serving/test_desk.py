@@ -217,7 +217,7 @@ async def test_a_new_start_knows_what_was_said_on_the_page_and_in_sheets(run: Pa
 @pytest.mark.parametrize(
     ("different", "status", "why"),
     [
-        ({"value": 0.3}, 400, "a value is one of 0, 0.5, 1"),
+        ({"value": 0.3}, 400, 'a value is one of 0.0, 0.5, 1.0, null, "unsure"'),
         ({"value": True}, 400, "a value is one of"),
         ({"value": float("nan")}, 400, "a value is one of"),
         ({"value": "1"}, 400, "a value is one of"),

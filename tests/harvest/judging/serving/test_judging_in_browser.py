@@ -26,6 +26,7 @@ from recordings.run_folder import read
 from tests.support.accessibility import violations
 from tests.support.browsing import settings
 from tests.support.checkout import ROOT
+from tests.support.command_line import harvest
 from tests.support.judged_page import asked_of
 from tests.support.reported import small_run
 
@@ -341,7 +342,7 @@ def test_everything_works_by_keyboard_alone_and_breaks_no_rule_of_axe(
         desk.decide("u")
         keys.press("?")
         assert window.locator("#keys").is_visible()
-        assert "unsure: I cannot tell" in window.locator("#list").inner_text()
+        assert "unsure – I cannot tell" in window.locator("#list").inner_text()
         assert violations(window) == []
         assert window.evaluate(fits)
         keys.press("Escape")
@@ -361,6 +362,35 @@ def test_everything_works_by_keyboard_alone_and_breaks_no_rule_of_axe(
         assert window.locator("#counts").inner_text().startswith("6 of 6")
         assert violations(window) == []
         assert window.evaluate(fits)
+
+
+def test_blind_pairs_are_chosen_side_by_side_and_counted_as_those_of_a_sheet(
+    browser: Browser, audited: Path, tmp_path: Path
+) -> None:
+    sheet = tmp_path / "pairs.csv"
+    words = ("--pairs", str(sheet), "--sample", "6")
+    for _ in range(2):  # the second goes on with the pairs of the first
+        with serving(audited, *words) as server:
+            for name, width, key in (("anna", 320, "1"), ("ben", 1280, "3")):
+                with sitting(browser, server.links[name], width) as (desk, _net):
+                    desk.until_shown()
+                    titles = desk.page.locator(".part")
+                    assert titles.all_inner_texts() == ["Left", "Right"]
+                    left, right = (box for one in titles.all() if (box := one.bounding_box()) is not None)
+                    assert (left["y"] == right["y"]) == (width == 1280), "beside each other where there is room"
+                    assert violations(desk.page) == []
+                    assert desk.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+                    for i in range(3):
+                        desk.decide("2" if i == 2 else key)
+                    desk.until_saved()
+    done = harvest("preferences", tmp_path / "pairs.judged", "--key", tmp_path / "pairs.key.json", "--json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert (document["people"], document["pairs"]) == (["anna", "ben"], {"handed_out": 6, "unjudged": 0})
+    (between,) = document["judgments"]
+    assert (between["ties"], between["for"] + between["against"], between["unsure"]) == (4, 8, 0)
+    other = harvest("annotate", audited, "--pairs", sheet, "--serve", "--author", "anna", "--seed", "9")
+    assert (other.returncode, "these pairs were drawn in another way" in other.stderr) == (2, True)
 
 
 def test_tab_alone_reaches_everything_and_single_keys_can_be_switched_off(browser: Browser, page: Server) -> None:

@@ -1,0 +1,74 @@
+"""Blind pairs on the page: two conversations beside each other, decided in a folder beside their sheet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from os import PathLike
+from pathlib import Path
+
+from harvest.judging.serving.questions import Question
+from harvest.judging.sheets.pair_sheet import CHOICES, BlindPair, Filled, Preference, text_hash, transcript
+from recordings.decisions import FOLDER
+from recordings.errors import RunError
+from recordings.judgments import read_layers
+from topics.errors import InputError, Place
+from topics.identity import content_hash
+
+__all__ = ["judged_folder", "pair_questions", "read_chosen"]
+
+_CRITERION = "preference"
+
+
+def judged_folder(sheet: Path) -> Path:
+    """Where what people decide of the pairs of this sheet is kept."""
+    return sheet.with_suffix(".judged")
+
+
+def pair_questions(pairs: Iterable[BlindPair]) -> tuple[Question, ...]:
+    """One question a pair. What it is about is its number and a hash of its texts, not whose they are."""
+    found = []
+    for one in pairs:
+        text = text_hash(transcript(one.left), transcript(one.right))
+        found.append(
+            Question(
+                content_hash("harvest-asked", [_CRITERION, one.number, text], size=8),
+                _CRITERION,
+                "Which conversation would you rather have had?",
+                ({"pair": one.number, "text": text},),
+                one.topic,
+                (one.left, one.right),
+                titles=("Left", "Right"),
+            )
+        )
+    return tuple(found)
+
+
+def read_chosen(folder: str | PathLike[str], texts: Mapping[int, str]) -> Filled:
+    """What was decided on the page. texts: by the number of each pair that was handed out, `text_hash` of it.
+
+    Raises InputError where nothing was, or for a pair that was not handed out or had other texts.
+    """
+    if not (Path(folder) / FOLDER).is_dir():
+        raise InputError(
+            "this folder holds no decisions on pairs",
+            place=Place.of(folder),
+            allowed="a folder that harvest annotate RUN --pairs FILE --serve has made, or a sheet",
+        )
+    found: dict[tuple[int, str], str] = {}
+    for layer in read_layers(folder):
+        for judgment in layer.judgments:
+            match judgment.about:
+                case {"pair": int(number), "text": str(text)} if texts.get(number) == text:
+                    pass
+                case _:
+                    raise InputError(
+                        f"{layer.author} judged a pair that is not in the key",
+                        place=Place.of(folder),
+                        advice="give the --key that was written with these pairs",
+                    )
+            if judgment.criterion != _CRITERION or judgment.value not in CHOICES:
+                raise RunError(f"{str(judgment.value)[:40]!r} is not a choice", place=Place.of(folder))
+            found[number, layer.author] = str(judgment.value)
+    if not found:
+        raise InputError("nothing is decided here yet", place=Place.of(folder))
+    return Filled(tuple(Preference(number, who, choice) for (number, who), choice in found.items()), 0)

@@ -1,0 +1,41 @@
+"""What can be decided, and by which key."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from recordings.json_text import Json
+from recordings.judgments import UNSURE
+
+__all__ = ["PAIR_CHOICES", "Choice", "scale_choices"]
+
+_WORDS = {0.0: "no", 0.5: "partly", 1.0: "yes"}
+_CANNOT_TELL = "unsure – I cannot tell"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """key: a digit, or U. value: of the judgment. words: on the page."""
+
+    key: str
+    value: Json
+    words: str
+
+
+def scale_choices(scale: Sequence[float]) -> tuple[Choice, ...]:
+    """scale: scores from 0 to 1 in rising order, at most nine."""
+    scores = (
+        Choice(str(key), value, f"{value:g} – {_WORDS[value]}" if value in _WORDS else f"{value:g}")
+        for key, value in enumerate(map(float, scale), 1)
+    )
+    return (*scores, Choice("0", None, "n/a – it does not apply here"), Choice("U", UNSURE, _CANNOT_TELL))
+
+
+PAIR_CHOICES = (
+    Choice("1", "left", "left – the left one is better"),
+    Choice("2", "tie", "tie – neither is better"),
+    Choice("3", "right", "right – the right one is better"),
+    Choice("U", UNSURE, _CANNOT_TELL),
+)
+"""The values are those of a sheet of pairs."""
