@@ -37,14 +37,6 @@
     at("trouble").hidden = !text;
   };
 
-  const whyNot = async (reply) => {
-    try {
-      return (await reply.json()).error || "";
-    } catch {
-      return "";
-    }
-  };
-
   // ---- what waits to be sent: an entry of the browser's store each, so that two windows do not undo each other's -------
 
   let work = null;
@@ -91,8 +83,10 @@
         tellSaved();
         const body = localStorage.getItem(name);
         let reply;
+        let told;
         try {
           reply = await call("POST", "/api/answers", body);
+          told = await reply.json();
         } catch {
           later("The server cannot be reached. Your answers are kept in this browser; you can go on with what is loaded.");
           return;
@@ -102,12 +96,11 @@
           return;
         }
         if (reply.status >= 500 || reply.status === 408 || reply.status === 429) {
-          later("Not saved yet: " + ((await whyNot(reply)) || "the server failed"));
+          later("Not saved yet: " + (told.error || "the server failed"));
           return;
         }
         pause = 0;
         if (reply.ok) {
-          const told = await reply.json();
           localStorage.removeItem(name);
           tellTrouble("");
           work.done = true;
@@ -120,7 +113,7 @@
           const entry = JSON.parse(body);
           localStorage.removeItem(name);
           if (entry.question) delete work.states[entry.question];
-          tellTrouble("An answer was refused: " + (await whyNot(reply)));
+          tellTrouble("An answer was refused: " + told.error);
         }
         tellProgress();
       }
@@ -142,7 +135,7 @@
   const load = async (id) => {
     if (!loaded.has(id)) {
       const asked = call("GET", "/api/questions/" + id).then(async (reply) => {
-        if (!reply.ok) throw new Error(await whyNot(reply));
+        if (!reply.ok) throw new Error("not loaded");
         return reply.json();
       });
       loaded.set(id, asked);
@@ -395,22 +388,30 @@
 
   const begin = async () => {
     takeToken();
+    if (sending) {
+      setTimeout(begin, 50);
+      return;
+    }
+    sending = true; // what is saved while the work is asked for would be missing in it
     let reply;
+    let told;
     try {
       reply = await call("GET", "/api/work");
+      told = await reply.json();
     } catch {
       tellTrouble("The server cannot be reached.");
       setTimeout(begin, 1000);
       return;
+    } finally {
+      sending = false;
     }
     if (!reply.ok) {
-      tellTrouble((await whyNot(reply)) || "The server failed.");
+      tellTrouble(told.error || "The server failed.");
       return;
     }
     tellTrouble("");
-    const first = work === null;
-    const known = first ? "" : here();
-    work = await reply.json();
+    const known = work === null ? "" : here();
+    work = told;
     for (const name of waiting()) {
       const entry = JSON.parse(localStorage.getItem(name));
       if (entry.undo) {
