@@ -36,6 +36,7 @@ __all__ = [
     "Judgment",
     "Layer",
     "Target",
+    "decided_layers",
     "keep_layer",
     "layer_fault",
     "put_layer",
@@ -182,13 +183,15 @@ def read_layers(run: str | PathLike[str]) -> tuple[Layer, ...]:
     line."""
     _folder(Path(run))
     files = [read_layer(file) for file in entries(run, "judgments", "*.jsonl")]
-    decided = _decided(read_decisions(run).standing, files)
+    decided = decided_layers(read_decisions(run).standing, files)
     return tuple(sorted((*files, *decided), key=lambda layer: layer.made_at))
 
 
-def _decided(decisions: Iterable[Decision], files: Iterable[Layer]) -> Iterator[Layer]:
-    """A layer for each person and version. It is parted where a file of the same person came in between: a layer has
-    one time, and what was decided before the file must not seem newer than it.
+def decided_layers(decisions: Iterable[Decision], files: Iterable[Layer]) -> Iterator[Layer]:
+    """Decisions as layers, one for each person and version. files: the layers that are files.
+
+    A layer is parted where a file of the same person came in between: it has one time, and what was decided before the
+    file must not seem newer than it.
     """
     times: dict[str, list[float]] = {}
     for layer in files:

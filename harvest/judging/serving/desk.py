@@ -17,7 +17,7 @@ from harvest.judging.serving.questions import Question, shown
 from harvest.judging.sheets.annotators import key_of, newest_judgments
 from recordings.decisions import Decision, DecisionBook, read_decisions
 from recordings.json_text import Json
-from recordings.judgments import Judgment, read_layers
+from recordings.judgments import Judgment, decided_layers, read_layers
 from recordings.times import moment
 from topics.counting import pluralize
 from topics.identity import content_hash, generator
@@ -74,6 +74,7 @@ class Desk:
         self._asked = {one.id: one for one in asked}
         self._places = {key_of(Judgment(about, one.criterion, None)): one.id for one in asked for about in one.about}
         self._known: dict[str, tuple[str, str, Json]] = {}  # what was said under an id: by whom, of what
+        self._files = [layer for layer in read_layers(run) if layer.kind == "human" and layer.path]
         self._people = {name: _Person(_shuffled(asked, name, seed)) for name in people}
         for name in people:
             self._recall(name)
@@ -158,27 +159,24 @@ class Desk:
         return {"progress": self.progress(name), "question": question, "state": list(state) if state else None}
 
     def _recall(self, name: str) -> None:
-        """What this person has said so far, in sheets too, as it is on disk."""
+        """What this person has said so far: the decisions on disk, and the sheets that were there at the start."""
         person = self._people[name]
-        own = (
-            layer
-            for layer in read_layers(self._run)
-            if layer.kind == "human" and layer.author == name and self._version in ("", layer.version)
-        )
-        said = newest_judgments(own)
+        decisions = [one for one in read_decisions(self._run).standing if one.by == name]
+        files = [layer for layer in self._files if layer.author == name]
+        every = sorted((*files, *decided_layers(decisions, files)), key=lambda layer: layer.made_at)
+        said = newest_judgments(layer for layer in every if self._version in ("", layer.version))
         person.states = {}
         for one in self._asked.values():
             judged = [said.get(key_of(Judgment(about, one.criterion, None))) for about in one.about]
             if all(judged) and judged[0] is not None:
                 person.states[one.id] = (judged[0].value, judged[0].note)
-        standing = [one for one in read_decisions(self._run).standing if one.by == name]
         person.made = {}
-        for decision in standing:
+        for decision in decisions:
             place = self._places.get(key_of(Judgment(decision.about[0], decision.criterion, None)))
             if place is not None:
                 person.made[decision.id] = place
                 self._known[decision.id] = (name, place, decision.value)
-        person.times = [moment(one.at) for one in standing][-_RECENT:]
+        person.times = [moment(one.at) for one in decisions][-_RECENT:]
 
     def _question(self, known: Json) -> Question:
         found = self._asked.get(known) if isinstance(known, str) else None
