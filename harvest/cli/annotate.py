@@ -162,8 +162,8 @@ def command(
         raise InputError("--force goes with --export")
     if (port is not None or scale is not None or each) and not serve:
         raise InputError("--port, --scale and --each go with --serve")
-    if seed is not None and sample is None and not serve:
-        raise InputError("--seed goes with --sample and --serve")
+    if seed is not None and sheet is None and not serve:
+        raise InputError("--seed goes with --export, --pairs and --serve")
     author = authors[0].strip() if len(authors) == 1 else ""
     if filled is not None and not author:
         raise InputError("it is not known whose scores these are", advice="give --author NAME, once")

@@ -60,7 +60,7 @@ def questions(rows: Iterable[Row], assessed: Sequence[Assessed], *, each: bool =
         sets.setdefault((key.system, key.topic), []).append(one.conversation)
     found: dict[str, Question] = {}
     for row in rows:
-        made = _of_turn(row, trials, each) if "id" in row else _of_set(row, sets)
+        made = _of_turn(row, trials, each) if "attempt" in row else _of_set(row, sets)
         first = found.get(made.id)
         found[made.id] = made if first is None else replace(first, about=(*first.about, *made.about))
     return tuple(found.values())

@@ -10,7 +10,6 @@ write_sheet(rows, path)        as `.csv` or `.jsonl`, by the ending of the path
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -21,16 +20,25 @@ from harvest.judging.sheets.sheet_file import Row, write_rows
 from recordings.conversation import Conversation
 from scoring.swan.assessment import Assessment
 from scoring.swan.schema import Criterion
+from topics.identity import content_hash
 
 if TYPE_CHECKING:
     import numpy
 
-__all__ = ["COLUMNS", "Assessed", "counts", "sample_rows", "sheet_rows", "write_sheet"]
+__all__ = [
+    "COLUMNS",
+    "OPEN_COLUMNS",
+    "Assessed",
+    "counts",
+    "sample_rows",
+    "set_id",
+    "sheet_rows",
+    "shuffle_rows",
+    "write_sheet",
+]
 
 COLUMNS = (
-    "system",
     "topic",
-    "trial",
     "turn",
     "speaker",
     "said",
@@ -47,9 +55,13 @@ COLUMNS = (
     "end",
     "id",
 )
-"""What a person reads stands first; what only the import needs stands last."""
+"""What a person reads stands first; what only the import needs stands last. Whose it is does not stand there."""
+
+OPEN_COLUMNS = ("system", "trial")
+"""Of rows, and of sheets as they were written before they were blind."""
 
 _AROUND = 160
+_APART = "\n\n– – –\n\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +89,12 @@ def sheet_rows(assessed: Sequence[Assessed], criterion: Criterion) -> Iterator[R
     """
     asked = {"criterion": criterion.name, "question": criterion.question}
     if criterion.level == "set":
-        sets = Counter((one.conversation.key.system, one.conversation.key.topic) for one in assessed)
-        for (system, topic), count in sets.items():
-            words = f"all {count} conversations" if count > 1 else "one conversation"
-            yield {**asked, "system": system, "topic": topic, "text": words}
+        sets: dict[tuple[str, str], list[Conversation]] = {}
+        for one in assessed:
+            sets.setdefault((one.conversation.key.system, one.conversation.key.topic), []).append(one.conversation)
+        for (system, topic), every in sets.items():
+            words = _APART.join(map(transcript, every))
+            yield {**asked, "system": system, "topic": topic, "text": words, "id": set_id(system, topic)}
         return
     for one in assessed:
         key = one.conversation.key
@@ -141,6 +155,23 @@ def sample_rows(rows: Iterable[Row], count: int, rng: numpy.random.Generator) ->
     order = sorted(range(len(every)), key=lambda i: (every[i]["topic"], every[i]["system"], chance[i]))
     start = float(rng.random())
     return [every[i] for i in sorted(order[int((start + k) * len(every) / count)] for k in range(count))]
+
+
+def set_id(system: str, topic: str) -> str:
+    """What stands for a system on a topic in a sheet that does not name the system."""
+    return content_hash("harvest-set", [system, topic])
+
+
+def shuffle_rows(rows: Sequence[Row], rng: numpy.random.Generator) -> list[Row]:
+    """The rows with the conversations of each criterion in an order drawn by chance, so that what one system said does
+    not stand together; what is asked of one conversation does."""
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        groups.setdefault((row["criterion"], row["id"]), []).append(row)
+    place = dict(zip(groups, rng.permutation(len(groups)).tolist(), strict=True))
+    criteria = {name: i for i, name in enumerate(dict.fromkeys(row["criterion"] for row in rows))}
+    order = sorted(groups, key=lambda group: (criteria[group[0]], place[group]))
+    return [row for group in order for row in groups[group]]
 
 
 def write_sheet(rows: Iterable[Row], path: str | PathLike[str]) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import chain
 from os import PathLike
 
-from harvest.judging.sheets.annotation_sheet import Assessed, counts, sample_rows, sheet_rows
+from harvest.judging.sheets.annotation_sheet import Assessed, counts, sample_rows, sheet_rows, shuffle_rows
 from harvest.judging.sheets.sheet_file import Row
 from recordings.gold_layers import read_gold_layers
 from recordings.judgments import read_layers
@@ -49,7 +49,7 @@ def rows_by_criterion(assessed: Sequence[Assessed], schema: Schema) -> dict[str,
 def chosen_rows(
     assessed: Sequence[Assessed], schema: Schema, names: Sequence[str], sample: int | None, seed: int
 ) -> tuple[list[Row], int]:
-    """The rows of these criteria, and how many there would be without `sample`.
+    """The rows of these criteria in an order drawn with `seed`, and how many there would be without `sample`.
 
     names: of criteria; `all` alone takes every one. sample: rows of each criterion, drawn with `seed`; None takes all.
     Raises InputError for a criterion that the schema does not have or that people may not score, and where there is
@@ -71,4 +71,4 @@ def chosen_rows(
         else sample_rows(sheet_rows(assessed, one), sample, generator(seed, "sheet", one.name))
         for one in chosen
     )
-    return list(rows), total
+    return shuffle_rows(list(rows), generator(seed, "sheet", "order")), total

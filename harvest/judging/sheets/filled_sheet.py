@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 
-from harvest.judging.sheets.annotation_sheet import COLUMNS, Assessed
+from harvest.judging.sheets.annotation_sheet import COLUMNS, OPEN_COLUMNS, Assessed, set_id
 from harvest.judging.sheets.pair_sheet import transcript
 from harvest.judging.sheets.sheet_file import LONGEST_CELL, Given, read_rows, taken_back, writable
 from recordings.json_text import Json
@@ -45,11 +45,13 @@ def read_sheet(path: str | PathLike[str], assessed: Sequence[Assessed], schema: 
     that are not those of the recording, the same thing scored twice; and where no row has a value.
     """
     by_trial = {(one.conversation.trial_id, one.conversation.attempt): one for one in assessed}
-    sets = {(writable(one.conversation.key.system), writable(one.conversation.key.topic)): one for one in assessed}
+    keys = [one.conversation.key for one in assessed]
+    named_sets = {(writable(key.system), writable(key.topic)): key for key in keys}
+    sets = {set_id(key.system, key.topic): key for key in keys}
     found: list[Judgment] = []
     seen: dict[tuple[object, ...], Place] = {}
     empty = notes = 0
-    for row in read_rows(path, COLUMNS, _NEEDED):
+    for row in read_rows(path, (*COLUMNS, *OPEN_COLUMNS), _NEEDED):
         if not row.get("value"):
             empty += any(row.cells.values())
             notes += bool(row.get("note"))
@@ -58,14 +60,16 @@ def read_sheet(path: str | PathLike[str], assessed: Sequence[Assessed], schema: 
         criterion = _criterion(row, schema)
         about: Mapping[str, str | int]
         if criterion.level == "set":
-            named = (taken_back(row.get("system")), taken_back(row.get("topic")))
-            if named not in sets:
+            if row.get("system"):  # sheets of the first form named it
+                key = named_sets.get((taken_back(row.get("system")), taken_back(row.get("topic"))))
+            else:
+                key = sets.get(taken_back(row.get("id")))
+            if key is None:
                 raise row.error(
                     "topic",
-                    f"there is no finished conversation of the system {named[0][:60]!r} on the topic {named[1][:60]!r}",
-                    advice="leave these columns as they were written",
+                    f"there is no finished conversation here of this system on the topic {row.get('topic')[:60]!r}",
+                    advice="leave the columns as they were written",
                 )
-            key = sets[named].conversation.key
             about = {"system": key.system, "topic": key.topic}
         else:
             about = _target(row, criterion, by_trial).about()

@@ -213,7 +213,7 @@ def test_a_bad_line_of_json_is_refused_with_line_and_column(tmp_path: Path, anno
         (("--pairs", "y.csv", "--author", "a"), "no other option"),
         (("--pairs", "y.csv", "--serve", "--each"), "no other option"),
         (("--pairs", "y.csv", "--serve"), "it is not known who judges"),
-        (("--export", "y.csv", "--seed", "3"), "goes with --sample"),
+        (("--seed", "3"), "--seed goes with --export"),
         (("--export", "y.csv", "--criterion", "Recoverability", "--schema", "nothing.yaml"), "no such file"),
         (("--import", "not-there.csv", "--author", "a"), "no such file"),
         (("--export", "sheet.xlsx"), "'.xlsx' is not an ending of a sheet"),

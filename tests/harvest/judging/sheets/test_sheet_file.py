@@ -8,6 +8,7 @@ import json
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harvest.judging.sheets.annotation_sheet import COLUMNS, Assessed, counts, sample_rows, sheet_rows, write_sheet
+from harvest.judging.sheets.asked_rows import chosen_rows
 from harvest.judging.sheets.filled_sheet import FilledSheet, read_sheet
 from harvest.judging.sheets.sheet_file import LARGEST, kept_apart, read_rows, taken_back, writable
 from protocols.answer import Answer
@@ -87,7 +89,7 @@ def test_no_cell_of_a_sheet_begins_as_a_formula_or_looks_like_another_number(tmp
     assert [row[text][:3] for row in cells[1:8]] == ["'=H", "'+4", "'-1", "'@S", "''=", "'1.", "'TR"]
     assert {row[cells[0].index("said")] for row in cells[1:]} == {"'=1+1"}
     assert {row[cells[0].index("topic")] for row in cells[1:]} == {"'007"}
-    assert cells[1][cells[0].index("trial")] == "1"
+    assert cells[1][cells[0].index("turn")] == "1"
 
 
 def test_a_row_can_be_read_by_a_person_before_anything_a_machine_needs(tmp_path: Path) -> None:
@@ -96,7 +98,7 @@ def test_a_row_can_be_read_by_a_person_before_anything_a_machine_needs(tmp_path:
     row = dict(zip(cells[0], cells[2], strict=True))
     assert tuple(cells[0]) == COLUMNS
     assert cells[0].index("id") == len(cells[0]) - 1
-    assert cells[2][:5] == ["B", "M001", "1", "1", "system"]
+    assert cells[2][:3] == ["M001", "1", "system"]
     assert row["text"] == "Looper was made in 2012."
     assert row["context"] == "I think the film is old. ⟦Looper was made in 2012.⟧ It is long."
     assert row["value"] == ""
@@ -246,7 +248,10 @@ def test_what_could_be_two_scores_or_none_is_refused_and_not_guessed(tmp_path: P
         (b"criterion,value\n,1\n", "no criterion called ''"),
         (b"criterion,value\nFluency,1\n", "attempt: '' is not a whole number"),
         (b"criterion,value,id,attempt\nFluency,1,1.23E+31,1\n", "took it for a number"),
-        (b"criterion,value,system,topic\nAdaptability,1,B,7\n", "no finished conversation of the system 'B'"),
+        (
+            b"criterion,value,system,topic\nAdaptability,1,B,7\n",
+            "no finished conversation here of this system on the topic '7'",
+        ),
     ],
 )
 def test_what_is_no_sheet_is_refused_with_its_place_and_what_to_do(tmp_path: Path, data: bytes, what: str) -> None:
@@ -332,6 +337,33 @@ def test_two_systems_in_one_sheet_are_told_apart_by_what_stands_in_the_row(tmp_p
     two[1] = replace(two[1], conversation=replace(two[1].conversation, trial_id="f" * 32))
     found = imported(tmp_path / "s.csv", in_utf8(filled(exported(tmp_path / "s.csv", "Adaptability", of=two))), two)
     assert [one.about for one in found.judgments] == [{"system": name, "topic": "007"} for name in "AC"]
+
+
+def test_a_sheet_that_names_systems_as_they_once_did_is_still_read(tmp_path: Path) -> None:
+    of = [assessed("yes", system="A"), assessed("no", system="C", trial=2)]
+    data = b"criterion,value,system,topic\nAdaptability,1,C,'007\n"
+    assert [one.about for one in imported(tmp_path / "s.csv", data, of).judgments] == [{"system": "C", "topic": "007"}]
+
+
+def test_a_sheet_says_of_no_row_whose_it_is_and_keeps_no_system_together() -> None:
+    names = ("mine", "yours", "theirs")
+    of = [
+        assessed(f"Answer {trial}.", "And more.", system=name, trial=3 * i + trial)
+        for i, name in enumerate(names)
+        for trial in range(1, 9)
+    ]
+    ids = {one.conversation.trial_id: one.conversation.key.system for one in of}
+    rows, _ = chosen_rows(of, SCHEMA, ["Fluency", "Adaptability"], None, 3)
+    again, _ = chosen_rows(of, SCHEMA, ["Fluency", "Adaptability"], None, 3)
+    assert rows == again != chosen_rows(of, SCHEMA, ["Fluency", "Adaptability"], None, 4)[0]
+    told = json.dumps([{name: row.get(name, "") for name in COLUMNS} for row in rows])
+    assert not any(name in told for name in names)
+    order = [row["id"] for row in rows if row["criterion"] == "Fluency"]
+    assert order[::2] == order[1::2], "what is asked of one conversation stands together"
+    systems = [ids[one] for one in order[::2]]
+    assert sum(a == b for a, b in pairwise(systems)) < len(systems) - len(names)
+    (first, *_) = [row for row in rows if row["criterion"] == "Adaptability"]
+    assert "USER: =1+1" in first["text"]
 
 
 def test_half_a_surrogate_pair_and_a_control_character_are_written_out() -> None:
