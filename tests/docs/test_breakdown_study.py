@@ -9,6 +9,7 @@ import re
 import shlex
 import tempfile
 from collections.abc import Collection, Mapping, Sequence
+from functools import cache
 from itertools import combinations, pairwise
 from pathlib import Path
 
@@ -16,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from scoring.annotations.breakdown_files import Counts, read_breakdown_files
+from scoring.annotations.breakdown_files import BreakdownMaterial, Counts, read_breakdown_files
 from scoring.measures.breakdown import labels_of
 from scoring.statistics.dependence import dependence
 from scoring.statistics.exchange import holm
@@ -50,10 +51,16 @@ def renewed(page: str, folder: Path) -> str:
     return BLOCKS.sub(lambda block: block[1] + printed(block[2], folder) + block[4], page)
 
 
+@cache
+def material(counts: Counts) -> BreakdownMaterial:
+    """Read once for all tests of a labelling: the files are large, and nobody writes to what is read."""
+    return read_breakdown_files([DATA / "dbdc3_en"], counts=counts)
+
+
 def broken_turns(counts: Counts = "workshop", failures: Collection[int] = (2,)) -> dict[str, dict[str, list[bool]]]:
     """By system and dialogue, which turns are breakdowns: without a recording, a tree or a measure."""
     found: dict[str, dict[str, list[bool]]] = {}
-    for turn in read_breakdown_files([DATA / "dbdc3_en"], counts=counts).gold:
+    for turn in material(counts).gold:
         broken = int(labels_of([count / sum(turn.counts) for count in turn.counts])) in failures
         found.setdefault(turn.system, {}).setdefault(turn.dialogue, []).append(broken)
     return found

@@ -273,8 +273,14 @@ async def test_sessions_do_not_mix(rigged: Rigged, name: str) -> None:
         await second.close()
 
 
-@pytest.mark.parametrize("name", CASES)
-async def test_a_session_answers_the_same_alone_and_among_others(rigged: Rigged, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "sessions"),
+    [  # three sessions are among others, too; where each is a process or a page, more are for the long tests
+        *((name, 3 if case.heavy or name.startswith("command") else 8) for name, case in CASES.items()),
+        *(pytest.param(name, 8, marks=pytest.mark.soak) for name in CASES if name.startswith("command")),
+    ],
+)
+async def test_a_session_answers_the_same_alone_and_among_others(rigged: Rigged, name: str, sessions: int) -> None:
     async with rigged(name) as rig:
 
         async def converse(trial: int) -> list[Answer]:
@@ -284,7 +290,7 @@ async def test_a_session_answers_the_same_alone_and_among_others(rigged: Rigged,
             finally:
                 await session.close()
 
-        trials = range(1, 4 if rig.case.heavy else 9)
+        trials = range(1, sessions + 1)
         together = await asyncio.gather(*(converse(trial) for trial in trials))
         assert together == [await converse(trial) for trial in trials]
         assert all(answer.text for answers in together for answer in answers)
