@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -16,13 +15,13 @@ from harvest.cli.asked_criteria import asked_criteria
 from harvest.cli.blind_pairs import serve_blind_pairs, write_blind_pairs
 from harvest.cli.interruption import run_until_stopped
 from harvest.cli.serving import PORT, SCALE, read_scale, serve_page
+from harvest.cli.told_agreement import tell_agreement
 from harvest.judging.extraction.layer import nugget_judgments
 from harvest.judging.sheets.annotation_sheet import Assessed, write_sheet
-from harvest.judging.sheets.annotators import agreements, compare_with_earlier, newest_judgments
+from harvest.judging.sheets.annotators import compare_with_earlier, newest_judgments
 from harvest.judging.sheets.asked_rows import assess_run
 from harvest.judging.sheets.filled_sheet import read_sheet
 from harvest.judging.sheets.sheet_file import sheet_ending
-from harvest.terminal import printable
 from recordings.judgments import Judgment, Layer, Target, keep_layer, read_layers, write_layer
 from recordings.redaction import Redactor
 from recordings.run_folder import Run, read
@@ -59,7 +58,7 @@ __all__ = ["command"]
 @click.option(
     "--seed",
     type=click.IntRange(0),
-    help="With --sample, --pairs, --serve: the same seed draws the same rows and orders [0].",
+    help="With --export, --pairs, --serve: the same seed draws the same rows and orders [0].",
 )
 @click.option("--force", is_flag=True, help="With --export: overwrite an existing file.")
 @click.option(
@@ -331,21 +330,4 @@ def _import(run: Path, recorded: Run, schema: Schema, filled: Path, author: str,
     if sheet.empty:
         lost = f", {sheet.notes} of them with a note, which is not kept" if sheet.notes else ""
         click.echo(f"{sheet.empty} rows have no value and were skipped{lost}", err=True)
-    _tell_agreement(people, [one.criterion for one in judgments])
-
-
-def _tell_agreement(people: Sequence[Layer], criteria: Iterable[str]) -> None:
-    names, found = agreements(people, criteria)
-    if not found:
-        return
-    people_named = ", ".join(printable(name, line=True) for name in names)
-    click.echo(f"agreement of {people_named}, where two or more of them judged the same thing:", err=True)
-    wide = max(map(len, found))
-    for name, one in found.items():
-        alpha = "n/a" if math.isnan(one.alpha) else f"{one.alpha:.2f}"
-        click.echo(
-            f"  {name:<{wide}}  equal {100 * one.equal:.0f}% (n={one.things})  alpha {alpha} (n={one.scored})", err=True
-        )
-    click.echo(
-        "  alpha: Krippendorff's of the scores; 1 is full agreement, 0 chance, n/a if all scores are equal", err=True
-    )
+    tell_agreement(people, [one.criterion for one in judgments])

@@ -11,9 +11,11 @@ import click
 
 from harvest.cli.asked_criteria import asked_criteria
 from harvest.cli.interruption import run_until_stopped
+from harvest.cli.told_agreement import tell_agreement
 from harvest.judging.sheets.asked_rows import assess_run
 from harvest.terminal import printable
 from recordings.decisions import DecisionBook
+from recordings.judgments import read_layers
 from recordings.run_folder import Run
 from scoring.swan.schema import Schema
 from topics.counting import pluralize
@@ -72,6 +74,8 @@ def serve_page(
     topics = recorded.header.topic_set()
     known = {topic.id: topic for topic in topics.topics} if topics else {}
     serve_questions(run, asked, people, scale_choices(scale), known, told=same, port=port, version=version, seed=seed)
+    people_said = [layer for layer in read_layers(run) if layer.kind == "human"]
+    tell_agreement(people_said, [one.criterion for one in asked])
 
 
 def check_people(people: Sequence[str]) -> list[str]:
@@ -80,7 +84,7 @@ def check_people(people: Sequence[str]) -> list[str]:
         if find_spec(package) is None:
             raise InputError(
                 f"--serve needs the package {package!r}, which is not installed",
-                advice="pip install 'conversation-harvest[annotate]'; or use a sheet: --export FILE, --pairs FILE",
+                advice="pip install '.[annotate]' in Harvest's folder; or use a sheet: --export FILE, --pairs FILE",
             )
     found = [name.strip() for name in people]
     if not found or not all(found):

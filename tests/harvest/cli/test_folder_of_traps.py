@@ -13,6 +13,7 @@ import pytest
 
 from harvest.cli import main
 from harvest.judging.extraction.kept import KeptReplies
+from recordings.decisions import DecisionBook
 from recordings.errors import RunError
 from recordings.evidence import keep_exhibit, read_exhibit
 from recordings.judgments import Layer, write_layer
@@ -98,6 +99,7 @@ READERS: dict[str, tuple[str, ...]] = {
     "replay-routes": ("replay-routes", "RUN"),
     "annotate": ("annotate", "RUN", "--export", "SHEET"),
     "pairs": ("annotate", "RUN", "--pairs", "SHEET"),
+    "serve": ("annotate", "RUN", "--serve", "--port", "0", "--author", "a", "--criterion", "Fluency"),
     "run": ("run", "AUDIT", "--out", "RUN"),
     "salvage": ("merge", "RUN", "--salvage", "--out", "OUT"),
     "tree of scores": ("tree", "RUN", "--score", "R"),
@@ -187,6 +189,20 @@ def test_a_trap_among_the_judgments_is_one_message(
     assert not (run.parent / "out").exists()
 
 
+@pytest.mark.parametrize("trap", TRAPS)
+@pytest.mark.parametrize("command", ["score", "merge", "annotate", "serve"])
+def test_a_trap_among_the_decisions_is_one_message(
+    command: str, trap: str, run: Path, said: Callable[..., str]
+) -> None:
+    lay, words = TRAPS[trap]
+    (run / "decisions").mkdir()
+    lay(run / "decisions" / "000001.jsonl")
+    message = said(*READERS[command])
+    assert message.count("000001.jsonl") == 1
+    assert words in message
+    assert not (run.parent / "out").exists()
+
+
 def test_merging_copies_only_exhibits_that_are_what_their_names_say(run: Path) -> None:
     kept = sorted(file.relative_to(run).as_posix() for file in (run / "evidence").rglob("*") if file.is_file())
     assert kept
@@ -222,17 +238,21 @@ def test_merging_copies_only_exhibits_that_are_what_their_names_say(run: Path) -
     assert not any(OUTSIDE.encode() in file.read_bytes() for file in copied)
 
 
-@pytest.mark.parametrize("part", ["evidence", "judgments", "extraction"])
+@pytest.mark.parametrize("part", ["evidence", "judgments", "extraction", "decisions"])
 def test_a_link_in_place_of_a_part_of_the_run_is_not_followed(part: str, run: Path, tmp_path: Path) -> None:
     shutil.rmtree(run / part, ignore_errors=True)
     (tmp_path / "elsewhere" / "ab").mkdir(parents=True)
     (tmp_path / "elsewhere" / "ab" / "human-x-1.jsonl").write_text(OUTSIDE)
     (tmp_path / "elsewhere" / "human-x-1.jsonl").write_text(OUTSIDE)
     (run / part).symlink_to(tmp_path / "elsewhere")
-    if part == "judgments":
+    if part in ("judgments", "decisions"):
         with pytest.raises(RunError, match="not a folder"):
             merge([run], tmp_path / "both")
         assert not (tmp_path / "both").exists()
+        if part == "decisions":
+            with pytest.raises(RunError, match="not a folder"):
+                DecisionBook.open(run)
+        assert not (tmp_path / "elsewhere" / "lock").exists()
         return
     done = merge([run], tmp_path / "both")
     assert [one for one in done.damage if one.startswith(f"{run / part}: ") and "this is a link" in one]

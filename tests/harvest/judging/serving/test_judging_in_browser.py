@@ -228,6 +228,7 @@ def session(browser: Browser, run: Path, words: tuple[str, ...], kills: int) -> 
                 assert told["states"] == desk.said
         code, told = server.end(signal.SIGINT)
     assert (code, f"anna: {total} of {total} decisions" in told) == (0, True), told
+    assert "agreement of anna, ben" in told
     standing = read_decisions(run).standing
     assert Counter(one.by for one in standing) == {"anna": total, "ben": total}
     lines = [
