@@ -14,9 +14,12 @@ from rich.text import Text
 
 from harvest.audits.audit import load_audit
 from harvest.audits.placebo import check_placebo
+from harvest.cli.notifying import Channels, notice_options
 from harvest.cli.placebo import play_placebo
 from harvest.cli.playing import introduce, play_to_folder
+from harvest.notices.verdicts import watch_bulletin
 from harvest.studies.baseline import read_baseline
+from harvest.studies.recorded_audit import recorded_audit
 from harvest.studies.watch import APART, LOOKS, MATTERS, Watched, watch
 from harvest.studies.watch_history import read_history, write_history
 from harvest.systems.timing import REAL_CLOCK
@@ -60,6 +63,7 @@ __all__ = ["command"]
 @click.option("--enforce", is_flag=True, help="Count alarms although the baseline has fewer than 4 runs.")
 @click.option("--strict", is_flag=True, help="Exit with 3 also where it cannot be told whether anything changed.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
+@notice_options
 def command(
     audit: str,
     baseline: Path | None,
@@ -73,6 +77,7 @@ def command(
     enforce: bool,
     strict: bool,
     as_json: bool,
+    channels: Channels,
 ) -> int:
     """Play an audit again, and tell whether it changed.
 
@@ -129,7 +134,11 @@ def command(
     if as_json:
         faults = None if harness is None else list(harness.sentences())
         click.echo(json.dumps({**watch_document(found), "harness": faults, "run": str(folder)}, ensure_ascii=False))
-    return _code(found, strict=strict) if sound else 3
+    code = _code(found, strict=strict) if sound else 3
+    if channels.any:
+        own, at = str(recorded_audit(run).get("name") or run.path.name), REAL_CLOCK.now().timestamp()
+        channels.tell(watch_bulletin(found, harness, audit=own, run=str(folder), at=at, code=code, strict=strict))
+    return code
 
 
 def _dated(runs: Path) -> Path:
@@ -143,8 +152,6 @@ def _dated(runs: Path) -> Path:
 
 
 def _code(found: Watched, *, strict: bool) -> int:
-    if not found.measured:
-        return 3
-    if found.verdict == "changed":
-        return 0 if found.shadow else 1
-    return 3 if strict and found.verdict == "cannot tell" else 0
+    if found.verdict == "changed" and not found.shadow:
+        return 1
+    return 3 if not found.measured or (strict and found.verdict == "cannot tell") else 0

@@ -11,8 +11,11 @@ from typing import Any
 import click
 from rich.console import Console
 
+from harvest.cli.notifying import Channels, notice_options
 from harvest.cli.setting_options import setting_options
+from harvest.notices.verdicts import bounds_bulletin
 from harvest.studies.bounds import checked_bounds, code_of, measures_needed
+from harvest.studies.recorded_audit import recorded_audit
 from harvest.studies.scorecard import (
     asked_names,
     gather_material,
@@ -23,6 +26,7 @@ from harvest.studies.scorecard import (
 )
 from harvest.studies.selection import selection
 from harvest.studies.side_by_side import set_apart
+from harvest.systems.timing import REAL_CLOCK
 from harvest.tables.bound_lines import bound_lines
 from harvest.tables.figures import ordered_rows
 from harvest.tables.paper_tables import csv_rows, latex_table
@@ -59,6 +63,7 @@ __all__ = ["command"]
 @click.option("--csv", "as_csv", is_flag=True, help="Every figure as a row of CSV on standard output.")
 @click.option("--strict", is_flag=True, help="End with 3 where a threshold of the audit cannot be told.")
 @click.option("--latex", "as_latex", is_flag=True, help="The table of figures in LaTeX on standard output.")
+@notice_options
 def command(
     runs: tuple[Path, ...],
     gold: str | None,
@@ -73,6 +78,7 @@ def command(
     as_json: bool,
     as_csv: bool,
     as_latex: bool,
+    channels: Channels,
     **settings: Any,
 ) -> int:
     """Score recorded runs, offline, as often as you like.
@@ -97,6 +103,11 @@ def command(
     material = gather_material(recorded, beside.left_out)
     judged = load_gold(gold, material.topics) if gold is not None else None
     thresholds = material.thresholds
+    if channels.any and not thresholds:
+        raise InputError(
+            "--junit, --prometheus, --webhook-env and --github tell of thresholds, and there are none here",
+            advice="give the audit thresholds; those of several runs are not checked",
+        )
     criteria = load_schema(schema) if schema else None
     names = asked_names(measures, material.topics, criteria) if measures else ()
     scored = partial(
@@ -126,4 +137,8 @@ def command(
         )
     for line in bound_lines(bounds):
         people.print(line, soft_wrap=True)
-    return code_of(bounds, strict=strict)
+    code = code_of(bounds, strict=strict)
+    if channels.any:
+        own, at = str(recorded_audit(recorded[0]).get("name") or runs[0].name), REAL_CLOCK.now().timestamp()
+        channels.tell(bounds_bulletin(bounds, audit=own, run=str(runs[0]), at=at, code=code, strict=strict))
+    return code

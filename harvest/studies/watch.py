@@ -109,6 +109,11 @@ class WatchedSystem:
     models: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
 
     @property
+    def measured(self) -> bool:
+        """Whether anything can be said of it."""
+        return bool(self.valid) and not self.incomparable
+
+    @property
     def verdict(self) -> Verdict:
         """Of the gated figures together."""
         found = {one.verdict for one in self.figures if one.gated}
@@ -132,7 +137,8 @@ class Watched:
 
     @property
     def measured(self) -> bool:
-        return any(one.valid and not one.incomparable for one in self.systems)
+        """Whether every system was: one that could not be is no system that stayed the same."""
+        return bool(self.systems) and all(one.measured for one in self.systems)
 
     @property
     def verdict(self) -> Verdict:

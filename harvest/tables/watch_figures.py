@@ -18,7 +18,15 @@ from harvest.terminal import printable
 from scoring.table import is_percentage
 from topics.counting import pluralize
 
-__all__ = ["FORMAT", "history_tables", "watch_document", "watch_tables"]
+__all__ = [
+    "FORMAT",
+    "figure_sentence",
+    "history_tables",
+    "system_details",
+    "system_sentence",
+    "watch_document",
+    "watch_tables",
+]
 
 FORMAT = "harvest-watch/1"
 
@@ -30,11 +38,11 @@ _STYLES = {"changed": "red", "same": "green", "cannot tell": "yellow"}
 def watch_tables(found: Watched) -> Iterator[RenderableType]:
     """First one sentence for each system, then figures, then what changed."""
     for system in found.systems:
-        yield Text(printable(_sentence(system, found), line=True), style=f"bold {_STYLES[system.verdict]}")
+        yield Text(printable(system_sentence(system, found), line=True), style=f"bold {_STYLES[system.verdict]}")
     for system in found.systems:
         if system.figures:
             yield _figures(system)
-        yield from _details(system)
+        yield from system_details(system)
     runs = pluralize(len(found.baseline.runs), "run")
     yield Text(
         f"look {found.look} at a baseline of {runs}, blessed {found.baseline.blessed_at[:10]}; figures and intervals "
@@ -56,25 +64,25 @@ def watch_tables(found: Watched) -> Iterator[RenderableType]:
     )
 
 
-def _sentence(system: WatchedSystem, found: Watched) -> str:
+def system_sentence(system: WatchedSystem, found: Watched) -> str:
+    """What came out for a system: why nothing is said of it, or its gated figures."""
     if system.incomparable:
         return f"{system.name}: cannot tell: {system.incomparable}"
     if not system.valid:
         return f"{system.name}: could not be measured: none of {pluralize(system.planned, 'trial')} has a valid attempt"
-    said = []
-    for one in system.figures:
-        if not one.gated:
-            continue
-        moved = _signed(one.difference.value, one.name)
-        if one.verdict == "changed":
-            said.append(f"{one.name} changed by {moved} since the baseline ({_value(one.before, one.name)})")
-        elif one.verdict == "same":
-            said.append(f"{one.name} is the same within {100 * found.matters:g} points")
-        elif one.alarm:
-            said.append(f"{one.name}: alarm ({moved}), to be confirmed by an audit at another hour")
-        else:
-            said.append(f"{one.name}: cannot tell whether it changed ({moved}; {_more(*one.settles)})")
-    return f"{system.name}: " + "; ".join(said)
+    return f"{system.name}: " + "; ".join(figure_sentence(one, found) for one in system.figures if one.gated)
+
+
+def figure_sentence(one: WatchedFigure, found: Watched) -> str:
+    """What came out for a gated figure."""
+    moved = _signed(one.difference.value, one.name)
+    if one.verdict == "changed":
+        return f"{one.name} changed by {moved} since the baseline ({_value(one.before, one.name)})"
+    if one.verdict == "same":
+        return f"{one.name} is the same within {100 * found.matters:g} points"
+    if one.alarm:
+        return f"{one.name}: alarm ({moved}), to be confirmed by an audit at another hour"
+    return f"{one.name}: cannot tell whether it changed ({moved}; {_more(*one.settles)})"
 
 
 def _more(trials: int, chance: float) -> str:
@@ -108,7 +116,8 @@ def _found(q: float) -> str:
     return f"q {q:.3f}".replace("0.", ".", 1) if q <= _DISCOVERY else ""
 
 
-def _details(system: WatchedSystem) -> Iterator[Text]:
+def system_details(system: WatchedSystem) -> Iterator[Text]:
+    """Lines on coverage, models, topics and turns that changed. Models are in the system's own words."""
     if system.continued:
         yield Text(
             f"{system.name}: its sessions go on from topic to topic, so trials depend on each other: alarms and "

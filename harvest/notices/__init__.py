@@ -1,0 +1,1 @@
+"""What machines are told of an audit: one list of verdicts, and each form that carries it."""

@@ -1,0 +1,80 @@
+"""JUnit XML: a suite for each system, a case for each figure that decides.
+
+`failure` is what was measured and is bad (exit code 1), `error` what could not be measured (3), `skipped` what cannot
+be told, or does not count yet. So the file is red exactly where the exit code is not 0.
+"""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime
+from xml.etree import ElementTree as Tree
+
+from harvest.notices.bulletin import Account, Bulletin, Estimate, Notice, plain
+
+__all__ = ["junit"]
+
+_GOOD = ("same", "kept")
+
+
+def junit(bulletin: Bulletin) -> bytes:
+    """The whole file, in UTF-8."""
+    root = Tree.Element("testsuites", {"name": plain(f"harvest {bulletin.command} {bulletin.audit}")})
+    suites = [_suite(one, bulletin) for one in bulletin.accounts]
+    for key in ("tests", "failures", "errors", "skipped"):
+        root.set(key, str(sum(int(suite.get(key, "0")) for suite in suites)))
+    root.set("time", "0")
+    root.extend(suites)
+    Tree.indent(root)
+    text: bytes = Tree.tostring(root, encoding="utf-8", xml_declaration=True)
+    return text + b"\n"
+
+
+def _suite(account: Account, bulletin: Bulletin) -> Tree.Element:
+    suite = Tree.Element("testsuite", {"name": plain(account.system)})
+    own = {"run": bulletin.run, "verdict": bulletin.verdict, "exit_code": str(bulletin.code)}
+    _properties(suite, own)
+    cases = [_case(one, account, bulletin) for one in account.notices if one.decides]
+    suite.extend(cases)
+    suite.set("tests", str(len(cases)))
+    for key, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+        suite.set(key, str(sum(case.find(tag) is not None for case in cases)))
+    suite.set("time", "0")
+    suite.set("timestamp", datetime.fromtimestamp(bulletin.at, UTC).strftime("%Y-%m-%dT%H:%M:%S"))
+    if account.details:
+        Tree.SubElement(suite, "system-out").text = "\n".join(map(plain, account.details))
+    return suite
+
+
+def _case(one: Notice, account: Account, bulletin: Bulletin) -> Tree.Element:
+    where = plain(f"{bulletin.audit}.{account.system}")
+    case = Tree.Element("testcase", {"name": plain(one.figure), "classname": where, "time": "0"})
+    _properties(case, _numbers(one))
+    if one.verdict in _GOOD:
+        return case
+    said = {"message": plain(one.sentence)}
+    if one.code == 0:
+        Tree.SubElement(case, "skipped", said)
+    else:
+        Tree.SubElement(case, "failure" if one.code == 1 else "error", {**said, "type": one.verdict})
+    return case
+
+
+def _numbers(one: Notice) -> dict[str, str]:
+    found = {"n": str(one.n), **_limits("value", one.now), "baseline": _shown(one.before)}
+    found |= _limits("difference", one.moved)
+    return {name: value for name, value in found.items() if value}
+
+
+def _limits(name: str, one: Estimate) -> dict[str, str]:
+    return {name: _shown(one.value), f"{name}_low": _shown(one.low), f"{name}_high": _shown(one.high)}
+
+
+def _shown(value: float) -> str:
+    return f"{value:.6g}" if math.isfinite(value) else ""
+
+
+def _properties(parent: Tree.Element, values: dict[str, str]) -> None:
+    within = Tree.SubElement(parent, "properties")
+    for name, value in values.items():
+        Tree.SubElement(within, "property", {"name": name, "value": plain(value)})

@@ -1,0 +1,109 @@
+"""The verdicts of Harvest's own studies as a bulletin: a watched audit, and the thresholds of an audit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from harvest.notices.bulletin import Account, Bulletin, Estimate, Notice, Verdict
+from harvest.studies.bounds import Checked
+from harvest.studies.harness import Harness
+from harvest.studies.watch import Watched, WatchedFigure, WatchedSystem
+from harvest.tables.bound_lines import bound_words
+from harvest.tables.watch_figures import figure_sentence, system_details, system_sentence
+from topics.counting import pluralize
+
+__all__ = ["COVERAGE", "bounds_bulletin", "watch_bulletin"]
+
+COVERAGE = "coverage"
+"""What the share of planned trials that are valid is called among figures."""
+
+
+def watch_bulletin(
+    found: Watched, harness: Harness | None, *, audit: str, run: str, at: float, code: int, strict: bool
+) -> Bulletin:
+    """A watched audit. harness: what a placebo showed, None where none was played. strict: to be unable to tell is not
+    to have measured."""
+    if harness is not None and not harness.sound:
+        said = tuple(harness.sentences())
+        notice = Notice("placebo", "not measured", 3, "faults of the harness, so nothing is said of the systems")
+        account = Account("harness", f"harness: {notice.sentence}", (notice,), said)
+        return Bulletin("reaudit", audit, run, at, "not measured", code, (account,))
+    accounts = tuple(_account(one, found, strict) for one in found.systems)
+    verdict = "not measured" if code == 3 and not found.measured else found.verdict
+    shadow = " (shadow)" if found.shadow else ""
+    return Bulletin("reaudit", audit, run, at, f"{verdict}{shadow}", code, accounts)
+
+
+def _account(system: WatchedSystem, found: Watched, strict: bool) -> Account:
+    sentence, details = system_sentence(system, found), tuple(one.plain for one in system_details(system))
+    notices = [_figure(one, found, strict) for one in system.figures]
+    if not system.measured:
+        said = sentence.removeprefix(f"{system.name}: ")
+        names = found.baseline.gated
+        notices = [Notice(name, "not measured", 3, said) for name in names]
+    return Account(system.name, sentence, (*notices, _coverage(system)), details)
+
+
+def _figure(one: WatchedFigure, found: Watched, strict: bool) -> Notice:
+    code = 1 if one.verdict == "changed" and not found.shadow else 3 if strict and one.verdict == "cannot tell" else 0
+    moved = one.difference
+    return Notice(
+        one.name,
+        one.verdict,
+        code if one.gated else 0,
+        figure_sentence(one, found) if one.gated else f"{one.name}: shown only",
+        now=Estimate(one.value),
+        before=one.before,
+        moved=Estimate(moved.value, moved.low, moved.high),
+        n=one.n,
+        decides=one.gated,
+    )
+
+
+def _coverage(system: WatchedSystem) -> Notice:
+    """Its own line: fewer valid trials are no change of quality."""
+    worse = system.coverage or bool(system.lost)
+    said = f"{system.valid} of {pluralize(system.planned, 'trial')} valid"
+    if system.lost:
+        said += f"; no valid trial of {pluralize(len(system.lost), 'topic')} of the baseline"
+    share = Estimate(system.valid / system.planned) if system.planned else Estimate()
+    return Notice(COVERAGE, "changed" if worse else "same", 0, said, now=share, n=system.planned)
+
+
+_CODES: dict[Verdict, int] = {"missed": 1, "not measured": 3}
+
+
+def bounds_bulletin(found: Sequence[Checked], *, audit: str, run: str, at: float, code: int, strict: bool) -> Bulletin:
+    """The thresholds of an audit, by system."""
+    by_system: dict[str, list[Notice]] = {}
+    for one in found:
+        system = (one.row.system if one.row else one.bound.system) or "all systems"
+        by_system.setdefault(system, []).append(_bound(one, strict))
+    accounts = tuple(
+        Account(system, f"{system}: {_worst(notices)}", tuple(notices)) for system, notices in by_system.items()
+    )
+    verdicts = {one.verdict for one in found}
+    order = ("missed", "not measured", "cannot tell", "kept")
+    return Bulletin("score", audit, run, at, next(one for one in order if one in verdicts), code, accounts)
+
+
+def _bound(one: Checked, strict: bool) -> Notice:
+    row, bound = one.row, one.bound
+    limit = f">= {bound.at_least:g}" if bound.at_least is not None else f"<= {bound.at_most:g}"
+    kind = f" [{bound.topic_type}]" if bound.topic_type else ""
+    code = 3 if strict and one.verdict == "cannot tell" else _CODES.get(one.verdict, 0)
+    now = Estimate(row.value, row.low, row.high) if row is not None else Estimate()
+    return Notice(
+        f"{one.name}{kind} {limit}",
+        one.verdict,
+        code,
+        f"threshold {one.verdict}: {bound_words(one)}",
+        now=now,
+        n=row.n if row is not None else 0,
+    )
+
+
+def _worst(notices: Sequence[Notice]) -> str:
+    """Of several thresholds, those that need a person; else how many were kept."""
+    said = [one.sentence for one in notices if one.verdict != "kept"]
+    return "; ".join(said) if said else f"{pluralize(len(notices), 'threshold')} kept"

@@ -1,0 +1,105 @@
+"""A webhook: figures and verdicts as JSON, and never a text of a conversation or a word of a system."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from harvest.drivers.options import WireOptions
+from harvest.drivers.wire import Request, Wire
+from harvest.notices.bulletin import Bulletin, Estimate, Notice, plain
+from harvest.systems.driver import DriverError, Surroundings
+from topics.errors import InputError
+from topics.target import checked_target
+
+__all__ = ["FORMAT", "address", "payload", "send"]
+
+FORMAT = "harvest-notice/1"
+
+_PATIENCE = 10.0  # seconds for all of it: the verdict is there already
+_DIGITS = 12
+
+
+def address(variable: str, environment: Mapping[str, str]) -> str:
+    """The URL that an environment variable holds.
+
+    Raises InputError, without the URL, which is a secret, where there is none or it is none.
+    """
+    url = environment.get(variable, "").strip()
+    if not url:
+        raise InputError(
+            f"--webhook-env {variable}: this environment variable is not set",
+            advice=f"export {variable}=https://… where harvest runs; the address of a webhook is a secret",
+        )
+    try:
+        checked_target(url, secret="keep it in the variable")
+    except ValueError:
+        raise InputError(
+            f"--webhook-env {variable}: its value is no address of a webhook", allowed="https://HOST/PATH"
+        ) from None
+    return url
+
+
+def payload(bulletin: Bulletin) -> dict[str, Any]:
+    """What is sent. `text` is what chats show that take a message of their own."""
+    return {
+        "format": FORMAT,
+        "text": plain(bulletin.sentence),
+        "command": bulletin.command,
+        "audit": plain(bulletin.audit),
+        "verdict": bulletin.verdict,
+        "exit_code": bulletin.code,
+        "at": bulletin.at,
+        "systems": [
+            {"system": plain(account.system), "figures": [_figure(one) for one in account.notices]}
+            for account in bulletin.accounts
+        ],
+    }
+
+
+def _figure(one: Notice) -> dict[str, Any]:
+    return {
+        "figure": plain(one.figure),
+        "verdict": one.verdict,
+        "decides": one.decides,
+        "n": one.n,
+        **_limits("value", one.now),
+        "baseline": _number(one.before),
+        **_limits("difference", one.moved),
+    }
+
+
+def _limits(name: str, one: Estimate) -> dict[str, float | None]:
+    return {name: _number(one.value), f"{name}_low": _number(one.low), f"{name}_high": _number(one.high)}
+
+
+def _number(value: float) -> float | None:
+    return round(value, _DIGITS) + 0.0 if math.isfinite(value) else None
+
+
+def send(bulletin: Bulletin, url: str) -> str:
+    """Why it was not taken; "" where it was. It never raises, takes 10 s at most, and never repeats the URL."""
+    body = json.dumps(payload(bulletin), ensure_ascii=False, allow_nan=False).encode()
+    try:
+        status = asyncio.run(_post(url, body))
+    except DriverError as fault:
+        return fault.reason
+    except (InputError, ValueError, OSError):  # whose words may repeat the address
+        return "its address cannot be used"
+    return "" if 200 <= status < 300 else f"it answered {status}"
+
+
+async def _post(url: str, body: bytes) -> int:
+    wire = Wire(
+        WireOptions.model_validate({"timeout": _PATIENCE, "connect_timeout": _PATIENCE / 2}),
+        Surroundings("webhook", Path()),
+    )
+    try:
+        asked = Request("POST", url, {"Content-Type": "application/json"}, body)
+        return (await wire.ask(asked)).status
+    finally:
+        await wire.close()

@@ -1,0 +1,226 @@
+"""What machines are told by `harvest reaudit` and `harvest score`, and that it never changes an exit code."""
+
+from __future__ import annotations
+
+import json
+from itertools import cycle
+from pathlib import Path
+
+import junitparser
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from recordings.run_folder import read
+from tests.support.bulletins import commands
+from tests.support.chat_api import chat_api
+from tests.support.command_line import harvest
+from tests.support.hostile_replies import HOSTILE, LARGE
+from tests.support.listening import listening
+
+BOT = """\
+import json, pathlib, zlib
+STATE = pathlib.Path(__file__).with_name("state.json")
+def answer(text, seed=0):
+    state = json.loads(STATE.read_text())
+    if state["down"]:
+        raise ConnectionError("down")
+    state["n"] += 1
+    STATE.write_text(json.dumps(state))
+    good = (zlib.crc32(f"{state['n']} {text}".encode()) % 100) < state["useful"]
+    return "See https://www.imdb.com/title/tt0390384/" if good else "no"
+"""
+AUDIT = """\
+format: harvest-audit/1
+name: watched
+topics: fairweb-45
+only: [M001, M002, M003, M004, M005, M006, M007, M008]
+protocol: fairweb-two-round
+trials: 6
+max_invalid: 1
+systems:
+  - {name: bot, driver: python, options: {function: "bot.py:answer"}, attempts: 1, retries: 0}
+thresholds:
+  - {measure: "%useful S1", at_least: 0.5}
+  - {measure: "ave%useful", at_most: 0.99}
+"""
+HOSTILE_AUDIT = """\
+format: harvest-audit/1
+name: hostile
+topics: fairweb-45
+only: [M001, M002, M003]
+protocol: fairweb-two-round
+trials: 4
+systems:
+  - {name: bot, driver: openai, options: {base_url: "http://127.0.0.1:PORT/v1", model: m, max_reply: 100000000}}
+"""
+CHANNELS = ("--junit", "junit.xml", "--prometheus", "harvest.prom", "--webhook-env", "HOOK", "--github")
+
+
+def becomes(folder: Path, *, useful: int = 90, down: bool = False) -> None:
+    old = json.loads((folder / "state.json").read_text()) if (folder / "state.json").exists() else {"n": 0}
+    (folder / "state.json").write_text(json.dumps({**old, "useful": useful, "down": down}))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "bot.py").write_text(BOT)
+    (tmp_path / "audit.yaml").write_text(AUDIT)
+    becomes(tmp_path)
+    assert harvest("run", "audit.yaml", "--out", "runs/base", cwd=tmp_path).returncode == 0
+    assert harvest("bless", "runs/base", "--out", "audit.baseline.json", "--by", "me", cwd=tmp_path).returncode == 0
+    return tmp_path
+
+
+def reaudit(folder: Path, *options: str) -> tuple[int, str, str]:
+    done = harvest("reaudit", "audit.yaml", "--enforce", "--confirm-after", "0", *options, cwd=folder)
+    assert "Traceback" not in done.stderr
+    return done.returncode, done.stdout, done.stderr
+
+
+def metrics(folder: Path) -> dict[str, float]:
+    families = text_string_to_metric_families((folder / "harvest.prom").read_text())
+    return {one.name: one.samples[0].value for one in families}
+
+
+def test_every_form_says_what_the_exit_code_says(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(folder / "summary.md"))
+    (folder / "summary.md").write_text("of an earlier command\n")
+    with listening() as hook:
+        monkeypatch.setenv("HOOK", hook.url)
+        code, out, err = reaudit(folder, *CHANNELS)
+        assert code == 0, err
+        first = metrics(folder)
+        assert first["harvest_exit_code"] == 0
+        assert first["harvest_last_success_timestamp_seconds"] == first["harvest_last_audit_timestamp_seconds"]
+
+        becomes(folder, useful=5)
+        codes = [reaudit(folder)[0] for _ in range(3)]
+        code, out, err = reaudit(folder, *CHANNELS)
+        assert (codes[0], code) == (0, 1), err
+        suites = junitparser.JUnitXml.fromfile(str(folder / "junit.xml"))
+        assert (suites.failures, suites.errors) == (1, 0)
+        assert [kind for kind, _, _ in commands(out)] == ["error"]
+        assert "ave%useful changed by -" in out
+        assert metrics(folder)["harvest_exit_code"] == 1
+        assert json.loads(hook.sent[-1])["verdict"] == "changed"
+
+        becomes(folder, down=True)
+        changed = metrics(folder)
+        code, out, err = reaudit(folder, *CHANNELS)
+        assert code == 3
+        suites = junitparser.JUnitXml.fromfile(str(folder / "junit.xml"))
+        assert (suites.failures, suites.errors) == (0, 1)
+        down = metrics(folder)
+        assert down["harvest_exit_code"] == 3
+        assert down["harvest_last_success_timestamp_seconds"] == changed["harvest_last_success_timestamp_seconds"]
+        assert down["harvest_last_audit_timestamp_seconds"] > changed["harvest_last_audit_timestamp_seconds"]
+        assert [json.loads(body)["exit_code"] for body in hook.sent] == [0, 1, 3]
+    summary = (folder / "summary.md").read_text()
+    assert summary.startswith("of an earlier command\n## watched: ")
+    assert summary.count("\n## watched: ") == 3
+    assert "imdb" not in "".join(map(str, hook.sent))
+
+
+def test_what_cannot_be_told_is_said_and_changes_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    becomes(folder, useful=5)
+    for _ in range(3):
+        reaudit(folder)
+    monkeypatch.setenv("HOOK", "http://127.0.0.1:9/services/SECRET")
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+    code, out, err = reaudit(folder, *CHANNELS[4:], "--junit", "x" * 250)
+    assert code == 1
+    assert "webhook: not delivered (connect); the verdict stands" in err
+    assert "SECRET" not in out + err
+    assert "was not written: " in err
+    assert "GITHUB_STEP_SUMMARY is not set" in err
+    assert [kind for kind, _, _ in commands(out)] == ["error"]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--github", "--json"), "--github and --json both print on standard output"),
+        (("--junit", "nowhere/junit.xml"), "there is no such folder"),
+        (("--prometheus", "nowhere/a.prom"), "there is no such folder"),
+        (("--webhook-env", "NOT_SET_ANYWHERE"), "this environment variable is not set"),
+    ],
+)
+def test_what_could_not_be_told_is_refused_before_anything_is_played(
+    folder: Path, options: tuple[str, ...], said: str
+) -> None:
+    code, _, err = reaudit(folder, *options)
+    assert (code, said in err) == (2, True), err
+    assert not (folder / "runs" / "watched").exists()
+
+
+def test_thresholds_are_told_in_the_same_forms(folder: Path) -> None:
+    done = harvest("score", "runs/base", "--junit", "junit.xml", "--prometheus", "a.prom", "--github", cwd=folder)
+    assert done.returncode == 0
+    (suite,) = junitparser.JUnitXml.fromfile(str(folder / "junit.xml"))
+    assert [case.name for case in suite] == ["%useful S1 >= 0.5", "ave%useful <= 0.99"]
+    assert (suite.name, suite.failures, suite.errors) == ("bot", 0, 0)
+    families = {one.name: one for one in text_string_to_metric_families((folder / "a.prom").read_text())}
+    limits = [families[f"harvest_figure{end}"].samples[0].value for end in ("_low", "", "_high")]
+    assert 0.5 < limits[0] < limits[1] < limits[2] <= 1
+    ((kind, properties, _),) = commands(done.stdout)
+    assert (kind, properties["title"]) == ("notice", "watched: kept")
+
+    (folder / "audit.yaml").write_text(AUDIT.replace("at_least: 0.5", "at_least: 0.995"))
+    assert harvest("run", "audit.yaml", "--out", "runs/base", cwd=folder).returncode == 1
+    done = harvest("score", "runs/base", "--junit", "junit.xml", "--github", cwd=folder)
+    assert done.returncode == 1
+    assert junitparser.JUnitXml.fromfile(str(folder / "junit.xml")).failures == 1
+    ((kind, properties, data),) = commands(done.stdout)
+    assert (kind, properties["title"]) == ("error", "watched, bot: missed")
+    assert data.startswith("threshold missed: %useful S1, bot: ")
+
+
+def test_without_thresholds_a_score_has_nothing_to_tell(folder: Path) -> None:
+    (folder / "audit.yaml").write_text(AUDIT.partition("thresholds:")[0])
+    assert harvest("run", "audit.yaml", "--out", "runs/bare", cwd=folder).returncode == 0
+    done = harvest("score", "runs/bare", "--junit", "junit.xml", cwd=folder)
+    assert (done.returncode, "tell of thresholds, and there are none here" in done.stderr) == (2, True)
+
+
+def test_one_system_that_is_down_is_not_hidden_by_another(folder: Path) -> None:
+    second = "  - {name: sound, driver: parrot}\nthresholds:\n"
+    (folder / "audit.yaml").write_text(AUDIT.replace("thresholds:\n", second))
+    assert harvest("run", "audit.yaml", "--out", "runs/two", cwd=folder).returncode == 0
+    assert harvest("bless", "runs/two", "--out", "audit.baseline.json", "--replace", cwd=folder).returncode == 0
+    becomes(folder, down=True)
+    code, _, err = reaudit(folder, "--junit", "junit.xml")
+    assert code == 3, err
+    by_name = {suite.name: suite for suite in junitparser.JUnitXml.fromfile(str(folder / "junit.xml"))}
+    assert (by_name["bot"].errors, by_name["sound"].errors) == (1, 0)
+
+
+def test_no_reply_or_model_name_of_a_system_gets_through_any_form(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
+    texts = cycle([*HOSTILE.values(), LARGE])
+    with chat_api(lambda _: (next(texts), f"{next(texts)[:200]} {len(list(tmp_path.glob('runs/*')))}")) as port:
+        (tmp_path / "audit.yaml").write_text(HOSTILE_AUDIT.replace("PORT", str(port)))
+        assert harvest("run", "audit.yaml", "--out", "runs/base", cwd=tmp_path).returncode == 0
+        assert harvest("bless", "runs/base", "--out", "audit.baseline.json", cwd=tmp_path).returncode == 0
+        with listening() as hook:
+            monkeypatch.setenv("HOOK", hook.url)
+            code, out, err = reaudit(tmp_path, *CHANNELS)
+    assert code == 0, err
+    (folder,) = (tmp_path / "runs" / "hostile").iterdir()
+    recorded = list(read(folder).finished)
+    assert LARGE in [turn.reply.answer.text for one in recorded for turn in one.turns if turn.reply]
+    assert "answered as " in out, "models are named, and some are hostile"
+    assert [kind for kind, _, _ in commands(out + err)] == ["warning"]
+    suites = junitparser.JUnitXml.fromfile(str(tmp_path / "junit.xml"))
+    assert suites.failures + suites.errors == 0
+    assert metrics(tmp_path)["harvest_exit_code"] == 0
+    summary = (tmp_path / "summary.md").read_text()
+    assert "<" not in summary
+    hooked, prom = hook.sent[0].decode(), (tmp_path / "harvest.prom").read_text()
+    for text in (hooked, prom):
+        assert "owned" not in text, "no words of a system at all"
+    for text in (hooked, prom, summary, (tmp_path / "junit.xml").read_text(), out, err):
+        assert len(text) < 30_000
+        assert "\u202e" not in text
+        assert "\x1b]" not in text

@@ -1,0 +1,102 @@
+"""GitHub Actions: annotation_lines, summaries, and no word of a system that is a command."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+
+import pytest
+
+from harvest.notices.bulletin import Account
+from harvest.notices.github import Disarmed, annotation_lines, summary
+from tests.support.bulletins import CHANGED, DOWN, HOSTILE_BULLETIN, SAME, SHOWN, UNSURE, bulletin, commands
+from tests.support.hostile_replies import HOSTILE, NAMES
+
+
+def test_an_annotation_for_each_thing_that_a_person_must_see() -> None:
+    lines = list(annotation_lines(bulletin(CHANGED, DOWN, UNSURE, SAME, SHOWN, code=1, verdict="changed")))
+    assert lines == [
+        "::error title=weekly%2C mine%3A changed::ave%25useful changed by -15.2 since the baseline (60.0%25)",
+        "::error title=weekly%2C mine%3A not measured::could not be measured: none of 45 trials has a valid attempt",
+        "::warning title=weekly%2C mine%3A cannot tell::R: cannot tell whether it changed (+.0010)",
+    ]
+    assert list(annotation_lines(bulletin(SAME))) == [
+        "::notice title=weekly%3A same::weekly: same. mine: %25recovery is the same within 3 points"
+    ]
+
+
+def test_what_is_escaped_comes_back_as_it_was() -> None:
+    said = "a: b, 100% %0A %25"
+    ((kind, properties, data),) = commands(
+        "\n".join(annotation_lines(bulletin(replace(CHANGED, sentence=said), code=1)))
+    )
+    assert (kind, properties, data) == ("error", {"title": "weekly, mine: changed"}, said)
+
+
+def test_of_each_kind_ten_at_most_and_the_last_says_how_many_more() -> None:
+    many = [replace(CHANGED, figure=f"R{number}") for number in range(10)]
+    assert len(list(annotation_lines(bulletin(*many)))) == 10
+    lines = list(annotation_lines(bulletin(*many, CHANGED, *[UNSURE] * 20)))
+    assert [line.split(" ")[0] for line in lines] == ["::error"] * 10 + ["::warning"] * 10
+    assert lines[9] == "::error title=2 more::they are in the summary of this step"
+
+
+def test_no_word_of_a_system_is_a_command_in_an_annotation() -> None:
+    log = "".join(f"{line}\n" for line in annotation_lines(HOSTILE_BULLETIN))
+    assert [kind for kind, _, _ in commands(log)] == ["error"] * 10
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+@pytest.mark.parametrize("piece", [1, 2, 3, 1000])
+def test_no_word_of_a_system_is_a_command_where_people_are_told(text: str, piece: int) -> None:
+    out = io.StringIO()
+    stream = Disarmed(out)
+    for start in range(0, len(text), piece):
+        stream.write(text[start : start + piece])
+    assert list(commands(out.getvalue())) == []
+    assert out.getvalue().replace(" ", "") == text.replace(" ", "")
+
+
+def test_all_that_is_no_command_passes_as_it_is() -> None:
+    out = io.StringIO()
+    stream = Disarmed(out)
+    for piece in ("## a: b\n", "#", "# c [d] 12:30", ":", "15\n"):
+        assert stream.write(piece) == len(piece)
+    assert out.getvalue() == "## a: b\n## c [d] 12:30:15\n"
+    assert not hasattr(stream, "buffer")
+
+
+def test_the_guard_would_be_needed() -> None:
+    assert [kind for kind, _, _ in commands(HOSTILE["workflow command"])] == [
+        "error",
+        "stop-commands",
+        "add-mask",
+        "error",
+    ]
+
+
+def test_a_summary_has_the_sentence_the_figures_and_what_changed() -> None:
+    text = summary(bulletin(CHANGED, SHOWN, code=1, verdict="changed", details=("  M001: worse",)))
+    assert text.startswith("## weekly: changed\n\n**mine: ave%useful changed by -15.2 since the baseline (60.0%)")
+    assert "| ave%useful | 60.0% | 44.8% | -15.2% [-21.0%, -9.0%] | 225 | changed |" in text
+    assert "| %useful S1 |  | 40.0% |  | 0 | shown only |" in text
+    assert "- M001: worse" in text
+    assert "Run: runs/weekly/1. Exit code 1." in text
+
+
+def test_no_word_of_a_system_is_markup_in_a_summary() -> None:
+    text = summary(HOSTILE_BULLETIN)
+    for sign in ("<script", "](", "`", "@everyone", "://", "\x1b", "\u202e", "<b>"):
+        assert sign not in text
+    assert len(text) < 200_000
+
+
+def test_a_summary_never_takes_more_room_than_there_is() -> None:
+    accounts = tuple(Account(f"system {number}", "x" * 400, (SAME,), ("é" * 300,)) for number in range(2000))
+    large = replace(HOSTILE_BULLETIN, accounts=accounts)
+    for room in (2**20, 5000, 100, 10, 0, -5):
+        text = summary(large, room)
+        assert len(text.encode()) <= max(0, room)
+        assert not text or text.endswith("left out: the summary of a step has little room.\n")
+    assert summary(bulletin(SAME), 2**20).endswith("Exit code 0.\n")
+    assert len(NAMES) == len(HOSTILE) + 1

@@ -1,0 +1,47 @@
+"""A chat API like OpenAI's on 127.0.0.1, in a thread, so that programs in other processes can be audited."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+__all__ = ["Answerer", "chat_api"]
+
+Answerer = Callable[[list[str]], tuple[str, str]]
+"""From the user's turns so far to the answer and the name of the model that gave it."""
+
+
+@contextmanager
+def chat_api(answer: Answerer, port: int = 0) -> Iterator[int]:
+    """Yields the port it listens on, for as long as the context lasts; base_url is http://127.0.0.1:PORT/v1."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            text, model = answer([one["content"] for one in asked["messages"] if one["role"] == "user"])
+            choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
+            body = json.dumps({"model": model, "choices": [choice]}).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", port), Handler) as server:
+        server.daemon_threads = True
+        thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+        thread.start()
+        try:
+            yield server.server_address[1]
+        finally:
+            server.shutdown()
+            thread.join()
