@@ -24,8 +24,8 @@ def read_back(found: Bulletin) -> junitparser.JUnitXml:
 
 
 def values_of(part: junitparser.TestSuite | junitparser.TestCase) -> dict[str, str]:
-    properties: Any = part.child(junitparser.Properties)  # type: ignore[no-untyped-call]
-    return {one.name: one.value for one in properties}
+    typed: Any = part
+    return {one.name: one.value for one in typed.child(junitparser.Properties)}
 
 
 def test_each_system_is_a_suite_and_each_figure_that_decides_a_case() -> None:
