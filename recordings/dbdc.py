@@ -31,7 +31,19 @@ from topics.counting import pluralize
 from topics.json_file import JsonValue, read_json_value
 from topics.topic import check_topic_id
 
-__all__ = ["BREAKDOWNS", "COUNTS", "CRITERION", "TOPIC", "Breakdown", "Counts", "Dialogues", "read_dialogues"]
+__all__ = [
+    "BREAKDOWNS",
+    "COUNTS",
+    "CRITERION",
+    "TOPIC",
+    "Breakdown",
+    "Counts",
+    "Dialogues",
+    "Spoken",
+    "SpokenDialogue",
+    "read_dialogues",
+    "spoken_dialogues",
+]
 
 Counts = Literal["workshop", "revised"]
 Breakdown = Literal["B", "PB+B"]
@@ -65,6 +77,25 @@ class _Said:
 
     text: str
     counts: tuple[int, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """A turn as a file has it. speaker: S or U. number: its index in the file. counts: of O, T, X; None without any."""
+
+    speaker: str
+    number: int
+    text: str
+    counts: tuple[int, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class SpokenDialogue:
+    """All turns of a dialogue, openings of the system too. system: as `read_dialogues` finds it."""
+
+    name: str
+    system: str
+    turns: tuple[Spoken, ...]
 
 
 @dataclass
@@ -116,6 +147,18 @@ def read_dialogues(
             "left out"
         )
     return Dialogues(tuple(conversations), (layer,) if judgments else (), tuple(warnings))
+
+
+def spoken_dialogues(files: Sequence[Path], *, counts: Counts = "workshop") -> Iterator[SpokenDialogue]:
+    """The dialogues in the files turn by turn, for what looks at turns themselves. Raises InputError as above."""
+    for file in files:
+        for name, _, system, turns in _dialogues(file, counts):
+            numbers = [at["i" if at.has("i") else "turn-index"].index() for _, _, at in turns]
+            spoken = [
+                Spoken(speaker, number, said.text, said.counts)
+                for (speaker, said, _), number in zip(turns, numbers, strict=True)
+            ]
+            yield SpokenDialogue(name, system, tuple(spoken))
 
 
 def _conversation(

@@ -1,4 +1,4 @@
-"""`harvest breakdown eval`: how good predictions of breakdown are, compared with baselines."""
+"""`harvest breakdown`: train a detector of breakdown, detect, and see how good predictions are beside baselines."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
+from harvest.cli.breakdown_detection import detected, reliability_tables
+from harvest.cli.breakdown_detection import predict as predict_command
+from harvest.cli.breakdown_detection import train as train_command
 from harvest.cli.setting_options import resampling_options
 from harvest.tables.figures import interval_notes
 from harvest.tables.predictor_figures import predictor_table
@@ -31,7 +34,11 @@ _FIRST = (
 
 @click.group()
 def command() -> None:
-    """Evaluate predictions of dialogue breakdown (DBDC)."""
+    """Detect dialogue breakdown, and evaluate predictions of it (DBDC)."""
+
+
+command.add_command(train_command, "train")
+command.add_command(predict_command, "predict")
 
 
 @command.command("eval")
@@ -57,6 +64,18 @@ def command() -> None:
     show_default=True,
     help="Without --train: a prior is computed from all other dialogues, or from all other systems.",
 )
+@click.option(
+    "--detector",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="A detector trained by harvest breakdown train [the one that comes with Harvest].",
+)
+@click.option(
+    "--cross-validate",
+    is_flag=True,
+    help="Train a detector without each tenth of the dialogues (--held-out system: without each system) to predict it.",
+)
+@click.option("--reliability", is_flag=True, help="Print predicted beside observed breakdowns in ten bins.")
 @resampling_options(seed="Seed of the bootstrap and of the splits of annotators.")
 @click.option("--all", "every", is_flag=True, help="Print every measure, and each system's dialogues separately.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
@@ -65,6 +84,9 @@ def evaluate(
     counts: Counts,
     train: tuple[Path, ...],
     held_out: Literal["dialogue", "system"],
+    detector: Path | None,
+    cross_validate: bool,
+    reliability: bool,
     level: float,
     replications: int,
     seed: int,
@@ -74,10 +96,11 @@ def evaluate(
     """Evaluate predictions of breakdown against the labels of annotators.
 
     FILE... takes annotations and predictions together (their contents show which is which), or folders of such files; a
-    JSONL line may hold both. Every JSONL file or folder of predictions is one submission. With annotations alone, the
-    baselines are printed.
+    JSONL line may hold both. Every JSONL file or folder of predictions is one submission. Where annotated dialogues
+    have their words, the detector's own predictions are compared, too; without any, the baselines are printed.
     """
     material = read_breakdown_files(files, counts=counts)
+    material = detected(material, files, counts, detector, held_out if cross_validate else None, seed)
     training = read_breakdown_files(train, counts=counts).gold if train else ()
     both = {turn.dialogue for turn in training} & {turn.dialogue for turn in material.gold}
     if both:
@@ -92,6 +115,8 @@ def evaluate(
         "counts": counts,
         "train": [str(path) for path in train],
         "held_out": None if train else held_out,
+        "detector": str(detector) if detector else None,
+        "cross_validated": held_out if cross_validate else None,
         "level": level,
         "replications": replications,
     }
@@ -122,6 +147,9 @@ def evaluate(
         people.print(line)
     if not every:
         people.print("[dim]Other groupings, precision, recall, and each system separately: --all or --json[/]")
+    if reliability:
+        for table in reliability_tables(material):
+            people.print(table)
     present = {row.system for row in rows}
     for name, meaning in BASELINES.items():
         if name in present:

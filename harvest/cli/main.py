@@ -64,7 +64,9 @@ _GROUPS: Mapping[str, Mapping[str, _Entry]] = {
     "Score": {
         "measures": _Entry("harvest.cli.measures", "List all measures, or explain one."),
         "gfr": _Entry("harvest.cli.gfr", "Score ranked lists: ERR, iRBU, GF and GFR."),
-        "breakdown": _Entry("harvest.cli.breakdown", "Evaluate predictions of dialogue breakdown (DBDC)."),
+        "breakdown": _Entry(
+            "harvest.cli.breakdown", "Detect dialogue breakdown, and evaluate predictions of it (DBDC)."
+        ),
         "helpdesk": _Entry("harvest.cli.helpdesk", "Evaluate predictions for helpdesk dialogues (STC-3)."),
     },
     "Watch": {

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.metadata import EntryPoint
 
+from protocols.rules.breakdown import Breakdown
 from protocols.rules.composed import All, Any, Not, Reference
 from protocols.rules.contains import Contains
 from protocols.rules.empty import Empty
@@ -31,6 +32,7 @@ from topics.suggestions import did_you_mean
 __all__ = ["KINDS_OF_RULES", "encode_rule", "read_rule"]
 
 KINDS_OF_RULES: Mapping[str, type[StrictModel]] = {
+    "breakdown": Breakdown,
     "contains": Contains,
     "empty": Empty,
     "error_page": ErrorPage,

@@ -1,0 +1,174 @@
+"""`harvest breakdown train` and `predict`, and the detector among the predictions that `eval` compares."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+import click
+import numpy as np
+from rich import box
+from rich.table import Table
+
+from harvest.studies.breakdown_detection import (
+    annotated,
+    dialogue_files,
+    held_out_submission,
+    of_conversation,
+    reliability,
+    submission,
+    training_examples,
+    utterances,
+)
+from protocols.breakdown.detector import Detection, Detector, load_detector
+from protocols.breakdown.features import Utterance
+from protocols.breakdown.training import train as train_detector
+from recordings.dbdc import Counts, SpokenDialogue, spoken_dialogues
+from recordings.run_folder import is_run, read
+from scoring.annotations.breakdown_files import BreakdownMaterial
+from scoring.measures.breakdown import LABELS, labels_of, shares
+from topics.counting import pluralize
+from topics.errors import InputError, Place
+
+__all__ = ["detected", "predict", "reliability_tables", "train"]
+
+_SHOWN = 5
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
+@click.option("--out", required=True, metavar="FILE", type=click.Path(path_type=Path), help="Where the detector goes.")
+@click.option("--counts", type=click.Choice(["workshop", "revised"]), default="workshop", show_default=True)
+@click.option("--source", default="", metavar="TEXT", help="Where the data are from and their licence, for the file.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of what each tree sees.")
+def train(files: tuple[Path, ...], out: Path, counts: Counts, source: str, seed: int) -> None:
+    """Train a detector of breakdown on annotated dialogues.
+
+    FILE... are dialogues of DBDC with words and annotations, or folders of them. The same data and seed give the same
+    file, whatever the order of FILE...
+    """
+    examples = training_examples(annotated(files, counts))
+    detector = train_detector(examples, seed=seed, about={"source": source, "counts": counts})
+    try:
+        out.write_text(detector.encoded(), encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror}", place=Place.of(out)) from error
+    told = f"{pluralize(len(examples.rows), 'turn')} of {pluralize(len(detector.dialogues), 'dialogue')}"
+    pieces = f"{len(detector.words)} words and pairs, {pluralize(len(detector.trees.features), 'tree')}"
+    click.echo(f"trained on {told}: {pieces} written to {out}", err=True)
+
+
+@click.command()
+@click.argument("paths", nargs=-1, required=True, metavar="RUN|FILE...", type=click.Path(path_type=Path))
+@click.option("--detector", metavar="FILE", type=click.Path(path_type=Path), help="[the one that comes with Harvest]")
+@click.option("--why", is_flag=True, help="With each prediction, the features and words that added most, or took most.")
+def predict(paths: tuple[Path, ...], detector: Path | None, why: bool) -> None:
+    """Predict for every system turn how annotators would call it.
+
+    RUN is a folder of recorded conversations (of each trial, the attempt that counts); FILE is dialogues of DBDC.
+    Writes a JSON line for each system turn to standard output: probabilities of O (no breakdown), T (possibly one)
+    and X (breakdown). For FILE, `harvest breakdown eval` reads them.
+    """
+    chosen = load_detector(detector)
+    for head, turns, places in _read(paths):
+        numbers = list(places)
+        rows = chosen.predict(turns, [places[number] for number in numbers])
+        for number, row in zip(numbers, rows, strict=True):
+            line: dict[str, Any] = {**head, "turn": number, "probabilities": row.round(9).tolist()}
+            line["probabilities"][2] = round(1 - sum(line["probabilities"][:2]), 9)
+            line["label"] = LABELS[int(labels_of(row))]
+            if why:
+                line["why"] = _why(chosen.explain(turns, places[number]))
+            click.echo(json.dumps(line, ensure_ascii=False))
+
+
+def _why(found: Detection) -> dict[str, Any]:
+    strongest = found.contributions[:_SHOWN]
+    added = {one.name: round(one.added, 4) for one in strongest}
+    rest = sum(one.added for one in found.contributions[_SHOWN:])
+    return {"base": round(found.base, 4), "added": added, "others": round(rest, 4)}
+
+
+def _read(paths: Sequence[Path]) -> Iterator[tuple[dict[str, Any], tuple[Utterance, ...], dict[int, int]]]:
+    """Of each conversation: what its lines begin with, its turns, and by number the place of each system turn."""
+    for path in paths:
+        if is_run(path):
+            for conversation in read(path).finished:
+                key = conversation.key
+                turns, places = of_conversation(conversation)
+                yield {"dialogue": f"{key.system}/{key.topic}/{key.trial}", "system": key.system}, turns, dict(places)
+        else:
+            for dialogue in spoken_dialogues(dialogue_files([path])):
+                at = {turn.number: k for k, turn in enumerate(dialogue.turns) if turn.speaker == "S" and turn.text}
+                yield {"dialogue": dialogue.name, "system": dialogue.system}, utterances(dialogue), at
+
+
+def detected(
+    material: BreakdownMaterial,
+    files: Sequence[Path],
+    counts: Counts,
+    detector: Path | None,
+    cross_validated: Literal["dialogue", "system"] | None,
+    seed: int,
+) -> BreakdownMaterial:
+    """The material with the detector's predictions, where all annotated dialogues of `files` have their words."""
+    if cross_validated and detector:
+        raise InputError("--detector does not go with --cross-validate", advice="leave one of them out")
+    dialogues = _with_words(files, counts)
+    spoken = {(dialogue.name, turn.number) for dialogue in dialogues for turn in dialogue.turns if turn.counts}
+    if not material.gold or spoken != {(turn.dialogue, turn.turn) for turn in material.gold}:
+        if detector or cross_validated:
+            raise InputError(
+                "the files do not have the words of all annotated turns, and a detector has nothing to look at",
+                advice="give DBDC's own files, *.log.json",
+            )
+        return material
+    notes = list(material.notes)
+    if cross_validated:
+        found = held_out_submission(dialogues, cross_validated, seed)
+    else:
+        chosen = load_detector(detector)
+        found = submission(chosen, dialogues)
+        notes += _seen(chosen, [dialogue.name for dialogue in dialogues])
+    return replace(material, submissions=(*material.submissions, found), notes=tuple(notes))
+
+
+def _with_words(files: Sequence[Path], counts: Counts) -> list[SpokenDialogue]:
+    """Dialogues with words; files of predictions among `files` have none."""
+    try:
+        found = dialogue_files([file for file in files if file.suffix != ".jsonl"])
+        return annotated([file for file in found if not file.name.endswith(".labels.json")], counts)
+    except InputError:  # compact files with counts alone, or predictions under another name
+        return []
+
+
+def _seen(detector: Detector, names: Sequence[str]) -> Iterator[str]:
+    known = len(set(detector.dialogues) & set(names))
+    whole = pluralize(len(names), "dialogue")
+    if known:
+        yield (
+            f"the detector was trained on {known} of these {whole}: its figures flatter it; "
+            "--cross-validate trains without what is predicted"
+        )
+
+
+def reliability_tables(material: BreakdownMaterial) -> Iterator[Table]:
+    """For each submission, over all turns and by system: predicted beside observed breakdowns, in ten bins."""
+    gold = shares([turn.counts for turn in material.gold])[:, 2]
+    systems = np.array([turn.system for turn in material.gold])
+    for one in material.submissions:
+        said = np.array([one.turns[turn.dialogue, turn.turn].probabilities[2] for turn in material.gold])
+        table = Table(title=f"{one.name}: probability of X", box=box.SIMPLE, title_justify="left")
+        for column in ("system", "predicted from", "turns", "mean predicted", "mean observed"):
+            table.add_column(column, justify="left" if column == "system" else "right")
+        names = sorted(set(systems.tolist()))
+        for name in ["all", *(names if len(names) > 1 else [])]:
+            here = np.ones(len(said), dtype=bool) if name == "all" else systems == name
+            for part in reliability(said[here], gold[here]):
+                means = [f"{value:.3f}" if part.n else "-" for value in (part.predicted, part.observed)]
+                table.add_row(name, f"{part.low:.1f}", str(part.n), *means)
+            table.add_section()
+        yield table

@@ -1,0 +1,154 @@
+"""The detector of breakdown on annotated dialogues: trained on them, held out of them, and how far it can be relied on.
+
+Cross-validation holds out whole dialogues, or whole systems: nothing of what is predicted was seen in training.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from protocols.breakdown.detector import Detector
+from protocols.breakdown.features import Utterance
+from protocols.breakdown.training import Annotated, Examples, examples_of, train
+from recordings.conversation import Conversation
+from recordings.dbdc import Counts, SpokenDialogue, spoken_dialogues
+from scoring.annotations.breakdown_files import Predicted, Submission
+from scoring.annotations.held_out import splits
+from scoring.measures.breakdown import labels_of, shares
+from topics.errors import InputError, Place
+from topics.identity import generator
+
+__all__ = [
+    "Bin",
+    "annotated",
+    "dialogue_files",
+    "held_out_submission",
+    "of_conversation",
+    "reliability",
+    "submission",
+    "training_examples",
+    "utterances",
+]
+
+Floats = npt.NDArray[np.float64]
+FOLDS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """Turns whose predicted probability of a breakdown is in [low, low + .1). predicted, observed: their means."""
+
+    low: float
+    n: int
+    predicted: float
+    observed: float
+
+
+def dialogue_files(paths: Sequence[Path]) -> list[Path]:
+    """Every JSON file that the paths stand for, folders with all below them. Raises InputError for an empty folder."""
+    found: list[Path] = []
+    for path in paths:
+        inside = sorted(file for file in path.rglob("*.json") if file.is_file()) if path.is_dir() else [path]
+        if not inside:
+            raise InputError("a folder without *.json files", place=Place.of(path))
+        found += inside
+    return found
+
+
+def annotated(paths: Sequence[Path], counts: Counts = "workshop") -> list[SpokenDialogue]:
+    """The dialogues in the files in which somebody annotated a turn; none where the files have counts without words.
+
+    A system that answers with nothing is annotated, too, so a dialogue may lack words where its file does not.
+    """
+    files = dialogue_files(paths)
+    found = [one for one in spoken_dialogues(files, counts=counts) if any(turn.counts for turn in one.turns)]
+    sides = {turn.speaker for dialogue in found for turn in dialogue.turns if turn.text}
+    return found if sides == {"S", "U"} else []
+
+
+def utterances(dialogue: SpokenDialogue) -> tuple[Utterance, ...]:
+    """Its turns as the detector looks at them."""
+    return tuple(Utterance("S" if turn.speaker == "S" else "U", turn.text) for turn in dialogue.turns)
+
+
+def of_conversation(conversation: Conversation) -> tuple[tuple[Utterance, ...], tuple[tuple[int, int], ...]]:
+    """A recorded conversation as the detector looks at it, and (number of the turn, place) of each answer."""
+    found: list[Utterance] = []
+    places = []
+    for turn in conversation.turns:
+        found.append(Utterance("U", turn.said))
+        if turn.reply is not None:
+            places.append((turn.number, len(found)))
+            found.append(Utterance("S", turn.reply.answer.text))
+    return tuple(found), tuple(places)
+
+
+def training_examples(dialogues: Sequence[SpokenDialogue]) -> Examples:
+    """The annotated turns as numbers."""
+    return examples_of(
+        [
+            Annotated(
+                dialogue.name,
+                dialogue.system,
+                utterances(dialogue),
+                {at: _shares(turn.counts) for at, turn in enumerate(dialogue.turns) if turn.counts is not None},
+            )
+            for dialogue in dialogues
+        ]
+    )
+
+
+def submission(detector: Detector, dialogues: Sequence[SpokenDialogue], name: str = "detector") -> Submission:
+    """What the detector says of every annotated turn; its label is the most probable one."""
+    turns = {}
+    for dialogue in dialogues:
+        at = [place for place, turn in enumerate(dialogue.turns) if turn.counts]
+        for place, row in zip(at, detector.predict(utterances(dialogue), at), strict=True):
+            turns[dialogue.name, dialogue.turns[place].number] = _predicted(row)
+    return Submission(name, turns)
+
+
+def held_out_submission(
+    dialogues: Sequence[SpokenDialogue], by: Literal["dialogue", "system"], seed: int = 0
+) -> Submission:
+    """What detectors say that were trained without the dialogue (in ten parts), or without its system."""
+    examples = training_examples(dialogues)
+    named = {dialogue.name: dialogue for dialogue in dialogues}
+    if by == "system":
+        parts = splits(examples.systems)
+    else:
+        parts = splits(examples.dialogues, folds=FOLDS, rng=generator(seed, "breakdown", "folds"))
+    turns: dict[tuple[str, int], Predicted] = {}
+    for training, test in parts:
+        detector = train(examples.where(training), seed=seed)
+        here = sorted({examples.dialogues[row] for row in np.flatnonzero(test)})
+        turns |= submission(detector, [named[name] for name in here]).turns
+    return Submission(f"detector, held out by {by}", turns)
+
+
+def reliability(predicted: Floats, observed: Floats) -> tuple[Bin, ...]:
+    """Ten bins of the predicted probability of a breakdown. predicted, observed: (n,) of 0 to 1; NaN in empty bins."""
+    place = np.minimum((predicted * 10).astype(np.int64), 9)
+    found = []
+    for number in range(10):
+        inside = place == number
+        n = int(inside.sum())
+        means = (float(predicted[inside].mean()), float(observed[inside].mean())) if n else (np.nan, np.nan)
+        found.append(Bin(number / 10, n, *means))
+    return tuple(found)
+
+
+def _shares(counts: tuple[int, ...]) -> tuple[float, float, float]:
+    o, t, x = shares([counts])[0].tolist()
+    return o, t, x
+
+
+def _predicted(row: Floats) -> Predicted:
+    o, t, x = row.tolist()
+    return Predicted((o, t, x), int(labels_of(row)))

@@ -1,0 +1,1 @@
+"""Breakdown detection: how likely annotators are to say that a conversation breaks down at an answer."""

@@ -1,0 +1,198 @@
+"""A detector of breakdown: counted features, words and pairs of words, each with a weight that a person can read.
+
+    p(O, T, X) = base + linear part + trees, then at least .01 each, divided by the sum
+
+The linear part adds a weight for every feature, times its value, and the mean weight (over the root of their number) of
+the words and pairs of words that the detector knows. The trees add what one leaf of each says. All parts add up, so
+what spoke for a breakdown can be listed with how much it added.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from protocols.breakdown.features import FEATURES, Utterance, counted, grams
+from protocols.breakdown.trees import DEPTH, Trees
+from topics.errors import InputError, Place
+
+__all__ = ["FORMAT", "Contribution", "Detection", "Detector", "load_detector"]
+
+Floats = npt.NDArray[np.float64]
+
+FORMAT = "harvest-breakdown/1"
+_SHIPPED = "english-dbdc3.json"
+_LEAST = 0.01
+_DO = "train one: harvest breakdown train FILE… --out DETECTOR.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Contribution:
+    """What one feature or piece of wording added to the probability of a breakdown (X), before it was kept in bounds.
+
+    name: of `FEATURES`, or in quotes the words of the system or the user. value: of the feature; 1 for wording.
+    """
+
+    name: str
+    value: float
+    added: float
+
+
+@dataclass(frozen=True, slots=True)
+class Detection:
+    """probabilities: of O (no breakdown), T (possibly one), X (breakdown). contributions: the strongest first; with
+    `base`, what an average turn gets, they sum to the probability of X before it was kept in bounds."""
+
+    probabilities: tuple[float, float, float]
+    base: float
+    contributions: tuple[Contribution, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Detector:
+    """base: (3,). features: (features, 3) a unit of each feature; means: (features,) its mean where it was trained.
+    words: of each known word or pair, its weights for O, T, X. about: what it was trained on, with its licence.
+    dialogues: the names of these dialogues."""
+
+    base: Floats
+    means: Floats
+    features: Floats
+    words: Mapping[str, tuple[float, float, float]]
+    trees: Trees
+    about: Mapping[str, Any]
+    dialogues: tuple[str, ...]
+
+    def predict(self, turns: Sequence[Utterance], at: Sequence[int]) -> Floats:
+        """(len(at), 3) probabilities of O, T and X of the system turns `turns[k]`, k in `at`; rows sum to 1."""
+        if not at:
+            return np.empty((0, 3))
+        rows = np.array([counted(turns, k) for k in at])
+        return self._sum(rows, [self._known(turns, k) for k in at])
+
+    def _known(self, turns: Sequence[Utterance], at: int) -> list[str]:
+        return [gram for gram in sorted(grams(turns, at)) if gram in self.words]
+
+    def _sum(self, rows: Floats, known: Sequence[Sequence[str]]) -> Floats:
+        found = self.base + (rows - self.means) @ self.features + self.trees.predict(rows)
+        for place, words in enumerate(known):
+            if words:
+                found[place] += np.sum([self.words[gram] for gram in words], axis=0) / np.sqrt(len(words))
+        return _kept_in_bounds(found)
+
+    def explain(self, turns: Sequence[Utterance], at: int, *, passed: int = 0) -> Detection:
+        """The prediction for `turns[at]`, with what each feature and each known piece of wording added. passed: turns
+        before `turns` that are not in it, being too long ago to be looked at."""
+        row = np.array(counted(turns, at, passed=passed))
+        added = (row - self.means) * self.features[:, 2]
+        base = float(self.base[2])
+        leaf = self.trees.leaf_of(row[None])[0]
+        for questions, values, number in zip(self.trees.features, self.trees.leaves[:, :, 2], leaf, strict=True):
+            before = values.mean()
+            base += float(before)
+            for depth, feature in enumerate(questions, 1):  # each question moves the mean of the leaves still possible
+                size = 2 ** (DEPTH - depth)
+                first = number // size * size
+                after = values[first : first + size].mean()
+                added[feature] += after - before
+                before = after
+        known = self._known(turns, at)
+        parts = [Contribution(name, float(v), float(a)) for name, v, a in zip(FEATURES, row, added, strict=True)]
+        parts += [Contribution(_told(gram), 1.0, self.words[gram][2] / len(known) ** 0.5) for gram in known]
+        parts.sort(key=lambda part: (-abs(part.added), part.name))
+        o, t, x = self._sum(row[None], [known])[0].tolist()
+        return Detection((o, t, x), base, tuple(parts))
+
+    def encoded(self) -> str:
+        """The detector as a file: JSON with one feature, tree or piece of wording a line."""
+        lines = [
+            f'"format": {json.dumps(FORMAT)}',
+            f'"about": {json.dumps(dict(self.about), ensure_ascii=False)}',
+            f'"base": {_row(self.base)}',
+            '"features": {\n'
+            + ",\n".join(
+                f"{json.dumps(name)}: {_row([mean, *weights])}"
+                for name, mean, weights in zip(FEATURES, self.means, self.features, strict=True)
+            )
+            + "\n}",
+            '"words": {\n'
+            + ",\n".join(f"{json.dumps(gram, ensure_ascii=False)}: {_row(w)}" for gram, w in self.words.items())
+            + "\n}",
+            '"trees": [\n'
+            + ",\n".join(
+                f"[{_row(asked)}, {_row(bounds)}, {_row(leaves.ravel())}]"
+                for asked, bounds, leaves in zip(self.trees.features, self.trees.bounds, self.trees.leaves, strict=True)
+            )
+            + "\n]",
+            f'"dialogues": {json.dumps(list(self.dialogues), ensure_ascii=False)}',
+        ]
+        return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _kept_in_bounds(rows: Floats) -> Floats:
+    """(n, 3) sums of weights as probabilities: at least .01 each, divided by their sum."""
+    bounded = np.maximum(rows, _LEAST)
+    found: Floats = bounded / bounded.sum(axis=1, keepdims=True)
+    return found
+
+
+def load_detector(path: Path | None = None) -> Detector:
+    """The detector in a file, or the one that comes with Harvest. Raises InputError for a file that is none."""
+    return _shipped() if path is None else _decoded(path.read_bytes(), Place.of(path))
+
+
+@cache
+def _shipped() -> Detector:
+    file = resources.files("protocols.breakdown") / _SHIPPED
+    return _decoded(file.read_bytes(), Place(str(file), 1, 1))
+
+
+def _decoded(data: bytes, place: Place) -> Detector:
+    try:
+        found = json.loads(data)
+        if found["format"] != FORMAT or tuple(found["features"]) != FEATURES:
+            raise ValueError("made by another version, with other features")
+        table = np.array(list(found["features"].values()), dtype=np.float64).reshape(len(FEATURES), 4)
+        trees = found["trees"]
+        detector = Detector(
+            np.array(found["base"], dtype=np.float64).reshape(3),
+            table[:, 0],
+            table[:, 1:],
+            {gram: (float(o), float(t), float(x)) for gram, (o, t, x) in found["words"].items()},
+            Trees(
+                np.array([asked for asked, _, _ in trees], dtype=np.int64).reshape(-1, DEPTH),
+                np.array([bounds for _, bounds, _ in trees], dtype=np.float64).reshape(-1, DEPTH),
+                np.array([leaves for _, _, leaves in trees], dtype=np.float64).reshape(-1, 2**DEPTH, 3),
+            ),
+            dict(found["about"]),
+            tuple(map(str, found["dialogues"])),
+        )
+        asked = detector.trees.features
+        if asked.size and not 0 <= asked.min() <= asked.max() < len(FEATURES):
+            raise ValueError("a tree asks for a feature that is not there")
+        numbers = (detector.base, table, detector.trees.bounds, detector.trees.leaves, list(detector.words.values()))
+        if not all(np.isfinite(np.asarray(part, dtype=np.float64)).all() for part in numbers):
+            raise ValueError("a weight is not a finite number")
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(
+            f"not a detector of breakdown: {error}", place=place, allowed=f"a file of the format {FORMAT}", advice=_DO
+        ) from error
+    return detector
+
+
+def _row(numbers: Floats | npt.NDArray[np.int64] | Sequence[float]) -> str:
+    return json.dumps([int(number) if number == int(number) else float(number) for number in numbers])
+
+
+def _told(gram: str) -> str:
+    side, words = gram.split(":", 1)
+    words = re.sub(r"\^ ", "(start) ", re.sub(r" \$$", " (end)", words))
+    return f"{'system' if side == 's' else 'user'} says “{words}”"

@@ -1,0 +1,145 @@
+"""Training a detector of breakdown on dialogues whose turns people have annotated: the same data, the same weights.
+
+The linear part is fitted to the distributions; the trees are fitted to how far a turn is from the mean of its own
+system, because what sets one system apart from another says little about a third. Then both are mixed.
+Weights are rounded, so that the last digits of a machine's arithmetic do not end up in the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from protocols.breakdown.detector import Detector
+from protocols.breakdown.features import Utterance, counted, grams
+from protocols.breakdown.trees import Trees, fit_trees
+from topics.counting import pluralize
+from topics.errors import InputError
+from topics.identity import generator
+
+__all__ = ["Annotated", "Examples", "examples_of", "train"]
+
+Floats = npt.NDArray[np.float64]
+
+_TREES = 300
+_TREES_SHARE = 0.45
+_RIDGE = 3.0
+_FEATURE_SCALE = 0.1
+_LEAST_DIALOGUES = 3
+_DIGITS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Annotated:
+    """A dialogue. turns: of both sides. gold: by place in `turns`, the shares of annotators who said O, T and X."""
+
+    name: str
+    system: str
+    turns: tuple[Utterance, ...]
+    gold: Mapping[int, tuple[float, float, float]]
+
+
+@dataclass(frozen=True, eq=False)
+class Examples:
+    """Annotated turns as numbers. rows: (n, features); words: n sets; gold: (n, 3); dialogues, systems: n names."""
+
+    rows: Floats
+    words: tuple[frozenset[str], ...]
+    gold: Floats
+    dialogues: tuple[str, ...]
+    systems: tuple[str, ...]
+
+    def where(self, mask: npt.NDArray[np.bool_]) -> Examples:
+        """Those of a mask (n,)."""
+        some = np.flatnonzero(mask)
+        words, names = tuple(self.words[k] for k in some), tuple(self.dialogues[k] for k in some)
+        return Examples(self.rows[mask], words, self.gold[mask], names, tuple(self.systems[k] for k in some))
+
+
+def examples_of(dialogues: Sequence[Annotated]) -> Examples:
+    """The annotated turns of all dialogues, in the order of their names, so that the order of files changes nothing."""
+    ordered = sorted(dialogues, key=lambda dialogue: dialogue.name)
+    places = [(dialogue, at) for dialogue in ordered for at in sorted(dialogue.gold)]
+    return Examples(
+        np.array([counted(dialogue.turns, at) for dialogue, at in places], dtype=np.float64),
+        tuple(grams(dialogue.turns, at) for dialogue, at in places),
+        np.array([dialogue.gold[at] for dialogue, at in places], dtype=np.float64),
+        tuple(dialogue.name for dialogue, _ in places),
+        tuple(dialogue.system for dialogue, _ in places),
+    )
+
+
+def train(examples: Examples, *, seed: int = 0, about: Mapping[str, Any] | None = None) -> Detector:
+    """A detector fitted to the examples. about: goes into its file. Raises InputError for fewer than ten dialogues."""
+    names = sorted(set(examples.dialogues))
+    if len(names) < 10:
+        raise InputError(
+            f"{pluralize(len(names), 'annotated dialogue')} with words: too few to learn from",
+            allowed="at least 10",
+            advice="give more files, with the texts of the turns",
+        )
+    place = {name: number for number, name in enumerate(names)}
+    units = np.array([place[name] for name in examples.dialogues], dtype=np.int64)
+    prior = examples.gold.mean(axis=0)
+    wanted = examples.gold - prior
+    trees = fit_trees(examples.rows, _within(examples), units, _TREES, generator(seed, "breakdown", "trees"))
+    words = _vocabulary(examples)
+    means, spread = examples.rows.mean(axis=0), examples.rows.std(axis=0)
+    scale = np.where(spread > 1e-9, _FEATURE_SCALE / np.where(spread > 1e-9, spread, 1.0), 0.0)
+    said = _said(examples, words)
+    middle = said.mean(axis=0)
+    weights = _ridge(np.hstack([said - middle, (examples.rows - means) * scale]), wanted)
+    weights = (1 - _TREES_SHARE) * weights
+    of_words, of_features = weights[: len(words)], weights[len(words) :] * scale[:, None]
+    return Detector(
+        np.round(prior - middle @ of_words, _DIGITS),
+        np.round(means, _DIGITS),
+        np.round(of_features, _DIGITS),
+        {gram: (float(o), float(t), float(x)) for gram, (o, t, x) in zip(words, np.round(of_words, 4), strict=True)},
+        Trees(trees.features, trees.bounds, np.round(trees.leaves * _TREES_SHARE, _DIGITS)),
+        {**(about or {}), "dialogues": len(names), "turns": len(units), "seed": seed},
+        tuple(names),
+    )
+
+
+def _within(examples: Examples) -> Floats:
+    """(n, 3) the gold of each turn, less the mean of its system."""
+    found = examples.gold.copy()
+    systems = np.array(examples.systems)
+    for system in sorted(set(examples.systems)):
+        found[systems == system] -= examples.gold[systems == system].mean(axis=0)
+    return found
+
+
+def _vocabulary(examples: Examples) -> list[str]:
+    """Words and pairs that at least three dialogues have: fewer would let the detector learn dialogues by heart."""
+    seen: dict[str, set[str]] = {}
+    for found, name in zip(examples.words, examples.dialogues, strict=True):
+        for gram in found:
+            seen.setdefault(gram, set()).add(name)
+    return sorted(gram for gram, names in seen.items() if len(names) >= _LEAST_DIALOGUES)
+
+
+def _said(examples: Examples, words: Sequence[str]) -> Floats:
+    """(n, words): 1 over the root of the number of known words of a turn where it has the word, else 0."""
+    column = {gram: number for number, gram in enumerate(words)}
+    found = np.zeros((len(examples.words), len(words)))
+    for row, grams_of_turn in zip(found, examples.words, strict=True):
+        known = [column[gram] for gram in grams_of_turn if gram in column]
+        if known:
+            row[known] = len(known) ** -0.5
+    return found
+
+
+def _ridge(columns: Floats, wanted: Floats) -> Floats:
+    """Least squares with a penalty, columns (n, c) of mean 0. Returns (c, 3)."""
+    n, c = columns.shape
+    if c <= n:
+        inner = columns.T @ columns + np.diag(np.full(c, _RIDGE))
+        return np.asarray(np.linalg.solve(inner, columns.T @ wanted), dtype=np.float64)
+    outer = columns @ columns.T + np.diag(np.full(n, _RIDGE))
+    return np.asarray(columns.T @ np.linalg.solve(outer, wanted), dtype=np.float64)

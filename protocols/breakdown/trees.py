@@ -1,0 +1,113 @@
+"""Boosted trees of three questions each: what counted features say that no sum of them says.
+
+Each tree asks the same three questions of every turn (which feature, at most which bound), and so sorts turns into
+eight leaves; a leaf adds to the probabilities of O, T and X. Trees are fitted one after another to what the earlier
+ones leave over, each on a part of the dialogues and of the features.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["DEPTH", "Trees", "fit_trees"]
+
+Floats = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.int64]
+
+DEPTH = 3
+_BINS = 24
+_PART_OF_ROWS = 0.6
+_PART_OF_FEATURES = 0.4
+_SHRINK = 30.0
+_RATE = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class Trees:
+    """features: (trees, 3) columns asked for; bounds: (trees, 3); leaves: (trees, 8, 3) added to O, T and X.
+
+    The leaf of a row is a number of three binary digits, the first question's the highest: 1 where the value is above
+    the bound.
+    """
+
+    features: Indices
+    bounds: Floats
+    leaves: Floats
+
+    def leaf_of(self, rows: Floats) -> Indices:
+        """rows: (n, features). Returns (n, trees), the leaf of each tree."""
+        above = rows[:, self.features] > self.bounds  # (n, trees, 3)
+        found: Indices = above @ (2 ** np.arange(DEPTH - 1, -1, -1))
+        return found
+
+    def predict(self, rows: Floats) -> Floats:
+        """rows: (n, features). Returns (n, 3), what all trees add."""
+        leaf = self.leaf_of(rows)
+        found = np.zeros((len(rows), 3))
+        for tree, values in enumerate(self.leaves):
+            found += values[leaf[:, tree]]
+        return found
+
+
+def fit_trees(rows: Floats, wanted: Floats, units: Indices, trees: int, rng: np.random.Generator) -> Trees:
+    """Trees that add up to `wanted`, in the least squares.
+
+    rows: (n, features); wanted: (n, 3), rows sum to 0; units: (n,) the number of each row's dialogue, from 0: a tree
+    sees a dialogue whole or not at all. rng: which dialogues and features each tree sees.
+    """
+    cuts = [_cuts(column) for column in rows.T]
+    binned = np.stack([np.searchsorted(cut, column) for cut, column in zip(cuts, rows.T, strict=True)], axis=1)
+    possible = np.array([feature for feature, cut in enumerate(cuts) if len(cut)], dtype=np.int64)
+    left = wanted.copy()
+    count = int(units.max()) + 1
+    asked, bounds, leaves = [], [], []
+    for _ in range(trees if len(possible) else 0):
+        seen = rng.permutation(count)[: max(1, round(_PART_OF_ROWS * count))]
+        inside = np.isin(units, seen)
+        some = np.sort(rng.permutation(possible)[: max(1, round(_PART_OF_FEATURES * len(possible)))])
+        node = np.zeros(len(rows), dtype=np.int64)
+        questions, at = [], []
+        for depth in range(DEPTH):
+            feature, place = _best_question(binned[inside][:, some], left[inside], node[inside], 2**depth)
+            questions.append(int(some[feature]))
+            at.append(float(cuts[some[feature]][min(place, len(cuts[some[feature]]) - 1)]))
+            node = 2 * node + (rows[:, questions[-1]] > at[-1])
+        sums = np.stack([np.bincount(node[inside], left[inside, k], 2**DEPTH) for k in range(3)], axis=1)
+        values = _RATE * sums / (np.bincount(node[inside], minlength=2**DEPTH)[:, None] + _SHRINK)
+        left -= values[node]
+        asked.append(questions)
+        bounds.append(at)
+        leaves.append(values)
+    return Trees(
+        np.array(asked, dtype=np.int64).reshape(-1, DEPTH),
+        np.array(bounds, dtype=np.float64).reshape(-1, DEPTH),
+        np.array(leaves, dtype=np.float64).reshape(-1, 2**DEPTH, 3),
+    )
+
+
+def _cuts(column: Floats) -> Floats:
+    """Bounds between which a column is divided: at most 23, halfway between values, of four digits."""
+    values = np.unique(column)
+    if len(values) > _BINS:
+        values = np.unique(np.quantile(column, np.linspace(0, 1, _BINS + 1)))
+    found: Floats = np.unique(np.round((values[1:] + values[:-1]) / 2, 4))
+    return found
+
+
+def _best_question(binned: Indices, left: Floats, node: Indices, nodes: int) -> tuple[int, int]:
+    """The feature and the place of its bound that explain most in all nodes at once. binned: (n, features)."""
+    features = binned.shape[1]
+    cell = ((node[:, None] * features + np.arange(features)) * _BINS + binned).ravel()
+    size = nodes * features * _BINS
+    shape = (nodes, features, _BINS)
+    n = np.bincount(cell, minlength=size).reshape(shape).cumsum(axis=2)
+    whole = n[:, :, -1:]
+    gain = np.zeros(shape)
+    for k in range(3):
+        below = np.bincount(cell, np.repeat(left[:, k], features), size).reshape(shape).cumsum(axis=2)
+        gain += below**2 / (n + _SHRINK) + (below[:, :, -1:] - below) ** 2 / (whole - n + _SHRINK)
+    feature, place = np.unravel_index(int(np.argmax(gain.sum(axis=0)[:, :-1])), (features, _BINS - 1))
+    return int(feature), int(place)

@@ -1,0 +1,67 @@
+"""`breakdown`: the shipped detector holds it likely that people would call the answer a breakdown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, ClassVar
+
+from pydantic import Field
+
+from protocols.breakdown.features import WINDOW, Utterance
+from protocols.route import Evidence
+from protocols.rules.rule import Sight, Verdict, absence, span
+from topics.document import StrictModel
+from topics.topic import Topic
+
+if TYPE_CHECKING:  # numpy takes 0.2 s to import, and most protocols detect nothing
+    from protocols.breakdown.detector import Contribution
+
+__all__ = ["Breakdown"]
+
+_SHOWN = 5
+_QUOTED = re.compile("^system says “(.*)”$")
+
+
+class Breakdown(StrictModel):
+    """Holds when the probability that an annotator calls the answer a breakdown (X) is greater than `above`.
+
+    The probability is the shipped detector's, for the answer after the turns before it. Evidence: the distribution, and
+    the five features or pieces of wording that added most to that probability, or took most from it.
+    """
+
+    version: ClassVar[str] = "breakdown/1"
+    needs: ClassVar[frozenset[str]] = frozenset()
+
+    above: float = Field(ge=0, lt=1, allow_inf_nan=False)
+
+    def judge(self, sight: Sight) -> Verdict:
+        from protocols.breakdown.detector import load_detector
+
+        turns = [
+            utterance
+            for exchange in sight.exchanges[-WINDOW // 2 - 1 :]
+            for utterance in (Utterance("U", exchange.said), Utterance("S", exchange.answer.text))
+        ]
+        passed = 2 * len(sight.exchanges) - len(turns)
+        found = load_detector().explain(turns, len(turns) - 1, passed=passed)
+        o, t, x = found.probabilities
+        said = f"O {o:.3f}, T {t:.3f}, X {x:.3f}; an average turn begins at X {found.base:.3f}"
+        pieces = [absence(f"probability of a breakdown above {self.above:g}", said)]
+        pieces += _spoke(sight.answer.text, found.contributions[:_SHOWN])
+        return Verdict(x > self.above, tuple(pieces))
+
+    def unfit(self, topic: Topic) -> str | None:
+        return None
+
+
+def _spoke(text: str, contributions: tuple[Contribution, ...]) -> Iterator[Evidence]:
+    for one in contributions:
+        quoted = _QUOTED.match(one.name)
+        words = re.sub(r"\(start\) | \(end\)", "", quoted[1]) if quoted else ""
+        place = text.lower().find(words) if words else -1
+        note = f"{one.added:+.3f}: {one.name}" + ("" if quoted else f" ({one.value:.3g})")
+        if place >= 0 and text[place : place + len(words)].lower() == words:
+            yield span(text, place, place + len(words), note)
+        else:
+            yield absence(one.name, note)

@@ -1,0 +1,142 @@
+"""The detector that comes with Harvest: distributions, what spoke, hostile texts, time, and files that are none."""
+
+from __future__ import annotations
+
+import math
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from protocols.answer import Answer, Exchange
+from protocols.breakdown.detector import Detector, load_detector
+from protocols.breakdown.features import FEATURES, Utterance, counted, grams
+from protocols.rules.breakdown import Breakdown
+from protocols.rules.registry import KINDS_OF_RULES
+from protocols.rules.rule import Sight
+from topics.errors import InputError
+from topics.topic import Topic, TopicType
+
+TOPIC = Topic("T1", TopicType("chat"), "Talk.")
+TURNS = (
+    Utterance("U", "What is your favourite film?"),
+    Utterance("S", "I like Primer. Do you like films?"),
+    Utterance("U", "Yes! Which film should I watch tonight?"),
+    Utterance("S", "I don't know what you mean. I don't know."),
+    Utterance("U", "What? That makes no sense."),
+    Utterance("S", "I don't know what you mean. I don't know."),
+)
+HOSTILE = ("", " ", "\x00", "🙂" * 5000, "?" * 100_000, "a" * 2_000_000, "\u202eabc", "ſ İ ß ﷺ", "^ $ s:x", "\ud800")
+
+
+@pytest.fixture(scope="module")
+def detector() -> Detector:
+    return load_detector()
+
+
+def test_a_system_that_repeats_that_it_does_not_know_is_nearer_a_breakdown_than_one_that_answers(
+    detector: Detector,
+) -> None:
+    found = detector.predict(TURNS, [1, 3, 5])
+    assert found.sum(axis=1) == pytest.approx(1)
+    assert found[0, 2] < found[1, 2] < found[2, 2]
+
+
+def test_what_spoke_sums_to_the_probability_and_the_strongest_comes_first(detector: Detector) -> None:
+    for at in (1, 3, 5):
+        found = detector.explain(TURNS, at)
+        sums = [abs(one.added) for one in found.contributions]
+        assert sums == sorted(sums, reverse=True)
+        raw = found.base + math.fsum(one.added for one in found.contributions)
+        assert raw == pytest.approx(found.probabilities[2], abs=0.01)  # what is kept in bounds sums to nearly 1
+        assert found.probabilities == pytest.approx(tuple(detector.predict(TURNS, [at])[0]))
+
+
+def test_a_turn_is_judged_by_what_came_before_it_alone(detector: Detector) -> None:
+    whole, first = detector.predict(TURNS, [1, 3]), detector.predict(TURNS[:4], [1, 3])
+    assert np.array_equal(whole, first)
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=[ascii(text[:6]) for text in HOSTILE])
+def test_no_text_breaks_the_detector(detector: Detector, text: str) -> None:
+    turns = (Utterance("U", text), Utterance("S", text), Utterance("U", text), Utterance("S", text))
+    assert all(map(math.isfinite, counted(turns, 3)))
+    found = detector.predict(turns, [1, 3])
+    assert np.isfinite(found).all()
+    assert (found > 0).all()
+    exchanges = (Exchange(text, Answer(text)), Exchange(text, Answer(text)))
+    for piece in Breakdown(above=0.5).judge(Sight(TOPIC, exchanges, ("o",))).evidence:
+        assert piece.start == -1 or text[piece.start : piece.end] == piece.quote
+
+
+def test_a_system_that_opens_is_judged_without_a_user_turn(detector: Detector) -> None:
+    assert detector.predict((Utterance("S", "Hello!"),), [0]).sum() == pytest.approx(1)
+    assert detector.predict((), []).shape == (0, 3)
+
+
+def test_ten_thousand_turns_of_one_conversation_take_less_than_five_seconds(detector: Detector) -> None:
+    turns = [Utterance("S" if k % 2 else "U", f"{TURNS[k % 6].text} Number {k} of many words.") for k in range(20_000)]
+    begun = time.process_time()
+    assert detector.predict(turns, range(1, 20_000, 2)).shape == (10_000, 3)
+    assert time.process_time() - begun < 5
+
+
+def test_the_rule_says_what_the_detector_says_and_by_which_words() -> None:
+    exchanges = tuple(Exchange(TURNS[k].text, Answer(TURNS[k + 1].text)) for k in (0, 2, 4))
+    probability = load_detector().explain(TURNS, 5).probabilities[2]
+    sight = Sight(TOPIC, exchanges, ("o", "x"))
+    assert KINDS_OF_RULES["breakdown"] is Breakdown
+    assert Breakdown(above=probability - 1e-6).judge(sight).holds
+    verdict = Breakdown(above=probability).judge(sight)
+    assert not verdict.holds
+    assert f"X {probability:.3f}" in verdict.evidence[0].note
+    assert len(verdict.evidence) == 6
+    for piece in verdict.evidence[1:]:
+        assert piece.note[0] in "+-"
+
+
+def test_the_rule_in_a_long_conversation_says_what_the_detector_says_of_all_of_it() -> None:
+    turns = TURNS * 7
+    exchanges = tuple(Exchange(turns[k].text, Answer(turns[k + 1].text)) for k in range(0, len(turns), 2))
+    verdict = Breakdown(above=0.5).judge(Sight(TOPIC, exchanges, ("o",) * (len(exchanges) - 1)))
+    (row,) = load_detector().predict(turns, [len(turns) - 1])
+    assert f"O {row[0]:.3f}, T {row[1]:.3f}, X {row[2]:.3f}" in verdict.evidence[0].note
+
+
+def test_there_is_a_value_for_every_feature_and_grams_say_whose_words_they_are() -> None:
+    assert len(counted(TURNS, 3)) == len(FEATURES) == len(set(FEATURES))
+    assert {"s:i don't", "u:tonight", "s:know $"} <= grams(TURNS, 3)
+
+
+def test_a_detector_is_read_back_as_it_was_written_and_the_shipped_file_is_small(
+    detector: Detector, tmp_path: Path
+) -> None:
+    file = tmp_path / "detector.json"
+    file.write_text(detector.encoded(), encoding="utf-8")
+    assert file.stat().st_size < 300_000
+    assert load_detector(file).encoded() == detector.encoded()
+    assert "MIT licence" in detector.about["source"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("harvest-breakdown/1", "harvest-breakdown/9"),
+        ('"turn number"', '"number of turns"'),
+        ('"base": [', '"base": [0.1, '),
+        ('"trees": [\n[[', '"trees": [\n[[99, '),
+        ('"words": {', '"words": {"s:x": [1, 2, Infinity],'),
+        (
+            "{",
+            "",
+        ),
+    ],
+)
+def test_a_file_that_is_no_detector_is_refused_with_what_to_do(
+    detector: Detector, tmp_path: Path, old: str, new: str
+) -> None:
+    file = tmp_path / "detector.json"
+    file.write_text(detector.encoded().replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(InputError, match="not a detector of breakdown"):
+        load_detector(file)

@@ -1,0 +1,68 @@
+"""Training: the same data give the same weights, and what the annotators said is learnt."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from protocols.breakdown.features import Utterance
+from protocols.breakdown.training import Annotated, Examples, examples_of, train
+from topics.errors import InputError
+
+GOOD, BAD = (0.8, 0.1, 0.1), (0.1, 0.1, 0.8)
+
+
+def dialogue(number: int) -> Annotated:
+    """A system that takes up what the user says, and then says the same thing twice."""
+    city = ("Paris", "Lima", "Oslo", "Kyoto", "Accra", "Quito")[number % 6]
+    turns = (
+        Utterance("U", f"Tell me about {city}"),
+        Utterance("S", f"{city} is a city with {number + 3} museums."),
+        Utterance("U", f"Which museum in {city} is best?"),
+        Utterance("S", "I like cheese."),
+        Utterance("U", f"Do they open on Sunday in {city}?"),
+        Utterance("S", "I like cheese."),
+    )
+    return Annotated(f"d{number}", "AB"[number % 2], turns, {1: GOOD, 3: BAD, 5: BAD})
+
+
+DIALOGUES = [dialogue(number) for number in range(40)]
+
+
+@pytest.fixture(scope="module")
+def examples() -> Examples:
+    return examples_of(DIALOGUES)
+
+
+def test_the_same_dialogues_in_any_order_give_the_same_file_byte_for_byte(examples: Examples) -> None:
+    assert train(examples).encoded() == train(examples_of(DIALOGUES[::-1])).encoded()
+
+
+def test_another_seed_gives_other_trees_and_the_same_linear_part(examples: Examples) -> None:
+    one, two = train(examples), train(examples, seed=1)
+    assert one.words == two.words
+    assert not np.array_equal(one.trees.features, two.trees.features)
+
+
+def test_turns_unlike_those_it_was_trained_on_in_words_are_told_apart_by_what_is_counted(examples: Examples) -> None:
+    turns = (
+        Utterance("U", "Tell me about Riga"),
+        Utterance("S", "Riga is a city with 9 museums."),
+        Utterance("U", "Which museum in Riga is best?"),
+        Utterance("S", "I like cheese."),
+    )
+    good, bad = train(examples).predict(turns, [1, 3])
+    assert good.argmax() == 0
+    assert bad.argmax() == 2
+    assert bad[2] > good[2] + 0.4
+
+
+def test_wording_of_fewer_than_three_dialogues_is_not_learnt(examples: Examples) -> None:
+    words = train(examples).words
+    assert "s:cheese" in words
+    assert "s:40" not in words  # only one system turn says it
+
+
+def test_too_few_dialogues_are_refused() -> None:
+    with pytest.raises(InputError, match="9 annotated dialogues with words: too few"):
+        train(examples_of(DIALOGUES[:9]))
