@@ -17,7 +17,6 @@ from harvest.studies.breakdown_detection import (
     annotated,
     dialogue_files,
     held_out_submission,
-    of_conversation,
     reliability,
     submission,
     training_examples,
@@ -28,6 +27,7 @@ from protocols.breakdown.features import Utterance
 from protocols.breakdown.training import train as train_detector
 from recordings.dbdc import Counts, SpokenDialogue, spoken_dialogues
 from recordings.run_folder import is_run, read
+from recordings.utterances import utterances_of
 from scoring.annotations.breakdown_files import BreakdownMaterial
 from scoring.measures.breakdown import LABELS, labels_of, shares
 from topics.counting import pluralize
@@ -98,8 +98,8 @@ def _read(paths: Sequence[Path]) -> Iterator[tuple[dict[str, Any], tuple[Utteran
         if is_run(path):
             for conversation in read(path).finished:
                 key = conversation.key
-                turns, places = of_conversation(conversation)
-                yield {"dialogue": f"{key.system}/{key.topic}/{key.trial}", "system": key.system}, turns, dict(places)
+                turns, places = utterances_of(conversation)
+                yield {"dialogue": f"{key.system}/{key.topic}/{key.trial}", "system": key.system}, turns, places
         else:
             for dialogue in spoken_dialogues(dialogue_files([path])):
                 at = {turn.number: k for k, turn in enumerate(dialogue.turns) if turn.speaker == "S" and turn.text}

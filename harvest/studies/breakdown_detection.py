@@ -16,7 +16,6 @@ import numpy.typing as npt
 from protocols.breakdown.detector import Detector
 from protocols.breakdown.features import Utterance
 from protocols.breakdown.training import Annotated, Examples, examples_of, train
-from recordings.conversation import Conversation
 from recordings.dbdc import Counts, SpokenDialogue, spoken_dialogues
 from scoring.annotations.breakdown_files import Predicted, Submission
 from scoring.annotations.held_out import splits
@@ -29,7 +28,6 @@ __all__ = [
     "annotated",
     "dialogue_files",
     "held_out_submission",
-    "of_conversation",
     "reliability",
     "submission",
     "training_examples",
@@ -75,18 +73,6 @@ def annotated(paths: Sequence[Path], counts: Counts = "workshop") -> list[Spoken
 def utterances(dialogue: SpokenDialogue) -> tuple[Utterance, ...]:
     """Its turns as the detector looks at them."""
     return tuple(Utterance("S" if turn.speaker == "S" else "U", turn.text) for turn in dialogue.turns)
-
-
-def of_conversation(conversation: Conversation) -> tuple[tuple[Utterance, ...], tuple[tuple[int, int], ...]]:
-    """A recorded conversation as the detector looks at it, and (number of the turn, place) of each answer."""
-    found: list[Utterance] = []
-    places = []
-    for turn in conversation.turns:
-        found.append(Utterance("U", turn.said))
-        if turn.reply is not None:
-            places.append((turn.number, len(found)))
-            found.append(Utterance("S", turn.reply.answer.text))
-    return tuple(found), tuple(places)
 
 
 def training_examples(dialogues: Sequence[SpokenDialogue]) -> Examples:

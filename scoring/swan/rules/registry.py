@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
+from scoring.swan.rules.breakdown import Breakdown
 from scoring.swan.rules.brevity import Brevity
 from scoring.swan.rules.fair_exposure import FairExposure
 from scoring.swan.rules.hedging import Hedging
@@ -25,6 +26,7 @@ def _without(make: Callable[[], RuleScorer]) -> tuple[str, _Make]:
 
 RULES: Mapping[str, tuple[str, _Make]] = MappingProxyType(
     {
+        "breakdown": _without(Breakdown),
         "brevity": ("words", lambda value: Brevity() if value is None else Brevity(int(value))),
         "fair_exposure": _without(FairExposure),
         "hedging": ("hedged", lambda value: Hedging() if value is None else Hedging(float(value))),

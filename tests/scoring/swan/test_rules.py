@@ -10,15 +10,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from protocols.breakdown.detector import load_detector
+from protocols.breakdown.features import Utterance
 from recordings.conversation import Conversation, Outcome
 from scoring.conversations import default_figures
 from scoring.swan.assessment import PageText, assess
 from scoring.swan.item import nugget_items, turn_items
+from scoring.swan.rules.breakdown import Breakdown
 from scoring.swan.rules.brevity import Brevity
 from scoring.swan.rules.fair_exposure import FairExposure, fairness_score
 from scoring.swan.rules.hedging import Hedging, hedges
 from scoring.swan.rules.label import Label
 from scoring.swan.rules.recovery import Recovery, is_dissatisfied
+from scoring.swan.rules.registry import parse_rule
 from scoring.swan.rules.repetition import Repetition
 from scoring.swan.rules.rule import RuleScorer, Sight
 from scoring.swan.schema import load_schema
@@ -58,6 +62,17 @@ def test_label_is_1_for_o_0_for_x_and_silent_without_a_label() -> None:
 def test_brevity_is_1_up_to_its_words_then_falls_as_bleus_penalty_and_silent_on_nothing() -> None:
     talk = conversation(("a", filler(250)), ("a", filler(500)), ("a", " "))
     assert given_by(Brevity(250), talk) == {1: 1.0, 2: pytest.approx(math.exp(-1))}
+
+
+def test_breakdown_is_what_the_detector_leaves_over_for_no_breakdown_and_half_of_a_possible_one() -> None:
+    said = (("Do you like films?", "I like Primer."), ("Which film do you like?", "I don't know. I don't know."))
+    talk = conversation(*said)
+    turns = [one for user, system in said for one in (Utterance("U", user), Utterance("S", system))]
+    rows = load_detector().predict(turns, [1, 3])
+    found = given_by(parse_rule("breakdown"), talk)
+    assert found == {turn: pytest.approx(row[0] + row[1] / 2) for turn, row in enumerate(rows, 1)}
+    assert found[1] > found[2]
+    assert given_by(Breakdown(), conversation()) == {}
 
 
 def test_recovery_by_label_scores_only_turns_after_an_x() -> None:

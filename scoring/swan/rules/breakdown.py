@@ -1,0 +1,37 @@
+"""`breakdown`: how far people are expected to call a turn no breakdown, as the shipped detector foretells it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from recordings.utterances import utterances_of
+from scoring.swan.item import Item
+from scoring.swan.rules.rule import Sight
+
+__all__ = ["Breakdown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Breakdown:
+    """For each system turn P(O) + P(T)/2 of the detector of breakdown: 1 if nobody is expected to call it one."""
+
+    level: ClassVar[Literal["turn"]] = "turn"
+    version: ClassVar[str] = "1"
+    needs: ClassVar[tuple[str, ...]] = ()
+    limits: ClassVar[str] = (
+        "counts words and overlaps in English chat; blind to what is false; compares turns of one system, not systems"
+    )
+
+    def scores(self, sight: Sight) -> Iterator[tuple[Item, float]]:
+        from protocols.breakdown.detector import load_detector
+
+        turns, places = utterances_of(sight.conversation)
+        items = [item for item in sight.items if item.turn in places]
+        rows = load_detector().predict(turns, [places[item.turn] for item in items])
+        for item, (o, t, _) in zip(items, rows.tolist(), strict=True):
+            yield item, o + t / 2
+
+    def __str__(self) -> str:
+        return "breakdown"
