@@ -133,6 +133,8 @@ def detected(
         chosen = load_detector(detector)
         found = submission(chosen, dialogues)
         notes += _seen(chosen, [dialogue.name for dialogue in dialogues])
+    if found.name in {one.name for one in material.submissions}:
+        raise InputError(f"a submission cannot be called {found.name!r}", advice="rename its file or folder")
     return replace(material, submissions=(*material.submissions, found), notes=tuple(notes))
 
 

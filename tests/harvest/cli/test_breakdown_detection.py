@@ -107,6 +107,14 @@ def test_predictions_can_be_evaluated_as_any_submission(logs: Path) -> None:
     assert rows["mine", "MSE(O,T,X)", None] == pytest.approx(rows["detector", "MSE(O,T,X)", None], abs=1e-6)
 
 
+def test_a_submission_with_the_name_of_the_detector_is_refused(logs: Path) -> None:
+    predicted = harvest("breakdown", "predict", logs).stdout
+    (logs.parent / "detector.jsonl").write_text(predicted)
+    done = harvest("breakdown", "eval", logs, logs.parent / "detector.jsonl")
+    assert done.returncode == 2
+    assert "a submission cannot be called 'detector'" in done.stderr
+
+
 PROTOCOL = """\
 format: harvest-protocol/1
 name: until-it-breaks
