@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from recordings.chain import chain_file, closing_line, content_digest, linked, read_object
+from recordings.decisions import read_decisions
+from recordings.errors import RunError
 from recordings.evidence import evidence_fault
 from recordings.judgments import layer_fault
 from recordings.run_folder import event_files
@@ -77,6 +79,7 @@ def check_recording(run: Path) -> Checked:
             found.faults.append(Fault(f"{chain.stem}.jsonl", None, "its chain is here, and it is gone"))
     _check_evidence(run, named, found)
     _check_layers(run, layers, found)
+    _check_decisions(run, found)
     return found
 
 
@@ -227,3 +230,13 @@ def _check_layers(run: Path, named: set[str], found: Checked) -> None:
     found.faults += [
         Fault(f"judgments/{name}", None, "it was here when the run was closed, and is gone") for name in gone
     ]
+
+
+def _check_decisions(run: Path, found: Checked) -> None:
+    """They may be added to at any time, and have no hash: only whether they can be read is known."""
+    try:
+        read_decisions(run)
+    except RunError as fault:
+        place = fault.place
+        file = f"decisions/{Path(place.path).name}" if place and place.path.endswith(".jsonl") else "decisions"
+        found.faults.append(Fault(file, place.line or None if place else None, fault.what))

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from recordings import journal
+from recordings.chain_check import check_recording
 from recordings.decisions import FORMAT, Decision, DecisionBook, read_decisions
 from recordings.errors import RunError, StoreError
 from recordings.judgments import UNSURE, Judgment, Layer, read_layers, write_layer
@@ -168,3 +169,10 @@ def test_what_is_no_decision_is_named_with_its_line(run: Path, row: dict[str, ob
     with pytest.raises(RunError, match=what) as fault:
         read_layers(run)
     assert "000001.jsonl:2" in str(fault.value)
+    (found,) = check_recording(run).faults
+    assert str(found).startswith("decisions/000001.jsonl:2: ")
+
+
+async def test_decisions_that_can_be_read_are_no_fault_of_a_recording(run: Path, book: DecisionBook) -> None:
+    await book.decide(FIRST)
+    assert check_recording(run).faults == []
