@@ -47,13 +47,27 @@
 
   const prefix = () => "harvest:" + work.key + ":";
 
+  const unkept = new Map(); // what a browser that keeps nothing, or is full, would not take
+
   const waiting = () =>
-    Object.keys(localStorage).filter((name) => name.startsWith(prefix())).sort();
+    [...Object.keys(localStorage).filter((name) => name.startsWith(prefix())), ...unkept.keys()].sort();
+
+  const waits = (name) => localStorage.getItem(name) || unkept.get(name);
+
+  const drop = (name) => {
+    localStorage.removeItem(name);
+    unkept.delete(name);
+  };
 
   const put = (entry) => {
     counted += 1;
     const place = String(Date.now()).padStart(15, "0") + String(counted).padStart(6, "0");
-    localStorage.setItem(prefix() + place + ":" + entry.id, JSON.stringify(entry));
+    const name = prefix() + place + ":" + entry.id;
+    try {
+      localStorage.setItem(name, JSON.stringify(entry));
+    } catch {
+      unkept.set(name, JSON.stringify(entry));
+    }
     send();
   };
 
@@ -81,7 +95,8 @@
         const [name] = waiting();
         if (name === undefined) break;
         tellSaved();
-        const body = localStorage.getItem(name);
+        const body = waits(name);
+        if (!body) continue; // another window of the same person has sent it meanwhile
         let reply;
         let told;
         try {
@@ -101,7 +116,7 @@
         }
         pause = 0;
         if (reply.ok) {
-          localStorage.removeItem(name);
+          drop(name);
           tellTrouble("");
           work.done = true;
           work.progress = told.progress;
@@ -111,7 +126,7 @@
           }
         } else {
           const entry = JSON.parse(body);
-          localStorage.removeItem(name);
+          drop(name);
           if (entry.question) delete work.states[entry.question];
           tellTrouble("An answer was refused: " + told.error);
         }
@@ -413,7 +428,7 @@
     const known = work === null ? "" : here();
     work = told;
     for (const name of waiting()) {
-      const entry = JSON.parse(localStorage.getItem(name));
+      const entry = JSON.parse(waits(name));
       if (entry.undo) {
         work.made = work.made.filter(([decision, id]) => { if (decision === entry.undo) delete work.states[id]; return decision !== entry.undo; });
       } else {
@@ -449,6 +464,6 @@
   document.addEventListener("keydown", onKey);
   window.addEventListener("online", send);
   window.addEventListener("hashchange", begin);
-  window.addEventListener("beforeunload", (event) => { if (work && waiting().length) event.preventDefault(); });
+  window.addEventListener("beforeunload", (event) => { if (unkept.size || (trouble && work && waiting().length)) event.preventDefault(); });
   begin();
 })();

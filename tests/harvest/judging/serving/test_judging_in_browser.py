@@ -171,6 +171,7 @@ def sitting(
     desk = Desk(context.new_page())
     desk.page.on("console", lambda one: desk.faults.append(one.text) if one.type in ("error", "warning") else None)
     desk.page.on("pageerror", lambda one: desk.faults.append(str(one)))
+    desk.page.on("dialog", lambda one: one.accept())  # that something waits: one reloads all the same
     try:
         desk.page.goto(link)
         desk.until("document.documentElement.dataset.ready")
@@ -199,7 +200,7 @@ def session(browser: Browser, run: Path, words: tuple[str, ...], kills: int) -> 
                 if i - 2 in at_kill:  # two decisions of each wait in their browsers
                     server.start()
                     for name, desk in desks.items():
-                        assert "kept in this browser" in desk.page.locator("#trouble").inner_text()
+                        desk.until("document.getElementById('trouble').textContent.includes('kept in this browser')")
                         desk.page.goto(server.links[name])
                         desk.until_saved()
                 if i == total // 5:
@@ -299,7 +300,7 @@ def test_every_code_point_arrives_and_what_is_marked_is_what_is_judged(
 @pytest.fixture(scope="module")
 def page(audited: Path, strange: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     run = Path(shutil.copytree(strange, tmp_path_factory.mktemp("page") / "run"))
-    people = (*(f"p{i}" for i in range(len(SIZES))), "tab")
+    people = (*(f"p{i}" for i in range(len(SIZES))), "tab", "two", "full")
     with serving(run, "--criterion", "Sensibleness", "--sample", "6", people=people) as server:
         yield server
 
@@ -412,6 +413,29 @@ def test_tab_alone_reaches_everything_and_single_keys_can_be_switched_off(browse
         assert window.locator("dialog[open]").count() == 0
         assert desk.value("question") == before
         assert window.locator("#choices input:checked").count() == 0
+
+
+def test_two_windows_of_one_person_send_each_decision_once(browser: Browser, page: Server) -> None:
+    with sitting(browser, page.links["two"]) as (first, context):
+        second = Desk(context.new_page())
+        second.page.goto(page.links["two"])
+        second.until("document.documentElement.dataset.ready")
+        for key in ("1", "2", "3"):
+            first.decide(key)
+            second.decide(key)
+        first.until_saved()
+        second.until_saved()
+        assert second.page.locator("#trouble").is_hidden()
+    assert sum(one.by == "two" for one in read_decisions(page.run).standing) == 6
+
+
+def test_a_browser_that_keeps_nothing_loses_nothing_while_the_page_is_open(browser: Browser, page: Server) -> None:
+    with sitting(browser, page.links["full"]) as (desk, _):
+        desk.page.evaluate("void (Storage.prototype.setItem = () => { throw new DOMException() })")
+        desk.decide("1")
+        desk.decide("2")
+        desk.until_saved()
+    assert sum(one.by == "full" for one in read_decisions(page.run).standing) == 2
 
 
 def test_without_its_token_the_page_says_what_to_do(browser: Browser, page: Server) -> None:
