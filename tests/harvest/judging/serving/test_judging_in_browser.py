@@ -200,7 +200,7 @@ def session(browser: Browser, run: Path, words: tuple[str, ...], kills: int) -> 
                 if i - 2 in at_kill:  # two decisions of each wait in their browsers
                     server.start()
                     for name, desk in desks.items():
-                        desk.until("document.getElementById('trouble').textContent.includes('kept in this browser')")
+                        desk.until("document.getElementById('trouble').textContent.includes('Your answers are kept')")
                         desk.page.goto(server.links[name])
                         desk.until_saved()
                 if i == total // 5:
