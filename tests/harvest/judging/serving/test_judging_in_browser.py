@@ -13,7 +13,9 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any, Literal
 
 import pytest
@@ -29,6 +31,9 @@ from tests.support.checkout import ROOT
 from tests.support.command_line import harvest
 from tests.support.judged_page import asked_of
 from tests.support.reported import small_run
+
+FOREIGN = "rebound.example"
+"""A name of somebody else's that leads to this machine, as DNS rebinding makes it do."""
 
 SIZES = [(320, "light"), (320, "dark"), (1280, "light"), (1280, "dark")]
 
@@ -94,7 +99,10 @@ def serving(run: Path, *words: str, people: tuple[str, ...] = ("anna", "ben")) -
 def browser(audited: Path, strange: Path) -> Iterator[Browser]:
     """audited, strange: are made before, because no run can be played where a browser of this kind is open."""
     with sync_playwright() as started:
-        opened = started.chromium.launch(executable_path=settings().executable, args=["--no-sandbox"])
+        opened = started.chromium.launch(
+            executable_path=settings().executable,
+            args=["--no-sandbox", f"--host-resolver-rules=MAP {FOREIGN} 127.0.0.1"],
+        )
         yield opened
         opened.close()
 
@@ -436,6 +444,75 @@ def test_a_browser_that_keeps_nothing_loses_nothing_while_the_page_is_open(brows
         desk.decide("2")
         desk.until_saved()
     assert sum(one.by == "full" for one in read_decisions(page.run).standing) == 2
+
+
+ATTACK = """async ([target, token]) => {
+  const body = JSON.stringify({ id: "f".repeat(16), question: "0".repeat(16), value: 1, note: "" });
+  const tries = {
+    read: () => fetch(target + "/api/work", { headers: { "Harvest-Token": token } }),
+    write: () => fetch(target + "/api/answers", {
+      method: "POST", headers: { "Harvest-Token": token, "Content-Type": "application/json" }, body }),
+    simple: () => fetch(target + "/api/answers", { method: "POST", body }),
+    blind: () => fetch(target + "/api/answers", { method: "POST", mode: "no-cors", body }),
+    script: () => new Promise((done, failed) => {
+      const script = document.createElement("script");
+      Object.assign(script, { src: target + "/page.js", onload: done, onerror: () => failed(new TypeError()) });
+      document.head.append(script);
+    }),
+  };
+  const found = {};
+  for (const [name, attempt] of Object.entries(tries)) {
+    try { found[name] = ((await attempt()) || {}).type || "loaded"; } catch (fault) { found[name] = fault.name; }
+  }
+  const frame = document.createElement("iframe");
+  frame.src = target + "/#" + token;
+  document.body.append(frame);
+  await new Promise((done) => { frame.onload = done; setTimeout(done, 1000); });
+  return found;
+}"""
+
+
+class _Empty(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(b"<!doctype html><title>elsewhere</title>")
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@contextmanager
+def elsewhere() -> Iterator[str]:
+    """The address of a page that another program of this machine serves."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Empty) as server:
+        Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/"
+        server.shutdown()
+
+
+def test_another_page_in_the_same_browser_gets_nothing_even_with_a_token(browser: Browser, page: Server) -> None:
+    target, token = f"http://127.0.0.1:{page.port}", page.links["p0"].split("#")[1]
+    before = read_decisions(page.run)
+    context = browser.new_context()
+    window = context.new_page()
+    answered: list[int] = []
+    window.on("response", lambda one: answered.append(one.status) if one.url.startswith(target) else None)
+    with elsewhere() as address:
+        window.goto(address)
+        found = window.evaluate(ATTACK, [target, token])
+    assert found.pop("blind") in ("opaque", "TypeError"), "sent, but nobody can read what was answered"
+    assert set(found.values()) == {"TypeError"}
+    assert answered, "the attempts reached the server"
+    assert set(answered) <= {403, 405}
+    assert [frame.evaluate("document.title") for frame in window.frames[1:]] != ["Annotate – Harvest"]
+    reply = window.goto(f"http://{FOREIGN}:{page.port}/#{token}")
+    assert reply is not None
+    assert reply.status == 421
+    assert f"this page is at http://127.0.0.1:{page.port}" in reply.text()
+    context.close()
+    assert read_decisions(page.run) == before
 
 
 def test_without_its_token_the_page_says_what_to_do(browser: Browser, page: Server) -> None:
