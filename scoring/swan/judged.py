@@ -331,7 +331,7 @@ def _ranked(layers: Iterable[Layer], precedence: Precedence) -> list[tuple[int, 
 
 def _placed(layer: Layer) -> Iterator[tuple[Judgment, Place]]:
     for number, judgment in enumerate(layer.judgments, 2):
-        yield judgment, Place(layer.path or f"the judgments of {layer.author}", number)
+        yield judgment, Place(layer.path, number) if layer.path else Place(f"the judgments of {layer.author}")
 
 
 def _name(layer: Layer) -> str:
