@@ -11,7 +11,7 @@ OUT ?= demo-run
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast browser lint check-types unit bench calibration soak lock clean
+.PHONY: help demo test test-fast browser schedulers lint check-types unit bench calibration soak lock clean
 
 help: ## list what there is
 	@echo "Harvest: conversation harvesting and scoring. What make can do:"
@@ -50,13 +50,21 @@ browser: $(DEV_READY)
 	  echo "The browser tests need a browser: set HARVEST_BROWSER to a Chrome or Chromium, or, where its libraries are" >&2; \
 	  echo "missing, run as root: $(BIN)/playwright install --with-deps chromium" >&2; exit 1; }
 
+# Of Debian, where we may install them: they say themselves whether they take what `harvest schedule` prints.
+schedulers:
+	@if command -v crontab >/dev/null && command -v systemd-analyze >/dev/null; then exit 0; fi; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  echo "Installing cron and systemd with apt, for the long tests"; export DEBIAN_FRONTEND=noninteractive; \
+	  apt-get update -qq && apt-get install -y -qq --no-install-recommends cron systemd >/dev/null; \
+	else echo "One long test needs crontab and systemd-analyze: install them" >&2; fi
+
 bench: $(DEV_READY) ## speed, as ratios made in one run
 	@for name in $$(ls tests/benchmarks | sed -n "s/^\([a-z][a-z_]*\)\.py$$/\1/p"); do echo "== $$name"; $(BIN)/python -m tests.benchmarks.$$name || exit 1; done
 
 calibration: $(DEV_READY) ## how often the intervals hold the truth, written into docs/calibration.md (about half an hour)
 	$(BIN)/python -m tests.support.calibration_page --replications 500 --write
 
-soak: $(DEV_READY) ## the long tests: 300 kills of a run; on each of 3 chat pages 10 kills of the browser, 500 conversations, 45 topics twice; calibration of all intervals; 500 examples of what holds for all values
+soak: $(DEV_READY) schedulers ## the long tests: 300 kills of a run; on each of 3 chat pages 10 kills of the browser, 500 conversations, 45 topics twice; calibration of all intervals; 500 examples of what holds for all values
 	$(BIN)/python -m pytest -m soak -n 2 --timeout 7200
 
 lock: ## renew the pinned versions

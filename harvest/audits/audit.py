@@ -36,7 +36,7 @@ from topics.gold import GoldTable
 from topics.library import load_gold, load_topics
 from topics.topic import Topic, TopicSet
 
-__all__ = ["Audit", "System", "load_audit", "place_errors", "shipped_audits"]
+__all__ = ["Audit", "System", "load_audit", "place_errors", "read_audit", "shipped_audits"]
 
 FORMAT = "harvest-audit/1"
 
@@ -210,6 +210,19 @@ def _audit_path(name_or_path: str) -> Path:
     return Path(str(resources.files("harvest") / "audits" / f"{name_or_path}.yaml"))
 
 
+def read_audit(name_or_path: str) -> tuple[Document, AuditFile]:
+    """An audit as it is written: no name in it is resolved, and no secret is needed.
+
+    Raises InputError, with file, line and column.
+    """
+    document = read_document(_audit_path(name_or_path))
+    if isinstance(document.value, dict) and document.value.get("format") != FORMAT:
+        raise document.error(
+            ("format",), "this is not an audit file of a version known here", allowed=f"format: {FORMAT}"
+        )
+    return document, document.validated(AuditFile)
+
+
 def load_audit(
     name_or_path: str,
     *,
@@ -224,12 +237,7 @@ def load_audit(
     from 1. seed: of every random draw. only: ids of the topics to play. shard: the only
     part to be played. Raises InputError, with file, line and column.
     """
-    document = read_document(_audit_path(name_or_path))
-    if isinstance(document.value, dict) and document.value.get("format") != FORMAT:
-        raise document.error(
-            ("format",), "this is not an audit file of a version known here", allowed=f"format: {FORMAT}"
-        )
-    file = document.validated(AuditFile)
+    document, file = read_audit(name_or_path)
     folder = Path(document.path).resolve().parent
     topics = _resolved(document, "topics", folder, load_topics)
     topics = _chosen(document, topics, only or file.only, given_by_option=only is not None)

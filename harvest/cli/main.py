@@ -72,6 +72,7 @@ _GROUPS: Mapping[str, Mapping[str, _Entry]] = {
     "Watch": {
         "bless": _Entry("harvest.cli.bless", "Make recorded runs the baseline of later audits."),
         "reaudit": _Entry("harvest.cli.reaudit", "Play an audit again, and tell whether it changed."),
+        "schedule": _Entry("harvest.cli.schedule", "Print a schedule for cron, systemd or GitHub Actions."),
         "history": _Entry("harvest.cli.history", "Show how the figures of a watched audit went."),
         "attribute": _Entry("harvest.cli.attribute", "Say whose change it was that a figure moved between two runs."),
     },

@@ -29,7 +29,7 @@ from recordings.run_folder import is_run, read
 from recordings.times import stamp
 from topics.errors import InputError, Place
 
-__all__ = ["command"]
+__all__ = ["baseline_beside", "command", "history_beside"]
 
 
 @click.command()
@@ -87,7 +87,7 @@ def command(
     if recorded is not None and extend:
         raise InputError("--run and --extend exclude each other", advice="--extend plays more trials of the last run")
     console = Console(file=cast(TextIO, Lasting(sys.stderr)), highlight=False)
-    base = baseline or Path(f"{Path(audit).with_suffix('')}.baseline.json")
+    base = baseline or baseline_beside(audit)
     if not base.exists():
         raise InputError(
             "there is no baseline",
@@ -95,7 +95,7 @@ def command(
             advice=f"play the audit, look at it, then: harvest bless RUN --out {base}",
         )
     blessed = read_baseline(base)
-    log = history or base.with_name(f"{base.name.removesuffix('.json').removesuffix('.baseline')}.history.jsonl")
+    log = history or history_beside(base)
     past = read_history(log)
     folder, harness = recorded, None
     if folder is None:
@@ -139,6 +139,16 @@ def command(
         own, at = str(recorded_audit(run).get("name") or run.path.name), REAL_CLOCK.now().timestamp()
         channels.tell(watch_bulletin(found, harness, audit=own, run=str(folder), at=at, code=code, strict=strict))
     return code
+
+
+def baseline_beside(audit: str) -> Path:
+    """Where the baseline of an audit is, unless somebody says otherwise."""
+    return Path(f"{Path(audit).with_suffix('')}.baseline.json")
+
+
+def history_beside(baseline: Path) -> Path:
+    """Where the history is, likewise."""
+    return baseline.with_name(f"{baseline.name.removesuffix('.json').removesuffix('.baseline')}.history.jsonl")
 
 
 def _dated(runs: Path) -> Path:

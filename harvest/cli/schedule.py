@@ -1,0 +1,114 @@
+"""`harvest schedule`: print what makes cron, systemd or GitHub Actions play an audit again."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import click
+
+from harvest.audits.audit import read_audit
+from harvest.cli.installation import DISTRIBUTION
+from harvest.cli.reaudit import baseline_beside, history_beside
+from harvest.cli.reaudit import command as reaudit
+from harvest.schedules.crontab import crontab
+from harvest.schedules.job import EVERY, Every, Job, variables_in
+from harvest.schedules.systemd import systemd
+from harvest.schedules.workflow import workflow
+from harvest.terminal import printable
+from topics.errors import InputError
+
+__all__ = ["command"]
+
+_FLOCK = "/usr/bin/flock"
+
+
+@click.command(context_settings={"ignore_unknown_options": True})
+@click.argument("audit", type=click.Path())
+@click.argument("further", nargs=-1, metavar="[OPTION OF REAUDIT]...", type=click.UNPROCESSED)
+@click.option("--cron", "form", flag_value="cron", help="A line for crontab.")
+@click.option("--systemd", "form", flag_value="systemd", help="A script that installs a service and a timer.")
+@click.option("--github", "form", flag_value="github", help="A workflow for GitHub Actions.")
+@click.option("--every", type=click.Choice(EVERY), default="week", show_default=True, help="How often.")
+@click.option(
+    "--install", metavar="REQUIREMENT", help=f"What pip installs on GitHub's runner [{DISTRIBUTION}, this version]."
+)
+def command(audit: str, further: tuple[str, ...], form: str | None, every: Every, install: str | None) -> None:
+    """Print a schedule for cron, systemd or GitHub Actions.
+
+    It plays the audit again with `harvest reaudit`, from the folder where this command is given. Every option of
+    `harvest reaudit` can be given here, too, and is passed on: --strict, --prometheus FILE, …
+    """
+    if form is None:
+        raise InputError("nothing says whose schedule it is", allowed="--cron, --systemd or --github")
+    if install is not None and form != "github":
+        raise InputError("--install is for --github: here, the Harvest of this machine is used")
+    options = _checked(audit, further)
+    document, file = read_audit(audit)
+    variables = tuple(dict.fromkeys([*variables_in(document.value), *filter(None, [options["webhook_env"]])]))
+    words, folder, beside = ("reaudit", audit, *further), Path.cwd(), Path(audit).absolute()
+    base = options["baseline"] or baseline_beside(audit)
+    if not base.exists():
+        _say(f"there is no baseline yet; before the first audit: harvest bless RUN --out {base}")
+    job = Job(
+        file.name,
+        every,
+        (*_harvest(), *words),
+        folder,
+        lock=beside.with_suffix(".lock"),
+        log=beside.with_suffix(".log"),
+        environment=beside.with_suffix(".env"),
+        variables=variables,
+    )
+    if form == "github":
+        _within(audit)
+        text = workflow(
+            replace(job, words=("harvest", *words)),
+            folder=PurePosixPath(folder.relative_to(_repository(folder))),
+            history=_within(options["history"] or history_beside(base)),
+            runs=_within(options["out"] or Path("runs") / file.name),
+            install=install or f"{DISTRIBUTION}=={version(DISTRIBUTION)}",
+        )
+    else:
+        if variables:
+            _say(f"put {', '.join(variables)} into {job.environment} as NAME=value lines, and chmod 600 it")
+        text = (crontab if form == "cron" else systemd)(job, shutil.which("flock") or _FLOCK)
+    click.echo(text, nl=False)
+
+
+def _checked(audit: str, further: tuple[str, ...]) -> dict[str, Any]:
+    """The options for `harvest reaudit`, as it understands them: what it would refuse at night is refused now."""
+    given = reaudit.make_context("harvest reaudit", [audit, *further]).params
+    for name, option in (("recorded", "--run"), ("extend", "--extend")):
+        if given[name] is not None:
+            raise InputError(f"{option} is for a run that is there; a schedule plays new ones", advice="leave it out")
+    return given
+
+
+def _harvest() -> tuple[str, ...]:
+    """How this very installation is called from anywhere."""
+    beside = Path(sys.executable).with_name("harvest")
+    return (str(beside),) if beside.is_file() else (sys.executable, "-m", "harvest")
+
+
+def _repository(folder: Path) -> Path:
+    """The root of the repository that `folder` is in; `folder` itself where there is none."""
+    return next((one for one in (folder, *folder.parents) if (one / ".git").exists()), folder)
+
+
+def _within(path: str | Path) -> PurePosixPath:
+    """A path that is also right in a copy of this folder on another machine."""
+    if Path(path).is_absolute() or ".." in Path(path).parts:
+        raise InputError(
+            f"{path} is not below this folder, and GitHub's runner has nothing else",
+            advice="give this command in the repository, with paths that begin here",
+        )
+    return PurePosixPath(path)
+
+
+def _say(text: str) -> None:
+    click.echo(printable(text, line=True), err=True)

@@ -1,0 +1,58 @@
+"""A line for crontab(5).
+
+cron gives a command nearly no environment, mails whatever it prints, and takes `%` for the end of a line. So all paths
+are absolute, what is printed goes into a log, the end of which is mailed only where the exit code is not 0, and `%` has
+a backslash before it, which cron takes off.
+"""
+
+from __future__ import annotations
+
+import shlex
+
+from harvest.schedules.job import BUSY, Every, Job, Slot
+from topics.errors import InputError
+
+__all__ = ["LONGEST", "cron_time", "crontab"]
+
+LONGEST = 998
+"""Characters of a command: cron of Debian and of BSD cuts a longer one, without a word."""
+
+_MAILED = 40  # lines
+
+
+def crontab(job: Job, flock: str) -> str:
+    """Comments and one line. flock: the path of flock(1).
+
+    Raises InputError where the line would be longer than cron reads.
+    """
+    command = _command(job, flock).replace("%", r"\%")
+    if len(command) > LONGEST:
+        raise InputError(
+            f"the command would have {len(command)} characters, and cron cuts one at {LONGEST}",
+            advice="shorten paths and options, or use --systemd",
+        )
+    lines = [f"# {job.name} is audited again every {job.every}; the minute is drawn from its name."]
+    if job.variables:
+        lines.append(f"# {job.environment} holds {', '.join(job.variables)} as NAME=value lines; chmod 600.")
+    return "".join(f"{line}\n" for line in (*lines, f"{cron_time(job.slot, job.every)} {command}"))
+
+
+def cron_time(slot: Slot, every: Every) -> str:
+    """The five fields that say when."""
+    return {
+        "hour": f"{slot.minute} * * * *",
+        "day": f"{slot.minute} {slot.hour} * * *",
+        "week": f"{slot.minute} {slot.hour} * * {slot.weekday}",
+        "month": f"{slot.minute} {slot.hour} {slot.day} * *",
+    }[every]
+
+
+def _command(job: Job, flock: str) -> str:
+    log, environment = shlex.quote(str(job.log)), shlex.quote(str(job.environment))
+    begin = f"cd {shlex.quote(str(job.folder))} || exit 3; "
+    if job.variables:
+        begin += f"set -a; . {environment} || exit 3; set +a; "
+    words = shlex.join([flock, "-n", "-E", str(BUSY), str(job.lock), *job.words])
+    said = shlex.quote(f"harvest reaudit of {job.name}: exit code")
+    failed = f"c=$?; echo {said} $c; tail -n {_MAILED} {log}; exit $c"
+    return f"{begin}{words} >>{log} 2>&1 || {{ {failed}; }}"

@@ -1,0 +1,96 @@
+"""What is to be done again and again, whoever keeps the time: a command, where, and at which minute.
+
+The minute is drawn from the audit's name: on the hour all the world starts its jobs, and a service that is audited
+should not meet all its auditors at once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from topics.errors import InputError
+from topics.identity import derived_seed
+
+__all__ = ["EVERY", "Every", "Job", "Slot", "slot_of", "unit_name", "variables_in"]
+
+Every = Literal["hour", "day", "week", "month"]
+EVERY: tuple[Every, ...] = ("hour", "day", "week", "month")
+
+BUSY = 75
+"""What `flock` ends with where the last audit is still playing: EX_TEMPFAIL, and no code of Harvest's own."""
+
+_MINUTES = tuple(minute for minute in range(1, 60) if minute % 15)
+_HOURS = (4, 5)  # by night, and not in the hours that a change of clocks leaves out or repeats
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """minute: 1 to 59, on no quarter of an hour. hour: 4 or 5. weekday: 1 (Monday) to 5. day: of the month, 1 to 28."""
+
+    minute: int
+    hour: int
+    weekday: int
+    day: int
+
+
+def slot_of(name: str) -> Slot:
+    """The time of an audit of this name, always the same."""
+
+    def drawn(what: str, among: Sequence[int]) -> int:
+        return among[derived_seed(0, "schedule", what, name) % len(among)]
+
+    return Slot(
+        drawn("minute", _MINUTES), drawn("hour", _HOURS), drawn("weekday", range(1, 6)), drawn("day", range(1, 29))
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """name: of the audit. words: the command, beginning with the absolute path of `harvest`. folder: where it is given.
+    lock, log: files. environment: a file of `NAME=value` lines that is read before, where `variables` are needed.
+
+    Raises InputError for a path or an option that no file of a scheduler can hold.
+    """
+
+    name: str
+    every: Every
+    words: tuple[str, ...]
+    folder: Path
+    lock: Path
+    log: Path
+    environment: Path
+    variables: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for word in (*self.words, *map(str, (self.folder, self.lock, self.log, self.environment))):
+            if not word.isprintable() or "${{" in word:
+                raise InputError(f"{word!r} cannot stand in a schedule", allowed="printable characters, without ${{")
+
+    @property
+    def slot(self) -> Slot:
+        return slot_of(self.name)
+
+
+def unit_name(name: str) -> str:
+    """The name of an audit as one of files, units and groups: `harvest-weekly`."""
+    return "harvest-" + re.sub(r"[^A-Za-z0-9._-]+", "-", name)
+
+
+def variables_in(value: Any) -> Iterator[str]:
+    """Names of the environment variables that the options of an audit ask for: `{env: NAME}`, and keys like
+    `api_key_env`."""
+    if isinstance(value, Mapping):
+        for key, one in value.items():
+            named = isinstance(key, str) and (key == "env" or key.endswith("_env"))
+            if named and isinstance(one, str) and _VARIABLE.fullmatch(one):
+                yield one
+            else:
+                yield from variables_in(one)
+    elif isinstance(value, (list, tuple)):
+        for one in value:
+            yield from variables_in(one)

@@ -1,0 +1,96 @@
+"""A service and a timer for systemd, as one script that puts them where the user's own units are."""
+
+from __future__ import annotations
+
+import re
+
+from harvest.schedules.job import BUSY, Every, Job, Slot, unit_name
+
+__all__ = ["service", "systemd", "timer"]
+
+_DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri")
+_PLAIN = re.compile(r"[A-Za-z0-9_@+=:,./-]+")
+
+
+def systemd(job: Job, flock: str) -> str:
+    """A script for sh: `harvest schedule AUDIT --systemd | sh`."""
+    unit = unit_name(job.name)
+    needs = ""
+    if job.variables:
+        needs = f"# {job.environment} must hold {', '.join(job.variables)} as NAME=value lines; chmod 600.\n"
+    return f"""\
+# {job.name} is audited again every {job.every}; the minute is drawn from its name. Give this to sh.
+{needs}units=${{XDG_CONFIG_HOME:-$HOME/.config}}/systemd/user
+mkdir -p "$units"
+cat > "$units"/{unit}.service <<'END'
+{service(job, flock)}END
+cat > "$units"/{unit}.timer <<'END'
+{timer(job)}END
+systemctl --user daemon-reload
+systemctl --user enable --now {unit}.timer
+# So that it also runs when you are not logged in: loginctl enable-linger
+"""
+
+
+def service(job: Job, flock: str) -> str:
+    """What is done. Exit codes 1 and 3 fail the unit on purpose: that is what OnFailure= waits for."""
+    words = [flock, "-n", "-E", str(BUSY), str(job.lock), *job.words]
+    environment = f"EnvironmentFile={_path(str(job.environment))}\n" if job.variables else ""
+    log = _path(str(job.log))
+    return f"""\
+[Unit]
+Description=Harvest: {_path(job.name)} is audited again
+# A unit of yours that tells somebody: it changed (exit code 1), or could not be measured (3).
+#OnFailure=tell-somebody@%n.service
+
+[Service]
+Type=oneshot
+WorkingDirectory={_path(str(job.folder))}
+{environment}ExecStart={" ".join(map(_word, words))}
+SuccessExitStatus={BUSY}
+TimeoutStartSec={"50min" if job.every == "hour" else "12h"}
+StandardOutput=append:{log}
+StandardError=append:{log}
+"""
+
+
+def timer(job: Job) -> str:
+    """When. An audit that was missed, since the machine was off, is made up for."""
+    return f"""\
+[Unit]
+Description=Harvest: when {_path(job.name)} is audited again
+
+[Timer]
+OnCalendar={_calendar(job.slot, job.every)}
+Persistent=true
+RandomizedDelaySec=10min
+FixedRandomDelay=true
+
+[Install]
+WantedBy=timers.target
+"""
+
+
+def _calendar(slot: Slot, every: Every) -> str:
+    time = f"{slot.hour:02}:{slot.minute:02}:00"
+    return {
+        "hour": f"*-*-* *:{slot.minute:02}:00",
+        "day": f"*-*-* {time}",
+        "week": f"{_DAYS[slot.weekday - 1]} *-*-* {time}",
+        "month": f"*-*-{slot.day:02} {time}",
+    }[every]
+
+
+def _path(text: str) -> str:
+    """As a whole value: only `%` means something there."""
+    return text.replace("%", "%%")
+
+
+def _word(word: str) -> str:
+    """As one word of a command."""
+    if _PLAIN.fullmatch(word):
+        return word
+    special = (("\\", "\\\\"), ('"', '\\"'), ("%", "%%"), ("$", "$$"))
+    for sign, written in special:
+        word = word.replace(sign, written)
+    return f'"{word}"'

@@ -1,0 +1,109 @@
+"""A workflow for GitHub Actions.
+
+A runner begins with nothing: the baseline comes from the repository, and the history of earlier audits from the last
+run that kept one. An artifact, and not a cache: a cache that nobody reads for seven days is deleted, and with it the
+evidence of an audit that is played once a week.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import PurePosixPath
+
+from harvest.schedules.crontab import cron_time
+from harvest.schedules.job import Job, unit_name
+
+__all__ = ["ACTIONS", "workflow"]
+
+ACTIONS = {
+    "checkout": "actions/checkout@08c6903cd8c0fde910a37f88322edcfb5dd907a8 # v5.0.0",
+    "setup-python": "actions/setup-python@e797f83bcb11b83ae66e0230d6156d7c80228e7c # v6.0.0",
+    "upload-artifact": "actions/upload-artifact@330a01c490aca151604b8cf639adc76d48f6c5d4 # v5.0.0",
+}
+"""By content, so that a tag that is moved changes nothing."""
+
+
+def workflow(job: Job, *, folder: PurePosixPath, history: PurePosixPath, runs: PurePosixPath, install: str) -> str:
+    """The file. job: its words begin with `harvest`, and its variables are secrets of the repository; paths of this
+    machine are not used. folder: where the command is given, from the root of the repository. history, runs: a file and
+    a folder, from there. install: what pip installs.
+    """
+    name, every, unit = job.name, job.every, unit_name(job.name)
+    junit = f"{unit}.xml"
+    secrets = "".join(f"\n          {one}: ${{{{ secrets.{one} }}}}" for one in job.variables)
+    environment = f"\n        env:{secrets}" if secrets else ""
+    command = shlex.join([*job.words, "--github", "--junit", junit])
+    return f"""\
+# .github/workflows/{unit}.yml: {name} is audited again every {every}, at a minute drawn from its name.
+# GitHub keeps this time in UTC, only for the default branch, often late, and in a public repository not at all once
+# nothing was committed for 60 days.
+name: {json.dumps(unit)}
+on:
+  schedule:
+    - cron: "{cron_time(job.slot, every)}"
+  workflow_dispatch:
+permissions:
+  actions: read # to bring the history of earlier audits
+  contents: read
+concurrency:
+  group: {json.dumps(unit)}
+  cancel-in-progress: false
+defaults:
+  run:
+    working-directory: {json.dumps(str(folder))}
+jobs:
+  reaudit:
+    runs-on: ubuntu-24.04
+    timeout-minutes: {50 if every == "hour" else 350}
+    steps:
+      - uses: {ACTIONS["checkout"]}
+        with:
+          persist-credentials: false
+      - uses: {ACTIONS["setup-python"]}
+        with:
+          python-version: "3.12"
+      - name: Install Harvest
+        run: {json.dumps(f"python -m pip install {shlex.quote(install)}")}
+      - name: Bring the history of earlier audits
+        env:
+          GH_TOKEN: ${{{{ github.token }}}}
+          GH_REPO: ${{{{ github.repository }}}}
+        run: |
+          runs=$(gh run list --workflow {unit}.yml --limit 30 --json databaseId --jq '.[].databaseId')
+          for run in $runs; do
+            if gh run download "$run" --name history --dir "$RUNNER_TEMP/$run"; then
+              mv "$RUNNER_TEMP/$run"/{shlex.quote(history.name)} {shlex.quote(str(history))}
+              exit 0
+            fi
+          done
+          echo "No earlier audit has left a history: this one begins it."
+      - name: Play the audit again{environment}
+        run: |
+          {command}
+      - name: Keep the history, which holds no texts
+        if: always()
+        uses: {ACTIONS["upload-artifact"]}
+        with:
+          name: history
+          path: {json.dumps(str(folder / history))}
+          if-no-files-found: ignore
+          retention-days: 90
+      - name: Keep the verdicts
+        if: always()
+        uses: {ACTIONS["upload-artifact"]}
+        with:
+          name: verdicts
+          path: {json.dumps(str(folder / junit))}
+          if-no-files-found: ignore
+          retention-days: 90
+      # The conversations: in a public repository everybody could read them.
+      - name: Keep the run
+        if: always() && github.event.repository.private
+        uses: {ACTIONS["upload-artifact"]}
+        with:
+          name: run
+          path: {json.dumps(str(folder / runs))}
+          if-no-files-found: ignore
+          retention-days: 90
+"""

@@ -1,0 +1,33 @@
+"""docs/reaudit.md shows what the program prints, and names what it writes."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from harvest.cli.reaudit import command
+from harvest.notices.prometheus import metrics
+from harvest.schedules.crontab import crontab
+from harvest.schedules.job import Job
+from tests.support.bulletins import CHANGED, bulletin
+from tests.support.checkout import ROOT
+
+PAGE = (ROOT / "docs" / "reaudit.md").read_text(encoding="utf-8")
+
+
+def test_the_line_of_cron_is_the_one_that_is_printed() -> None:
+    folder = Path("/home/me/audits")
+    words = ("/home/me/.venv/bin/harvest", "reaudit", "audit.yaml", "--prometheus", "weekly.prom")
+    files = {name: folder / f"audit.{end}" for name, end in (("lock", "lock"), ("log", "log"), ("environment", "env"))}
+    assert crontab(Job("weekly", "week", words, folder, **files), "/usr/bin/flock") in PAGE
+
+
+def test_every_metric_and_option_that_is_named_is_there() -> None:
+    written = metrics(bulletin(CHANGED))
+    named = set(re.findall(r"\bharvest_[a-z_]+", PAGE))
+    assert named
+    assert [name for name in named if f"\n{name}{{" not in written] == []
+    options = {option for one in command.params for option in one.opts}
+    told = re.findall(r"^\| `(--[a-z-]+)", PAGE, re.MULTILINE)
+    assert len(told) == 5
+    assert set(told) <= options

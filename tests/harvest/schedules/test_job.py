@@ -1,0 +1,50 @@
+"""When an audit is played again, and what a scheduler must be told for it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from harvest.schedules.job import Job, slot_of, unit_name, variables_in
+from topics.errors import InputError
+
+
+def job(*words: str, name: str = "weekly", folder: str = "/work", variables: tuple[str, ...] = ()) -> Job:
+    paths = {name: Path(folder, f"audit.{name}") for name in ("lock", "log")}
+    return Job(name, "week", words, Path(folder), **paths, environment=Path(folder, "audit.env"), variables=variables)
+
+
+def test_the_time_is_that_of_the_name_and_never_on_the_hour() -> None:
+    assert slot_of("weekly") == slot_of("weekly")
+    slots = [slot_of(f"audit {number}") for number in range(600)]
+    assert {one.minute for one in slots} == {minute for minute in range(60) if minute % 15}
+    assert {one.hour for one in slots} == {4, 5}
+    assert {one.weekday for one in slots} == {1, 2, 3, 4, 5}
+    assert {one.day for one in slots} == set(range(1, 29))
+    assert max(Counter(one.minute for one in slots).values()) < 40
+
+
+def test_the_variables_of_an_audit_are_found_wherever_they_stand() -> None:
+    audit = {
+        "systems": [
+            {"options": {"api_key_env": "KEY", "headers": {"X": {"env": "TOKEN", "prefix": "Bearer "}}}},
+            {"options": {"env": {"LANG": "C", "SECRET": {"env": "OTHER"}}}},
+        ],
+        "endpoints": {"judge": {"api_key_env": "JUDGE"}},
+        "about": "env",
+    }
+    assert list(variables_in(audit)) == ["KEY", "TOKEN", "OTHER", "JUDGE"]
+
+
+@pytest.mark.parametrize("word", ["a\nb", "a\x1b[0m", "${{ github.token }}"])
+def test_what_no_schedule_can_hold_is_refused(word: str) -> None:
+    with pytest.raises(InputError, match="cannot stand in a schedule"):
+        job("/bin/harvest", word)
+    with pytest.raises(InputError, match="cannot stand in a schedule"):
+        job("/bin/harvest", folder=f"/{word}")
+
+
+def test_a_unit_has_a_name_that_every_scheduler_takes() -> None:
+    assert unit_name("my audit +1") == "harvest-my-audit-1"
