@@ -18,8 +18,8 @@ PAGE = (ROOT / "docs" / "reaudit.md").read_text(encoding="utf-8")
 def test_the_line_of_cron_is_the_one_that_is_printed() -> None:
     folder = Path("/home/me/audits")
     words = ("/home/me/.venv/bin/harvest", "reaudit", "audit.yaml", "--prometheus", "weekly.prom")
-    files = {name: folder / f"audit.{end}" for name, end in (("lock", "lock"), ("log", "log"), ("environment", "env"))}
-    assert crontab(Job("weekly", "week", words, folder, **files), "/usr/bin/flock") in PAGE
+    lock, log, environment = (folder / f"audit.{end}" for end in ("lock", "log", "env"))
+    assert crontab(Job("weekly", "week", words, folder, lock, log, environment), "/usr/bin/flock") in PAGE
 
 
 def test_every_metric_and_option_that_is_named_is_there() -> None:
