@@ -16,7 +16,7 @@ __all__ = ["DISTRIBUTION", "git_commit", "software"]
 DISTRIBUTION = "conversation-harvest"
 """What Harvest is called among the versions of `software`."""
 
-_NAMED = ("httpx", "jinja2", "numpy", "playwright", "pydantic", "pyyaml")
+_NAMED = ("aiohttp", "httpx", "jinja2", "numpy", "playwright", "pydantic", "pyyaml")
 """Distributions whose version can change what a system is sent or how an answer is read."""
 
 

@@ -21,6 +21,7 @@ from topics.counting import pluralize
 __all__ = ["command"]
 
 LIBRARIES = (
+    "aiohttp",
     "click",
     "httpx",
     "httpx-sse",

@@ -1,4 +1,5 @@
-"""HTTP, and the only module that imports httpx (httpx2 is its continuation: a change of library ends here).
+"""HTTP; besides `drivers/transport.py`, below it, the only module that imports httpx (httpx2 is its continuation: a
+change of library ends here).
 
 Every failure becomes a `DriverError`. Its kind depends on whether any byte of the request was sent: before the first
 byte it is `NotSent`, whatever broke; after it the system may have taken the turn, and it is `Unanswered`.
@@ -20,7 +21,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from http.cookiejar import DefaultCookiePolicy
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Protocol, cast
 
 import httpx
 from httpx_sse import EventSource
@@ -93,6 +94,10 @@ class _Transfer:
     response: httpx.Response | None = None
     body: bytearray = field(default_factory=bytearray)
 
+    def sending(self) -> None:
+        self.sent = True
+        self.watch.start()
+
     def received(self, *, whole: bool) -> Received | None:
         if self.response is None:
             return None
@@ -113,17 +118,8 @@ class Wire:
         }
         proxy = resolve_text(options.proxy, surroundings) if options.proxy is not None else None
         try:
-            self._client = httpx.AsyncClient(
-                verify=_trust(options.ca_file, surroundings.folder),
-                proxy=proxy,
-                trust_env=False,  # ~/.netrc and proxies from the environment would change what is asked, unseen
-                timeout=httpx.Timeout(
-                    options.read_timeout or options.timeout, connect=options.connect_timeout, pool=None
-                ),
-                limits=httpx.Limits(max_connections=None, keepalive_expiry=_KEEP_ALIVE),
-                follow_redirects=False,
-            )
-        except (ValueError, ImportError, httpx.InvalidURL) as fault:
+            self._proxy = _proxy(proxy) if proxy is not None else None
+        except (ValueError, httpx.InvalidURL) as fault:
             # Out of the environment it may hold a password, of which a parser's words can repeat a piece.
             hidden = isinstance(options.proxy, FromEnvironment)
             why = ", as its environment variable gives it" if hidden else f": {fault}"
@@ -131,12 +127,27 @@ class Wire:
                 f"system {surroundings.system!r}: the proxy cannot be used{why}",
                 allowed="http://HOST:PORT or https://HOST:PORT",
             ) from None
+        self._trusted = _trust(options.ca_file, surroundings.folder)
         self._held_open = False
-        # The client's own jar would carry cookies from one session into another.
-        self._client.cookies.jar.set_policy(DefaultCookiePolicy(allowed_domains=[]))
+        self._opened: httpx.AsyncClient | None = None
 
     async def close(self) -> None:
-        await self._client.aclose()
+        if self._opened is not None:
+            await self._opened.aclose()
+
+    @property
+    def _client(self) -> httpx.AsyncClient:
+        if self._opened is None:
+            from harvest.drivers.transport import AiohttpTransport  # late: an audit that is only checked asks nothing
+
+            options = self._options
+            timeout = httpx.Timeout(options.read_timeout or options.timeout, connect=options.connect_timeout, pool=None)
+            transport = AiohttpTransport(self._trusted, proxy=self._proxy, timeout=timeout, keep_alive=_KEEP_ALIVE)
+            # ~/.netrc and proxies from the environment would change what is asked, unseen.
+            self._opened = httpx.AsyncClient(transport=transport, trust_env=False, follow_redirects=False)
+            # The client's own jar would carry cookies from one session into another.
+            self._opened.cookies.jar.set_policy(DefaultCookiePolicy(allowed_domains=[]))
+        return self._opened
 
     async def ask(self, request: Request, *, jar: Jar | None = None, events: Events | None = None) -> Received:
         """Send the request and read the whole reply, whatever its status. Raises DriverError.
@@ -165,7 +176,7 @@ class Wire:
                 url,
                 headers={**self._headers, **request.headers},
                 content=content,
-                extensions={"trace": _tracer(transfer)},
+                extensions={"sending": transfer.sending},
             )
             transfer.address = _address(built.url)
             if jar is not None:
@@ -315,16 +326,6 @@ def _with_evidence(fault: DriverError, received: Received | None, events: Events
     return shown
 
 
-def _tracer(transfer: _Transfer) -> Any:
-    async def trace(name: str, info: Mapping[str, Any]) -> None:
-        # CONNECT goes to the proxy, not to the system.
-        if name.endswith("send_request_headers.started") and info["request"].method != b"CONNECT":
-            transfer.sent = True
-            transfer.watch.start()
-
-    return trace
-
-
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
         yield error
@@ -343,6 +344,13 @@ def _same_origin(response: httpx.Response) -> str | None:
         return None
     same = (here.scheme, here.host, here.port) == (there.scheme, there.host, there.port)
     return str(there) if same and not there.userinfo else None
+
+
+def _proxy(url: str) -> httpx.Proxy:
+    found = httpx.Proxy(url)
+    if found.url.scheme not in ("http", "https"):
+        raise ValueError(f"unknown scheme for a proxy: {found.url.scheme}")
+    return found
 
 
 def _trust(ca_file: str | None, folder: Path) -> ssl.SSLContext:

@@ -125,7 +125,8 @@ systems:
 """
 
 
-def _played(url: str, concurrency: int, trials: int, folder: Path) -> Cost:
+def _played(url: str, concurrency: int, trials: int, folder: Path, profile: cProfile.Profile | None = None) -> Cost:
+    import harvest.drivers.transport  # noqa: F401 - before the first request, as all other imports
     from harvest.audits.audit import load_audit
     from harvest.playing.play import play_audit
 
@@ -134,9 +135,13 @@ def _played(url: str, concurrency: int, trials: int, folder: Path) -> Cost:
     loaded, run = load_audit(str(audit)), folder / "run"
 
     async def measured() -> Cost:
+        if profile is not None:
+            profile.enable()
         return await _measured(lambda: _plain(play_audit(loaded, run)), TOPICS * TURNS * trials)
 
     found = asyncio.run(measured())
+    if profile is not None:
+        profile.disable()
     lines = [json.loads(line) for file in run.glob("trials-*.jsonl") for line in file.open(encoding="utf-8")]
     said = [row["text"] for row in lines if row["event"] == "asked"]
     assert len(said) == found.turns == sum(row["event"] == "turn" for row in lines), "a turn is missing"
@@ -306,9 +311,7 @@ def profiled(concurrency: int, trials: int) -> None:
     """Prints what costs most in the process of Harvest."""
     with server() as url, tempfile.TemporaryDirectory(prefix="turns-") as folder:
         profile = cProfile.Profile()
-        profile.enable()
-        _played(url, concurrency, trials, Path(folder))
-        profile.disable()
+        _played(url, concurrency, trials, Path(folder), profile)
     pstats.Stats(profile).sort_stats("tottime").print_stats(45)
     pstats.Stats(profile).sort_stats("cumtime").print_stats(70)
 

@@ -1,0 +1,258 @@
+"""httpx's interface over aiohttp's connections, which cost a fraction of httpcore's, and no more with many of them.
+
+The package `httpx-aiohttp` has the same idea. It does not say when a request begins to go out, takes a reset for a
+connection that could not be made in time, keeps cookies, and lets aiohttp write URLs anew and send again what it holds
+for harmless to send twice; each of these would change what is recorded. Here:
+
+    sent           once: aiohttp may not ask again on another connection, whatever the method
+    told           the request's extension `sending` is called right before its first byte goes to the system
+    URLs, headers  as they are given: none is added, rewritten, decoded or taken from the environment
+    connections    one that the server closed, or spoke on unasked, while it was idle is not used again
+    errors         httpx's, by what failed; the system's own error stands behind as their cause
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import re
+import select
+import ssl
+from collections.abc import AsyncIterator, Callable
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import aiohttp
+import httpx
+from multidict import CIMultiDict
+from yarl import URL
+
+if TYPE_CHECKING:
+    from aiohttp.client_proto import ResponseHandler
+    from aiohttp.client_reqrep import ClientRequest
+    from aiohttp.connector import Connection
+    from aiohttp.tracing import Trace
+
+__all__ = ["AiohttpTransport"]
+
+_LONGEST_LINE = 100 * 1024  # bytes of a status line or a header
+_INFORMATIONAL = re.compile(rb"HTTP/1\.[01] 1(?!01)")
+_OUR_OWN = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
+"""Headers that aiohttp would add where a request has none."""
+
+
+@dataclass(slots=True)
+class _Asking:
+    """One request under way. sending: called once, right before it goes out. reading: of the connection it went out
+    on."""
+
+    sending: Callable[[], None]
+    reading: _Reading | None = None
+
+
+_ASKING: ContextVar[_Asking] = ContextVar("asking")
+
+
+class AiohttpTransport(httpx.AsyncBaseTransport):
+    """Connections to any number of servers; all of one event loop.
+
+    timeout: as httpx has them; that of `connect` bounds the look for an address, the connection and its TLS together.
+    keep_alive: seconds for which an idle connection is kept.
+    """
+
+    def __init__(
+        self, trust: ssl.SSLContext, *, proxy: httpx.Proxy | None, timeout: httpx.Timeout, keep_alive: float
+    ) -> None:
+        self._session = aiohttp.ClientSession(
+            connector=_Connector(limit=0, ssl=trust, keepalive_timeout=keep_alive, resolver=aiohttp.ThreadedResolver()),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            skip_auto_headers=_OUR_OWN,
+            auto_decompress=False,
+            timeout=aiohttp.ClientTimeout(
+                total=None, connect=timeout.connect, sock_read=timeout.read, ceil_threshold=float("inf")
+            ),
+            max_line_size=_LONGEST_LINE,
+            max_field_size=_LONGEST_LINE,
+        )
+        self._proxy = str(proxy.url) if proxy is not None else None
+        self._for_proxy = _credentials(proxy) if proxy is not None else []
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        asking = _Asking(request.extensions["sending"])
+        _ASKING.set(asking)
+        headers, tunnelled = request.headers.raw, None
+        if self._proxy is not None and request.url.scheme == "https":
+            tunnelled = {name.decode("latin-1"): text.decode("latin-1") for name, text in self._for_proxy}
+        else:
+            headers += self._for_proxy
+        try:
+            response = await self._session.request(
+                request.method,
+                _url(str(request.url)),
+                headers=CIMultiDict([(name.decode("latin-1"), text.decode("latin-1")) for name, text in headers]),
+                data=request.content or None,
+                allow_redirects=False,
+                proxy=self._proxy,
+                proxy_headers=tunnelled,
+            )
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            raise _as_httpx(error) from error
+        if asking.reading is not None:
+            asking.reading.read_into(response.content)
+        return httpx.Response(
+            response.status, headers=list(response.raw_headers), stream=_Body(response), request=request
+        )
+
+    async def aclose(self) -> None:
+        await self._session.close()
+
+
+class _Body(httpx.AsyncByteStream):
+    def __init__(self, response: aiohttp.ClientResponse) -> None:
+        self._response = response
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        try:
+            async for data in self._response.content.iter_any():
+                yield data
+        except (aiohttp.ClientError, OSError) as error:
+            raise _as_httpx(error) from error
+
+    async def aclose(self) -> None:
+        self._response.close()  # one that was read to its end has given its connection back by now
+
+
+class _Connector(aiohttp.TCPConnector):
+    async def connect(
+        self,
+        req: ClientRequest,
+        traces: list[Trace],
+        timeout: aiohttp.ClientTimeout,  # noqa: ASYNC109 - so it is called
+    ) -> Connection:
+        asking = _ASKING.get()
+        if asking.reading is not None:
+            raise aiohttp.ServerDisconnectedError
+        while True:
+            connection = await super().connect(req, traces, timeout)
+            protocol, transport = connection.protocol, connection.transport
+            assert protocol is not None
+            assert isinstance(transport, asyncio.Transport)
+            reading = transport.get_protocol()
+            if not isinstance(reading, _Reading):  # a new connection
+                reading = _Reading(protocol)
+                transport.set_protocol(reading)
+                break
+            if not _readable(transport):
+                break
+            connection.close()
+        reading.expect()
+        asking.reading = reading
+        asking.sending()
+        return connection
+
+
+class _Reading(asyncio.Protocol):
+    """Stands between a connection and aiohttp's handler of it, for two things that this would lose.
+
+    It parses packet by packet, and forgets what it took of one in which something is wrong: a reply whose body is wrong
+    in the first packet would be no reply at all, and what came of it no evidence. So the head is handed on by itself.
+    And whoever reads a body is not told where a later packet is wrong, and would wait until time is up.
+    """
+
+    def __init__(self, handler: ResponseHandler) -> None:
+        self._handler = handler
+        self._body: aiohttp.StreamReader | None = None
+        self.expect()
+
+    def expect(self) -> None:
+        """The head of a response is due."""
+        self._head, self._last, self._body = True, b"", None
+
+    def read_into(self, body: aiohttp.StreamReader) -> None:
+        """What is wrong with the rest of the response, or was in what came with its head, is told to `body`."""
+        self._body = body
+        self._tell()
+
+    def _tell(self) -> None:
+        body, fault = self._body, self._handler.exception()
+        if fault is not None and body is not None and not body.is_eof() and body.exception() is None:
+            body.set_exception(aiohttp.ClientPayloadError(str(fault)), fault)
+
+    def data_received(self, data: bytes) -> None:
+        while self._head:
+            seen = self._last + data
+            end = seen.find(b"\r\n\r\n")
+            if end < 0:
+                self._last = seen[-3:]
+                break
+            at = end + 4 - len(self._last)
+            head, data, self._last = data[:at], data[at:], b""
+            self._head = _INFORMATIONAL.match(head) is not None
+            self._handler.data_received(head)
+        if data:
+            self._handler.data_received(data)
+            self._tell()
+
+    def eof_received(self) -> None:
+        self._handler.eof_received()
+
+    def connection_lost(self, error: BaseException | None) -> None:
+        self._handler.connection_lost(error)
+
+    def pause_writing(self) -> None:
+        self._handler.pause_writing()
+
+    def resume_writing(self) -> None:
+        self._handler.resume_writing()
+
+
+def _readable(transport: asyncio.BaseTransport | None) -> bool:
+    """Whether an idle connection has something to read: the server's good-bye, or what nobody asked for."""
+    number = transport.get_extra_info("socket").fileno() if transport is not None else -1
+    if number < 0:
+        return True
+    poll = select.poll()
+    poll.register(number, select.POLLIN)
+    return bool(poll.poll(0))
+
+
+@lru_cache(maxsize=256)
+def _url(text: str) -> URL:
+    """As it is written, without what httpx has made a header of."""
+    url = URL(text, encoded=True)
+    return url.with_user(None) if url.raw_user is not None else url
+
+
+def _credentials(proxy: httpx.Proxy) -> list[tuple[bytes, bytes]]:
+    """The header that says to a proxy who asks."""
+    if proxy.raw_auth is None:
+        return []
+    return [(b"Proxy-Authorization", b"Basic " + base64.b64encode(b":".join(proxy.raw_auth)))]
+
+
+def _as_httpx(error: Exception) -> httpx.HTTPError:
+    said = str(error)
+    match error:
+        case aiohttp.SocketTimeoutError():
+            return httpx.ReadTimeout(said)
+        case aiohttp.ServerTimeoutError():
+            return httpx.ConnectTimeout(said)
+        case aiohttp.ClientConnectorCertificateError():
+            return httpx.ConnectError(str(error.certificate_error))
+        case aiohttp.ClientConnectorError():
+            return httpx.ConnectError(str(error.os_error))
+        case aiohttp.ClientHttpProxyError():
+            return httpx.ProxyError(f"{error.status} {error.message}")
+        case aiohttp.InvalidURL():
+            return httpx.UnsupportedProtocol(said)
+        case aiohttp.ServerDisconnectedError():
+            return httpx.RemoteProtocolError("the server disconnected without sending a response")
+        case aiohttp.ClientResponseError():
+            return httpx.RemoteProtocolError(error.message)
+        case aiohttp.ClientPayloadError():
+            return httpx.RemoteProtocolError(said)
+        case OSError() | aiohttp.ClientError():
+            return httpx.ReadError(said)
+    return httpx.LocalProtocolError(said)
