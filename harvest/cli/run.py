@@ -14,11 +14,14 @@ from rich.markup import escape
 
 from harvest.audits.audit import Audit, load_audit, place_errors
 from harvest.cli.interruption import Interrupted
+from harvest.cli.notifying import Channels, notice_options
 from harvest.cli.playing import NOTHING_YET, introduce, play_to_folder
+from harvest.notices.verdicts import bounds_bulletin, played_notice
 from harvest.playing.plan import make_plan
 from harvest.studies.bounds import check_bounds, checked_bounds, code_of, measures_needed
 from harvest.studies.scorecard import gather_material, score_material, scores_document, scoring_settings, write_scores
 from harvest.studies.selection import selection
+from harvest.systems.timing import REAL_CLOCK
 from harvest.tables.bound_lines import bound_lines
 from harvest.tables.report import print_scores
 from harvest.terminal import Lasting
@@ -59,6 +62,7 @@ def _shard(context: click.Context, parameter: click.Parameter, value: str | None
 @click.option("--shard", callback=_shard, metavar="I/N", help="Play only part I of N: one on each of N machines.")
 @click.option("--strict", is_flag=True, help="End with 3 where a threshold cannot be told.")
 @click.option("--json", "as_json", is_flag=True, help="The scores as one JSON document on standard output.")
+@notice_options
 def command(
     audit: str,
     out: Path | None,
@@ -69,6 +73,7 @@ def command(
     shard: Shard | None,
     strict: bool,
     as_json: bool,
+    channels: Channels,
 ) -> int:
     """Play an audit (or resume it), then score it.
 
@@ -79,6 +84,8 @@ def command(
     """
     if shard is not None and as_json:
         raise InputError("a shard alone is not scored, so --json has nothing to print", advice="leave --json out")
+    if shard is not None and channels.any:
+        raise InputError("a shard alone is not scored, so there is nothing to tell machines", advice="merge them first")
     try:
         resolved = load_audit(audit, trials=trials, seed=seed, only=topics, shard=shard)
         with place_errors(resolved.document, ("scoring",)):  # what cannot be scored is refused before it is played
@@ -112,7 +119,15 @@ def command(
         _look_around(people, named, folder)
     for line in bound_lines(bounds):
         people.print(line, soft_wrap=True)
-    return 3 if _too_much_open(resolved, run, left, people) else code_of(bounds, strict=strict)
+    missing = _too_much_open(resolved, run, left, people)
+    code = 3 if missing else code_of(bounds, strict=strict)
+    if channels.any:
+        planned = make_plan(resolved).planned
+        played = played_notice(planned - make_plan(resolved, run.conversations).to_play, planned, enough=not missing)
+        now, path = REAL_CLOCK.now().timestamp(), str(named)
+        told = bounds_bulletin(bounds, audit=resolved.name, run=path, at=now, code=code, strict=strict, played=played)
+        channels.tell(told)
+    return code
 
 
 def _too_much_open(resolved: Audit, run: Run, left: set[str], people: Console) -> bool:

@@ -30,10 +30,8 @@ _HELP = {
     "harvest_difference_low": "Lower limit of the interval of the difference.",
     "harvest_difference_high": "Upper limit of the interval of the difference.",
 }
-_VERDICTS: Mapping[str, tuple[Verdict, ...]] = {
-    "reaudit": ("same", "changed", "cannot tell", "not measured"),
-    "score": ("kept", "missed", "cannot tell", "not measured"),
-}
+_WATCHED: tuple[Verdict, ...] = ("same", "changed", "cannot tell", "not measured")
+_BOUND: tuple[Verdict, ...] = ("kept", "missed", "cannot tell", "not measured")
 
 _Sample = tuple[str, Mapping[str, str], float]
 
@@ -67,7 +65,7 @@ def _own(bulletin: Bulletin) -> dict[str, str]:
 def _figure(one: Notice, account: Account, bulletin: Bulletin) -> Iterator[_Sample]:
     labels = {**_own(bulletin), "system": account.system, "figure": one.figure}
     if one.decides:
-        for verdict in _VERDICTS[bulletin.command]:
+        for verdict in _WATCHED if bulletin.command == "reaudit" else _BOUND:
             yield "harvest_verdict", {**labels, "verdict": verdict}, one.verdict == verdict
     yield "harvest_figure", labels, one.now.value
     yield "harvest_figure_low", labels, one.now.low

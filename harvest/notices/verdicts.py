@@ -12,7 +12,7 @@ from harvest.tables.bound_lines import bound_words
 from harvest.tables.watch_figures import figure_sentence, system_details, system_sentence
 from topics.counting import pluralize
 
-__all__ = ["COVERAGE", "bounds_bulletin", "watch_bulletin"]
+__all__ = ["COVERAGE", "bounds_bulletin", "played_notice", "watch_bulletin"]
 
 COVERAGE = "coverage"
 """What the share of planned trials that are valid is called among figures."""
@@ -73,8 +73,10 @@ def _coverage(system: WatchedSystem) -> Notice:
 _CODES: dict[Verdict, int] = {"missed": 1, "not measured": 3}
 
 
-def bounds_bulletin(found: Sequence[Checked], *, audit: str, run: str, at: float, code: int, strict: bool) -> Bulletin:
-    """The thresholds of an audit, by system."""
+def bounds_bulletin(
+    found: Sequence[Checked], *, audit: str, run: str, at: float, code: int, strict: bool, played: Notice | None = None
+) -> Bulletin:
+    """The thresholds of an audit, by system. played: of a run that was just played, what became of its trials."""
     by_system: dict[str, list[Notice]] = {}
     for one in found:
         system = (one.row.system if one.row else one.bound.system) or "all systems"
@@ -83,8 +85,22 @@ def bounds_bulletin(found: Sequence[Checked], *, audit: str, run: str, at: float
         Account(system, f"{system}: {_worst(notices)}", tuple(notices)) for system, notices in by_system.items()
     )
     verdicts = {one.verdict for one in found}
-    order = ("missed", "not measured", "cannot tell", "kept")
-    return Bulletin("score", audit, run, at, next(one for one in order if one in verdicts), code, accounts)
+    if played is not None:
+        accounts = (Account("all trials", f"all trials: {played.sentence}", (played,)), *accounts)
+        verdicts.add(played.verdict)
+    # As the exit code: of a run, trials that are missing count for more than a bound that was missed.
+    order: tuple[Verdict, ...] = ("missed", "not measured", "cannot tell", "kept")
+    if code == 3:
+        order = ("not measured", "missed", "cannot tell", "kept")
+    verdict = next(one for one in order if one in verdicts)
+    return Bulletin("score" if played is None else "run", audit, run, at, verdict, code, accounts)
+
+
+def played_notice(valid: int, planned: int, *, enough: bool) -> Notice:
+    """What became of the trials of a run. enough: no more are without a valid attempt than the audit allows."""
+    share = Estimate(valid / planned) if planned else Estimate()
+    said = f"{valid} of {pluralize(planned, 'trial')} valid"
+    return Notice(COVERAGE, "kept" if enough else "not measured", 0 if enough else 3, said, now=share, n=planned)
 
 
 def _bound(one: Checked, strict: bool) -> Notice:

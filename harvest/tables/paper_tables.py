@@ -19,6 +19,7 @@ _SPECIAL = {
     "^": r"\textasciicircum{}",
     **{character: f"\\{character}" for character in "&%$#_{}"},
 }
+_FORMULA = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]")  # also the wide ones of East Asian keyboards
 
 
 class Tabled(Protocol):
@@ -28,7 +29,8 @@ class Tabled(Protocol):
 
 
 def csv_rows(rows: Iterable[Tabled]) -> str:
-    """A heading and a line for each row, with the keys of JSON; what is undefined or does not apply is empty."""
+    """A heading and a line for each row, with the keys of JSON; what is undefined or does not apply is empty. A text
+    that begins as a formula does has an apostrophe before it."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     heading: list[str] = []
@@ -37,8 +39,15 @@ def csv_rows(rows: Iterable[Tabled]) -> str:
         if not heading:
             heading = list(value)
             writer.writerow(heading)
-        writer.writerow(["" if value[name] is None else value[name] for name in heading])
+        writer.writerow([_cell_of(value[name]) for name in heading])
     return out.getvalue()
+
+
+def _cell_of(value: object) -> object:
+    """A system's name in a log may be a formula, which a spreadsheet would run: an apostrophe keeps it text."""
+    if isinstance(value, str) and _FORMULA.match(value):
+        return f"'{value}"
+    return "" if value is None else value
 
 
 def latex_table(rows: Sequence[ScoreRow], systems: Sequence[str]) -> str:

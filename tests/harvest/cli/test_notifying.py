@@ -175,6 +175,26 @@ def test_thresholds_are_told_in_the_same_forms(folder: Path) -> None:
     assert data.startswith("threshold missed: %useful S1, bot: ")
 
 
+def test_a_run_tells_of_its_thresholds_and_of_the_trials_that_failed(folder: Path) -> None:
+    told = ("--junit", "junit.xml", "--prometheus", "harvest.prom", "--github")
+    done = harvest("run", "audit.yaml", "--out", "runs/base", *told, cwd=folder)
+    assert done.returncode == 0
+    names = [case.name for suite in junitparser.JUnitXml.fromfile(str(folder / "junit.xml")) for case in suite]
+    assert names == ["coverage", "%useful S1 >= 0.5", "ave%useful <= 0.99"]
+
+    (folder / "audit.yaml").write_text(AUDIT.replace("max_invalid: 1", "max_invalid: 0"))
+    becomes(folder, down=True)
+    done = harvest("run", "audit.yaml", "--out", "runs/down", *told, cwd=folder)
+    assert done.returncode == 3
+    suites = junitparser.JUnitXml.fromfile(str(folder / "junit.xml"))
+    assert (suites.failures, suites.errors) == (0, 3)
+    assert [kind for kind, _, _ in commands(done.stdout)] == ["error"] * 3
+    assert metrics(folder)["harvest_exit_code"] == 3
+
+    shard = harvest("run", "audit.yaml", "--shard", "1/2", *told, cwd=folder)
+    assert (shard.returncode, "there is nothing to tell machines" in shard.stderr) == (2, True)
+
+
 def test_without_thresholds_a_score_has_nothing_to_tell(folder: Path) -> None:
     (folder / "audit.yaml").write_text(AUDIT.partition("thresholds:")[0])
     assert harvest("run", "audit.yaml", "--out", "runs/bare", cwd=folder).returncode == 0

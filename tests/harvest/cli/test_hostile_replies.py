@@ -1,0 +1,213 @@
+"""One run of hostile replies through every command that writes what systems said, or figures of it, into a form.
+
+What machines are told (JUnit, GitHub, metrics, webhooks) meets the same replies in test_notifying.py.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import unicodedata
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from recordings.run_folder import read
+from tests.support.command_line import harvest
+from tests.support.hostile_replies import HOSTILE, LARGE
+
+BOT = """\
+import json, pathlib
+REPLIES = json.loads((pathlib.Path(__file__).parent / "replies.json").read_text())
+ASKED = [0, 0]
+def one(text, seed=0):
+    ASKED[0] += 1
+    return REPLIES[ASKED[0] % len(REPLIES)]
+def two(text, seed=0):
+    ASKED[1] += 1
+    return REPLIES[ASKED[1] // 2 % len(REPLIES)]
+"""
+AUDIT = """\
+format: harvest-audit/1
+name: hostile
+topics: fairweb-45
+only: [M001, M002, M003, M004]
+protocol: fairweb-two-round
+trials: 3
+gold: parrot
+systems:
+  - {name: one, driver: python, options: {function: "bot.py:one", max_reply: 20000000}}
+  - {name: two, driver: python, options: {function: "bot.py:two", max_reply: 20000000}}
+thresholds:
+  - {measure: "%useful S1", at_most: 0.5}
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("hostile")
+    (folder / "replies.json").write_text(json.dumps([*HOSTILE.values(), LARGE]))
+    (folder / "bot.py").write_text(BOT)
+    (folder / "audit.yaml").write_text(AUDIT)
+    assert harvest("run", "audit.yaml", "--out", "run", cwd=folder).returncode in (0, 1, 3)
+    said = {turn.reply.answer.text for one in read(folder / "run").finished for turn in one.turns if turn.reply}
+    assert {text[:200] for text in said} == {text[:200] for text in (*HOSTILE.values(), LARGE)}
+    assert LARGE in said
+    return folder
+
+
+def written(folder: Path, *words: str) -> str:
+    done = harvest(*words, cwd=folder)
+    assert done.returncode in (0, 1, 3), done.stderr
+    assert "Traceback" not in done.stderr
+    assert steering(done.stderr) == set()
+    return done.stdout
+
+
+def steering(text: str) -> set[str]:
+    """Characters that could steer a terminal, an editor or a page."""
+    bidi = {*"\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"}
+    return {
+        sign for sign in text if sign in bidi or (unicodedata.category(sign) in ("Cc", "Cs") and sign not in "\n\t")
+    }
+
+
+TREE = ("tree", "run", "--system", "one", "--merge", "exact")
+TABLES = [
+    ("score", "run", "--all"),
+    ("compare", "run"),
+    ("variance", "run"),
+    (*TREE, "--format"),
+    ("compare", "run", "-m", "%useful S1"),
+]
+
+
+@pytest.mark.parametrize("words", TABLES, ids=lambda words: " ".join(words))
+def test_no_cell_of_a_csv_is_a_formula(folder: Path, words: tuple[str, ...]) -> None:
+    text = written(folder, *words, *(["csv"] if words[-1] == "--format" else ["--csv"]))
+    assert steering(text) == set()
+    heading, *rows = list(csv.reader(io.StringIO(text), strict=True))
+    assert rows
+    for row in rows:
+        assert len(row) == len(heading)
+        assert [cell for cell in row if re.match(r"\s*[=+@\-\t\r]", cell) and not is_number(cell)] == []
+
+
+def is_number(cell: str) -> bool:
+    with suppress(ValueError):
+        float(cell)
+        return True
+    return False
+
+
+@pytest.mark.parametrize("words", TABLES, ids=lambda words: " ".join(words))
+def test_no_text_is_a_command_of_latex(folder: Path, words: tuple[str, ...]) -> None:
+    text = written(folder, *words, *(["latex"] if words[-1] == "--format" else ["--latex"]))
+    assert steering(text) == set()
+    assert "\t" not in text
+    for line in text.splitlines():
+        if not line.startswith("% "):
+            assert special(line) == "", line
+    assert text.count(r"\begin") == text.count(r"\end") == 1
+
+
+_OURS = re.compile(
+    r"\\(?:(?:begin|end)\{tabular\}(?:\{[lr]+\})?|toprule|midrule|bottomrule|\\$|[&%$#_{}])"
+    r"|\\text(?:backslash|asciitilde|asciicircum)\{\}"
+    r"|\$(?:\\(?:rightarrow|times|bullet)|[<-]|[np]|-?[0-9.]+)\$"
+)
+
+
+def special(line: str) -> str:
+    """What LaTeX would take for more than letters, without what our tables are made of."""
+    return "".join(re.findall(r"[\\{}$#%~^_]", _OURS.sub("", line)))
+
+
+JSON = [
+    ("score", "run", "--json"),
+    ("compare", "run", "--json"),
+    ("variance", "run", "--json"),
+    (*TREE, "--format", "json"),
+    ("replay-routes", "run", "--json"),
+    ("show", "run", "--json"),
+    ("verify", "run", "--json"),
+]
+
+
+@pytest.mark.parametrize("words", JSON, ids=lambda words: " ".join(words))
+def test_json_is_one_document_whatever_was_said(folder: Path, words: tuple[str, ...]) -> None:
+    assert json.loads(written(folder, *words))
+
+
+@pytest.mark.parametrize("form", ["svg", "graphml"])
+def test_drawings_are_xml_in_which_nothing_runs(folder: Path, form: str) -> None:
+    text = written(folder, *TREE, "--format", form)
+    for part in ElementTree.fromstring(text).iter():
+        assert part.tag.rpartition("}")[2] not in ("script", "image", "foreignObject", "a", "use", "img")
+        assert [name for name in part.attrib if name.startswith("on") or name.endswith("href")] == []
+
+
+SHOWN = [
+    ("score", "run"),
+    ("compare", "run"),
+    ("variance", "run"),
+    TREE,
+    (*TREE, "--format", "text"),
+    (*TREE, "--format", "mermaid"),
+    (*TREE, "--format", "dot"),
+    ("replay-routes", "run"),
+    ("show", "run"),
+    ("show", "run", "--beside", "one,two"),
+    *(("show", "run", "--system", "one", "--topic", "M001", "--trial", str(trial)) for trial in (1, 3, 5)),
+]
+
+
+@pytest.mark.parametrize("words", SHOWN, ids=lambda words: " ".join(words))
+def test_nothing_that_is_shown_steers_a_terminal(folder: Path, words: tuple[str, ...]) -> None:
+    assert steering(written(folder, *words)) == set()
+
+
+def test_what_is_exported_is_what_was_said(folder: Path, tmp_path: Path) -> None:
+    done = harvest("export", "run", "--format", "messages", "--out", tmp_path / "out", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    said = set(messages(tmp_path / "out"))
+    assert LARGE in said
+    assert set(HOSTILE.values()) <= said
+
+
+def messages(path: Path) -> Iterator[str]:
+    files = [path] if path.is_file() else sorted(path.rglob("*.jsonl"))
+    for file in files:
+        for line in file.read_text(encoding="utf-8").split("\n")[:-1]:
+            yield from (one["content"] for one in json.loads(line)["messages"])
+
+
+def test_sheets_for_people_hold_no_formula(folder: Path, tmp_path: Path) -> None:
+    done = harvest("annotate", "run", "--criterion", "Fluency", "--export", tmp_path / "sheet.csv", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    before = csv.field_size_limit(2 * len(LARGE))
+    with (tmp_path / "sheet.csv").open(encoding="utf-8-sig", newline="") as file:
+        cells = [cell for row in csv.reader(file, strict=True) for cell in row]
+    csv.field_size_limit(before)
+    assert any(cell.endswith(HOSTILE["formula"]) for cell in cells)
+    assert [cell for cell in cells if re.match(r"\s*[=+@\-]", cell) and not is_number(cell)] == []
+
+
+IMPORTED = """\
+{"messages": [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "x"}], "metadata": NAMED}
+"""
+
+
+@pytest.mark.parametrize("name", ["=1+1", "@SUM(1)", "-2+3", "\uff1d1+1"])
+def test_what_a_log_calls_its_system_is_no_formula_either(tmp_path: Path, name: str) -> None:
+    named = json.dumps({"system": name, "topic": "M001", "trial": 1, "labels": ["o"]})
+    (tmp_path / "log.jsonl").write_text(IMPORTED.replace("NAMED", named))
+    assert harvest("import", "--format", "messages", "log.jsonl", "--out", "run", cwd=tmp_path).returncode == 0
+    for words in (("score", "run", "--csv"), ("tree", "run", "--format", "csv")):
+        rows = list(csv.DictReader(io.StringIO(written(tmp_path, *words))))
+        assert {row["system"] for row in rows} == {f"'{name}"}
