@@ -68,7 +68,7 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class Bulletin:
-    """Of one audit. command: `reaudit`, `run` or `score`. run: its folder. at: seconds since 1970. code: to exit with."""
+    """Of one audit. command: `reaudit`, `run` or `score`. run: a folder. at: seconds since 1970. code: to exit with."""
 
     command: str
     audit: str

@@ -84,7 +84,7 @@ def bounds_bulletin(
     accounts = tuple(
         Account(system, f"{system}: {_worst(notices)}", tuple(notices)) for system, notices in by_system.items()
     )
-    verdicts = {one.verdict for one in found}
+    verdicts: set[Verdict] = {one.verdict for one in found}
     if played is not None:
         accounts = (Account("all trials", f"all trials: {played.sentence}", (played,)), *accounts)
         verdicts.add(played.verdict)
