@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import io
 import re
 import select
 import ssl
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["AiohttpTransport"]
 
 _LONGEST_LINE = 100 * 1024  # bytes of a status line or a header
+_LARGEST_AT_ONCE = 2**20  # bytes of a body
 _INFORMATIONAL = re.compile(rb"HTTP/1\.[01] 1(?!01)")
 _OUR_OWN = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
 """Headers that aiohttp would add where a request has none."""
@@ -92,7 +94,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
                 request.method,
                 _url(str(request.url)),
                 headers=CIMultiDict([(name.decode("latin-1"), text.decode("latin-1")) for name, text in headers]),
-                data=request.content or None,
+                data=_sendable(request.content),
                 allow_redirects=False,
                 proxy=self._proxy,
                 proxy_headers=tunnelled,
@@ -107,6 +109,11 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
 
     async def aclose(self) -> None:
         await self._session.close()
+
+
+def _sendable(content: bytes) -> bytes | io.BytesIO | None:
+    """A large body in pieces: written at once, it would hold up every other session, and aiohttp warns of it."""
+    return (io.BytesIO(content) if len(content) > _LARGEST_AT_ONCE else content) or None
 
 
 class _Body(httpx.AsyncByteStream):

@@ -52,6 +52,20 @@ async def test_what_a_kept_connection_lost_is_not_sent_again(method: str) -> Non
         assert len(server.asked) == 2
 
 
+@pytest.mark.parametrize("size", [0, 1, 2**20, 2**20 + 1, 12 * 2**20])
+async def test_a_request_of_any_size_goes_out_as_it_is(size: int) -> None:
+    async def fine(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        writer.write(FINE)
+
+    content = bytes(range(256)) * (size // 256) + b"x" * (size % 256)
+    async with serving(fine) as server, wired(timeout=60) as wire:
+        assert (await wire.ask(Request("POST", server.url, content=content))).body == b"fine"
+    (asked,) = server.asked
+    assert asked.body == content
+    assert asked.headers.get("content-length") == str(size)
+    assert "transfer-encoding" not in asked.headers
+
+
 async def test_turns_share_a_connection() -> None:
     peers = []
 
