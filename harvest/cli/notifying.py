@@ -9,7 +9,7 @@ import contextlib
 import functools
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO, cast
@@ -27,7 +27,12 @@ from topics.errors import InputError, Place
 
 __all__ = ["Channels", "notice_options"]
 
-_FILE = click.Path(path_type=Path, dir_okay=False)
+_FILES: Mapping[str, tuple[Callable[[Bulletin, str], bytes], str]] = {
+    "junit": (lambda told, _: junit(told), "Write the verdicts as JUnit XML."),
+    "prometheus": (lambda told, before: metrics(told, before).encode(), "Write metrics for the textfile collector."),
+}
+"""Forms that are files, by option: how a file is made of a bulletin and of the file before it, and a few words."""
+
 _SUMMARY = "GITHUB_STEP_SUMMARY"
 
 
@@ -35,19 +40,18 @@ def notice_options(command: Callable[..., int]) -> Callable[..., int]:
     """--junit, --prometheus, --webhook-env and --github, which the command gets as `channels`."""
 
     @functools.wraps(command)
-    def guarded(
-        *, junit: Path | None, prometheus: Path | None, webhook_env: str | None, github: bool, **own: Any
-    ) -> int:
-        channels = Channels(junit, prometheus, webhook_env, github)
+    def guarded(*, webhook_env: str | None, github: bool, **own: Any) -> int:
+        files = {name: path for name in _FILES if (path := own.pop(name)) is not None}
+        channels = Channels(files, webhook_env, github)
         channels.check(as_json=own["as_json"])
         with channels.guarded():
             return command(channels=channels, **own)
 
+    kind = click.Path(path_type=Path, dir_okay=False)
     for option in (
         click.option("--github", is_flag=True, help="Print annotations and write a step summary for GitHub Actions."),
         click.option("--webhook-env", metavar="NAME", help="Send the figures to the address in this variable."),
-        click.option("--prometheus", type=_FILE, metavar="FILE", help="Write metrics for the textfile collector."),
-        click.option("--junit", type=_FILE, metavar="FILE", help="Write the verdicts as JUnit XML."),
+        *(click.option(f"--{name}", type=kind, metavar="FILE", help=said) for name, (_, said) in _FILES.items()),
     ):
         guarded = option(guarded)
     return guarded
@@ -55,24 +59,26 @@ def notice_options(command: Callable[..., int]) -> Callable[..., int]:
 
 @dataclass(frozen=True, slots=True)
 class Channels:
-    """What was asked for. told: the real standard output, on which annotations are printed."""
+    """What was asked for. files: by the name of the form. told: the real standard output, on which annotations are
+    printed."""
 
-    junit: Path | None = None
-    prometheus: Path | None = None
+    files: Mapping[str, Path] = field(default_factory=dict)
     webhook_env: str | None = None
     github: bool = False
     told: TextIO = field(default_factory=lambda: sys.stdout)
 
     @property
     def any(self) -> bool:
-        return bool(self.junit or self.prometheus or self.webhook_env or self.github)
+        return bool(self.files or self.webhook_env or self.github)
 
     def check(self, *, as_json: bool) -> None:
         """Refuse what could not be told, before anything is played. Raises InputError."""
         if self.github and as_json:
             raise InputError("--github and --json both print on standard output", advice="give one of them")
-        for path in (self.junit, self.prometheus):
-            if path is not None and not path.absolute().parent.is_dir():
+        if len({path.absolute() for path in self.files.values()}) < len(self.files):
+            raise InputError("two forms would be written into one file", advice="choose two names")
+        for path in self.files.values():
+            if not path.absolute().parent.is_dir():
                 raise InputError("there is no such folder", place=Place(str(path.parent)), advice="make it first")
         if self.webhook_env is not None:
             from harvest.notices.webhook import address  # late: it brings HTTP, which most commands do not need
@@ -90,10 +96,10 @@ class Channels:
 
     def tell(self, bulletin: Bulletin) -> None:
         """Write and send all that was asked for. What fails is said on standard error."""
-        for path, form in ((self.junit, _junit), (self.prometheus, _metrics)):
-            if path is not None:
-                with _told(str(path)):
-                    write_safely(path, form(bulletin, path))
+        for name, path in self.files.items():
+            with _told(str(path)):
+                before = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+                write_safely(path, _FILES[name][0](bulletin, before))
         if self.github:
             with _told(_SUMMARY):
                 _summarize(bulletin)
@@ -115,15 +121,6 @@ def _told(what: str) -> Iterator[None]:
         reason, advice = in_words(fault)
         said = f"error: {what} was not written: {reason}; the verdict stands. do: {advice}"
         click.echo(printable(said, line=True), err=True)
-
-
-def _junit(bulletin: Bulletin, _: Path) -> bytes:
-    return junit(bulletin)
-
-
-def _metrics(bulletin: Bulletin, path: Path) -> bytes:
-    before = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
-    return metrics(bulletin, before).encode()
 
 
 def _summarize(bulletin: Bulletin) -> None:

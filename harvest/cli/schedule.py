@@ -76,7 +76,10 @@ def command(audit: str, further: tuple[str, ...], form: str | None, every: Every
     else:
         if variables:
             _say(f"put {', '.join(variables)} into {job.environment} as NAME=value lines, and chmod 600 it")
-        text = (crontab if form == "cron" else systemd)(job, shutil.which("flock") or _FLOCK)
+        flock = shutil.which("flock")
+        if flock is None:
+            _say("flock(1), which keeps audits from overlapping, is not on this machine: install util-linux")
+        text = (crontab if form == "cron" else systemd)(job, flock or _FLOCK)
     click.echo(text, nl=False)
 
 

@@ -29,7 +29,11 @@ def bound_words(one: Checked) -> str:
     bound, row = one.bound, one.row
     limit, words = (bound.at_least, "at least") if bound.at_least is not None else (bound.at_most, "at most")
     assert limit is not None
-    wanted = f"wanted {words} {100 * limit:g}%" if is_percentage(bound.measure) else f"wanted {words} {limit:g}"
+    wanted = (
+        f"wanted {words} {100 * limit:g}%"
+        if is_percentage(bound.measure.partition(" ")[0])
+        else f"wanted {words} {limit:g}"
+    )
     why = f" ({one.why})" if one.why else ""
     if row is None:
         return f"{one.name}: {wanted}{why}"

@@ -20,6 +20,7 @@ REGISTRIES = {
     "protocols/labels.py": "Label",
     "recordings/importers.py": "IMPORTERS",
     "harvest/cli/main.py": "COMMANDS",
+    "harvest/cli/notifying.py": "_FILES",
     "scoring/swan/rules/registry.py": "RULES",
 }
 

@@ -707,6 +707,37 @@ def command() -> None:
 
 
 @pytest.mark.soak
+def test_a_form_of_verdicts_for_machines(build: Build) -> None:
+    house = build("a form of verdicts for machines")
+    house.add(
+        "word.py",
+        '''\
+"""One word in a file: the verdict."""
+
+from __future__ import annotations
+
+from harvest.notices.bulletin import Bulletin
+
+__all__ = ["word"]
+
+
+def word(bulletin: Bulletin) -> bytes:
+    """The whole file, in UTF-8."""
+    return f"{bulletin.verdict}\\n".encode()
+''',
+    )
+    house.edit(
+        (
+            "from harvest.notices.junit import junit\n",
+            "from harvest.notices.junit import junit\nfrom harvest.notices.word import word\n",
+        ),
+        ('    "junit": (', '    "word": (lambda told, _: word(told), "Write the verdict."),\n    "junit": ('),
+    )
+    house.harvest("run", "audit.yaml", "--out", "run", "--word", "word.txt")
+    assert (house.folder / "word.txt").read_text() == "kept\n"
+
+
+@pytest.mark.soak
 def test_a_rule_that_scores_nuggets(build: Build) -> None:
     house = build("a rule that scores nuggets")
     house.add(

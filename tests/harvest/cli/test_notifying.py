@@ -173,6 +173,7 @@ def test_thresholds_are_told_in_the_same_forms(folder: Path) -> None:
     ((kind, properties, data),) = commands(done.stdout)
     assert (kind, properties["title"]) == ("error", "watched, bot: missed")
     assert data.startswith("threshold missed: %useful S1, bot: ")
+    assert data.endswith("wanted at least 99.5%")
 
 
 def test_a_run_tells_of_its_thresholds_and_of_the_trials_that_failed(folder: Path) -> None:

@@ -178,6 +178,12 @@ def test_each_form_is_printed_without_any_secret_at_hand(folder: Path, monkeypat
         assert program == "harvest" if form == "--github" else Path(program).is_file()
 
 
+def test_a_machine_that_cannot_lock_is_told_so(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(folder))
+    done = harvest("schedule", "audit.yaml", "--cron", cwd=folder)
+    assert (done.returncode, "flock(1), which keeps audits from overlapping" in done.stderr) == (0, True)
+
+
 def test_the_workflow_begins_in_the_folder_of_the_repository(folder: Path) -> None:
     done = harvest("schedule", "audit.yaml", "--github", "--install", "./dist/a.whl", cwd=folder)
     assert 'working-directory: "of mine"' in done.stdout

@@ -1,0 +1,139 @@
+"""Verdicts as bulletins: each says the same as the exit code, and nothing is left out."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from harvest.audits.threshold import Threshold
+from harvest.notices.bulletin import Bulletin
+from harvest.notices.verdicts import bounds_bulletin, played_notice, watch_bulletin
+from harvest.studies.baseline import BaselineFile
+from harvest.studies.bounds import Checked
+from harvest.studies.bounds import Verdict as BoundVerdict
+from harvest.studies.harness import Harness
+from harvest.studies.watch import Verdict, Watched, WatchedFigure, WatchedSystem
+from harvest.studies.watch_history import Look
+from scoring.statistics.drift import Difference
+from scoring.table import ScoreRow
+
+BASELINE = BaselineFile(
+    format="harvest-baseline/1",
+    audit="weekly",
+    blessed_at="2026-01-01",
+    blessed_by="me",
+    gated=("ave%useful",),
+    runs=({}, {}, {}, {}),
+    protocol="",
+    topics={},
+    scoring={},
+    systems={},
+)
+
+
+def figure(verdict: Verdict, *, gated: bool = True, alarm: bool = False) -> WatchedFigure:
+    moved = Difference(-0.1, -0.15, -0.05, -0.14, -0.06, 0.02, 0.01, False, 0.01)
+    levels = (0.4, 0.1) if gated else (math.nan, math.nan)
+    name = "ave%useful" if gated else "%useful S1"
+    return WatchedFigure(name, gated, 0.5, 0.6, 90, moved, levels, verdict, alarm, (4, 0.7), math.nan, None)
+
+
+def system(*figures: WatchedFigure, name: str = "mine", **other: Any) -> WatchedSystem:
+    told = {"incomparable": "", "planned": 90, "valid": 90, "lost": (), "coverage": False, **other}
+    return WatchedSystem(name=name, figures=figures, **told)
+
+
+def watched(*systems: WatchedSystem, shadow: bool = False) -> Watched:
+    look = Look(at="2026-02-01T00:00:00Z", run="r", baseline="", systems={})
+    return Watched(BASELINE, shadow, 1, 0.03, 0.95, systems, look)
+
+
+def told(found: Watched, code: int, *, harness: Harness | None = None, strict: bool = False) -> Bulletin:
+    return watch_bulletin(found, harness, audit="weekly", run="r", at=0.0, code=code, strict=strict)
+
+
+@pytest.mark.parametrize(
+    ("found", "code", "strict", "verdict", "codes"),
+    [
+        (watched(system(figure("changed"))), 1, False, "changed", [1, 0]),
+        (watched(system(figure("changed")), shadow=True), 0, False, "changed (shadow)", [0, 0]),
+        (watched(system(figure("same"))), 0, False, "same", [0, 0]),
+        (watched(system(figure("cannot tell"))), 0, False, "cannot tell", [0, 0]),
+        (watched(system(figure("cannot tell"))), 3, True, "cannot tell", [3, 0]),
+        (watched(system(figure("same"), figure("changed", gated=False))), 0, True, "same", [0, 0, 0]),
+        (watched(system(valid=0)), 3, False, "not measured", [3, 0]),
+        (watched(system(figure("same"), incomparable="another protocol")), 3, False, "not measured", [3, 0]),
+        (watched(system(figure("changed")), system(name="other", valid=0)), 1, False, "changed", [1, 0, 3, 0]),
+    ],
+)
+def test_what_a_watched_audit_comes_to(found: Watched, code: int, strict: bool, verdict: str, codes: list[int]) -> None:
+    bulletin = told(found, code, strict=strict)
+    assert (bulletin.verdict, bulletin.code, bulletin.measured) == (verdict, code, code != 3)
+    assert [one.code for account in bulletin.accounts for one in account.notices] == codes
+
+
+def test_a_figure_comes_with_all_its_numbers() -> None:
+    (account,) = told(watched(system(figure("changed"), figure("changed", gated=False))), 1).accounts
+    gated, shown, coverage = account.notices
+    assert (gated.now.value, gated.before, gated.n) == (0.5, 0.6, 90)
+    assert (gated.moved.value, gated.moved.low, gated.moved.high) == (-0.1, -0.15, -0.05)
+    assert gated.sentence == "ave%useful changed by -10.0 since the baseline (60.0%)"
+    assert (shown.decides, gated.decides, coverage.decides) == (False, True, True)
+    assert (coverage.verdict, coverage.now.value, coverage.n) == ("same", 1.0, 90)
+
+
+def test_fewer_valid_trials_are_a_line_of_their_own_and_no_change_of_quality() -> None:
+    found = watched(system(figure("same"), valid=45, lost=("M001",), coverage=True))
+    (account,) = told(found, 0).accounts
+    same, coverage = account.notices
+    assert (same.verdict, coverage.verdict, coverage.code) == ("same", "changed", 0)
+    assert coverage.sentence == "45 of 90 trials valid; no valid trial of 1 topic of the baseline"
+    assert "mine: no valid trial of M001" in account.details
+
+
+def test_a_harness_that_is_not_sound_says_nothing_of_the_systems() -> None:
+    faults = Harness(20, {"an answer was cut": (2, "page, M001 trial 1")})
+    bulletin = told(watched(system(figure("changed"))), 3, harness=faults)
+    assert (bulletin.verdict, bulletin.code) == ("not measured", 3)
+    (account,) = bulletin.accounts
+    assert account.system == "harness"
+    assert account.details == ("an answer was cut: 2 times of 20 turns, first in page, M001 trial 1",)
+    assert told(watched(system(figure("same"))), 0, harness=Harness(20, {})).verdict == "same"
+
+
+ROW = ScoreRow("R", "mine", None, None, None, 0.4, 30, low=0.3, high=0.5)
+
+
+def checked(verdict: BoundVerdict, row: ScoreRow | None = ROW) -> Checked:
+    return Checked(Threshold(measure="R", at_least=0.45), row, verdict)
+
+
+@pytest.mark.parametrize(
+    ("found", "code", "strict", "verdict"),
+    [
+        ([checked("kept"), checked("kept")], 0, False, "kept"),
+        ([checked("kept"), checked("cannot tell")], 0, False, "cannot tell"),
+        ([checked("kept"), checked("cannot tell")], 3, True, "cannot tell"),
+        ([checked("missed"), checked("not measured", None)], 1, False, "missed"),
+        ([checked("kept"), checked("not measured", None)], 3, False, "not measured"),
+    ],
+)
+def test_what_thresholds_come_to(found: list[Checked], code: int, strict: bool, verdict: str) -> None:
+    bulletin = bounds_bulletin(found, audit="weekly", run="r", at=0.0, code=code, strict=strict)
+    assert (bulletin.command, bulletin.verdict, bulletin.code) == ("score", verdict, code)
+    codes = {one.code for account in bulletin.accounts for one in account.notices}
+    assert (1 in codes, 3 in codes) == (code == 1, "not measured" in bulletin.counted() or strict)
+    assert sum(bulletin.counted().values()) == len(found)
+
+
+def test_of_a_run_that_was_played_its_trials_are_told_too() -> None:
+    lost = played_notice(80, 90, enough=False)
+    bulletin = bounds_bulletin([checked("missed")], audit="a", run="r", at=0.0, code=3, strict=False, played=lost)
+    assert (bulletin.command, bulletin.verdict) == ("run", "not measured")
+    assert bulletin.accounts[0].sentence == "all trials: 80 of 90 trials valid"
+    bare = bounds_bulletin([], audit="a", run="r", at=0.0, code=0, strict=False, played=replace(lost, verdict="kept"))
+    assert bare.verdict == "kept"
+    assert math.isnan(played_notice(0, 0, enough=True).now.value)
