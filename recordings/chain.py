@@ -78,6 +78,7 @@ class Chain:
         self._descriptor = descriptor
         self._head = linked(b"", opening)
         self._lines = 0
+        self._hashes: list[bytes] = []
 
     @classmethod
     def create(cls, events: Path) -> Chain:
@@ -93,19 +94,24 @@ class Chain:
         return cls(path, descriptor, opening)
 
     def add(self, lines: Iterable[bytes]) -> None:
-        """Take lines that the file of events already holds."""
-        hashes = []
+        """Take lines that the file of events already holds; `flush` writes their hashes."""
         for data in lines:
             self._head = linked(self._head, data)
-            hashes.append(self._head.hex().encode() + b"\n")
-        self._lines += len(hashes)
-        self._write(b"".join(hashes))
+            self._hashes.append(self._head.hex().encode() + b"\n")
+            self._lines += 1
+
+    def flush(self) -> None:
+        """Write the hashes of all lines that were taken so far."""
+        if self._hashes:
+            hashes, self._hashes = self._hashes, []
+            self._write(b"".join(hashes))
 
     def close(self, *, whole: bool) -> None:
         """End the chain; may be called twice. whole: the file of events took every line, and is on the disk."""
         if self._descriptor < 0:
             return
         try:
+            self.flush()
             if whole:
                 self._write(closing_line(self._head, self._lines, _layers(self.path.parent)))
                 fsync_file(self._descriptor)

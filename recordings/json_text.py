@@ -25,9 +25,12 @@ Json = object
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
+_LINE = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
 def line(value: Json) -> bytes:
     """`value` as one line of UTF-8 with its line end. Raises ValueError for NaN, infinities and what is no JSON."""
-    return _encoded(json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))) + b"\n"
+    return _encoded(_LINE.encode(value)) + b"\n"
 
 
 def document(value: Json) -> bytes:

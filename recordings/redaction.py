@@ -40,6 +40,10 @@ _PASSES = 10
 _MARK = re.compile(r"\[redacted:[a-z-]{3,20}\]")
 _EVERY_MARK = "".join(f"[redacted:{kind}]" for kind in sorted({"secret", *KINDS}))
 _SHORT = 200
+_JOINED = 2000
+_MOST_CLEAN = 2**13
+"""Characters from which to look whether a look is worth while costs as much as the look; texts that are remembered."""
+
 _APART = "\x02\n\"'<>[]\n\x02"
 """No secret goes on over these."""
 
@@ -76,6 +80,7 @@ class Redactor:
         self._any_case: list[str] = []  # those of them that are looked for in any mix of upper and lower case
         self._raw: list[bytes] = []
         self._known: set[str] = set()
+        self._clean: set[str] = set()  # short texts in which there is none of what is looked for
         self.ignored = 0
         self.add(*secrets)
 
@@ -101,6 +106,21 @@ class Redactor:
             raw = value.encode("utf-8", "surrogatepass")
             self._raw += [raw, value.encode("utf-16-le", "surrogatepass"), value.encode("utf-16-be", "surrogatepass")]
         self._forms = sorted(set(self._forms))
+        self._clean.clear()
+
+    def leaves(self, texts: Sequence[str]) -> bool:
+        """Whether `text` would leave each of many texts as it is: names, hashes and states come again and again, and
+        the others are looked at in one pass."""
+        new = [text for text in texts if text not in self._clean]
+        if not new:
+            return True
+        joined = _APART.join(new)
+        if (len(joined) >= _JOINED or self._possible(joined)) and self.texts(new) != new:
+            return False
+        if len(self._clean) > _MOST_CLEAN:
+            self._clean.clear()
+        self._clean.update(text for text in new if len(text) < _SHORT)
+        return True
 
     def text(self, text: str) -> str:
         """`text` with every secret replaced by its mark."""

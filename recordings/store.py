@@ -13,8 +13,8 @@ import operator
 import os
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
-from functools import cache, partial
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from itertools import count
 from pathlib import Path
 from types import TracebackType
@@ -206,10 +206,11 @@ class RunWriter:
         survive a power cut too. Calls that wait at the same time share one fsync. Raises StoreError, after which
         nothing more is taken; TypeError or ValueError for an event that is no JSON (a NaN), with nothing written.
         """
-        stored, lines = await aside(sum(map(_size, events)), partial(self._stored, events))
+        stored, lines = await aside(sum(map(_size, events)), lambda: self._stored(events))
         self._journal.write(b"".join(lines))
         self._chain.add(lines)
         if sync:
+            self._chain.flush()
             await self._journal.sync()
         return stored
 
@@ -219,19 +220,23 @@ class RunWriter:
         exhibit_name: what it is, for messages. Idempotent: the same content is kept once. Raises StoreError.
         """
 
-        def kept() -> tuple[str, int]:
-            clean = self.redactor.data(data, media_type)
-            marks = 0 if clean == data else marks_in(clean.decode("utf-8", "replace")) or 1
-            return keep_exhibit(self.run, clean, media_type), marks
+        return (await self.keep_all([(exhibit_name, media_type, data)]))[exhibit_name]
 
+    async def keep_all(self, exhibits: Sequence[tuple[str, str, bytes]]) -> dict[str, str]:
+        """Keep several exhibits, as `keep` does one, given by name, media type and content: their addresses by name."""
+        kept = await asyncio.to_thread(lambda: [self._kept(*exhibit) for exhibit in exhibits]) if exhibits else []
+        self._marks_at.update({address: marks for _, address, marks in kept if marks})
+        return {name: address for name, address, _ in kept}
+
+    def _kept(self, exhibit_name: str, media_type: str, data: bytes) -> tuple[str, str, int]:
+        """Its name, its address, and how many marks are in it."""
+        clean = self.redactor.data(data, media_type)
+        marks = 0 if clean == data else marks_in(clean.decode("utf-8", "replace")) or 1
         try:
-            address, marks = await asyncio.to_thread(kept)
+            return exhibit_name, keep_exhibit(self.run, clean, media_type), marks
         except OSError as fault:
             path = fault.filename or self.run / "evidence"
             raise StoreError(path, fault, f"keep the evidence {exhibit_name!r} in", playing=True) from fault
-        if marks:
-            self._marks_at[address] = marks
-        return address
 
     async def close(self) -> None:
         """Make everything safe, close the file, let go of the lock. Raises StoreError; may be called twice."""
@@ -253,23 +258,22 @@ class RunWriter:
     ) -> None:
         await self.close()
 
-    def _stored(self, events: tuple[_Event, ...]) -> tuple[tuple[_Event, ...], list[bytes]]:
+    def _stored(self, events: Sequence[_Event]) -> tuple[tuple[_Event, ...], list[bytes]]:
         """The events as they are stored, and their lines."""
-        stored = tuple(redacted_value(self._whole(event), self.redactor) for event in events)
-        return stored, [self._line(event) for event in stored]
+        stored = [redacted_event(self._whole(event), self.redactor) for event in events]
+        return tuple(event for event, _ in stored), [self._line(event, row) for event, row in stored]
 
-    def _whole(self, event: Event) -> Event:
+    def _whole(self, event: _Event) -> _Event:
         if isinstance(event, TrialStarted) and not event.hashes:
             return dataclasses.replace(event, hashes=self.header.hashes_of(event.key.system, event.key.topic))
         return event
 
-    def _line(self, event: Event) -> bytes:
+    def _line(self, event: Event, row: dict[str, Any]) -> bytes:
         attempt = (event.trial_id, event.attempt)
         if isinstance(event, TrialEnded):
-            row = encode(event)
             row["redacted"] = event.redacted + self._marks.pop(attempt, 0) + marks_in(row["detail"])
             return line(row)
-        data = line(encode(event))
+        data = line(row)
         found = sum(self._marks_at.get(address, 0) for address in _evidence(event).values())
         if b"[redacted:" in data:
             found += marks_in(data.decode())
@@ -342,6 +346,29 @@ def _redacted(header: Header, redactor: Redactor) -> Header:
     marks = marks_in(document(value).decode())
     value["redaction"] = {"secrets": redactor.known, "too_short": redactor.ignored, "in_header": marks}
     return Header.from_json(value, Place("run.json"))
+
+
+def redacted_event(event: _Event, redactor: Redactor) -> tuple[_Event, dict[str, Any]]:
+    """An event as a run with this redactor stores it, and its row. Nearly all are stored as they are."""
+    row = encode(event)
+    texts: list[str] = []
+    _gather(row.values(), texts)
+    if redactor.leaves(texts):
+        return event, row
+    clean: _Event = redacted_value(event, redactor)
+    return clean, encode(clean)
+
+
+def _gather(values: Iterable[Any], texts: list[str]) -> None:
+    """Every text in JSON values, keys too."""
+    for value in values:
+        if isinstance(value, str):
+            texts.append(value)
+        elif isinstance(value, (list, tuple)):
+            _gather(value, texts)
+        elif isinstance(value, Mapping):
+            _gather(value, texts)
+            _gather(value.values(), texts)
 
 
 def redacted_value(value: Any, redactor: Redactor) -> Any:

@@ -19,7 +19,7 @@ import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from http.cookiejar import DefaultCookiePolicy
+from functools import lru_cache
 from pathlib import Path
 from typing import Protocol, cast
 
@@ -112,10 +112,12 @@ class Wire:
         self._options, self._clock = options, surroundings.clock
         self._headers = {
             # Compressed replies would be held back and unpacked without a bound, and are no raw evidence.
+            "Accept": "*/*",
             "Accept-Encoding": "identity",
+            "Connection": "keep-alive",
             "User-Agent": "conversation-harvest",
-            **resolved_headers(options.headers, surroundings),
         }
+        self._headers = _over(self._headers, resolved_headers(options.headers, surroundings))
         proxy = resolve_text(options.proxy, surroundings) if options.proxy is not None else None
         try:
             self._proxy = _proxy(proxy) if proxy is not None else None
@@ -129,24 +131,21 @@ class Wire:
             ) from None
         self._trusted = _trust(options.ca_file, surroundings.folder)
         self._held_open = False
-        self._opened: httpx.AsyncClient | None = None
+        self._opened: httpx.AsyncBaseTransport | None = None
 
     async def close(self) -> None:
         if self._opened is not None:
             await self._opened.aclose()
 
     @property
-    def _client(self) -> httpx.AsyncClient:
+    def _transport(self) -> httpx.AsyncBaseTransport:
+        """Of httpx's client it needs nothing: that would look for redirects, cookies and credentials in every turn."""
         if self._opened is None:
             from harvest.drivers.transport import AiohttpTransport  # late: an audit that is only checked asks nothing
 
             options = self._options
             timeout = httpx.Timeout(options.read_timeout or options.timeout, connect=options.connect_timeout, pool=None)
-            transport = AiohttpTransport(self._trusted, proxy=self._proxy, timeout=timeout, keep_alive=_KEEP_ALIVE)
-            # ~/.netrc and proxies from the environment would change what is asked, unseen.
-            self._opened = httpx.AsyncClient(transport=transport, trust_env=False, follow_redirects=False)
-            # The client's own jar would carry cookies from one session into another.
-            self._opened.cookies.jar.set_policy(DefaultCookiePolicy(allowed_domains=[]))
+            self._opened = AiohttpTransport(self._trusted, proxy=self._proxy, timeout=timeout, keep_alive=_KEEP_ALIVE)
         return self._opened
 
     async def ask(self, request: Request, *, jar: Jar | None = None, events: Events | None = None) -> Received:
@@ -171,17 +170,17 @@ class Wire:
     async def _transfer(self, request: Request, jar: Jar | None, events: Events | None, transfer: _Transfer) -> None:
         method, url, content = request.method, request.url, request.content
         for _ in range(_MOST_REDIRECTS + 1):
-            built = self._client.build_request(
+            built = httpx.Request(
                 method,
-                url,
-                headers={**self._headers, **request.headers},
+                _parsed(url),
+                headers=_over(self._headers, request.headers),
                 content=content,
                 extensions={"sending": transfer.sending},
             )
             transfer.address = _address(built.url)
             if jar is not None:
                 jar.put_on(built)
-            response = await self._client.send(built, stream=True)
+            response = await self._transport.handle_async_request(built)
             transfer.response = response
             try:
                 if jar is not None:
@@ -245,7 +244,7 @@ class Wire:
                 "bad-encoding", f"the body is compressed as {shown!r}, although no compression was asked for"
             )
         room = self._options.max_reply
-        async for chunk in response.aiter_bytes():
+        async for chunk in response.aiter_bytes() if packed else response.aiter_raw():
             transfer.body += chunk[: room + 1]
             if len(chunk) > room:
                 raise Unanswered("too-large", f"the reply is longer than {self._options.max_reply} bytes (max_reply)")
@@ -287,6 +286,17 @@ class Wire:
             return NotSent, "connect", f"no connection to {address} within {self._options.connect_timeout:g} s"
         way = " through the proxy" if self._options.proxy is not None else ""
         return NotSent, "connect", f"no connection to {address}{way}: {said}"
+
+
+def _over(headers: Mapping[str, str], others: Mapping[str, str]) -> dict[str, str]:
+    """Both; where they have a name in common, in whatever case, that of `others`."""
+    named = {name.lower() for name in others}
+    return {**{name: value for name, value in headers.items() if name.lower() not in named}, **others}
+
+
+@lru_cache(maxsize=256)
+def _parsed(url: str) -> httpx.URL:
+    return httpx.URL(url)
 
 
 def _address(url: httpx.URL) -> str:

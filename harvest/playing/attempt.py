@@ -243,9 +243,7 @@ class Player:
     async def _kept(self, exhibits: tuple[Exhibit, ...], *, always: bool = False) -> dict[str, str]:
         if not (self.keep_evidence or always):
             return {}
-        return {
-            exhibit.name: await self.writer.keep(exhibit.name, exhibit.media_type, exhibit.data) for exhibit in exhibits
-        }
+        return await self.writer.keep_all([(one.name, one.media_type, one.data) for one in exhibits])
 
     def _time(self) -> str:
         return stamp(self.clock.now())

@@ -196,3 +196,15 @@ def test_an_audit_that_is_only_checked_does_without_connections() -> None:
         "sys.exit('aiohttp' in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, env=dict(os.environ), timeout=60)
+
+
+async def test_a_header_of_the_audit_takes_the_place_of_ours_in_whatever_case() -> None:
+    async def fine(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        names.extend(asked.headers)
+        writer.write(FINE)
+
+    names: list[str] = []
+    async with serving(fine) as server, wired(headers={"user-agent": "mine", "ACCEPT": "text/plain"}) as wire:
+        await wire.ask(Request("POST", server.url))
+    assert (server.asked[0].headers["user-agent"], server.asked[0].headers["accept"]) == ("mine", "text/plain")
+    assert sorted(names) == ["accept", "accept-encoding", "connection", "content-length", "host", "user-agent"]

@@ -219,7 +219,7 @@ def header() -> Header:
 def test_an_answer_is_redacted_once_as_a_value_and_what_was_stored_is_gone_on_with(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    whole = recordings.store.redacted_value
+    whole = recordings.store.redacted_event
     answered: list[Answered] = []
 
     def noting(value: Any, redactor: Redactor) -> Any:
@@ -227,7 +227,7 @@ def test_an_answer_is_redacted_once_as_a_value_and_what_was_stored_is_gone_on_wi
             answered.append(value)
         return whole(value, redactor)
 
-    monkeypatch.setattr(recordings.store, "redacted_value", noting)
+    monkeypatch.setattr(recordings.store, "redacted_event", noting)
     run = play(load_audit("demo", only=("M001", "M002"), trials=2), tmp_path / "run")
     turns = [turn for conversation in run.finished for turn in conversation.turns if turn.reply is not None]
     assert len(answered) == len(turns)

@@ -19,6 +19,7 @@ from harvest.cli import main
 from harvest.playing.plan import make_plan
 from protocols.protocol import Protocol
 from recordings.conversation import Outcome, TrialKey
+from recordings.event_lines import encode
 from recordings.events import Asked, Event, TrialEnded, TrialStarted
 from recordings.header import trial_identity
 from recordings.json_text import lines_of
@@ -81,7 +82,7 @@ def test_what_another_process_records_until_the_run_is_locked_is_not_played_agai
             TrialEnded(*name, Outcome("completed")),
         ]
         for row in rows:
-            other._journal.write(other._line(row))
+            other._journal.write(other._line(row, encode(row)))
         other._lock.release()
         return opening(path, now, **options)
 
