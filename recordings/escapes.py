@@ -12,6 +12,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import accumulate
 
 from recordings.searched_text import SearchedText
@@ -71,6 +72,11 @@ class _Step:
         return found
 
 
+@cache
+def _literally(escape: str) -> re.Pattern[str]:
+    return re.compile(re.escape(escape))
+
+
 @dataclass(slots=True)
 class Unescaped:
     """text: with escapes undone."""
@@ -89,7 +95,7 @@ class Unescaped:
 
     def undo(self, escape: str, meaning: str) -> None:
         if escape in self.text:
-            self._steps.append(_Step(self.text, re.compile(re.escape(escape)), {escape: meaning}))
+            self._steps.append(_Step(self.text, _literally(escape), {escape: meaning}))
             self.text = self.text.replace(escape, meaning)
 
     def undo_codes(self, escapes: re.Pattern[str], meaning: Callable[[str], str]) -> None:

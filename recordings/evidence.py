@@ -16,7 +16,16 @@ from pathlib import Path
 
 from topics.regular_file import read_inside
 
-__all__ = ["address_of", "evidence_fault", "fsync_file", "fsync_folder", "keep_exhibit", "read_exhibit", "write_safely"]
+__all__ = [
+    "address_of",
+    "evidence_fault",
+    "fsync_file",
+    "fsync_folder",
+    "keep_exhibit",
+    "kept_before",
+    "read_exhibit",
+    "write_safely",
+]
 
 _EXTENSIONS = {
     "application/gzip": "gz",
@@ -72,7 +81,7 @@ def keep_exhibit(run: Path, data: bytes, media_type: str) -> str:
     kept, extension = _kept_as(data, media_type)
     address = _address(kept, extension)
     path = run / address
-    if path.exists() and path.stat().st_size == len(kept):
+    if _is_there(path, len(kept)):
         return address
     made = [folder for folder in (run / "evidence", path.parent) if not folder.exists()]
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -80,6 +89,20 @@ def keep_exhibit(run: Path, data: bytes, media_type: str) -> str:
         fsync_folder(folder.parent)
     write_safely(path, kept)
     return address
+
+
+def kept_before(run: Path, data: bytes, media_type: str) -> str | None:
+    """The address of `data` where it was kept before; None where it was not. Takes no time that is worth a thread."""
+    kept, extension = _kept_as(data, media_type)
+    address = _address(kept, extension)
+    return address if _is_there(run / address, len(kept)) else None
+
+
+def _is_there(path: Path, size: int) -> bool:
+    try:
+        return os.stat(path).st_size == size  # noqa: PTH116 - half the time of Path.stat, for every turn
+    except OSError:  # whatever it is, to write there will tell
+        return False
 
 
 def read_exhibit(run: Path, address: str) -> bytes:

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from recordings.errors import RunError
 from topics.errors import Place
 from topics.regular_file import read_inside, read_regular
 
-__all__ = ["Json", "document", "line", "lines_of", "parse_value", "read_lines", "read_unended", "row_of"]
+__all__ = ["Json", "document", "line", "lines_of", "parse_value", "read_lines", "read_unended", "row_of", "texts_in"]
 
 Json = object
 """A JSON value: dict with text keys, list, text, number, true, false, null."""
@@ -31,6 +31,27 @@ _LINE = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", "
 def line(value: Json) -> bytes:
     """`value` as one line of UTF-8 with its line end. Raises ValueError for NaN, infinities and what is no JSON."""
     return _encoded(_LINE.encode(value)) + b"\n"
+
+
+def texts_in(values: Iterable[Json]) -> list[str]:
+    """Every text in JSON values, in order, keys too."""
+    texts: list[str] = []
+    _gather(values, texts)
+    return texts
+
+
+def _gather(values: Iterable[Json], texts: list[str]) -> None:
+    for value in values:
+        kind = type(value)
+        if kind is float or kind is int:  # first, because it is quick
+            continue
+        if isinstance(value, str):
+            texts.append(value)
+        elif isinstance(value, dict):
+            texts += value
+            _gather(value.values(), texts)
+        elif isinstance(value, (list, tuple)):
+            _gather(value, texts)
 
 
 def document(value: Json) -> bytes:

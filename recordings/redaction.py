@@ -189,8 +189,9 @@ class Redactor:
         for form in filter(searched.may_hold, self._any_case):
             yield from _occurrences(searched.lower, form)
         for pattern in PATTERNS:
-            for start, end in pattern.spans(searched):
-                yield start, end, pattern.kind
+            if pattern.possible(searched):
+                for start, end in pattern.spans(searched):
+                    yield start, end, pattern.kind
         yield from cookies(searched)
 
     def value(self, value: Any) -> Any:

@@ -39,6 +39,11 @@ class SearchedText:
             self._lower = to_lower(self.text)
         return self._lower
 
+    @property
+    def long(self) -> bool:
+        """Whether it is quicker to ask `may_hold` than to search."""
+        return bool(self._pairs)
+
     def may_hold(self, literal: str) -> bool:
         """False only where `literal` stands nowhere in the text, in no mix of upper and lower case."""
         pairs = self._pairs

@@ -7,7 +7,6 @@ can be written by one process after the other.
 
 from __future__ import annotations
 
-import asyncio
 import dataclasses
 import operator
 import os
@@ -25,10 +24,11 @@ from recordings.continuation import extend_header, refuse_differences
 from recordings.errors import RunError, StoreError
 from recordings.event_lines import FORMAT, encode
 from recordings.events import Answered, Event, Failed, TrialEnded, TrialStarted
-from recordings.evidence import fsync_folder, keep_exhibit, write_safely
+from recordings.evidence import fsync_folder, write_safely
+from recordings.exhibits import kept_exhibits
 from recordings.header import Header
 from recordings.journal import Journal
-from recordings.json_text import document, line, parse_value
+from recordings.json_text import document, line, parse_value, texts_in
 from recordings.lock import Lock
 from recordings.long_work import aside
 from recordings.provenance import software
@@ -224,19 +224,12 @@ class RunWriter:
 
     async def keep_all(self, exhibits: Sequence[tuple[str, str, bytes]]) -> dict[str, str]:
         """Keep several exhibits, as `keep` does one, given by name, media type and content: their addresses by name."""
-        kept = await asyncio.to_thread(lambda: [self._kept(*exhibit) for exhibit in exhibits]) if exhibits else []
-        self._marks_at.update({address: marks for _, address, marks in kept if marks})
-        return {name: address for name, address, _ in kept}
-
-    def _kept(self, exhibit_name: str, media_type: str, data: bytes) -> tuple[str, str, int]:
-        """Its name, its address, and how many marks are in it."""
-        clean = self.redactor.data(data, media_type)
-        marks = 0 if clean == data else marks_in(clean.decode("utf-8", "replace")) or 1
-        try:
-            return exhibit_name, keep_exhibit(self.run, clean, media_type), marks
-        except OSError as fault:
-            path = fault.filename or self.run / "evidence"
-            raise StoreError(path, fault, f"keep the evidence {exhibit_name!r} in", playing=True) from fault
+        addresses: dict[str, str] = {}
+        for exhibit in await kept_exhibits(self.run, self.redactor, exhibits):
+            addresses[exhibit.name] = exhibit.address
+            if exhibit.marks:
+                self._marks_at[exhibit.address] = exhibit.marks
+        return addresses
 
     async def close(self) -> None:
         """Make everything safe, close the file, let go of the lock. Raises StoreError; may be called twice."""
@@ -351,24 +344,10 @@ def _redacted(header: Header, redactor: Redactor) -> Header:
 def redacted_event(event: _Event, redactor: Redactor) -> tuple[_Event, dict[str, Any]]:
     """An event as a run with this redactor stores it, and its row. Nearly all are stored as they are."""
     row = encode(event)
-    texts: list[str] = []
-    _gather(row.values(), texts)
-    if redactor.leaves(texts):
+    if redactor.leaves(texts_in(row.values())):
         return event, row
     clean: _Event = redacted_value(event, redactor)
     return clean, encode(clean)
-
-
-def _gather(values: Iterable[Any], texts: list[str]) -> None:
-    """Every text in JSON values, keys too."""
-    for value in values:
-        if isinstance(value, str):
-            texts.append(value)
-        elif isinstance(value, (list, tuple)):
-            _gather(value, texts)
-        elif isinstance(value, Mapping):
-            _gather(value, texts)
-            _gather(value.values(), texts)
 
 
 def redacted_value(value: Any, redactor: Redactor) -> Any:

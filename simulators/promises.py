@@ -7,6 +7,7 @@ run. `PROMISES` are all that there are; `simulators.conformance` looks at the ot
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
@@ -43,6 +44,7 @@ PROMISES: Final[Mapping[str, str]] = MappingProxyType(
 """By name: what is promised."""
 
 _MOST = 1e300
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 class BrokenPromise(ValueError):
@@ -91,7 +93,7 @@ def check_action(action: object, user: str) -> Say | Stop:
     for name, value in parts.items():
         if not isinstance(value, str):
             raise BrokenPromise("action", user, f"{type(action).__name__}.{name} is {_seen(value)} and not a text")
-        if any("\ud800" <= letter <= "\udfff" for letter in value):
+        if _HALF.search(value):
             raise BrokenPromise(
                 "action", user, f"{type(action).__name__}.{name} holds half a character: {_seen(value)}"
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import subprocess
 import sys
@@ -14,8 +15,10 @@ from pathlib import Path
 import pytest
 
 from harvest.drivers.options import WireOptions
+from harvest.drivers.received import Received
 from harvest.drivers.wire import Request, Wire
 from harvest.systems.driver import Denied, DriverError, NotSent, Surroundings, Unanswered
+from harvest.systems.timing import Stopwatch
 from tests.servers.local_http import Asked, serving
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n"
@@ -208,3 +211,10 @@ async def test_a_header_of_the_audit_takes_the_place_of_ours_in_whatever_case() 
         await wire.ask(Request("POST", server.url))
     assert (server.asked[0].headers["user-agent"], server.asked[0].headers["accept"]) == ("mine", "text/plain")
     assert sorted(names) == ["accept", "accept-encoding", "connection", "content-length", "host", "user-agent"]
+
+
+@pytest.mark.parametrize("headers", [(), (("A", '"\\é\x7f'),), (("A", "1"), ("B", "2"), ("B", ""))])
+def test_the_exhibit_of_a_head_is_the_json_it_always_was(headers: tuple[tuple[str, str], ...]) -> None:
+    received = Received('http://a/é"', 200, headers, b"", Stopwatch())
+    head = {"url": received.url, "status": 200, "headers": [list(pair) for pair in headers]}
+    assert received.exhibits[0].data == json.dumps(head, ensure_ascii=False, indent=1).encode()
