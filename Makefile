@@ -30,7 +30,7 @@ test: $(DEV_READY) browser ## lint, types, import rules and all tests
 
 # What makes a test slow can be seen in its file: it starts a process, a server, a browser or a command, or it draws,
 # plays, counts or times very many. Such files are left out, and those with properties try few examples.
-STARTS := subprocess|multiprocessing|harvest\.cli|tests\.servers|tests\.support\.(browsing|command_line|distributions|interfaces|processes|scripted_page)
+STARTS := subprocess|multiprocessing|harvest\.cli|tests\.servers|tests\.support\.(browsing|chat_api|command_line|listening|distributions|interfaces|processes|scripted_page)
 COUNTS := soak|default_rng|rehears|enumera|browser|thread_time|process_time|perf_counter
 
 test-fast: $(DEV_READY) ## units only, within a minute: no test that starts a process, server or browser, or plays very many conversations

@@ -20,7 +20,7 @@ from harvest.cli.playing import introduce, play_to_folder
 from harvest.notices.verdicts import watch_bulletin
 from harvest.studies.baseline import read_baseline
 from harvest.studies.recorded_audit import recorded_audit
-from harvest.studies.watch import APART, LOOKS, MATTERS, Watched, watch
+from harvest.studies.watch import APART, LOOKS, MATTERS, watch
 from harvest.studies.watch_history import read_history, write_history
 from harvest.systems.timing import REAL_CLOCK
 from harvest.tables.watch_figures import watch_document, watch_tables
@@ -134,7 +134,7 @@ def command(
     if as_json:
         faults = None if harness is None else list(harness.sentences())
         click.echo(json.dumps({**watch_document(found), "harness": faults, "run": str(folder)}, ensure_ascii=False))
-    code = _code(found, strict=strict) if sound else 3
+    code = found.code(strict=strict) if sound else 3
     if channels.any:
         own, at = str(recorded_audit(run).get("name") or run.path.name), REAL_CLOCK.now().timestamp()
         channels.tell(watch_bulletin(found, harness, audit=own, run=str(folder), at=at, code=code, strict=strict))
@@ -159,9 +159,3 @@ def _dated(runs: Path) -> Path:
         for one in (runs / f"{named}{more}" for more in chain([""], (f"-{n}" for n in count(2))))
         if not one.exists()
     )
-
-
-def _code(found: Watched, *, strict: bool) -> int:
-    if found.verdict == "changed" and not found.shadow:
-        return 1
-    return 3 if not found.measured or (strict and found.verdict == "cannot tell") else 0

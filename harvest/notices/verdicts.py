@@ -41,7 +41,7 @@ def _account(system: WatchedSystem, found: Watched, strict: bool) -> Account:
         said = sentence.removeprefix(f"{system.name}: ")
         names = found.baseline.gated
         notices = [Notice(name, "not measured", 3, said) for name in names]
-    return Account(system.name, sentence, (*notices, _coverage(system)), details)
+    return Account(system.name, sentence, (*notices, _coverage(system, strict)), details)
 
 
 def _figure(one: WatchedFigure, found: Watched, strict: bool) -> Notice:
@@ -60,14 +60,17 @@ def _figure(one: WatchedFigure, found: Watched, strict: bool) -> Notice:
     )
 
 
-def _coverage(system: WatchedSystem) -> Notice:
-    """Its own line: fewer valid trials are no change of quality."""
+def _coverage(system: WatchedSystem, strict: bool) -> Notice:
+    """Its own line: fewer valid trials are no change of quality. Without all topics it cannot be told that a system is
+    the same, though."""
     worse = system.coverage or bool(system.lost)
     said = f"{system.valid} of {pluralize(system.planned, 'trial')} valid"
     if system.lost:
         said += f"; no valid trial of {pluralize(len(system.lost), 'topic')} of the baseline"
     share = Estimate(system.valid / system.planned) if system.planned else Estimate()
-    return Notice(COVERAGE, "changed" if worse else "same", 0, said, now=share, n=system.planned)
+    return Notice(
+        COVERAGE, "changed" if worse else "same", 3 if strict and system.lost else 0, said, now=share, n=system.planned
+    )
 
 
 _CODES: dict[Verdict, int] = {"missed": 1, "not measured": 3}

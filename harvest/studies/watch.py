@@ -114,6 +114,13 @@ class WatchedSystem:
         return bool(self.valid) and not self.incomparable
 
     @property
+    def told(self) -> bool:
+        """Whether it could be told of every topic and gated figure that it changed, or did not."""
+        return (
+            self.measured and not self.lost and all(one.verdict != "cannot tell" for one in self.figures if one.gated)
+        )
+
+    @property
     def verdict(self) -> Verdict:
         """Of the gated figures together."""
         found = {one.verdict for one in self.figures if one.gated}
@@ -144,6 +151,13 @@ class Watched:
     def verdict(self) -> Verdict:
         found = {one.verdict for one in self.systems}
         return "changed" if "changed" in found else "same" if found == {"same"} else "cannot tell"
+
+    def code(self, *, strict: bool) -> int:
+        """The exit code: 1 changed, and alarms count; 3 a system could not be measured or, if strict, not all can be
+        told; else 0."""
+        if self.verdict == "changed" and not self.shadow:
+            return 1
+        return 3 if not self.measured or (strict and not all(one.told for one in self.systems)) else 0
 
 
 def watch(

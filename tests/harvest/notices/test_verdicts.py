@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
+from itertools import product
+from typing import Any, get_args
 
 import pytest
 
@@ -67,12 +68,31 @@ def told(found: Watched, code: int, *, harness: Harness | None = None, strict: b
         (watched(system(valid=0)), 3, False, "not measured", [3, 0]),
         (watched(system(figure("same"), incomparable="another protocol")), 3, False, "not measured", [3, 0]),
         (watched(system(figure("changed")), system(name="other", valid=0)), 1, False, "changed", [1, 0, 3, 0]),
+        (watched(system(figure("same"), lost=("M001",))), 0, False, "cannot tell", [0, 0]),
+        (watched(system(figure("same"), lost=("M001",))), 3, True, "cannot tell", [0, 3]),
     ],
 )
 def test_what_a_watched_audit_comes_to(found: Watched, code: int, strict: bool, verdict: str, codes: list[int]) -> None:
+    assert found.code(strict=strict) == code
     bulletin = told(found, code, strict=strict)
     assert (bulletin.verdict, bulletin.code, bulletin.measured) == (verdict, code, code != 3)
     assert [one.code for account in bulletin.accounts for one in account.notices] == codes
+
+
+def test_the_notices_are_as_bad_as_the_exit_code() -> None:
+    systems = [
+        system(*[figure(verdict)] * bool(valid), valid=valid, lost=lost, name=name)
+        for name, (verdict, valid, lost) in zip(
+            "abcdefghijkl", product(get_args(Verdict), (0, 90), ((), ("M001",))), strict=True
+        )
+    ]
+    for one, other, shadow, strict in product(systems, systems, (False, True), (False, True)):
+        found = watched(one, other, shadow=shadow)
+        code = found.code(strict=strict)
+        bulletin = told(found, code, strict=strict)
+        codes = {notice.code for account in bulletin.accounts for notice in account.notices}
+        assert code in codes or code == 0
+        assert (code == 0) == (codes == {0})
 
 
 def test_a_figure_comes_with_all_its_numbers() -> None:
