@@ -21,7 +21,7 @@ from harvest.notices.verdicts import watch_bulletin
 from harvest.studies.baseline import read_baseline
 from harvest.studies.recorded_audit import recorded_audit
 from harvest.studies.watch import APART, LOOKS, MATTERS, watch
-from harvest.studies.watch_history import read_history, write_history
+from harvest.studies.watch_history import alarm_waits, read_history, write_history
 from harvest.systems.timing import REAL_CLOCK
 from harvest.tables.watch_figures import watch_document, watch_tables
 from harvest.terminal import Lasting, printable
@@ -61,6 +61,7 @@ __all__ = ["baseline_beside", "command", "history_beside"]
     help="Seconds before an audit confirms.",
 )
 @click.option("--enforce", is_flag=True, help="Count alarms although the baseline has fewer than 4 runs.")
+@click.option("--if-alarm", is_flag=True, help="Play only where an alarm waits for another audit to confirm it.")
 @click.option("--strict", is_flag=True, help="Exit with 3 also where it cannot be told whether anything changed.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 @notice_options
@@ -75,6 +76,7 @@ def command(
     looks: int,
     confirm_after: float,
     enforce: bool,
+    if_alarm: bool,
     strict: bool,
     as_json: bool,
     channels: Channels,
@@ -86,6 +88,8 @@ def command(
     """
     if recorded is not None and extend:
         raise InputError("--run and --extend exclude each other", advice="--extend plays more trials of the last run")
+    if if_alarm and (recorded is not None or extend or as_json):
+        raise InputError("--if-alarm plays a new run or none", advice="leave out --run, --extend and --json")
     console = Console(file=cast(TextIO, Lasting(sys.stderr)), highlight=False)
     base = baseline or baseline_beside(audit)
     if not base.exists():
@@ -97,12 +101,15 @@ def command(
     blessed = read_baseline(base)
     log = history or history_beside(base)
     past = read_history(log)
+    mine = [one for one in past if one.baseline == blessed.identity]
+    if if_alarm and not alarm_waits(mine):
+        console.print("no alarm waits to be confirmed, so nothing is played")
+        return 0
     folder, harness = recorded, None
     if folder is None:
         resolved = load_audit(audit)
         runs = out or Path("runs") / resolved.name
         if extend:
-            mine = [one for one in past if one.baseline == blessed.identity]
             if not mine or not is_run(runs / mine[-1].run):
                 raise InputError("there is no last run to extend", advice="leave out --extend to play one")
             folder = runs / mine[-1].run

@@ -65,6 +65,11 @@ def command(audit: str, further: tuple[str, ...], form: str | None, every: Every
         variables=variables,
     )
     if form == "github":
+        if job.confirms:
+            raise InputError(
+                "two workflows would each have a history of their own",
+                advice="start the workflow by hand, an hour after an alarm, or let it play more often: --every day",
+            )
         _within(audit)
         text = workflow(
             replace(job, words=("harvest", *words)),

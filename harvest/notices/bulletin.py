@@ -42,7 +42,8 @@ class Notice:
     """What one figure of a system came to.
 
     code: the exit code that it alone leads to: 0, 1 or 3. sentence: for people. now: the figure. before: that of the
-    baseline. moved: the difference of the two. n: what `now` is made of. decides: it can change an exit code.
+    baseline. moved: the difference of the two. n: what `now` is made of. decides: it can change an exit code. alarm:
+    one was raised that no other audit has confirmed yet.
     """
 
     figure: str
@@ -54,6 +55,7 @@ class Notice:
     moved: Estimate = field(default_factory=Estimate)
     n: int = 0
     decides: bool = True
+    alarm: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ _HELP = {
     "harvest_last_audit_timestamp_seconds": "When the last audit was judged.",
     _LAST: "When an audit last measured something.",
     "harvest_verdict": "1 for the verdict of a figure, 0 for the others.",
+    "harvest_alarm": "1 where an alarm waits for another audit to confirm it.",
     "harvest_figure": "A figure of the last audit.",
     "harvest_figure_low": "Lower limit of its interval.",
     "harvest_figure_high": "Upper limit of its interval.",
@@ -67,6 +68,8 @@ def _figure(one: Notice, account: Account, bulletin: Bulletin) -> Iterator[_Samp
     if one.decides:
         for verdict in _WATCHED if bulletin.command == "reaudit" else _BOUND:
             yield "harvest_verdict", {**labels, "verdict": verdict}, one.verdict == verdict
+        if bulletin.command == "reaudit":
+            yield "harvest_alarm", labels, one.alarm
     yield "harvest_figure", labels, one.now.value
     yield "harvest_figure_low", labels, one.now.low
     yield "harvest_figure_high", labels, one.now.high

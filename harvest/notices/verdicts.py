@@ -57,6 +57,7 @@ def _figure(one: WatchedFigure, found: Watched, strict: bool) -> Notice:
         moved=Estimate(moved.value, moved.low, moved.high),
         n=one.n,
         decides=one.gated,
+        alarm=one.gated and one.alarm and one.verdict != "changed",
     )
 
 

@@ -66,6 +66,7 @@ def _figure(one: Notice) -> dict[str, Any]:
         "figure": plain(one.figure),
         "verdict": one.verdict,
         "decides": one.decides,
+        "alarm": one.alarm,
         "n": one.n,
         **_limits("value", one.now),
         "baseline": _number(one.before),

@@ -31,7 +31,7 @@ def crontab(job: Job, flock: str) -> str:
             f"the command would have {len(command)} characters, and cron cuts one at {LONGEST}",
             advice="shorten paths and options, or use --systemd",
         )
-    lines = [f"# {job.name} is audited again every {job.every}; the minute is drawn from its name."]
+    lines = [f"# {job.sentence}"]
     if job.variables:
         lines.append(f"# {job.environment} holds {', '.join(job.variables)} as NAME=value lines; chmod 600.")
     return "".join(f"{line}\n" for line in (*lines, f"{cron_time(job.slot, job.every)} {command}"))

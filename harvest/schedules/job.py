@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -25,6 +25,7 @@ BUSY = 75
 
 _MINUTES = tuple(minute for minute in range(1, 60) if minute % 15)
 _HOURS = (4, 5)  # by night, and not in the hours that a change of clocks leaves out or repeats
+_LATER = 6  # hours after an audit, another one confirms its alarm
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -72,8 +73,27 @@ class Job:
                 raise InputError(f"{word!r} cannot stand in a schedule", allowed="printable characters, without ${{")
 
     @property
+    def confirms(self) -> bool:
+        """It plays only where an alarm waits: at another hour, and beside the job that raised it."""
+        return "--if-alarm" in self.words
+
+    @property
     def slot(self) -> Slot:
-        return slot_of(self.name)
+        drawn = slot_of(self.name)
+        if not self.confirms:
+            return drawn
+        return replace(drawn, hour=drawn.hour + _LATER, minute=(drawn.minute + 30) % 60)
+
+    @property
+    def unit(self) -> str:
+        """A name for files, units and groups."""
+        return unit_name(self.name) + ("-confirm" if self.confirms else "")
+
+    @property
+    def sentence(self) -> str:
+        """What it does, and when."""
+        what = "an alarm of {} is confirmed, or not," if self.confirms else "{} is audited again"
+        return f"{what.format(self.name)} every {self.every}; the minute is drawn from its name."
 
 
 def unit_name(name: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from harvest.schedules.job import BUSY, Every, Job, Slot, unit_name
+from harvest.schedules.job import BUSY, Every, Job, Slot
 
 __all__ = ["service", "systemd", "timer"]
 
@@ -14,12 +14,12 @@ _PLAIN = re.compile(r"[A-Za-z0-9_@+=:,./-]+")
 
 def systemd(job: Job, flock: str) -> str:
     """A script for sh: `harvest schedule AUDIT --systemd | sh`."""
-    unit = unit_name(job.name)
+    unit = job.unit
     needs = ""
     if job.variables:
         needs = f"# {job.environment} must hold {', '.join(job.variables)} as NAME=value lines; chmod 600.\n"
     return f"""\
-# {job.name} is audited again every {job.every}; the minute is drawn from its name. Give this to sh.
+# {job.sentence} Give this to sh.
 {needs}units=${{XDG_CONFIG_HOME:-$HOME/.config}}/systemd/user
 mkdir -p "$units"
 cat > "$units"/{unit}.service <<'END'

@@ -86,7 +86,9 @@ class WatchedFigure:
         """Its part of the history."""
         kept = None if self.evidence is None else (tuple(self.evidence[0].tolist()), tuple(self.evidence[1].tolist()))
         low, high = self.difference.low, self.difference.high
-        return LookFigure(value=self.value, n=self.n, low=low, high=high, evidence=kept, verdict=self.verdict)
+        return LookFigure(
+            value=self.value, n=self.n, low=low, high=high, evidence=kept, verdict=self.verdict, alarm=self.alarm
+        )
 
 
 @dataclass(frozen=True, slots=True)

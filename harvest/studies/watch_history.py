@@ -8,7 +8,7 @@ interval), so an old run may be deleted.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Annotated, Literal
@@ -21,14 +21,15 @@ from topics.errors import InputError, Place
 from topics.json_file import json_lines
 from topics.text_file import read_text
 
-__all__ = ["Look", "LookFigure", "LookSystem", "read_history", "write_history"]
+__all__ = ["Look", "LookFigure", "LookSystem", "alarm_waits", "read_history", "write_history"]
 
 FORMAT = "harvest-history/1"
 
 
 class LookFigure(StrictModel):
     """A figure of one audit. value: for these topics. n: trials. low, high: interval of its difference from the
-    baseline. evidence: (2, λ) logarithms against no drop and no rise; null where it is not gated."""
+    baseline. evidence: (2, λ) logarithms against no drop and no rise; null where it is not gated. alarm: the evidence
+    so far raised one, or had."""
 
     value: float
     n: Annotated[int, Field(ge=0)]
@@ -36,6 +37,7 @@ class LookFigure(StrictModel):
     high: float
     evidence: tuple[tuple[float, ...], tuple[float, ...]] | None = None
     verdict: Literal["changed", "same", "cannot tell"]
+    alarm: bool = False
 
 
 class LookSystem(StrictModel):
@@ -54,6 +56,17 @@ class Look(StrictModel):
     run: str
     baseline: str
     systems: dict[str, LookSystem]
+
+    @property
+    def figures(self) -> tuple[LookFigure, ...]:
+        """Of all systems; () where nothing could be measured."""
+        return tuple(one for system in self.systems.values() for one in system.figures.values())
+
+
+def alarm_waits(looks: Sequence[Look]) -> bool:
+    """Whether the last look that measured anything, of these against one baseline, left an alarm to be confirmed."""
+    last = next((one.figures for one in reversed(looks) if one.figures), ())
+    return any(one.alarm and one.verdict != "changed" for one in last)
 
 
 def read_history(path: str | PathLike[str], baseline: str = "") -> tuple[Look, ...]:

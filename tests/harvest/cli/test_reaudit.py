@@ -116,6 +116,31 @@ def test_a_shadow_changes_no_exit_code_and_more_trials_extend_the_last_run(folde
     assert (code, found["verdict"]) == (1, "changed")
 
 
+def test_an_alarm_is_confirmed_at_another_hour_and_nothing_is_played_where_there_is_none(folder: Path) -> None:
+    def if_alarm() -> tuple[int, str]:
+        done = harvest("reaudit", "audit.yaml", "--if-alarm", "--confirm-after", "0", cwd=folder)
+        return done.returncode, done.stderr
+
+    blessed(folder)
+    code, said = if_alarm()
+    assert (code, "no alarm waits to be confirmed, so nothing is played" in said) == (0, True)
+    assert not (folder / "runs" / "watched").exists()
+    becomes(folder, useful=10)
+    alarms: list[bool] = []
+    while not any(alarms):
+        assert len(alarms) < 4
+        _, found, _ = reaudit(folder)
+        (system,) = found["systems"]
+        alarms = [*alarms, any(one["alarm"] for one in system["figures"])]
+    becomes(folder, useful=10, down=True)
+    assert if_alarm()[0] == 3
+    becomes(folder, useful=10)
+    assert if_alarm()[0] == 1, "an audit that measured nothing leaves the alarm as it was"
+    assert if_alarm()[0] == 0
+    wrong = harvest("reaudit", "audit.yaml", "--if-alarm", "--extend", "2", cwd=folder)
+    assert (wrong.returncode, "--if-alarm plays a new run or none" in wrong.stderr) == (2, True)
+
+
 def test_a_run_that_is_judged_twice_is_one_look(folder: Path) -> None:
     blessed(folder, runs=1)
     code, first, _ = reaudit(folder, "--run", "runs/base-0")

@@ -203,6 +203,7 @@ def test_the_workflow_begins_in_the_folder_of_the_repository(folder: Path) -> No
         (("--cron", "--extend", "3"), "--extend is for a run that is there"),
         (("--cron", "--install", "x"), "--install is for --github"),
         (("--github", "--history", "/elsewhere/h.jsonl"), "/elsewhere/h.jsonl is not below this folder"),
+        (("--github", "--if-alarm"), "two workflows would each have a history of their own"),
         (("--github", "--out", "../runs"), "../runs is not below this folder"),
         (("--systemd", "--prometheus", "a\nb"), "cannot stand in a schedule"),
     ],

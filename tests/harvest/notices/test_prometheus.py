@@ -37,6 +37,7 @@ def test_figures_limits_and_verdicts_come_back() -> None:
         ("harvest_verdict", "ave%useful,changed"): 1,
         ("harvest_verdict", "ave%useful,cannot tell"): 0,
         ("harvest_verdict", "ave%useful,not measured"): 0,
+        ("harvest_alarm", "ave%useful"): 0,
         ("harvest_figure", "ave%useful"): 0.448,
         ("harvest_figure", "%useful S1"): 0.4,
         ("harvest_figure_n", "ave%useful"): 225,

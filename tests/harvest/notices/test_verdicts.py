@@ -105,6 +105,12 @@ def test_a_figure_comes_with_all_its_numbers() -> None:
     assert (coverage.verdict, coverage.now.value, coverage.n) == ("same", 1.0, 90)
 
 
+def test_an_alarm_waits_until_it_is_confirmed() -> None:
+    for verdict, raised, waits in (("cannot tell", True, True), ("changed", True, False), ("same", False, False)):
+        (account,) = told(watched(system(figure(verdict, alarm=raised))), 0).accounts  # type: ignore[arg-type]
+        assert account.notices[0].alarm == waits
+
+
 def test_fewer_valid_trials_are_a_line_of_their_own_and_no_change_of_quality() -> None:
     found = watched(system(figure("same"), valid=45, lost=("M001",), coverage=True))
     (account,) = told(found, 0).accounts

@@ -37,6 +37,7 @@ def test_it_gets_the_verdict_and_the_figures() -> None:
                         "figure": "ave%useful",
                         "verdict": "changed",
                         "decides": True,
+                        "alarm": False,
                         "n": 225,
                         "value": 0.448,
                         "value_low": None,

@@ -46,5 +46,13 @@ def test_what_no_schedule_can_hold_is_refused(word: str) -> None:
         job("/bin/harvest", folder=f"/{word}")
 
 
+def test_what_confirms_an_alarm_is_played_at_another_hour_beside_the_other() -> None:
+    first, second = job("harvest", "reaudit"), job("harvest", "reaudit", "--if-alarm")
+    assert second.slot.hour == first.slot.hour + 6
+    assert abs(second.slot.minute - first.slot.minute) == 30, "also where both are played every hour"
+    assert (first.unit, second.unit) == ("harvest-weekly", "harvest-weekly-confirm")
+    assert (first.lock, first.log) == (second.lock, second.log), "they never overlap"
+
+
 def test_a_unit_has_a_name_that_every_scheduler_takes() -> None:
     assert unit_name("my audit +1") == "harvest-my-audit-1"
