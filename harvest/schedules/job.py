@@ -92,8 +92,8 @@ class Job:
     @property
     def sentence(self) -> str:
         """What it does, and when."""
-        what = "an alarm of {} is confirmed, or not," if self.confirms else "{} is audited again"
-        return f"{what.format(self.name)} every {self.every}; the minute is drawn from its name."
+        only = " where an alarm waits to be confirmed" if self.confirms else ""
+        return f"{self.name} is audited again every {self.every}{only}; the minute is drawn from its name."
 
 
 def unit_name(name: str) -> str:
