@@ -40,6 +40,7 @@ LONGEST = 100_000
 """Characters of the longest text a template may make."""
 
 _LONGEST_TEMPLATE = 20_000
+_SPECIAL = re.compile(r"[{\r]")  # of templates; and line ends, which they make alike
 _LARGEST_NUMBER = 1_000_000
 _DEEPEST = 40
 _STATEMENTS = "{{ variable }}, {% if %}, {% for %}, {% set %}"
@@ -66,6 +67,8 @@ class Fault:
 def render(wording: Wording, topic: Topic, *, turn: int, item: str = "") -> str:
     """What the state says about `topic` as user turn `turn` (from 1). Raises InputError where a word is missing
     or nothing is left to say; white space around the text is cut off."""
+    if not _SPECIAL.search(wording.template) and wording.template.strip() and len(wording.template) <= LONGEST:
+        return wording.template.strip()  # said as it stands
     from jinja2 import TemplateError
 
     variables: dict[str, object] = {"topic": _view(topic), "turn": turn}

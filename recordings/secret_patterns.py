@@ -41,10 +41,6 @@ class Pattern:
     holds: tuple[str, ...] = ()
     some: tuple[str, ...] = ()
 
-    def possible(self, searched: SearchedText) -> bool:
-        """False only where `spans` finds nothing; quickly, because most texts hold none of most kinds."""
-        return searched.long or self.holds[0] in (searched.lower if self.lowered else searched.text)
-
     def spans(self, searched: SearchedText) -> Iterator[tuple[int, int]]:
         """Where such secrets stand in the text."""
         if not all(map(searched.holds_in_any_case if self.lowered else searched.holds, self.holds)):

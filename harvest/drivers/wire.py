@@ -344,9 +344,11 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 def _same_origin(response: httpx.Response) -> str | None:
     """Where to ask again: the same server, the same method. None for everything else, which is not followed."""
+    if not response.is_redirect:
+        return None
     location = response.headers.get("location", "")
     keeps_method = response.status_code in (307, 308) or response.request.method in ("GET", "HEAD")
-    if not response.is_redirect or not location or not keeps_method:
+    if not location or not keeps_method:
         return None
     try:
         here, there = response.request.url, response.request.url.join(location)

@@ -32,7 +32,7 @@ async def deliver(session: Session, text: str, *, stateful: bool, limits: Limits
         sends += 1
         try:
             reply = await _within(limits.turn_timeout, session, text)
-            return replace(reply, turn=replace(reply.turn, sends=sends))
+            return reply if reply.turn.sends == sends else replace(reply, turn=replace(reply.turn, sends=sends))
         except DriverError as fault:
             if sends > limits.retries or not _again(fault, stateful):
                 raise

@@ -1,6 +1,6 @@
 """What a turn costs: `harvest run`, which records durably, beside loops of aiohttp and httpx that record nothing.
 
-    python -m tests.benchmarks.turns                   about two minutes
+    python -m tests.benchmarks.turns                   about a minute
     python -m tests.benchmarks.turns --write           writes docs/performance.md
     python -m tests.benchmarks.turns --profile 10      what costs most at concurrency 10, by cProfile
 
@@ -248,6 +248,48 @@ def memory_table(sizes: tuple[int, ...]) -> list[str]:
     return rows
 
 
+def start_table() -> list[str]:
+    """CPU of whole commands, imports included: the median of five, bytecode already there."""
+    rows = ["| command | CPU s |", "|---|---|"]
+    with server() as url, tempfile.TemporaryDirectory(prefix="turns-") as name:
+        folder = Path(name)
+        audit = folder / "turns.audit.yaml"
+        audit.write_text(AUDIT.format(url=url, concurrency=1, trials=1), encoding="utf-8")
+        commands: dict[str, list[str]] = {
+            "harvest --help": ["--help"],
+            "harvest check": ["check", str(audit)],
+            "harvest run, one topic": ["run", str(audit), "--topics", "M001"],
+        }
+        for told, arguments in commands.items():
+            spent = []
+            for number in range(5):
+                out = ["--out", str(folder / f"run-{number}")] if "run" in arguments else []
+                spent.append(_cpu([sys.executable, "-m", "harvest", *arguments, *out]))
+            rows.append(f"| `{told}` | {sorted(spent)[2]:.2f} |")
+    return rows
+
+
+def _cpu(command: list[str]) -> float:
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return (after.ru_utime - before.ru_utime) + (after.ru_stime - before.ru_stime)
+
+
+def fsync_milliseconds() -> float:
+    """How long it takes to make 2 kB safe in the folder that runs are played into: the median of 200."""
+    spent = []
+    with tempfile.TemporaryFile(prefix="turns-") as file:
+        for _ in range(200):
+            file.write(bytes(2000))
+            file.flush()
+            began = time.perf_counter()
+            os.fsync(file.fileno())
+            spent.append(time.perf_counter() - began)
+    return 1000 * sorted(spent)[100]
+
+
 def machine() -> str:
     """The kind of machine, not its name."""
     model = ""
@@ -267,7 +309,12 @@ def page(trials: int, largest: int) -> str:
     cpu, own = cpu_table(trials)
     latency, memory = latency_table(trials), memory_table((10, largest))
     change = own[-1].pace / own[1].pace - 1
-    rows = {"cpu": "\n".join(cpu), "latency": "\n".join(latency), "memory": "\n".join(memory)}
+    rows = {
+        "cpu": "\n".join(cpu),
+        "latency": "\n".join(latency),
+        "memory": "\n".join(memory),
+        "start": "\n".join(start_table()),
+    }
     return f"""# What a turn costs
 
 `harvest run` records every turn durably before it asks for the next. This page says what that costs beside the
@@ -296,7 +343,9 @@ each leaves an exhibit of its own to be made safe on the disk, as with most real
 
 {rows["latency"]}
 
-The ideal is turns × latency ÷ concurrency.
+The ideal is turns × latency ÷ concurrency. All replies take equally long, so sessions move in step, and each round
+lasts longer by the CPU of all its turns. A session also waits for an fsync after each turn and after each conversation;
+one takes {fsync_milliseconds():.1f} ms here while nothing else is going on.
 
 ## Memory and disk
 
@@ -304,6 +353,12 @@ The ideal is turns × latency ÷ concurrency.
 
 At concurrency 10. The journal is all of `trials-*`, hash chain included; the payload is what was said on both sides, as
 UTF-8.
+
+## Start
+
+{rows["start"]}
+
+The last one plays two turns and scores them.
 """
 
 
@@ -318,7 +373,7 @@ def profiled(concurrency: int, trials: int) -> None:
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--trials", type=int, default=10)
+    options.add_argument("--trials", type=int, default=20)
     options.add_argument("--largest", type=int, default=200, help="trials of the run whose memory is measured")
     options.add_argument("--write", action="store_true")
     options.add_argument("--profile", type=int, metavar="CONCURRENCY")

@@ -112,11 +112,10 @@ async def test_a_chunk_that_is_wrong_in_a_later_packet_breaks_the_reply_at_once(
         await asyncio.sleep(5)
 
     async with serving(wrong) as server, wired() as wire:
-        began = time.monotonic()
-        broken = await fault(wire, Request("POST", server.url))
+        async with asyncio.timeout(2):
+            broken = await fault(wire, Request("POST", server.url))
         assert (type(broken), broken.reason) == (Unanswered, "broken-body")
         assert broken.partial == "half"
-        assert time.monotonic() - began < 2
 
 
 @pytest.mark.parametrize("cut", range(1, len(HEAD) + 24, 7))
