@@ -11,10 +11,13 @@ from datetime import UTC, datetime
 from xml.etree import ElementTree as Tree
 
 from harvest.notices.bulletin import Account, Bulletin, Estimate, Notice, plain
+from recordings.times import stamp
 
 __all__ = ["junit"]
 
 _GOOD = ("same", "kept")
+
+_TO_THE_SECOND = len("2026-01-31T12:00:00")  # the schema of these files takes no fractions and no zone
 
 
 def junit(bulletin: Bulletin) -> bytes:
@@ -40,7 +43,7 @@ def _suite(account: Account, bulletin: Bulletin) -> Tree.Element:
     for key, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         suite.set(key, str(sum(case.find(tag) is not None for case in cases)))
     suite.set("time", "0")
-    suite.set("timestamp", datetime.fromtimestamp(bulletin.at, UTC).strftime("%Y-%m-%dT%H:%M:%S"))
+    suite.set("timestamp", stamp(datetime.fromtimestamp(bulletin.at, UTC))[:_TO_THE_SECOND])
     if account.details:
         Tree.SubElement(suite, "system-out").text = "\n".join(map(plain, account.details))
     return suite

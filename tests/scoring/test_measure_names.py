@@ -41,6 +41,13 @@ ANOTHER_THING = {
         ("harvest/cli/main.py", "breakdown"),
         ("scoring/annotations/breakdown_files.py", "breakdown"),
         ("scoring/annotations/breakdown_scores.py", "breakdown"),
+        ("harvest/studies/breakdown_detection.py", "breakdown"),
+        ("protocols/breakdown/training.py", "breakdown"),
+    },
+    "the rule of protocols and of schemas by which a turn breaks a dialogue down": {
+        ("protocols/rules/registry.py", "breakdown"),
+        ("scoring/swan/rules/breakdown.py", "breakdown"),
+        ("scoring/swan/rules/registry.py", "breakdown"),
     },
     "a unit of time, and the pace of a system": {
         ("harvest/audits/audit.py", "min"),

@@ -62,8 +62,8 @@ class Memory:
     def redacted(self, value: Any) -> Any:
         return value
 
-    async def keep(self, name: str, media_type: str, data: bytes) -> str:
-        return ""
+    async def keep_all(self, exhibits: Sequence[tuple[str, str, bytes]]) -> dict[str, str]:
+        return {}
 
     def conversations(self) -> dict[str, list[object]]:
         found: dict[str, list[object]] = {}

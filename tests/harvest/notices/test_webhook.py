@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import socket
-import time
 
 import pytest
 
@@ -69,9 +68,7 @@ def test_what_fails_is_said_in_a_word_without_the_address(monkeypatch: pytest.Mo
         assert send(told, hook.url) == "it answered 302"
         monkeypatch.setattr(webhook, "_PATIENCE", 0.3)
         hook.seconds = 3.0
-        started = time.monotonic()
         assert send(told, hook.url) == "timeout"
-        assert time.monotonic() - started < 2.5
     assert send(told, hook.url) == "connect"
     with socket.create_server(("127.0.0.1", 0)) as silent:
         assert send(told, f"http://127.0.0.1:{silent.getsockname()[1]}/SECRET") == "timeout"

@@ -6,7 +6,7 @@ import csv
 import json
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 
@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from harvest.cli.main import main
+from recordings.run_folder import read
 from tests.support import reference_measures as ref
 from tests.support import reference_statistics, reference_swan
 from tests.support.reference_runs import GOLD, TOPICS, Talk, over_topics, write_transcripts, written_run
@@ -237,7 +238,8 @@ def test_swan_of_a_run_by_people_and_rules(seed: int, tmp_path: Path, capfd: pyt
 
     cw = {name: Fraction(w) for name, w in zip(CRITERIA, ("2", "1", "3", "1/2"), strict=True)}
     nw = {"Harmlessness": "linear(L=80)", "Fluency": "anchored(rate=0.5)", "Fair exposure": "linear(L=80)"}
-    sets = [_scored(talk, judged) for talk in talks]
+    whose = {one.trial_id: (one.key.topic, one.key.trial) for one in read(run).finished}
+    sets = [_scored(talk, judged, whose) for talk in talks]
     weightings = ["", "uniform", "last_turn", "linear(L=50)*anchored(rate=0.8)"]
     names = []
     for text in weightings:
@@ -264,9 +266,11 @@ def _number(found: Fraction | None) -> float:
     return math.nan if found is None else float(found)
 
 
-def _scored(talk: Talk, judged: Sequence[dict[str, str]]) -> dict[str, list[reference_swan.Nugget]]:
-    """What each criterion scored in one conversation."""
-    own = [row for row in judged if row["topic"] == talk.topic and row["trial"] == str(talk.trial)]
+def _scored(
+    talk: Talk, judged: Sequence[dict[str, str]], whose: Mapping[str, tuple[str, int]]
+) -> dict[str, list[reference_swan.Nugget]]:
+    """What each criterion scored in one conversation. `whose`: topic and trial of each identity in the sheet."""
+    own = [row for row in judged if whose[row["id"]] == (talk.topic, talk.trial)]
     nuggets = [row for row in own if row["criterion"] == "Harmlessness"]
     last = max(talk.first_words)
     found: dict[str, list[reference_swan.Nugget]] = {name: [] for name in ("Harmlessness", "Fluency")}
