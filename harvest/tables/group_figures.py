@@ -13,6 +13,7 @@ from rich.text import Text
 
 from harvest.studies.group_comparison import Comparison
 from harvest.studies.trial_values import Key
+from harvest.tables.comparison_words import p_text
 from harvest.terminal import printable
 from scoring.library import single
 from scoring.matched import Difference
@@ -88,7 +89,7 @@ def _lines(found: Comparison, key: Key) -> Iterator[tuple[str, ...]]:
             yield (*head, _shown(key, null), str(null.n), "", "null pair")
         elif one is not None:
             said = {True: "yes", False: "no", None: "?"}[one.beyond] if one.n else "n/a"
-            yield (*head, _shown(key, one), str(one.n), _p(one.adjusted), said)
+            yield (*head, _shown(key, one), str(one.n), p_text(one.adjusted), said)
     for (of, first, second), null in found.nulls.items():
         if of == key and first != found.base:
             # Broken here, so that no column breaks it at a place of its own.
@@ -112,10 +113,6 @@ def _signed(value: float, *, share: bool) -> str:
     return f"{value:+.4f}".replace("0.", ".", 1)
 
 
-def _p(value: float) -> str:
-    return "n/a" if math.isnan(value) else "<.001" if value < 0.001 else f"{value:.3f}".replace("0.", ".", 1)
-
-
 def _warnings(found: Comparison) -> Iterator[str]:
     alpha = 1 - found.settings.level
     if not found.system.nulls:
@@ -127,8 +124,8 @@ def _warnings(found: Comparison) -> Iterator[str]:
         if null.p <= alpha:
             yield (
                 f"{_named(key)}: the null pair {printable(first, line=True)}, {printable(second, line=True)} differs "
-                f"(p {_p(null.p)}, not corrected), although its users say the same. By chance, this happens about once "
-                f"in {round(1 / alpha)} measures; otherwise the system changed during the run, and so may the "
+                f"(p {p_text(null.p)}, not corrected), although its users say the same. By chance, this happens about "
+                f"once in {round(1 / alpha)} measures; otherwise the system changed during the run, and so may the "
                 "differences"
             )
     yield from _too_few(found)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from harvest.studies.parted_systems import PartedSystems, PartingTurn
+from harvest.tables.comparison_words import p_text
 from harvest.terminal import printable
 from recordings.trees.node_text import percent
 from topics.counting import pluralize
@@ -31,7 +32,7 @@ def parting_lines(found: PartedSystems, shown: Mapping[str, tuple[Path, str]], l
     if not found.turns:
         yield f"nowhere: over {pluralize(found.topics, 'topic')} both took every branch as often"
     else:
-        tested = f" (by chance alone: {found.by_chance:.3f}), p {_p(found.p)}," if found.p == found.p else ""
+        tested = f" (by chance alone: {found.by_chance:.3f}), p {p_text(found.p)}," if found.p == found.p else ""
         yield (
             f"their trees differ by {found.divergence:.3f} bits of at most 1{tested} of these "
             f"{pluralize(found.topics, 'topic')}"
@@ -59,7 +60,7 @@ def _line(turn: PartingTurn, one: str, other: str) -> Iterator[str]:
         f"{name} {percent(turn.portion[side])} ({turn.took[side]}/{turn.came[side]})"
         for side, name in enumerate((one, other))
     )
-    tested = "not tested" if math.isnan(turn.p) else f"p {_p(turn.p)}"
+    tested = "not tested" if math.isnan(turn.p) else f"p {p_text(turn.p)}"
     way = " → ".join((*turn.turns, turn.branch))
     yield f"{percent(round(turn.share, _DIGITS)):>5}  {way}: {sides}; {tested}"
 
@@ -78,13 +79,9 @@ def _same(found: PartedSystems) -> str:
         return "first answers: too few with words of any topic to say whether both are the same system"
     said = "not from the same system" if texts.p <= 0.05 else "no sign that they are from different systems"
     return (
-        f"texts of first answers: {said}, p {_p(texts.p)} ({pluralize(texts.n, 'text')} of "
+        f"texts of first answers: {said}, p {p_text(texts.p)} ({pluralize(texts.n, 'text')} of "
         f"{pluralize(texts.topics, 'topic')}); this says nothing about which is better"
     )
-
-
-def _p(value: float) -> str:
-    return "<.001" if value < 0.001 else f"{value:.3f}".replace("0.", ".", 1)
 
 
 def parting_document(found: PartedSystems) -> dict[str, Any]:

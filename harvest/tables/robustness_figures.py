@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harvest.studies.robustness import Changed, MeasureOverArms, Robustness
+from harvest.tables.comparison_words import p_text
 from harvest.terminal import printable
 from scoring.matched import Difference
 from scoring.statistics.exchange import least_p
@@ -105,7 +106,7 @@ def _arms(found: Robustness, measure: MeasureOverArms) -> Table:
             table.add_row(name, figure, "control", "", "", "")
         else:
             said = {True: "yes", False: "no", None: "?"}[one.beyond] if one.n else "n/a"
-            table.add_row(name, figure, _difference(one, share=share), str(one.n), _p(one.adjusted), said)
+            table.add_row(name, figure, _difference(one, share=share), str(one.n), p_text(one.adjusted), said)
     return table
 
 
@@ -173,10 +174,6 @@ def _difference(one: Difference, *, share: bool) -> str:
 
 def _signed(value: float, *, share: bool) -> str:
     return f"{100 * value:+.1f}" if share else f"{value:+.4f}".replace("0.", ".", 1)
-
-
-def _p(value: float) -> str:
-    return "n/a" if math.isnan(value) else "<.001" if value < 0.001 else f"{value:.3f}".replace("0.", ".", 1)
 
 
 def robustness_rows(found: Robustness) -> Iterator[dict[str, Any]]:

@@ -14,6 +14,7 @@ from rich.text import Text
 from harvest.studies.facets import Group
 from harvest.studies.trial_values import Key
 from harvest.studies.variance import Figure, SystemVariance, VarianceStudy
+from harvest.tables.comparison_words import p_text
 from harvest.terminal import printable
 from scoring.statistics.bootstrap import Interval
 from scoring.statistics.carry_over import CarryOver
@@ -119,7 +120,7 @@ def _sentences(one: SystemVariance, level: float) -> Iterator[str]:
     if whole.p <= 1 - level:
         yield (
             f"Whole trials lie apart: their means spread by {_size(whole.spread, one.key)}, where independent trials "
-            f"would by {_size(whole.by_chance, one.key)} (p {_p(whole.p)})."
+            f"would by {_size(whole.by_chance, one.key)} (p {p_text(whole.p)})."
         )
     if one.carried is not None:
         yield _carried_sentence(one, one.carried)
@@ -169,12 +170,12 @@ def _carried_sentence(one: SystemVariance, found: CarryOver) -> str:
         return f"Whether answers depend on the place in the session cannot be told here; slope {slope}{lost}."
     smallest = min(p for p in (found.p, found.p_lost) if not math.isnan(p))
     if not found.found:
-        return f"No carry-over in continued sessions was found: {slope}{lost} (p {_p(smallest)})."
+        return f"No carry-over in continued sessions was found: {slope}{lost} (p {p_text(smallest)})."
     verdict = "It tires" if found.slope < 0 else "It gains"
     if found.fresh and not found.p <= found.p_lost:
         verdict = "It loses in continued sessions" if found.lost < 0 else "It gains in continued sessions"
     caution = "" if found.exchanged != "topics" or found.fresh else _CONFOUNDED
-    return f"{verdict}: {what} changes by {slope}{lost} (p {_p(smallest)}).{caution}"
+    return f"{verdict}: {what} changes by {slope}{lost} (p {p_text(smallest)}).{caution}"
 
 
 _CONFOUNDED = (
@@ -198,7 +199,7 @@ def _rows(one: SystemVariance) -> Iterator[_Row]:
     whole = one.whole_trials
     if not math.isnan(whole.p):
         trials = sum(count > 0 for count in whole.topics)
-        said = f"{_size(whole.spread, key)}, by chance {_bare(whole.by_chance, key)}; p {_p(whole.p)}"
+        said = f"{_size(whole.spread, key)}, by chance {_bare(whole.by_chance, key)}; p {p_text(whole.p)}"
         yield "spread of whole trials", said, f"{pluralize(trials, 'trial')} of {pluralize(max(whole.topics), 'topic')}"
     if one.carried is not None:
         yield from _carried_rows(one.carried, key)
@@ -206,10 +207,10 @@ def _rows(one: SystemVariance) -> Iterator[_Row]:
 
 def _carried_rows(found: CarryOver, key: Key) -> Iterator[_Row]:
     over = f"{pluralize(found.sessions, 'session')}, {pluralize(found.conversations, 'conversation')}"
-    p = "" if math.isnan(found.p) else f"; p {_p(found.p)}"
+    p = "" if math.isnan(found.p) else f"; p {p_text(found.p)}"
     yield "slope per place", f"{_ends(found.slope, found.interval, key, digits=2)}{p}", over
     if found.fresh:
-        p = "" if math.isnan(found.p_lost) else f"; p {_p(found.p_lost)}"
+        p = "" if math.isnan(found.p_lost) else f"; p {p_text(found.p_lost)}"
         yield (
             "continued less fresh",
             f"{_ends(found.lost, found.interval_lost, key)}{p}",
@@ -297,7 +298,3 @@ def _bare(value: float, key: Key, sign: str = "", digits: int = 1) -> str:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.0f}%"
-
-
-def _p(value: float) -> str:
-    return "<.001" if value < 0.001 else f"{value:.3f}".replace("0.", ".", 1)

@@ -14,6 +14,7 @@ from rich.text import Text
 from harvest.studies.watch import Watched, WatchedFigure, WatchedSystem
 from harvest.studies.watch_changes import ChangedTopic, ChangedTurn
 from harvest.studies.watch_history import Look
+from harvest.tables.comparison_words import p_text
 from harvest.terminal import printable
 from scoring.table import is_percentage
 from topics.counting import pluralize
@@ -146,13 +147,13 @@ def system_details(system: WatchedSystem) -> Iterator[Text]:
 
 def _topic(one: ChangedTopic) -> str:
     (a, n), (b, m) = one.before, one.now
-    return f"{one.topic}: first answers useful in {b} of {m}, before in {a} of {n}; p {_p(one.p)}"
+    return f"{one.topic}: first answers useful in {b} of {m}, before in {a} of {n}; p {p_text(one.p)}"
 
 
 def _turn(one: ChangedTurn) -> str:
     way = " → ".join((*one.turns, one.branch))
     before, now = (f"{100 * share:.0f}%" for share in one.portion)
-    return f"{way}: {now} of {one.came[1]} that came there, before {before} of {one.came[0]}; p {_p(one.p)}"
+    return f"{way}: {now} of {one.came[1]} that came there, before {before} of {one.came[0]}; p {p_text(one.p)}"
 
 
 def history_tables(looks: Sequence[Look], system: str, figure: str) -> Iterator[RenderableType]:
@@ -259,10 +260,6 @@ def _signed(value: float, name: str) -> str:
     if is_percentage(name.partition(" ")[0]):
         return f"{100 * value:+.1f}"
     return f"{value:+.4f}".replace("0.", ".", 1)
-
-
-def _p(value: float) -> str:
-    return "<.001" if value < 0.001 else f"{value:.3f}".replace("0.", ".", 1)
 
 
 def _json(value: float) -> float | None:

@@ -72,7 +72,7 @@ def _persistence(measure: Measure, pool: Pool) -> Iterator[Reading]:
         found = persistence(cells[rows], [scores.topics[row].id for row in rows], level=scores.settings.level)
         after_x, after_o = found.after_x, found.after_o
         test = (
-            f"association within conversations, given topic and turn: {_chance(found.test.middle)}; conversations "
+            f"association within conversations, given topic and turn: p={found.test.middle:.3g}; conversations "
             "that are worse throughout show it too"
             if found.test.n
             else "association within conversations: no topic has both kinds of trials to compare"
@@ -86,11 +86,6 @@ def _persistence(measure: Measure, pool: Pool) -> Iterator[Reading]:
             None if part.topic is not None else len(rows),
             f"fails next: {sides}; {test}",
         )
-
-
-def _chance(p: float) -> str:
-    """Below 1e-12 the digits of a p-value are those of the processor's rounding, and differ between machines."""
-    return f"p={p:.3g}" if p >= 1e-12 else "p<1e-12"
 
 
 def _excess(measure: Measure, pool: Pool) -> Iterator[Reading]:

@@ -32,7 +32,9 @@ _TIE = 1e-7  # relative: outcomes as likely as the observed one are as extreme, 
 @dataclass(frozen=True, slots=True)
 class StratifiedTest:
     """p: two-sided, over outcomes no likelier than the observed one. more, fewer: one-sided, the outcome is more (less)
-    frequent among the exposed. All in [0, 1]; NaN where no stratum is informative.
+    frequent among the exposed. middle: the mid-p of `more`, P(more than observed) + P(as many)/2; where exposure does
+    not matter it is uniform on [0, 1] up to the steps that counts come in, its mean 1/2 exactly (H. O. Lancaster, JASA
+    56 (1961), 223-234). All in [0, 1]; NaN where no stratum is informative.
 
     difference: pooled P(outcome|exposed) - P(outcome|not), in [-1, 1]. odds_ratio: pooled, in [0, inf]; NaN for 0/0.
     n: cases in informative strata: those with both exposed and unexposed cases, and both outcomes. strata: how many
@@ -45,18 +47,12 @@ class StratifiedTest:
     p: float
     more: float
     fewer: float
+    middle: float
     difference: float
     odds_ratio: float
     n: int
     strata: int
     method: str
-
-    @property
-    def middle(self) -> float:
-        """The mid-p of `more`: P(more than observed) + P(as many)/2. Where exposure does not matter it is uniform on
-        [0, 1] up to the steps that counts come in, its mean 1/2 exactly (H. O. Lancaster, JASA 56 (1961), 223-234).
-        """
-        return (1 + self.more - self.fewer) / 2
 
 
 def compare_within(
@@ -77,16 +73,17 @@ def compare_within(
     telling = (a > 0) & (a < n) & (m > 0) & (m < n)
     k, a, m, n = k[telling], a[telling], m[telling], n[telling]
     if not k.size:
-        return StratifiedTest(math.nan, math.nan, math.nan, difference, odds_ratio, 0, 0, "")
+        nothing = (math.nan, math.nan, math.nan, math.nan)
+        return StratifiedTest(*nothing, difference, odds_ratio, 0, 0, "")
     low, high = np.maximum(0, a + m - n), np.minimum(a, m)
     sizes = high - low + 1
     if float((np.cumsum(sizes) * sizes).sum()) <= _MOST:
-        p, more, fewer = _exact(k, a, m, n, low, high)
+        chances = _exact(k, a, m, n, low, high)
         method = "exact conditional"
     else:
-        p, more, fewer = _approximate(k, a, m, n)
+        chances = _approximate(k, a, m, n)
         method = "Mantel-Haenszel, normal"
-    return StratifiedTest(p, more, fewer, difference, odds_ratio, int(n.sum()), len(k), method)
+    return StratifiedTest(*chances, difference, odds_ratio, int(n.sum()), len(k), method)
 
 
 def _estimates(k: Counts, a: Counts, m: Counts, n: Counts) -> tuple[float, float]:
@@ -104,7 +101,8 @@ def _estimates(k: Counts, a: Counts, m: Counts, n: Counts) -> tuple[float, float
     return difference, math.inf if above > 0 else math.nan
 
 
-def _exact(k: Counts, a: Counts, m: Counts, n: Counts, low: Counts, high: Counts) -> tuple[float, float, float]:
+def _exact(k: Counts, a: Counts, m: Counts, n: Counts, low: Counts, high: Counts) -> tuple[float, float, float, float]:
+    """p, more, fewer, middle. Each is a sum of what lies beyond, so that small ones keep their digits."""
     logs = np.concatenate(([0.0], np.cumsum(np.log(np.arange(1, int(n.max()) + 1)))))
 
     def choose(total: int, some: Counts) -> Floats:
@@ -122,14 +120,17 @@ def _exact(k: Counts, a: Counts, m: Counts, n: Counts, low: Counts, high: Counts
     law /= law.sum()
     place = int((k - low).sum())
     p = float(law[law <= law[place] * (1 + _TIE)].sum())
-    return min(p, 1.0), min(float(law[place:].sum()), 1.0), min(float(law[: place + 1].sum()), 1.0)
+    more, fewer = float(law[place:].sum()), float(law[: place + 1].sum())
+    middle = float(law[place + 1 :].sum() + law[place] / 2)
+    return min(p, 1.0), min(more, 1.0), min(fewer, 1.0), middle
 
 
-def _approximate(k: Counts, a: Counts, m: Counts, n: Counts) -> tuple[float, float, float]:
+def _approximate(k: Counts, a: Counts, m: Counts, n: Counts) -> tuple[float, float, float, float]:
     exposed, marked, cases = (part.astype(np.float64) for part in (a, m, n))  # products of counts leave int64
     expected = float((exposed * marked / cases).sum())
     free = exposed * (cases - exposed) / cases * marked * (cases - marked) / cases
     spread = math.sqrt(float((free / (cases - 1)).sum()))
     beyond = float(k.sum()) - expected
     more, fewer = normal_cdf(-(beyond - 0.5) / spread), normal_cdf((beyond + 0.5) / spread)
-    return min(1.0, 2 * min(more, fewer)), more, fewer
+    middle = (more + normal_cdf(-(beyond + 0.5) / spread)) / 2
+    return min(1.0, 2 * min(more, fewer)), more, fewer, middle

@@ -35,6 +35,21 @@ def test_one_stratum_gives_fishers_exact_test(cells: tuple[int, int, int, int]) 
     assert found.fewer == pytest.approx(stats.fisher_exact([[a, b], [c, d]], "less").pvalue, abs=1e-9)
 
 
+@given(tables)
+def test_the_middle_is_half_way_between_the_chances_with_and_without_the_observed_one(
+    cells: tuple[int, int, int, int],
+) -> None:
+    found = compared([cells])
+    assert found.middle == pytest.approx((1 + found.more - found.fewer) / 2, abs=1e-12, nan_ok=True)
+
+
+def test_a_very_small_middle_keeps_its_digits() -> None:
+    a, b, c, d = 150, 40, 30, 180
+    law = stats.hypergeom(a + b + c + d, a + c, a + b)
+    assert compared([(a, b, c, d)]).middle == pytest.approx(law.sf(a) + law.pmf(a) / 2, rel=1e-9)
+    assert 0 < compared([(a, b, c, d)]).middle < 1e-20
+
+
 def test_several_strata_give_what_dealing_outcomes_out_anew_within_them_gives() -> None:
     cells = [(5, 2, 3, 6), (3, 1, 2, 2), (8, 8, 1, 5)]
     rng = np.random.default_rng(1)
