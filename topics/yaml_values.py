@@ -27,7 +27,6 @@ Marks = Mapping[Loc, tuple[int, int]]
 
 _SURROGATE = re.compile("[\ud800-\udfff]")  # JSON has them in pairs; YAML and UTF-8 have none
 _DEEPEST = 60
-_LONG = 2**16  # characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +43,7 @@ def read_yaml(text: str, path: str) -> YamlValues:
     """The values of YAML text; `path` names it in messages. Raises InputError."""
     reader, loader = _Reader(path), None
     try:
-        node = _quickly_composed(text, path) if len(text) > _LONG else None
+        node = _quickly_composed(text, path)
         if node is None:
             loader = yaml.SafeLoader(text)
             while loader.check_event():
@@ -69,7 +68,7 @@ def read_yaml(text: str, path: str) -> YamlValues:
 
 
 def _quickly_composed(text: str, path: str) -> yaml.Node | None:
-    """The node of a long text by libyaml, which is ten times as fast; None where it is not there, or finds a fault: the
+    """The node of a text by libyaml, which is ten times as fast; None where it is not there, or finds a fault: the
     words and the place of a fault are PyYAML's own."""
     if not yaml.__with_libyaml__:
         return None

@@ -18,8 +18,8 @@ HOSTILE = {
 }
 """By what it is aimed at."""
 
-LARGE = "=large " + "x" * (10 * 2**20)
-"""A reply of 10 MiB."""
+LARGE = "=large " + "x" * 2**20
+"""A reply of 1 MiB."""
 
 NAMES = (*HOSTILE.values(), LARGE)
 """As what a system may call its model."""

@@ -48,16 +48,21 @@ thresholds:
 """
 
 
+@pytest.fixture(scope="module", params=[1, pytest.param(10, marks=pytest.mark.soak)], ids=lambda size: f"{size} MiB")
+def large(request: pytest.FixtureRequest) -> str:
+    return LARGE * int(request.param)
+
+
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(large: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("hostile")
-    (folder / "replies.json").write_text(json.dumps([*HOSTILE.values(), LARGE]))
+    (folder / "replies.json").write_text(json.dumps([*HOSTILE.values(), large]))
     (folder / "bot.py").write_text(BOT)
     (folder / "audit.yaml").write_text(AUDIT)
     assert harvest("run", "audit.yaml", "--out", "run", cwd=folder).returncode in (0, 1, 3)
     said = {turn.reply.answer.text for one in read(folder / "run").finished for turn in one.turns if turn.reply}
-    assert {text[:200] for text in said} == {text[:200] for text in (*HOSTILE.values(), LARGE)}
-    assert LARGE in said
+    assert {text[:200] for text in said} == {text[:200] for text in (*HOSTILE.values(), large)}
+    assert large in said
     return folder
 
 
@@ -172,11 +177,11 @@ def test_nothing_that_is_shown_steers_a_terminal(folder: Path, words: tuple[str,
     assert steering(written(folder, *words)) == set()
 
 
-def test_what_is_exported_is_what_was_said(folder: Path, tmp_path: Path) -> None:
+def test_what_is_exported_is_what_was_said(folder: Path, large: str, tmp_path: Path) -> None:
     done = harvest("export", "run", "--format", "messages", "--out", tmp_path / "out", cwd=folder)
     assert done.returncode == 0, done.stderr
     said = set(messages(tmp_path / "out"))
-    assert LARGE in said
+    assert large in said
     assert set(HOSTILE.values()) <= said
 
 
@@ -187,10 +192,10 @@ def messages(path: Path) -> Iterator[str]:
             yield from (one["content"] for one in json.loads(line)["messages"])
 
 
-def test_sheets_for_people_hold_no_formula(folder: Path, tmp_path: Path) -> None:
+def test_sheets_for_people_hold_no_formula(folder: Path, large: str, tmp_path: Path) -> None:
     done = harvest("annotate", "run", "--criterion", "Fluency", "--export", tmp_path / "sheet.csv", cwd=folder)
     assert done.returncode == 0, done.stderr
-    before = csv.field_size_limit(2 * len(LARGE))
+    before = csv.field_size_limit(2 * len(large))
     with (tmp_path / "sheet.csv").open(encoding="utf-8-sig", newline="") as file:
         cells = [cell for row in csv.reader(file, strict=True) for cell in row]
     csv.field_size_limit(before)
