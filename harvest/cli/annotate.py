@@ -269,7 +269,7 @@ def _scores(assessed: Sequence[Assessed], schema: Schema, now: str) -> list[Laye
                 target = Target(
                     one.conversation.trial_id, one.conversation.attempt, item.turn, item.speaker, item.start, item.end
                 )
-                kept.append(Judgment(target.about(), name, entry.value))
+                kept.append(Judgment(target.about(), name, entry.value, entry.note))
     return [
         Layer("rule", author, version, schema.name, now, tuple(judgments))
         for (author, version), judgments in found.items()

@@ -84,7 +84,8 @@ def _score(material: Material, measure: Measure) -> Figure:
     criterion = criterion_of(measure.base, schema)
     one = assessment.wans(schema)[criterion]
     by = ", ".join(map(str, assessment.sources[criterion]))
-    return Figure(measure.name, one.value, one.n, note=f"scored by {by}" if by else "it was not scored")
+    note = f"scored by {by}" if by else "; ".join(("it was not scored", *schema[criterion].silences))
+    return Figure(measure.name, one.value, one.n, note=note)
 
 
 WEIGHTS = Parameter("weights", "weight of a nugget by its position: uniform, linear(L=1250), last_turn, anchored")

@@ -18,7 +18,7 @@ from scoring.swan.extraction import Extractor, extract_nuggets
 from scoring.swan.item import Item, Scored, Source, dialogue_items, nugget_items, turn_items
 from scoring.swan.judged import Judgments, Opinion
 from scoring.swan.nugget import Nugget
-from scoring.swan.rules.rule import Sight
+from scoring.swan.rules.rule import Sight, Verdict
 from scoring.swan.schema import Criterion, Schema
 from scoring.swan.wan import SessionMean, Swan, Wan, mean_per_session, pool_wans, swan, wan
 from scoring.words import passages
@@ -174,7 +174,7 @@ def nugget_notes(assessments: Iterable[Assessment], judgments: Judgments) -> tup
     return tuple(note for applies, note in found if applies)
 
 
-_Ruled = Mapping[Item, tuple[float, Source, int]]
+_Ruled = Mapping[Item, tuple[Verdict, Source, int]]
 """What the first rule that has a say gives an item, and its place in the precedence."""
 
 
@@ -185,18 +185,18 @@ def _ruled(
     sight: Sight,
     known: Mapping[str, Mapping[Item, float]],
 ) -> _Ruled:
-    ruled: dict[Item, tuple[float, Source, int]] = {}
+    ruled: dict[Item, tuple[Verdict, Source, int]] = {}
     for rule in criterion.rules:
         rank = judgments.precedence.rank("rule", str(rule))
         if rank is None:
             continue
         seen = Sight(sight.conversation, items, sight.nuggets, sight.entities, sight.attributes, sight.settings, known)
-        for item, value in rule.scores(seen):
-            ruled.setdefault(item, (value, Source("rule", str(rule), rule.version), rank))
+        for verdict in rule.scores(seen):
+            ruled.setdefault(verdict.item, (verdict, Source("rule", str(rule), rule.version), rank))
     return ruled
 
 
-def _counts(opinion: Opinion, now: tuple[float, Source, int] | None) -> bool:
+def _counts(opinion: Opinion, now: tuple[Verdict, Source, int] | None) -> bool:
     """Whether what was judged goes before what a rule says now."""
     return now is None or opinion.rank <= now[2]
 
@@ -207,10 +207,12 @@ def _scores(items: tuple[Item, ...], kept: Mapping[Item, Opinion], ruled: _Ruled
         opinion, now = kept.get(item), ruled.get(item)
         if opinion is not None and _counts(opinion, now):
             if opinion.value is not None:
-                disputed = opinion.disputed or (now is not None and now[0] != opinion.value)
+                disputed = opinion.disputed or (now is not None and now[0].value != opinion.value)
                 found.append(Scored(item, opinion.value, opinion.by, disputed))
         elif now is not None:
-            found.append(Scored(item, now[0], now[1], opinion is not None and opinion.value != now[0]))
+            verdict, by, _ = now
+            disputed = opinion is not None and opinion.value != verdict.value
+            found.append(Scored(item, verdict.value, by, disputed, verdict.note))
     return tuple(found)
 
 

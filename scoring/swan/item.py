@@ -54,13 +54,15 @@ class Source:
 class Scored:
     """An item with its score in [0, 1] and where the score is from.
 
-    disputed: another source that could have been used gave another score.
+    disputed: another source that could have been used gave another score. note: why, and by which words, where a rule
+    says so.
     """
 
     item: Item
     value: float
     by: Source
     disputed: bool = False
+    note: str = ""
 
 
 def nugget_items(conversation: Conversation, nuggets: Sequence[Nugget]) -> tuple[Item, ...]:

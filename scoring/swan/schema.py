@@ -71,6 +71,11 @@ class Criterion:
         """Whether an item of the criterion's level is of a type it looks at."""
         return self.level != "nugget" or item.type in self.types
 
+    @property
+    def silences(self) -> tuple[str, ...]:
+        """Why each of its rules gives no score, where it gives none: `label: the protocol gave the turn no label`."""
+        return tuple(f"{rule}: {rule.silence}" for rule in self.rules)
+
     def may_score(self, kind: str) -> bool:
         """Whether a source of that kind may score it."""
         return bool(self.rules) if kind == "rule" else kind in self.judges

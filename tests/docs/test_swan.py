@@ -42,10 +42,8 @@ def test_every_sampling_and_every_act_is_named(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", RULES)
-def test_every_rule_stands_there_with_its_limits(name: str) -> None:
-    rule = parse_rule(name)
-    assert f"| `{rule}` |" in TEXT
-    assert rule.limits in TEXT
+def test_every_rule_stands_there(name: str) -> None:
+    assert f"| `{parse_rule(name)}` |" in TEXT
 
 
 @pytest.mark.parametrize(

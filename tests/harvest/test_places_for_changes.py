@@ -751,8 +751,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from scoring.swan.item import Item
-from scoring.swan.rules.rule import Sight
+from scoring.swan.rules.rule import Sight, Verdict
 
 __all__ = ["Politeness"]
 
@@ -763,10 +762,11 @@ class Politeness:
     version: ClassVar[str] = "1"
     needs: ClassVar[tuple[str, ...]] = ()
     limits: ClassVar[str] = "counts a word"
+    silence: ClassVar[str] = "no turn"
 
-    def scores(self, sight: Sight) -> Iterator[tuple[Item, float]]:
+    def scores(self, sight: Sight) -> Iterator[Verdict]:
         for item in sight.items:
-            yield item, float("Please" in sight.text(item))
+            yield Verdict(item, float("Please" in sight.text(item)))
 
     def __str__(self) -> str:
         return "politeness"

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from recordings.utterances import utterances_of
-from scoring.swan.item import Item
-from scoring.swan.rules.rule import Sight
+from scoring.swan.rules.rule import Sight, Verdict
 
 __all__ = ["Breakdown"]
 
@@ -23,15 +22,16 @@ class Breakdown:
     limits: ClassVar[str] = (
         "counts words and overlaps in English chat; blind to what is false; compares turns of one system, not systems"
     )
+    silence: ClassVar[str] = "the turn cannot be read as part of a chat"
 
-    def scores(self, sight: Sight) -> Iterator[tuple[Item, float]]:
+    def scores(self, sight: Sight) -> Iterator[Verdict]:
         from protocols.breakdown.detector import load_detector
 
         turns, places = utterances_of(sight.conversation)
         items = [item for item in sight.items if item.turn in places]
         rows = load_detector().predict(turns, [places[item.turn] for item in items])
         for item, (o, t, _) in zip(items, rows.tolist(), strict=True):
-            yield item, o + t / 2
+            yield Verdict(item, o + t / 2)
 
     def __str__(self) -> str:
         return "breakdown"

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from scoring.swan.item import Item
-from scoring.swan.rules.rule import Sight
+from scoring.swan.rules.rule import Sight, Verdict
 from scoring.words import word_count
 
 __all__ = ["Brevity"]
@@ -28,16 +27,17 @@ class Brevity:
     limits: ClassVar[str] = (
         "counts words alone: a short turn that says nothing scores 1, a long one that had to be long does not"
     )
+    silence: ClassVar[str] = "the turn has no words"
 
     def __post_init__(self) -> None:
         if self.words < 1:
             raise ValueError("words is a number from 1")
 
-    def scores(self, sight: Sight) -> Iterator[tuple[Item, float]]:
+    def scores(self, sight: Sight) -> Iterator[Verdict]:
         for item in sight.items:
             count = word_count(sight.text(item))
             if count:
-                yield item, min(1.0, math.exp(1 - count / self.words))
+                yield Verdict(item, min(1.0, math.exp(1 - count / self.words)))
 
     def __str__(self) -> str:
         return f"brevity(words={self.words})"

@@ -9,8 +9,7 @@ from typing import ClassVar, Literal
 
 from scoring.divergences import DIVERGENCES, distr_sim
 from scoring.measures.fairness import combine, group_fairness
-from scoring.swan.item import Item
-from scoring.swan.rules.rule import Sight
+from scoring.swan.rules.rule import Sight, Verdict
 from scoring.words import passages
 from topics.attributes import AttributeSet
 
@@ -52,8 +51,9 @@ class FairExposure:
         "sees entities by their links, relevant ones only, and groups by the gold table; an unknown group counts "
         "as uniform"
     )
+    silence: ClassVar[str] = "the turn links to no relevant entity, or nothing is known of their groups"
 
-    def scores(self, sight: Sight) -> Iterator[tuple[Item, float]]:
+    def scores(self, sight: Sight) -> Iterator[Verdict]:
         turns = {one.turn: one.first_position for one in passages(sight.conversation) if one.speaker == "system"}
         sets = {one.name: one for one in sight.attributes}
         achieved: dict[int, dict[str, tuple[float, ...]]] = {}
@@ -67,7 +67,7 @@ class FairExposure:
                     achieved[item.turn], sets, sight.settings.weights, ordinal=sight.settings.ordinal
                 )
                 if not math.isnan(value):
-                    yield item, value
+                    yield Verdict(item, value)
 
     def __str__(self) -> str:
         return "fair_exposure"

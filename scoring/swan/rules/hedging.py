@@ -4,32 +4,40 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 from scoring.notation import number_text
+from scoring.swan.extraction import is_english
 from scoring.swan.item import Item
-from scoring.swan.rules.rule import Sight
+from scoring.swan.rules.own_words import own_words
+from scoring.swan.rules.rule import Sight, Verdict
+from scoring.swan.sentences import sentences
 
 __all__ = ["Hedging", "hedges"]
 
 _HEDGE = re.compile(
-    r"\b(?:may|might|could(?:\s+be|\s+have)?|perhaps|maybe|possibly|probably|presumably|likely|apparently|seem(?:s"
-    r"|ed)?|appear(?:s|ed)?\s+to"
+    r"\b(?:may(?!\s+(?:enter|use|go|leave|ask|take|bring|sit)\b)|might|could\s+(?:be|have|well)|perhaps|maybe|possibly"
+    r"|probably|presumably|likely|apparently|allegedly|reportedly|supposedly|seem(?:s|ed)?|appear(?:s|ed)?\s+to"
     r"|I\s+(?:think|believe|guess|suppose|assume|suspect)|as\s+far\s+as\s+I\s+know|to\s+my\s+knowledge"
-    r"|in\s+my\s+(?:opinion|view)"
+    r"|in\s+my\s+(?:opinion|view)|my\s+(?:best\s+)?guess|I\s+(?:would|'d)\s+say"
+    r"|I\s+(?:can't|cannot|could\s+not|couldn't)\s+(?:verify|be\s+sure|confirm|say\s+for)"
     r"|not\s+(?:entirely\s+|completely\s+|quite\s+)?(?:sure|certain)|it\s+is\s+(?:possible|unclear)|roughly"
-    r"|approximately|around\s+[0-9]|about\s+[0-9]"
-    r"|some(?:what|times)|tends?\s+to|suggests?|if\s+I\s+(?:recall|remember))\b",
+    r"|approximately|(?:around|about|some)\s+[0-9][\d.,]*\s+(?!sides?\b)|give\s+or\s+take"
+    r"|somewhat|tends?\s+to|suggests?|if\s+I\s+(?:recall|remember))\b",
     re.IGNORECASE,
 )
-_NOT_A_HEDGE = re.compile(r"\b(?:in|on|of|since|until|by|early|late|mid)[\s-]+May\b|\bMay\s+[0-9]")
+_NOT_A_HEDGE = re.compile(
+    r"\b(?:in|on|of|since|until|by|early|late|mid)[\s-]+May\b|\bMay\s+[0-9]|(?<=[a-z]\s)May\b|(?<=[.!?]\s)May\s+(?=[A-Z])"
+    r"|\b(?:the|its|his|her|their|our)\s+might\b|\b(?:the|a|an|this|that|most)\s+likely\s+\w+|\bLikely\s+(?=[A-Z])"
+    r"|\b(?:not|never|n't|no)\s+(?:possible|possibly|perhaps|maybe|probably|likely)\b"
+)
 
 
 def hedges(text: str) -> bool:
-    """Whether an English claim says that it may not be so. The month of May does not count as a hedge."""
-    cleaned = _NOT_A_HEDGE.sub(" ", text.replace("’", "'"))
-    return _HEDGE.search(cleaned) is not None
+    """Whether an English claim says that it may not be so. Quoted words, the month of May, names with May in them, and
+    negated doubt do not count."""
+    return _HEDGE.search(_NOT_A_HEDGE.sub(" ", own_words(text))) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,22 +50,44 @@ class Hedging:
 
     hedged: float = 0.5
     level: ClassVar[Literal["nugget"]] = "nugget"
-    version: ClassVar[str] = "1"
+    version: ClassVar[str] = "2"
     needs: ClassVar[tuple[str, ...]] = ("Correctness",)
     limits: ClassVar[str] = (
-        "needs Correctness to be scored; knows English hedges inside the claim, not doubt that stands elsewhere"
+        "needs Correctness to be scored; knows English hedges in the claim's own sentence, not doubt that stands "
+        "elsewhere"
     )
+    silence: ClassVar[str] = "nobody scored the Correctness of the claim, or it is not English"
 
     def __post_init__(self) -> None:
         if not 0 <= self.hedged <= 1:
             raise ValueError("hedged is a number from 0 to 1")
 
-    def scores(self, sight: Sight) -> Iterator[tuple[Item, float]]:
+    def scores(self, sight: Sight) -> Iterator[Verdict]:
         correct = sight.known.get("Correctness", {})
+        around = _Sentences(sight)
         for item in sight.items:
-            if item in correct:
-                confidence = self.hedged if hedges(sight.text(item)) else 1.0
-                yield item, 1.0 - abs(confidence - correct[item])
+            sentence = around.of(item)
+            if item in correct and is_english(sentence):
+                hedged = hedges(sentence)
+                confidence = self.hedged if hedged else 1.0
+                value = 1.0 - abs(confidence - correct[item])
+                yield Verdict(item, value, "with a hedge" if hedged else "stated flatly")
 
     def __str__(self) -> str:
         return f"hedging(hedged={number_text(self.hedged)})"
+
+
+class _Sentences:
+    """The sentences of each turn, found once: doubt stands as often in the clause before (`I am not sure, but …`)."""
+
+    def __init__(self, sight: Sight) -> None:
+        self._sight = sight
+        self._known: dict[int, tuple[str, list[tuple[int, int]]]] = {}
+
+    def of(self, item: Item) -> str:
+        """The words of the sentence that the item stands in."""
+        if item.turn not in self._known:
+            text = self._sight.text(replace(item, start=-1, end=-1))
+            self._known[item.turn] = text, [(one.start, one.end) for one in sentences(text)]
+        text, spans = self._known[item.turn]
+        return next((text[start:end] for start, end in spans if start <= item.start < end), self._sight.text(item))

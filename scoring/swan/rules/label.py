@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from protocols.labels import NOT_USEFUL, USEFUL
-from scoring.swan.item import Item
-from scoring.swan.rules.rule import Sight
+from scoring.swan.rules.rule import Sight, Verdict
 
 __all__ = ["Label"]
 
@@ -23,13 +22,14 @@ class Label:
     limits: ClassVar[str] = (
         "sees that a turn holds something of the asked kind, not whether it is all that was asked for"
     )
+    silence: ClassVar[str] = "the protocol gave the turn no label"
 
-    def scores(self, sight: Sight) -> Iterator[tuple[Item, float]]:
+    def scores(self, sight: Sight) -> Iterator[Verdict]:
         labels = {turn.number: turn.label for turn in sight.conversation.turns}
         for item in sight.items:
             label = labels.get(item.turn)
             if label in (USEFUL, NOT_USEFUL):
-                yield item, float(label == USEFUL)
+                yield Verdict(item, float(label == USEFUL))
 
     def __str__(self) -> str:
         return "label"

@@ -9,8 +9,7 @@ from itertools import pairwise
 from typing import ClassVar, Literal
 
 from protocols.labels import NOT_USEFUL, USEFUL
-from scoring.swan.item import Item
-from scoring.swan.rules.rule import Sight
+from scoring.swan.rules.rule import Sight, Verdict
 
 __all__ = ["Recovery", "is_dissatisfied"]
 
@@ -50,16 +49,17 @@ class Recovery:
         "has no item where the conversation broke down right after the bad turn, which %recovery counts as not "
         "recovered"
     )
+    silence: ClassVar[str] = "nothing to recover from before the turn, or the conversation ended there"
 
     def __post_init__(self) -> None:
         if self.sign not in ("label", "user"):
             raise ValueError("sign is label or user")
 
-    def scores(self, sight: Sight) -> Iterator[tuple[Item, float]]:
+    def scores(self, sight: Sight) -> Iterator[Verdict]:
         found = self._by_label(sight) if self.sign == "label" else self._by_user(sight)
         for item in sight.items:
             if item.turn in found:
-                yield item, found[item.turn]
+                yield Verdict(item, found[item.turn])
 
     def _by_label(self, sight: Sight) -> dict[int, float]:
         turns = sight.conversation.turns

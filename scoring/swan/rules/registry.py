@@ -6,11 +6,14 @@ import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
+from scoring.swan.rules.asked_count import AskedCount
+from scoring.swan.rules.asked_length import AskedLength
 from scoring.swan.rules.breakdown import Breakdown
 from scoring.swan.rules.brevity import Brevity
 from scoring.swan.rules.fair_exposure import FairExposure
 from scoring.swan.rules.hedging import Hedging
 from scoring.swan.rules.label import Label
+from scoring.swan.rules.padding import Padding
 from scoring.swan.rules.recovery import Recovery
 from scoring.swan.rules.repetition import Repetition
 from scoring.swan.rules.rule import RuleScorer
@@ -26,11 +29,14 @@ def _without(make: Callable[[], RuleScorer]) -> tuple[str, _Make]:
 
 RULES: Mapping[str, tuple[str, _Make]] = MappingProxyType(
     {
+        "asked_count": _without(AskedCount),
+        "asked_length": _without(AskedLength),
         "breakdown": _without(Breakdown),
         "brevity": ("words", lambda value: Brevity() if value is None else Brevity(int(value))),
         "fair_exposure": _without(FairExposure),
         "hedging": ("hedged", lambda value: Hedging() if value is None else Hedging(float(value))),
         "label": _without(Label),
+        "padding": _without(Padding),
         "recovery": ("sign", lambda value: Recovery() if value is None else Recovery(value)),
         "repetition": _without(Repetition),
     }

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from protocols.rules.repetition import same_text
-from scoring.swan.item import Item
-from scoring.swan.rules.rule import Sight
+from scoring.swan.rules.rule import Sight, Verdict
 
 __all__ = ["Repetition"]
 
@@ -26,8 +25,9 @@ class Repetition:
         "sees repeated words and links alone; wrong where the user asked to hear it again, blind to what is "
         "forgotten silently"
     )
+    silence: ClassVar[str] = "the first system turn, or a claim in new words without a link"
 
-    def scores(self, sight: Sight) -> Iterator[tuple[Item, float]]:
+    def scores(self, sight: Sight) -> Iterator[Verdict]:
         said: dict[str, int] = {}
         given: dict[str, int] = {}
         for nugget in sight.nuggets:
@@ -43,9 +43,9 @@ class Repetition:
             if item.turn == sight.items[0].turn:
                 continue
             if any(given[entity] >= item.turn for entity in named):
-                yield item, 1.0
+                yield Verdict(item, 1.0)
             elif named or (form and before < item.turn):
-                yield item, 0.0
+                yield Verdict(item, 0.0)
 
     def __str__(self) -> str:
         return "repetition"

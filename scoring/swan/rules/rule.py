@@ -15,10 +15,10 @@ from recordings.conversation import Conversation
 from scoring.nuggets import Nugget as Entity
 from scoring.settings import Settings
 from scoring.swan.item import Item
-from scoring.swan.nugget import Nugget
+from scoring.swan.nugget import Nugget, Span
 from topics.attributes import AttributeSet
 
-__all__ = ["RuleScorer", "Sight"]
+__all__ = ["RuleScorer", "Sight", "Verdict"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,28 @@ class Sight:
                 return text if item.start < 0 else text[item.start : item.end]
         return ""
 
+    def said(self, turn: int) -> str:
+        """The words of the user turn that a system turn answers; "" where there is no such turn."""
+        return next((one.said for one in self.conversation.turns if one.number == turn), "")
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The score in [0, 1] that a rule gives an item. because: why, in a few words. spans: the words it rests on, of
+    either side, so that a reader finds them; () where it rests on the item as a whole.
+    """
+
+    item: Item
+    value: float
+    because: str = ""
+    spans: tuple[Span, ...] = ()
+
+    @property
+    def note(self) -> str:
+        """The reason with the places, as a judgment keeps it: `2 of 3 asked for (user turn 1, characters 5-16)`."""
+        places = [f"{speaker} turn {turn}, characters {start}-{end}" for turn, speaker, start, end in self.spans]
+        return f"{self.because} ({'; '.join(places)})".strip() if places else self.because
+
 
 class RuleScorer(Protocol):
     """Gives scores in [0, 1] to items of one level."""
@@ -67,7 +89,12 @@ class RuleScorer(Protocol):
         """What it cannot see, in a sentence, for the table of criteria."""
         ...
 
-    def scores(self, sight: Sight) -> Iterator[tuple[Item, float]]:
+    @property
+    def silence(self) -> str:
+        """Why it gives an item no score, in a few words: what stands beside a criterion that is undefined."""
+        ...
+
+    def scores(self, sight: Sight) -> Iterator[Verdict]:
         """A score for each item it can tell something about. Never raises on what a system wrote."""
         ...
 

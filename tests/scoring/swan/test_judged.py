@@ -153,7 +153,7 @@ def test_a_rule_that_the_schema_does_not_name_is_left_out_and_counted() -> None:
 
 def test_modesty_is_scored_by_rule_as_soon_as_somebody_scored_correctness() -> None:
     assert told([], criterion="Modesty") == []
-    assert told([layer(0.0)], criterion="Modesty") == [(0.0, "rule hedging(hedged=0.5) 1", False)]
+    assert told([layer(0.0)], criterion="Modesty") == [(0.0, "rule hedging(hedged=0.5) 2", False)]
 
 
 def test_criteria_nobody_scored_are_undefined_with_n_0_and_swan_says_which() -> None:

@@ -51,7 +51,7 @@ def sight(talk: Conversation, rule: RuleScorer, ground: PageText = GROUND) -> Si
 
 def given_by(rule: RuleScorer, talk: Conversation) -> dict[int, float]:
     """Scores by turn, of a rule for turns."""
-    return {item.turn: value for item, value in rule.scores(sight(talk, rule))}
+    return {one.item.turn: one.value for one in rule.scores(sight(talk, rule))}
 
 
 def test_label_is_1_for_o_0_for_x_and_silent_without_a_label() -> None:
@@ -102,7 +102,7 @@ def test_hedging_needs_correctness_and_punishes_flat_falsehood_and_needless_doub
     assert list(Hedging().scores(seen)) == []
     flat, doubtful, month = seen.items
     known = {flat: 0.0, doubtful: 1.0, month: 1.0}
-    found = dict(Hedging().scores(replace(seen, known={"Correctness": known})))
+    found = {one.item: one.value for one in Hedging().scores(replace(seen, known={"Correctness": known}))}
     assert found == {flat: 0.0, doubtful: 0.5, month: 1.0}
     assert not hedges("It opened on May 4.")
 
@@ -113,7 +113,7 @@ def test_repetition_is_0_for_what_was_given_before_and_1_for_a_new_entity_from_t
         ("more", f"- Alien {movie(1)}\n- Ran {movie(3)}\nBoth are old.\nOne is new."),
     )
     seen = sight(talk, Repetition())
-    found = {seen.text(item)[:9]: value for item, value in Repetition().scores(seen)}
+    found = {seen.text(one.item)[:9]: one.value for one in Repetition().scores(seen)}
     assert found == {"Alien htt": 0.0, "Ran https": 1.0, "Both are ": 0.0}
 
 
@@ -121,7 +121,7 @@ def test_fair_exposure_over_one_set_is_the_distrsim_that_gfrc_has_for_the_turn()
     talk = paper_b1()
     only = replace(M002, type=replace(M002.type, attributes=("RATINGS",)))
     ground = PageText(only, paper_gold(), ATTRIBUTES)
-    found = {item.turn: value for item, value in FairExposure().scores(sight(talk, FairExposure(), ground))}
+    found = {one.item.turn: one.value for one in FairExposure().scores(sight(talk, FairExposure(), ground))}
     printed = {
         figure.turn: figure.value
         for figure in default_figures(seen(talk, only, paper_gold()))

@@ -40,7 +40,7 @@ def test_the_20_plus_1_criteria_of_table_1_of_swan_come_with_harvest_under_their
     assert [one.number for one in schema] == list(range(21))
     assert all(one.sampling in SAMPLINGS and one.question and one.judges for one in schema)
     assert all(one.weight == 1 and one.weighting == Uniform() for one in schema)
-    assert shipped_schemas() == ("dialeval-quality", "sakai-2023")
+    assert shipped_schemas() == ("dialeval-quality", "sakai-2023", "sakai-2023-rules")
 
 
 def test_a_criterion_is_found_by_name_or_number_and_a_near_miss_is_named() -> None:

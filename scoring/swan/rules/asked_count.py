@@ -1,0 +1,158 @@
+"""`asked_count`: Sufficiency as giving so many things as the user asked for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from scoring.swan.rules.own_words import own_words
+from scoring.swan.rules.rule import Sight, Verdict
+from scoring.swan.sentences import sentences
+
+__all__ = ["AskedCount", "asked_for", "given"]
+
+_NUMBERS = {
+    word: number
+    for number, word in enumerate(
+        [
+            "one",
+            "two",
+            "three",
+            "four",
+            "five",
+            "six",
+            "seven",
+            "eight",
+            "nine",
+            "ten",
+            "eleven",
+            "twelve",
+            "thirteen",
+            "fourteen",
+            "fifteen",
+        ],
+        1,
+    )
+} | {"a couple of": 2, "a pair of": 2, "twenty": 20, "a dozen": 12, "half a dozen": 6}
+_NUMBER = "(?:" + "|".join(sorted((re.escape(one) for one in _NUMBERS), key=len, reverse=True)) + r"|[1-9][0-9]{0,2})"
+_ASK = re.compile(
+    r"(?<!\w)(?P<verb>name|list|give|tell|show|suggest|recommend|find|provide|want|need|think\s+of|come\s+up\s+with"
+    r"|propose|cite|mention|offer|share|write|which|what\s+(?:are|were)|can\s+I\s+(?:get|have))"
+    r"(?:\s+(?:me|us|down|out|up|at\s+least|about|some|the|your|my|top|best|just|only|exactly|another|please|any|other"
+    r"|more|first|around)){0,4}"
+    rf"\s+(?P<least>{_NUMBER})(?:\s*(?:-|–|to|or)\s*(?P<most>{_NUMBER}))?(?![\w.,:%/])"
+    r"\s+(?P<kind>(?:[\w'-]+\s+){0,2}?[\w'-]+)",
+    re.IGNORECASE,
+)
+_NOT_THINGS = re.compile(
+    r"(?:\w+\s+)?(?:words?|sentences?|lines?|paragraphs?|chapters?|pages?|characters?|letters?|seconds?|minutes?|hours?"
+    r"|days?|weeks?|months?|years?|euros?|dollars?|percent|times|am|pm|o'clock|people|kids|children|metres?|km|miles?)\b",
+    re.IGNORECASE,
+)
+_NOT_ASKED = re.compile(
+    r"\b(?:if|when|suppose|don't|do\s+not|never|didn't|did\s+not|without|he|she|they|teacher)\b[^.!?\n]{0,60}\Z"
+    r"|\b(?:no|not)\s+more\s+than\s*\Z",
+    re.IGNORECASE,
+)
+_LIST_LINE = re.compile(r"^(?P<in>[ \t]*)(?:[-*+•‣▪]|\(?[0-9]{1,3}[.):])[ \t]+\S", re.MULTILINE)
+_ROW = re.compile(r"^[ \t]*\|.*\|[ \t]*$", re.MULTILINE)
+_RULE = re.compile(r"[\s|:-]+")
+_FENCED = re.compile(r"^[ \t]*(```|~~~).*?^[ \t]*\1", re.DOTALL | re.MULTILINE)
+_ORDINALS = re.compile(
+    r"\b(first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth)(?:ly)?\b(?=,|\s+(?:is|one|of|makes?|reason)\b)",
+    re.IGNORECASE,
+)
+_JOINT = re.compile(r"\s*(?:,\s*(?:and|or)\s+|,\s+|;\s+|\s+(?:and|or)\s+)", re.IGNORECASE)
+_LONGEST = 6  # words of one thing in an enumeration
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """So many things were asked for. start, end: characters of the user turn that say so."""
+
+    count: int
+    start: int
+    end: int
+
+
+def asked_for(said: str) -> Ask | None:
+    """The number of things that an English user turn asks for, of several the first; None where it names none.
+
+    Of a range the lower end counts. Numbers in quotations, after a negation or an `if`, and numbers of words, pages,
+    minutes and the like ask for nothing.
+    """
+    plain = own_words(said)
+    for found in _ASK.finditer(plain):
+        before = plain[max(0, found.start() - 80) : found.start()]
+        if _NOT_ASKED.search(before) or _NOT_THINGS.match(found["kind"]):
+            continue
+        return Ask(_number(found["least"]), found.start("least"), found.end("kind"))
+    return None
+
+
+def given(text: str) -> int:
+    """How many things a turn gives: items of its list, rows of its table, or else the longest enumeration or the
+    number of ordinals, blocks of code, or claims in sentences of their own."""
+    rows = [line[0] for line in _ROW.finditer(text)]
+    if len(rows) > 1:
+        ruled = [place for place, row in enumerate(rows) if _RULE.fullmatch(row)]
+        return len(rows) - len(ruled) - (1 if ruled and ruled[0] == 1 else 0)
+    lines = list(_LIST_LINE.finditer(text))
+    if lines:
+        least = min(len(line["in"]) for line in lines)
+        return sum(len(line["in"]) == least for line in lines)
+    plain = own_words(text)
+    ordinals = {found[1].lower() for found in _ORDINALS.finditer(plain)}
+    counts = [len(ordinals), len(_FENCED.findall(text))]
+    whole = [plain[one.start : one.end].strip() for one in sentences(plain)]
+    counts += [_enumerated(one) for one in whole]
+    if max(counts, default=0) < 2:
+        counts.append(sum(len(one) > 1 for one in whole))
+    return max(counts, default=0)
+
+
+def _enumerated(sentence: str) -> int:
+    """The longest run of short pieces between commas; 0 where there is no enumeration."""
+    pieces = _JOINT.split(sentence.rstrip(" .!?"))
+    best = run = 0
+    for place, piece in enumerate(pieces):
+        words = len(piece.split())
+        run = run + 1 if 0 < words <= _LONGEST else 1 if place == 0 else 0
+        best = max(best, run)
+    return best if best > 1 else 0
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isdecimal() else _NUMBERS[" ".join(text.lower().split())]
+
+
+@dataclass(frozen=True, slots=True)
+class AskedCount:
+    """given/asked, at most 1, where the user turn asks for a number of things; a refusal gives none."""
+
+    level: ClassVar[Literal["turn"]] = "turn"
+    version: ClassVar[str] = "1"
+    needs: ClassVar[tuple[str, ...]] = ()
+    limits: ClassVar[str] = (
+        "counts things of any kind, right or wrong, where an English user turn names a number; blind to requests "
+        "without one"
+    )
+    silence: ClassVar[str] = "the user turn asks for no number of things"
+
+    def scores(self, sight: Sight) -> Iterator[Verdict]:
+        refused = {
+            one.turn for one in sight.nuggets if one.speaker == "system" and one.act in ("REJECT", "HEDGE", "APOLOGY")
+        }
+        delivered = {one.turn for one in sight.nuggets if one.speaker == "system" and one.type == "F"}
+        for item in sight.items:
+            ask = asked_for(sight.said(item.turn))
+            if ask is None:
+                continue
+            count = 0 if item.turn in refused - delivered else given(sight.text(item))
+            because = f"{count} of {ask.count} asked for"
+            yield Verdict(item, min(1.0, count / ask.count), because, ((item.turn, "user", ask.start, ask.end),))
+
+    def __str__(self) -> str:
+        return "asked_count"

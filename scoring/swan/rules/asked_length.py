@@ -1,0 +1,114 @@
+"""`asked_length`: Conciseness as keeping to the length that the user asked for."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from scoring.swan.rules.own_words import own_words
+from scoring.swan.rules.rule import Sight, Verdict
+from scoring.swan.sentences import sentences
+from scoring.words import word_count
+
+__all__ = ["AskedLength", "Limit", "asked_limit"]
+
+_SMALL = {
+    word: n for n, word in enumerate(["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"], 1)
+}
+_NUMBER = rf"(?P<number>[1-9][0-9]{{0,4}}|a single|a few|a couple of|an?|{'|'.join(_SMALL)})"
+_SMALL |= {"a": 1, "an": 1, "a single": 1, "a few": 4, "a couple of": 2}
+_WITHIN = (
+    r"(?:(?:in|within|under|below|at\s+most|up\s+to|max(?:imum)?(?:\s+of)?|(?:no|not)\s+(?:more|longer)\s+than"
+    r"|fewer\s+than|less\s+than|only|just|with|using)\s+){1,3}"
+)
+_LIMIT = re.compile(
+    rf"\b{_WITHIN}{_NUMBER}\s+(?P<unit>words?|sentences?)\b"
+    r"|(?:^|[.!?;:,]\s*)(?P<alone>one\s+word|one\s+sentence)\b(?:\s*(?:,\s*please|please|only|answers?))?",
+    re.IGNORECASE,
+)
+_LONG = re.compile(
+    r"\b(?:write|compose|draft|tell|give)\b[^.!?\n]{0,40}?\b(?:of|with|in|about|around|at\s+least)\s+"
+    r"(?:(?:about|around|roughly|at\s+least)\s+)?(?P<number>[1-9][0-9]{1,4})\s+words\b",
+    re.IGNORECASE,
+)
+_YES_NO = re.compile(
+    r"(?:^|[.!?]\s*)(?:answer|reply|respond|say)?\s*(?:with\s+)?(?:just\s+|only\s+)?(?:yes\s+or\s+no|yes/no)"
+    r"(?:\s+only)?\s*(?=[.!?:]|$)",
+    re.IGNORECASE,
+)
+_BARE = re.compile(
+    r"\b(?:just|only)\s+(?:give\s+me\s+|say\s+|tell\s+me\s+)?the\s+(?:number|name|year|date|city|country|answer|title)\b"
+    r"|\bwith\s+the\s+(?:number|name|year|date|city|country|title)\s+only\b",
+    re.IGNORECASE,
+)
+_BRIEF = re.compile(
+    r"(?:^|[.!?,;]\s*)(?:briefly|in\s+brief|in\s+short|be\s+brief|keep\s+it\s+(?:short|brief)|short\s+answer)\b"
+    r"|\b(?:a\s+short|a\s+brief)\s+(?:answer|reply|summary)\b|\bbriefly\s*[.?!]?\s*$",
+    re.IGNORECASE,
+)
+_NEGATED = re.compile(r"\b(?:don't|do\s+not|never|not|without|if)\b[^.!?\n]{0,40}\Z", re.IGNORECASE)
+_BRIEF_WORDS = 60
+_BARE_WORDS = 4
+_OVER = 1.2  # a text of about so many words may be a fifth longer
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """At most so many `words` or `sentences`, by characters [start, end) of the user turn."""
+
+    most: int
+    unit: Literal["words", "sentences"]
+    start: int
+    end: int
+
+
+def asked_limit(said: str) -> Limit | None:
+    """The length that an English user turn asks for; None where it names none. A brief answer has at most 60 words, a
+    bare number, name, yes or no at most 4, a text of about N words at most 1.2 N."""
+    plain = own_words(said)
+    for pattern in (_LONG, _LIMIT, _YES_NO, _BARE, _BRIEF):
+        for found in pattern.finditer(plain):
+            if _NEGATED.search(plain[max(0, found.start() - 50) : found.start()]):
+                continue
+            start, end = found.span()
+            if pattern is _LONG:
+                return Limit(math.floor(int(found["number"]) * _OVER), "words", start, end)
+            if pattern is _LIMIT:
+                return _named(found)
+            return Limit(_BRIEF_WORDS if pattern is _BRIEF else _BARE_WORDS, "words", start, end)
+    return None
+
+
+def _named(found: re.Match[str]) -> Limit:
+    number, unit = (found["number"], found["unit"]) if found["number"] else found["alone"].split()
+    count = int(number) if number.isdecimal() else _SMALL.get(" ".join(number.lower().split()), 1)
+    return Limit(count, "words" if unit.lower().startswith("word") else "sentences", *found.span())
+
+
+@dataclass(frozen=True, slots=True)
+class AskedLength:
+    """1 up to the length the user asked for, then exp(1 - n/length), as `brevity` does."""
+
+    level: ClassVar[Literal["turn"]] = "turn"
+    version: ClassVar[str] = "1"
+    needs: ClassVar[tuple[str, ...]] = ()
+    limits: ClassVar[str] = "knows lengths that English user turns name, and counts words and sentences alone"
+    silence: ClassVar[str] = "the user turn names no length, or the turn has no words"
+
+    def scores(self, sight: Sight) -> Iterator[Verdict]:
+        for item in sight.items:
+            text, limit = sight.text(item), asked_limit(sight.said(item.turn))
+            count = word_count(text)
+            if limit is None or not count:
+                continue
+            if limit.unit == "sentences":
+                count = len(sentences(text))
+            value = min(1.0, math.exp(1 - count / limit.most))
+            because = f"{count} {limit.unit}, {limit.most} asked for"
+            yield Verdict(item, value, because, ((item.turn, "user", limit.start, limit.end),))
+
+    def __str__(self) -> str:
+        return "asked_length"

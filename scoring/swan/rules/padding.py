@@ -1,0 +1,60 @@
+"""`padding`: Conciseness as the share of a turn that is neither a pleasantry nor said twice in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from protocols.rules.repetition import same_text
+from scoring.swan.nugget import Nugget
+from scoring.swan.rules.rule import Sight, Verdict
+from scoring.words import word_count
+
+__all__ = ["Padding"]
+
+_PLEASANTRY = re.compile(
+    r"^(?:that(?:'s|\s+is)\s+(?:an?\s+)?(?:\w+\s+)?(?:wonderful|great|good|excellent|interesting|fantastic)\s+question"
+    r"|(?:what\s+an?\s+)?(?:great|good|excellent|wonderful|interesting)\s+question"
+    r"|thank\s+you\s+(?:so\s+much\s+)?for\s+(?:asking|your\s+question|reaching)"
+    r"|I(?:'d|\s+would)\s+be\s+(?:more\s+than\s+)?(?:happy|glad|delighted)\s+to"
+    r"|I(?:'m|\s+am)\s+(?:always\s+)?(?:here|happy|glad)\s+to\s+(?:help|assist)"
+    r"|as\s+an?\s+(?:AI|artificial|language|large)\b|I\s+hope\s+this\s+helps|to\s+answer\s+your\s+question"
+    r"|in\s+(?:summary|conclusion))",
+    re.IGNORECASE,
+)
+_LEAST = 8  # words of padding that are worth a word
+_SHORT = 3  # words that may be said again: a refrain, "Yes."
+
+
+@dataclass(frozen=True, slots=True)
+class Padding:
+    """1 - padding/words of a turn with 8 words or more of pleasantries and of nuggets that stand in it before."""
+
+    level: ClassVar[Literal["turn"]] = "turn"
+    version: ClassVar[str] = "1"
+    needs: ClassVar[tuple[str, ...]] = ()
+    limits: ClassVar[str] = "knows set phrases of English and the same words twice; blind to the same in other words"
+    silence: ClassVar[str] = "fewer than 8 words of the turn are pleasantries or said twice"
+
+    def scores(self, sight: Sight) -> Iterator[Verdict]:
+        found: dict[int, list[Nugget]] = {}
+        said: set[tuple[int, str]] = set()
+        for one in sight.nuggets:
+            if one.speaker != "system" or one.type == "E":
+                continue
+            form = same_text(one.text).rstrip(".!?…:;,")
+            again = (one.turn, form) in said and word_count(form) > _SHORT
+            said.add((one.turn, form))
+            if again or _PLEASANTRY.match(one.text.replace("’", "'")):
+                found.setdefault(one.turn, []).append(one)
+        for item in sight.items:
+            idle = found.get(item.turn, [])
+            count, words = sum(word_count(one.text) for one in idle), word_count(sight.text(item))
+            if count >= _LEAST:
+                because = f"{count} of {words} words are pleasantries or said twice"
+                yield Verdict(item, max(0.0, 1 - count / words), because, tuple(one.span for one in idle))
+
+    def __str__(self) -> str:
+        return "padding"

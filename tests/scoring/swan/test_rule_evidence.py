@@ -1,0 +1,71 @@
+"""A rule says why it gives a score, and by which words; where it gives none, the figure says why not."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from scoring.swan.assessment import assess
+from scoring.swan.item import Scored
+from scoring.swan.rules.asked_count import asked_for, given
+from scoring.swan.rules.asked_length import asked_limit
+from scoring.swan.rules.own_words import own_words
+from scoring.swan.schema import load_schema
+from scoring.swan.wan import wan
+from tests.support.scoring_examples import conversation
+
+SCHEMA = load_schema("sakai-2023-rules")
+
+
+def scores(criterion: str, *exchanges: tuple[str, str]) -> list[Scored]:
+    return list(assess(conversation(*exchanges, labels="?" * len(exchanges)), SCHEMA).scored[criterion])
+
+
+def test_a_score_stands_with_its_reason_and_the_words_it_rests_on() -> None:
+    (one,) = scores("Sufficiency", ("Please name three films.", "Primer and Looper."))
+    assert one.value == pytest.approx(2 / 3)
+    assert one.note == "2 of 3 asked for (user turn 1, characters 12-23)"
+    assert "Please name three films."[12:23] == "three films"
+
+
+def test_nothing_to_look_at_is_undefined_and_says_why() -> None:
+    assert scores("Sufficiency", ("Who wrote Emma?", "Jane Austen.")) == []
+    assert math.isnan(wan([], "Sufficiency", SCHEMA["Sufficiency"].weighting).value)
+    assert "asked_count: the user turn asks for no number of things" in SCHEMA["Sufficiency"].silences
+
+
+def test_the_first_rule_with_a_say_gives_the_score() -> None:
+    (one,) = scores("Conciseness", ("In one word: who wrote Emma?", "It was written by Jane Austen."))
+    assert one.by.author == "asked_length"
+    assert one.value == pytest.approx(math.exp(-5))
+    (one,) = scores("Conciseness", ("Who wrote Emma?", "It was written by Jane Austen."))
+    assert (one.by.author, one.value) == ("brevity(words=250)", 1)
+
+
+def test_quotations_code_and_addresses_are_not_a_speakers_own_words() -> None:
+    text = 'He said "name three" and `two` at https://three.example/four.'
+    assert own_words(text).split() == ["He", "said", "and", "at"]
+    assert len(own_words(text)) == len(text)
+    assert own_words("It's Anna’s") == "It's Anna's"
+
+
+def test_of_a_range_the_lower_end_is_asked_for_and_a_bound_is_no_request() -> None:
+    ask = asked_for("Give me 2 or 3 names.")
+    assert ask is not None
+    assert ask.count == 2
+    assert asked_for("List no more than three.") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [("", 0), ("- a\n  - b\n- c", 2), ("a, b and c", 3), ("| n |\n|---|\n| 1 |", 1), ("One thing.", 1)],
+)
+def test_things_given(text: str, count: int) -> None:
+    assert given(text) == count
+
+
+def test_a_text_of_so_many_words_may_be_a_fifth_longer() -> None:
+    limit = asked_limit("Write an essay of 500 words.")
+    assert limit is not None
+    assert (limit.most, limit.unit) == (600, "words")

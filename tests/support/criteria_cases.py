@@ -1,0 +1,163 @@
+"""The hand-made cases of tests/data/criteria, and how often the rules are right on them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import yaml
+
+from recordings.conversation import Conversation, Outcome
+from recordings.judgments import Judgment, Layer, Target
+from scoring.swan.assessment import Assessment, PageText, assess
+from scoring.swan.item import Scored
+from scoring.swan.judged import Judgments, Precedence
+from scoring.swan.schema import Schema, load_schema
+from tests.support.checkout import DATA
+from tests.support.scoring_examples import conversation
+
+FOLDER = DATA / "criteria"
+PARTS = ("tuned", "held_out")
+CRITERIA = tuple(sorted(path.stem for path in FOLDER.glob("*.yaml")))
+TRUTHS = ("bad", "good", "silent")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One conversation and what is true of its last system turn. below: the score under which it counts as flagged."""
+
+    criterion: str
+    part: str
+    truth: str
+    talk: tuple[str, ...]
+    below: float
+    at: str = ""
+    trap: str = ""
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def shown(self) -> str:
+        """The last words of both sides, cut."""
+        said, answer = " ".join(self.talk[-2].split()), " ".join(self.talk[-1].split())
+        words = f"{said[:60]}{'…' if len(said) > 60 else ''} / {answer[:70]}{'…' if len(answer) > 70 else ''}"
+        return words.replace("|", "\\|").replace("<", "&lt;")
+
+
+@dataclass(frozen=True)
+class Found:
+    """What the rules say of a case: `bad`, `good`, `silent`, or `elsewhere` where they flag another nugget alone."""
+
+    case: Case
+    verdict: str
+    scored: tuple[Scored, ...] = ()
+
+    @property
+    def right(self) -> bool:
+        return self.verdict == self.case.truth
+
+
+@cache
+def cases(name: str) -> tuple[Case, ...]:
+    document = yaml.safe_load((FOLDER / f"{name}.yaml").read_text(encoding="utf-8"))
+    found = []
+    for part in PARTS:
+        for row in document[part]:
+            talk = list(map(str, row["talk"]))
+            if "words" in row:
+                talk[-1] = prose(int(row["words"]))
+            more = {key: value for key, value in row.items() if key not in ("is", "talk", "at", "trap", "words")}
+            found.append(
+                Case(
+                    document["criterion"], part, row["is"], tuple(talk), float(document["below"]),
+                    str(row.get("at", "")), str(row.get("trap", "")), more,
+                )
+            )  # fmt: skip
+    return tuple(found)
+
+
+def prose(words: int) -> str:
+    """So many words in sentences of twelve, no sentence twice."""
+    said = [f"The {number} of the words" if number % 12 == 0 else f"w{number}" for number in range(words)]
+    flat = " ".join(said).split()[:words]
+    return " ".join(word + ("." if place % 12 == 11 else "") for place, word in enumerate(flat))
+
+
+@cache
+def schema() -> Schema:
+    return load_schema("sakai-2023-rules")
+
+
+def assessed(case: Case) -> tuple[Conversation, Assessment]:
+    """The case through the same door as a recorded conversation."""
+    talk = conversation(
+        *zip(case.talk[::2], case.talk[1::2], strict=True),
+        labels=str(case.more.get("labels", "?" * (len(case.talk) // 2))),
+        outcome=Outcome(str(case.more.get("ended", "completed"))),
+    )
+    judgments = Judgments()
+    if case.criterion == "Modesty":  # every claim is taken to be false
+        plain = assess(talk, schema())
+        rows = [
+            Judgment(Target(talk.trial_id, 1, one.turn, "system", one.start, one.end).about(), "Correctness", 0)
+            for one in plain.items["Correctness"]
+        ]
+        judgments = Judgments.of([Layer("human", "anna", judgments=tuple(rows))], schema(), Precedence())
+    return talk, assess(talk, schema(), judgments, PageText())
+
+
+def judge(case: Case) -> Found:
+    """What the rules of the shipped schema say of the last system turn."""
+    talk, found = assessed(case)
+    last, text = len(talk.turns), case.talk[-1]
+    scored = [one for one in found.scored[case.criterion] if one.item.turn == last]
+    here = [one for one in scored if case.at in (text if one.item.start < 0 else text[one.item.start : one.item.end])]
+    flagged = [one for one in here if one.value < case.below]
+    if not flagged and case.truth == "bad" and any(one.value < case.below for one in scored):
+        return Found(case, "elsewhere", tuple(scored))
+    return Found(case, "bad" if flagged else "good" if here else "silent", tuple(scored))
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How often the rules are right. precision: NaN where nothing is flagged; recall: NaN where nothing is bad."""
+
+    found: Sequence[Found]
+
+    def count(self, truth: str, *verdicts: str) -> int:
+        return sum(one.case.truth == truth and one.verdict in verdicts for one in self.found)
+
+    @property
+    def hits(self) -> int:
+        return self.count("bad", "bad")
+
+    @property
+    def false(self) -> int:
+        return self.count("good", "bad") + self.count("silent", "bad") + self.count("bad", "elsewhere")
+
+    @property
+    def bad(self) -> int:
+        return sum(one.case.truth == "bad" for one in self.found)
+
+    @property
+    def right(self) -> int:
+        return sum(one.right for one in self.found)
+
+    @property
+    def precision(self) -> float:
+        return self.hits / (self.hits + self.false) if self.hits + self.false else math.nan
+
+    @property
+    def recall(self) -> float:
+        return self.hits / self.bad if self.bad else math.nan
+
+
+@cache
+def judged(name: str) -> tuple[Found, ...]:
+    return tuple(judge(case) for case in cases(name))
+
+
+def tally(name: str, part: str) -> Tally:
+    return Tally([one for one in judged(name) if one.case.part == part])
