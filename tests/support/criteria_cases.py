@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
 import yaml
 
-from recordings.conversation import Conversation, Outcome
+from recordings.conversation import Conversation, Outcome, Turn
 from recordings.judgments import Judgment, Layer, Target
 from scoring.swan.assessment import Assessment, PageText, assess
 from scoring.swan.item import Scored
@@ -97,6 +97,8 @@ def assessed(case: Case) -> tuple[Conversation, Assessment]:
         labels=str(case.more.get("labels", "?" * (len(case.talk) // 2))),
         outcome=Outcome(str(case.more.get("ended", "completed"))),
     )
+    if "then" in case.more:
+        talk = replace(talk, turns=(*talk.turns, Turn(len(talk.turns) + 1, "ask", str(case.more["then"]))))
     judgments = Judgments()
     if case.criterion == "Modesty":  # every claim is taken to be false
         plain = assess(talk, schema())
@@ -110,8 +112,8 @@ def assessed(case: Case) -> tuple[Conversation, Assessment]:
 
 def judge(case: Case) -> Found:
     """What the rules of the shipped schema say of the last system turn."""
-    talk, found = assessed(case)
-    last, text = len(talk.turns), case.talk[-1]
+    _, found = assessed(case)
+    last, text = len(case.talk) // 2, case.talk[-1]
     scored = [one for one in found.scored[case.criterion] if one.item.turn == last]
     here = [one for one in scored if case.at in (text if one.item.start < 0 else text[one.item.start : one.item.end])]
     flagged = [one for one in here if one.value < case.below]

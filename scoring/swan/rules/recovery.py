@@ -9,27 +9,33 @@ from itertools import pairwise
 from typing import ClassVar, Literal
 
 from protocols.labels import NOT_USEFUL, USEFUL
+from scoring.swan.rules.own_words import own_words
 from scoring.swan.rules.rule import Sight, Verdict
 
 __all__ = ["Recovery", "is_dissatisfied"]
 
+_BAD = r"(?:wrong|incorrect|false|useless|nonsense|ridiculous|absurd|unhelpful|missing)"
 _DISSATISFIED = re.compile(
-    r"\b(?:that(?:'s| is|s)? (?:not|wrong|incorrect|false|useless|nonsense)|not what i (?:asked|meant|wanted)"
-    r"|you(?:'re| are) (?:wrong|mistaken|not (?:listening|helping|answering|making))|you (?:already said|said that"
-    r"|did(?:n't| not) (?:answer|understand))"
-    r"|(?:doesn't|does not|didn't|did not|don't|do not) (?:make (?:any )?sense|answer|help)|makes no sense"
-    r"|wrong (?:answer|again)"
-    r"|useless|nonsense|stupid|are you (?:kidding|serious)|i (?:already|just) (?:said|told|asked)"
-    r"|what are you talking about"
-    r"|try again|adhere to the (?:output )?format)\b|\?{3,}|!{3,}",
-    re.IGNORECASE,
+    rf"\b(?:(?:that|this|it)(?:'s|s|\s+is|\s+was)?\s+(?:still\s+)?{_BAD}(?!\s+to\b)|(?:is|are)\s+(?:still\s+)?wrong\s*(?:$|\n)"
+    r"|that(?:'s|\s+is|s)?\s+not\s+(?:right|true|correct)|not\s+what\s+i\s+(?:asked|meant|wanted|said)"
+    r"|you(?:'re|\s+are)\s+(?:wrong|mistaken|not\s+(?:listening|helping|answering|making))"
+    r"|you\s+(?:already\s+said|said\s+that|did(?:n't|\s+not)\s+(?:answer|understand))"
+    r"|(?:doesn't|does\s+not|didn't|did\s+not|don't|do\s+not)\s+(?:make\s+(?:any\s+)?sense|answer|help|work)"
+    r"|i\s+(?:don't|do\s+not)\s+understand\s+what\s+you|makes\s+no\s+sense|wrong\s+(?:answer|again)"
+    r"|useless[.!]|nonsense[.!]|are\s+you\s+(?:kidding|serious)|i\s+(?:already|just)\s+(?:said|told|asked)"
+    r"|what\s+are\s+you\s+talking\s+about|i\s+give\s+up|try\s+again|adhere\s+to\s+the\s+(?:output\s+)?format)"
+    r"|^(?:no,?\s+)?i\s+said\b|\?{3,}",
+    re.IGNORECASE | re.MULTILINE,
+)
+_NAMED = re.compile(
+    r"\b(?:translate|say|write|spell|type)\b[^:\n]{0,20}:[^\n]*|\bif\s+i\s+said[^,.?!\n]*", re.IGNORECASE
 )
 
 
 def is_dissatisfied(text: str) -> bool:
-    """Whether a user turn says in so many words that the answer before it was bad. English; misses what is "
-    "implied."""
-    return _DISSATISFIED.search(text.replace("’", "'")) is not None
+    """Whether a user turn says in so many words that the answer before it was bad. English; misses what is implied.
+    Quoted words, and words to be translated or written, do not count."""
+    return _DISSATISFIED.search(_NAMED.sub(" ", own_words(text))) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +49,7 @@ class Recovery:
 
     sign: str = "label"
     level: ClassVar[Literal["turn"]] = "turn"
-    version: ClassVar[str] = "1"
+    version: ClassVar[str] = "2"
     needs: ClassVar[tuple[str, ...]] = ()
     limits: ClassVar[str] = (
         "has no item where the conversation broke down right after the bad turn, which %recovery counts as not "

@@ -10,11 +10,14 @@ from scoring.swan.rules.asked_count import AskedCount
 from scoring.swan.rules.asked_length import AskedLength
 from scoring.swan.rules.breakdown import Breakdown
 from scoring.swan.rules.brevity import Brevity
+from scoring.swan.rules.contradiction import Contradiction
 from scoring.swan.rules.fair_exposure import FairExposure
 from scoring.swan.rules.hedging import Hedging
+from scoring.swan.rules.invitation import Invitation
 from scoring.swan.rules.label import Label
 from scoring.swan.rules.padding import Padding
 from scoring.swan.rules.recovery import Recovery
+from scoring.swan.rules.remembered import Remembered
 from scoring.swan.rules.repetition import Repetition
 from scoring.swan.rules.rule import RuleScorer
 
@@ -33,11 +36,14 @@ RULES: Mapping[str, tuple[str, _Make]] = MappingProxyType(
         "asked_length": _without(AskedLength),
         "breakdown": _without(Breakdown),
         "brevity": ("words", lambda value: Brevity() if value is None else Brevity(int(value))),
+        "contradiction": _without(Contradiction),
         "fair_exposure": _without(FairExposure),
         "hedging": ("hedged", lambda value: Hedging() if value is None else Hedging(float(value))),
+        "invitation": _without(Invitation),
         "label": _without(Label),
         "padding": _without(Padding),
         "recovery": ("sign", lambda value: Recovery() if value is None else Recovery(value)),
+        "remembered": _without(Remembered),
         "repetition": _without(Repetition),
     }
 )

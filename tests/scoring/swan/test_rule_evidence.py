@@ -69,3 +69,10 @@ def test_a_text_of_so_many_words_may_be_a_fifth_longer() -> None:
     limit = asked_limit("Write an essay of 500 words.")
     assert limit is not None
     assert (limit.most, limit.unit) == (600, "words")
+
+
+def test_a_contradiction_names_both_nuggets() -> None:
+    asked = "How high is it?"
+    (one,) = scores("Consistency", (asked, "The tower is 300 metres high."), (asked, "The tower is 280 m high."))
+    assert (one.value, one.item.turn) == (0, 2)
+    assert one.note == "otherwise than in turn 1 (system turn 1, characters 0-29)"

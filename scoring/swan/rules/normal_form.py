@@ -1,0 +1,194 @@
+"""Claims on one normal form, so that two of them can be compared: words with the numbers and dates taken out.
+
+    claim_form("The hotel has about forty rooms.")   ("the", "hotel", "has", "#", "rooms"), 40, rounded
+
+Numbers in digits or English words, with thousands separators; lengths in metres, masses in grams; clock times in
+minutes of the day; dates in English or ISO as year, month and day. What is quoted, in code, or an address is left out.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from scoring.swan.rules.own_words import own_words
+
+__all__ = ["Form", "Value", "claim_form", "content_words", "values_in"]
+
+_MONTHS = (
+    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
+    "december",
+)  # fmt: skip
+_MONTH = "|".join(f"{name}|{name[:3]}" for name in _MONTHS)
+_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+_SMALL = (
+    "zero", "_one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+    "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
+)  # fmt: skip
+_WORDS = {word: n for n, word in enumerate(_SMALL)} | {word: 10 * n for n, word in enumerate(_TENS, 2)}
+_UNITS = {
+    "km": ("m", 1000.0), "kilometres": ("m", 1000.0), "kilometers": ("m", 1000.0), "metres": ("m", 1.0),
+    "meters": ("m", 1.0), "m": ("m", 1.0), "cm": ("m", 0.01), "kg": ("g", 1000.0), "kilograms": ("g", 1000.0),
+    "grams": ("g", 1.0), "g": ("g", 1.0), "million": ("", 1e6), "thousand": ("", 1e3), "billion": ("", 1e9),
+    "percent": ("%", 1.0), "%": ("%", 1.0),
+}  # fmt: skip
+_TOKEN = re.compile(
+    rf"(?P<iso>\b\d{{4}}-\d\d-\d\d\b)"
+    rf"|(?P<day>\b\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<month>{_MONTH})\b\.?(?:,?\s+(?P<year>\d{{4}}))?"
+    rf"|\b(?P<month2>{_MONTH})\s+(?P<day2>\d{{1,2}})(?:st|nd|rd|th)?\b(?:,?\s+(?P<year2>\d{{4}}))?"
+    r"|\b(?P<hour>[01]?\d|2[0-3])(?::(?P<minute>[0-5]\d))?\s*(?P<half>am|pm|a\.m\.|p\.m\.)(?!\w)"
+    r"|\b(?P<hour2>[01]?\d|2[0-3]):(?P<minute2>[0-5]\d)\b"
+    r"|(?<![\w.,])(?P<number>-?\d{1,3}(?:,\d{3})+(?:\.\d+)?|-?\d+(?:\.\d+)?)(?![\w]*\w-)"
+    rf"|\b(?P<word>{'|'.join([*_WORDS])})\b(?!-)"
+    r"|(?P<plain>[^\W\d_]+(?:'[^\W\d_]+)?|%)",
+    re.IGNORECASE,
+)
+_NOT = frozenset({"not", "never", "cannot", "no", "n't"})
+_ROUND = frozenset({"about", "around", "roughly", "approximately", "nearly", "almost", "over", "some", "circa"})
+_LEAD = re.compile(
+    r"^\W*(?:(?:as\s+I\s+(?:said|mentioned)|yes|no|well|indeed|actually|in\s+fact|again|sorry|so|and|but|you\s+are\s+right"
+    r"|you're\s+right|correct|right|that\s+is)\b[\s,.:;!-]*)+",
+    re.IGNORECASE,
+)
+_ARTICLES = frozenset({"the", "a", "an"})
+_PRONOUNS = frozenset({"it", "he", "she", "they", "this", "that", "these", "those"})
+_VERBS = frozenset(
+    re.findall(
+        r"\S+",
+        "is are was were has have had can could will does do did costs opens closes stands lies weighs takes lasts "
+        "begins starts ends contains includes",
+    )
+)
+_SHADED = re.compile(
+    r"\b(?:if|would|could|might|(?-i:may)|perhaps|maybe|suppose|say|says|said|claims?|believes?|think|thinks|according|heard"
+    r"|used\s+to|unless)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A number with its unit ("" for none, `time`, or `date`, which has text). rounded: said to be about so much."""
+
+    number: float
+    unit: str
+    date: str = ""
+    rounded: bool = False
+
+    def agrees(self, other: Value) -> bool:
+        """Whether both can be true of one thing; a rounded number agrees within a tenth."""
+        if self.unit == other.unit == "date":
+            short, long = sorted((self.date, other.date), key=len)
+            return long.endswith(short)
+        apart = abs(self.number - other.number)
+        if self.rounded or other.rounded:
+            return apart <= 0.1 * max(abs(self.number), abs(other.number))
+        return apart < 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A claim. words: lower case, `#unit` where a value stood, without articles and negation. values: in order.
+    subject: how many of the words stand before the verb, 0 where none is known. negated: an odd number of negations.
+    shaded: said under a condition, as a possibility, or as what somebody else says.
+    """
+
+    words: tuple[str, ...]
+    values: tuple[Value, ...]
+    subject: int
+    negated: bool
+    shaded: bool
+
+    @property
+    def by_pronoun(self) -> bool:
+        """Whether its subject is a pronoun alone."""
+        return self.subject == 1 and self.words[0] in _PRONOUNS
+
+    @property
+    def predicate(self) -> tuple[str, ...]:
+        return self.words[self.subject :]
+
+
+def claim_form(text: str) -> Form:
+    """The normal form of one claim; without words for a text that has none."""
+    plain = own_words(text)
+    plain = plain[_end_of_lead(plain) :]
+    words: list[str] = []
+    values: list[Value] = []
+    negations = 0
+    rounded = False
+    for found in _TOKEN.finditer(_apart(plain)):
+        value = _value(found, rounded)
+        if value is not None:
+            values.append(value)
+            words.append(f"#{value.unit if value.unit in ('date', 'time') else ''}")
+            rounded = False
+            continue
+        word = found[0].lower()
+        if word in _UNITS and values and words and words[-1] == "#":
+            unit, times = _UNITS[word]
+            last = values[-1]
+            values[-1] = Value(last.number * times, unit, rounded=last.rounded)
+            words[-1] = f"#{unit}"
+            continue
+        rounded = word in _ROUND
+        if word in _NOT:
+            negations += 1
+        elif not rounded and word not in _ARTICLES:
+            words.append(word)
+    subject = next((place for place, word in enumerate(words) if word in _VERBS), 0)
+    return Form(tuple(words), tuple(values), subject, negations % 2 == 1, _SHADED.search(plain) is not None)
+
+
+def values_in(text: str) -> tuple[Value, ...]:
+    """The numbers, times and dates of a text, in order."""
+    return claim_form(text).values
+
+
+_FUNCTION = frozenset(
+    re.findall(
+        r"\S+",
+        "a an the of in on at to for and or is are was were be it its he she they his her their this that there what "
+        "which who when where how why do does did you i me my your we us really sure yes no not so then say tell "
+        "please can could many much long old far else about with from by as one ok thanks",
+    )
+)
+
+
+def content_words(text: str) -> frozenset[str]:
+    """The words of a text that carry its matter, in lower case."""
+    return frozenset(word for word in re.findall(r"[^\W\d_]+", own_words(text).lower()) if word not in _FUNCTION)
+
+
+def _apart(text: str) -> str:
+    """Contracted negations as words of their own."""
+    spread = re.sub(r"\b(can)not\b", r"\1 not", text, flags=re.IGNORECASE)
+    spread = re.sub(r"\bcan't\b", "can not", spread, flags=re.IGNORECASE)
+    spread = re.sub(r"\bwon't\b", "will not", spread, flags=re.IGNORECASE)
+    return re.sub(r"(?<=\w)n't\b", " not", spread, flags=re.IGNORECASE)
+
+
+def _end_of_lead(text: str) -> int:
+    lead = _LEAD.match(text)
+    return lead.end() if lead and lead.end() < len(text.rstrip()) else 0
+
+
+def _value(found: re.Match[str], rounded: bool) -> Value | None:
+    got = found.groupdict()
+    if got["iso"]:
+        return Value(0, "date", got["iso"])
+    for day, month, year in (("day", "month", "year"), ("day2", "month2", "year2")):
+        if got[month]:
+            number = next(n for n, name in enumerate(_MONTHS, 1) if name.startswith(got[month].lower()[:3]))
+            text = f"{number:02d}-{int(got[day]):02d}"
+            return Value(0, "date", f"{got[year]}-{text}" if got[year] else text)
+    if got["hour"] or got["hour2"]:
+        hour = int(got["hour"] or got["hour2"])
+        if got["half"]:
+            hour = hour % 12 + (12 if got["half"].lower().startswith("p") else 0)
+        return Value(60 * hour + int(got["minute"] or got["minute2"] or 0), "time")
+    if got["number"]:
+        return Value(float(got["number"].replace(",", "")), "", rounded=rounded)
+    if got["word"]:
+        return Value(_WORDS[got["word"].lower()], "", rounded=rounded)
+    return None

@@ -1,0 +1,135 @@
+"""`remembered`: Retentiveness as giving back what the user told, when the user asks for it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from protocols.rules.repetition import same_text
+from scoring.swan.item import Item
+from scoring.swan.nugget import Span
+from scoring.swan.rules.normal_form import values_in
+from scoring.swan.rules.own_words import own_words
+from scoring.swan.rules.rule import Sight, Verdict
+
+__all__ = ["Remembered", "asked_back", "told"]
+
+_VALUE = r"(?P<value>[^.!?,;\n]{1,60})"
+_TOLD = (
+    ("name", rf"(?:my\s+name\s+is|call\s+me|I(?:'m|\s+am)\s+called)\s+{_VALUE}"),
+    ("live", rf"I\s+live\s+in\s+{_VALUE}"),
+    ("work", rf"I\s+work\s+as\s+(?:an?\s+)?{_VALUE}"),
+    ("born", rf"I\s+was\s+born\s+in\s+{_VALUE}"),
+    ("allergic", rf"I(?:'m|\s+am)\s+allergic\s+to\s+{_VALUE}"),
+    ("", rf"my\s+(?P<thing>[\w' -]{{2,40}}?)\s+(?:is|are)\s+(?:called\s+|named\s+)?{_VALUE}"),
+    ("have", r"I\s+have\s+(?P<value>\d+|two|three|four|five|six|seven|eight|nine|ten)\s+(?P<thing>\w+)"),
+)
+_ASKED = (
+    ("name", r"what(?:'s|\s+is)\s+my\s+name\b"),
+    ("live", r"(?:where|in\s+which\s+\w+|which\s+\w+)\s+do\s+I\s+live\b"),
+    ("work", r"what\s+(?:do\s+I\s+work\s+as|is\s+my\s+(?:job|profession))\b"),
+    ("born", r"(?:when|where|in\s+which\s+year)\s+was\s+I\s+born\b"),
+    ("allergic", r"what\s+am\s+I\s+allergic\s+to\b"),
+    ("have", r"how\s+many\s+(?P<thing>\w+)\s+do\s+I\s+have\b"),
+    (
+        "",
+        r"(?:what|who|where)(?:'s|\s+is|\s+are)\s+my\s+(?P<thing>[\w' -]{2,40}?)(?:\s+called|\s+named)?\s*(?=[?.!,]|$)",
+    ),
+)
+_TELLS = [(key, re.compile(rf"(?<!\w){pattern}", re.IGNORECASE)) for key, pattern in _TOLD]
+_ASKS = [(key, re.compile(rf"(?<!\w){pattern}", re.IGNORECASE)) for key, pattern in _ASKED]
+_NOT_TOLD = re.compile(r"\b(?:if|suppose|not|never|used\s+to|he|she|they|said)\b[^.!?\n]{0,40}\Z", re.IGNORECASE)
+_NO_VALUE = re.compile(r"^(?:not|no|what|who|never)\b", re.IGNORECASE)
+_AGAIN = re.compile(
+    r"\b(?:repeat|say\s+(?:that|it)\s+again|once\s+more|what\s+did\s+you\s+(?:just\s+)?say|come\s+again)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What the user said of themself: what of, the words, and where they stand in that user turn."""
+
+    key: str
+    value: str
+    start: int
+    end: int
+
+
+def told(said: str) -> Iterator[Told]:
+    """What an English user turn tells of the user; nothing under a negation, an `if`, or in a quotation."""
+    plain = own_words(said)
+    if plain.rstrip().endswith("?") and plain.count(".") + plain.count("!") == 0:
+        return
+    taken: set[int] = set()
+    for key, pattern in _TELLS:
+        for found in pattern.finditer(plain):
+            value = found["value"].strip()
+            if found.start() in taken or _NO_VALUE.match(value) or _NOT_TOLD.search(plain[: found.start()]):
+                continue
+            taken.add(found.start())
+            yield Told(_key(key, found), value, found.start("value"), found.end("value"))
+
+
+def asked_back(said: str) -> str:
+    """What a user turn asks to be given back, by the key of what was told; "" where it asks for nothing."""
+    plain = own_words(said)
+    return next((_key(key, found) for key, pattern in _ASKS if (found := pattern.search(plain))), "")
+
+
+def _key(key: str, found: re.Match[str]) -> str:
+    thing = found.groupdict().get("thing")
+    return f"{key} {' '.join(thing.lower().split())}".strip() if thing else key
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """In a turn that is asked for what the user told: 1 for the nugget that gives it back, or else 0 for the first. In
+    a turn that is asked to say it again: 1 for a nugget that does. Silent on all others. Of what was told twice, the
+    last counts.
+    """
+
+    level: ClassVar[Literal["nugget"]] = "nugget"
+    version: ClassVar[str] = "1"
+    needs: ClassVar[tuple[str, ...]] = ()
+    limits: ClassVar[str] = (
+        "knows a few English ways to tell and to ask for a name, a home, a job, a date, an allergy, a possession; "
+        "blind to what should have been used unasked"
+    )
+    silence: ClassVar[str] = "the user asks for nothing that was told before"
+
+    def scores(self, sight: Sight) -> Iterator[Verdict]:
+        by_turn: dict[int, list[Item]] = {}
+        for item in sight.items:
+            by_turn.setdefault(item.turn, []).append(item)
+        known: dict[str, tuple[str, Span]] = {}
+        heard: set[str] = set()
+        for turn in sight.conversation.turns:
+            for one in told(turn.said):
+                known[one.key] = one.value, (turn.number, "user", one.start, one.end)
+            here = by_turn.get(turn.number, [])
+            asked = asked_back(turn.said)
+            if here and asked in known:
+                value, span = known[asked]
+                holding = [item for item in here if _holds(sight.text(item), value)]
+                for item in holding or here[:1]:
+                    because = "gives back what was told" if holding else "does not give back what was told"
+                    yield Verdict(item, float(bool(holding)), because, (span,))
+            elif _AGAIN.search(own_words(turn.said)):
+                for item in here:
+                    if same_text(sight.text(item)) in heard:
+                        yield Verdict(item, 1.0, "said again as asked")
+            heard.update(same_text(sight.text(item)) for item in here)
+
+    def __str__(self) -> str:
+        return "remembered"
+
+
+def _holds(text: str, value: str) -> bool:
+    numbers = {one.number for one in values_in(value) if not one.date}
+    if numbers:
+        return bool(numbers & {one.number for one in values_in(text)})
+    wanted = " ".join(re.findall(r"\w+", value.lower()))
+    return f" {wanted} " in " ".join(("", *re.findall(r"\w+", text.lower()), ""))
