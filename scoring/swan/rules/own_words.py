@@ -7,15 +7,17 @@ import re
 __all__ = ["own_words"]
 
 _STRAIGHT = str.maketrans({"’": "'", "‘": "'", "\u00a0": " ", "\u202f": " "})
-_FOREIGN = re.compile(
-    r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]*`|https?://\S+"
+_FOREIGN = (
+    r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]*`"
     r"|\"[^\"\n]{1,400}\"|“[^”\n]{1,400}”|„[^“”\n]{1,400}[“”]|«[^»\n]{1,400}»|(?<!\w)'[^'\n]{2,200}'(?!\w)"
-    r"|^[ \t]{0,3}>[^\n]*",
-    re.DOTALL | re.MULTILINE,
+    r"|^[ \t]{0,3}>[^\n]*"
 )
+_WITH_ADDRESSES = re.compile(_FOREIGN, re.DOTALL | re.MULTILINE)
+_WITHOUT = re.compile(rf"https?://\S+|{_FOREIGN}", re.DOTALL | re.MULTILINE)
 
 
-def own_words(text: str) -> str:
+def own_words(text: str, *, addresses: bool = False) -> str:
     """`text` at the same length with straight apostrophes, and spaces where somebody else's words, code, or an
-    address stand; line ends stay."""
-    return _FOREIGN.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text.translate(_STRAIGHT))
+    address stand; line ends stay. addresses: leave them."""
+    pattern = _WITH_ADDRESSES if addresses else _WITHOUT
+    return pattern.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text.translate(_STRAIGHT))

@@ -11,6 +11,7 @@ from scoring.swan.rules.asked_length import AskedLength
 from scoring.swan.rules.breakdown import Breakdown
 from scoring.swan.rules.brevity import Brevity
 from scoring.swan.rules.contradiction import Contradiction
+from scoring.swan.rules.copied import Copied
 from scoring.swan.rules.fair_exposure import FairExposure
 from scoring.swan.rules.hedging import Hedging
 from scoring.swan.rules.invitation import Invitation
@@ -20,6 +21,8 @@ from scoring.swan.rules.recovery import Recovery
 from scoring.swan.rules.remembered import Remembered
 from scoring.swan.rules.repetition import Repetition
 from scoring.swan.rules.rule import RuleScorer
+from scoring.swan.rules.same_language import SameLanguage
+from scoring.swan.rules.sourced import Sourced
 
 __all__ = ["RULES", "RuleScorer", "parse_rule"]
 
@@ -37,6 +40,7 @@ RULES: Mapping[str, tuple[str, _Make]] = MappingProxyType(
         "breakdown": _without(Breakdown),
         "brevity": ("words", lambda value: Brevity() if value is None else Brevity(int(value))),
         "contradiction": _without(Contradiction),
+        "copied": _without(Copied),
         "fair_exposure": _without(FairExposure),
         "hedging": ("hedged", lambda value: Hedging() if value is None else Hedging(float(value))),
         "invitation": _without(Invitation),
@@ -45,6 +49,8 @@ RULES: Mapping[str, tuple[str, _Make]] = MappingProxyType(
         "recovery": ("sign", lambda value: Recovery() if value is None else Recovery(value)),
         "remembered": _without(Remembered),
         "repetition": _without(Repetition),
+        "same_language": _without(SameLanguage),
+        "sourced": _without(Sourced),
     }
 )
 """By name: the parameter it takes ("" for none), and what makes it."""

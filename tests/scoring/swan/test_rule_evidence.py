@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
-from scoring.swan.assessment import assess
-from scoring.swan.item import Scored
+from scoring.swan.assessment import PageText, assess
+from scoring.swan.item import Scored, nugget_items
 from scoring.swan.rules.asked_count import asked_for, given
 from scoring.swan.rules.asked_length import asked_limit
 from scoring.swan.rules.own_words import own_words
+from scoring.swan.rules.sourced import Sourced
 from scoring.swan.schema import load_schema
 from scoring.swan.wan import wan
 from tests.support.scoring_examples import conversation
@@ -76,3 +78,19 @@ def test_a_contradiction_names_both_nuggets() -> None:
     (one,) = scores("Consistency", (asked, "The tower is 300 metres high."), (asked, "The tower is 280 m high."))
     assert (one.value, one.item.turn) == (0, 2)
     assert one.note == "otherwise than in turn 1 (system turn 1, characters 0-29)"
+
+
+def test_a_link_is_opened_only_by_a_fetcher_that_is_handed_in() -> None:
+    opened: list[str] = []
+
+    def fetch(url: str) -> bool | None:
+        opened.append(url)
+        return {"https://a.test/1": True, "https://b.test/2": False}.get(url)
+
+    talk = conversation(("Rivers?", "Elbe (https://a.test/1).\n\nOder (https://b.test/2).\n\nIsar (https://c.test/3)."))
+    sight = PageText().sight(talk, None, None)
+    sight = replace(sight, items=nugget_items(talk, sight.nuggets))
+    assert [one.value for one in Sourced().scores(sight)] == [1, 1, 1]
+    assert opened == []
+    assert [one.value for one in Sourced(fetch).scores(sight)] == [1, 0], "nobody can tell of the third"
+    assert opened == ["https://a.test/1", "https://b.test/2", "https://c.test/3"]

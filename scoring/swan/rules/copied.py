@@ -1,0 +1,72 @@
+"""`copied`: Originality as not being copied from what stands earlier in the conversation ([SWAN] §4.12)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from scoring.swan.rules.rule import Sight, Verdict
+
+__all__ = ["Copied", "copied_share"]
+
+_WORD = re.compile(r"\w+(?:'\w+)?")
+_RUN = 5  # words in a row that are a copy
+_LEAST = 8  # words of a nugget that are enough to tell
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.replace("’", "'").casefold())
+
+
+def copied_share(words: Sequence[str], runs: set[tuple[str, ...]]) -> float:
+    """The share of `words` that stand in one of `runs`, which are five words each; 0 for fewer words than that."""
+    covered = [False] * len(words)
+    for place in range(len(words) - _RUN + 1):
+        if tuple(words[place : place + _RUN]) in runs:
+            covered[place : place + _RUN] = [True] * _RUN
+    return sum(covered) / len(words) if words else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """1 - the share of a nugget's words that stand in runs of five or more in earlier turns of either side, or in the
+    user turn it answers. Silent on nuggets of fewer than 8 words, on code, and where nothing of 8 words was said.
+    """
+
+    level: ClassVar[Literal["nugget"]] = "nugget"
+    version: ClassVar[str] = "1"
+    needs: ClassVar[tuple[str, ...]] = ()
+    limits: ClassVar[str] = (
+        "knows no text but the conversation: finds what is copied from it, and a 1 does not say that a nugget is new"
+    )
+    silence: ClassVar[str] = "nuggets of fewer than 8 words, code, or nothing before them to copy"
+
+    def scores(self, sight: Sight) -> Iterator[Verdict]:
+        runs: set[tuple[str, ...]] = set()
+        said = False
+        rules = {(one.turn, one.start): one.rule for one in sight.nuggets if one.speaker == "system"}
+        items = {
+            number: [one for one in sight.items if one.turn == number] for number in {one.turn for one in sight.items}
+        }
+        for turn in sight.conversation.turns:
+            said = _add(runs, turn.said) or said
+            for item in items.get(turn.number, ()):
+                words = _words(sight.text(item))
+                if len(words) < _LEAST or not said or rules.get((item.turn, item.start)) == "code":
+                    continue
+                share = copied_share(words, runs)
+                yield Verdict(item, 1 - share, f"{share:.0%} of its words stand earlier in runs of {_RUN} or more")
+            if turn.reply is not None:
+                said = _add(runs, turn.reply.answer.text) or said
+
+    def __str__(self) -> str:
+        return "copied"
+
+
+def _add(runs: set[tuple[str, ...]], text: str) -> bool:
+    """Add the runs of a text; whether it was long enough to be copied."""
+    words = _words(text)
+    runs.update(tuple(words[place : place + _RUN]) for place in range(len(words) - _RUN + 1))
+    return len(words) >= _LEAST

@@ -1,0 +1,104 @@
+"""`same_language`: whether a turn is in the language of the user, or in the one the user asked for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from scoring.swan.rules.own_words import own_words
+from scoring.swan.rules.rule import Sight, Verdict
+
+__all__ = ["LANGUAGES", "SameLanguage", "asked_language", "language_of"]
+
+_COMMON = {
+    "English": "the and is are was to of in that it you for with this have be not can what how where when will would "
+    "my your do does from at on or by if me please there about",
+    "German": "der die das und ist nicht ein eine zu mit sie ich auf für den dem des im von wie kann wo wird auch "
+    "sich war oder bei als wenn es dass am aus hat einen sind",
+    "French": "le la les et est une un des pour dans que qui pas vous je il elle sur avec au du ce est-ce où en à "
+    "par plus faut si nous sont ne se",
+    "Spanish": "el la los las y es una un de que en para por con no se lo del al puede dónde como más su está son qué "
+    "pero este cuál mi",
+    "Italian": "il la gli e è un una di che per non con si lo del della nel sono questa questo dove come più ci sarà "
+    "puoi mi i le al",
+    "Portuguese": "o os as e é um uma de que para por com não se do da no na em onde posso como mais são está você meu",
+    "Dutch": "de het een en is van niet dat ik je met voor op te zijn er maar ook waar kan wat hoe naar of bij aan",
+    "Swedish": "och det att är en ett som jag på inte för med den av till kan var hur vad om från har de",
+}
+_SCRIPTS = (
+    ("Japanese", re.compile(r"[\u3040-\u30ff]")),
+    ("Korean", re.compile(r"[\uac00-\ud7af]")),
+    ("Chinese", re.compile(r"[\u4e00-\u9fff]")),
+    ("Russian", re.compile(r"[\u0400-\u04ff]")),
+    ("Greek", re.compile(r"[\u0370-\u03ff]")),
+    ("Arabic", re.compile(r"[\u0600-\u06ff]")),
+    ("Hebrew", re.compile(r"[\u0590-\u05ff]")),
+    ("Hindi", re.compile(r"[\u0900-\u097f]")),
+    ("Thai", re.compile(r"[\u0e00-\u0e7f]")),
+)
+LANGUAGES = (*_COMMON, *(name for name, _ in _SCRIPTS))
+"""What can be told apart. A script stands for its commonest language: Cyrillic for Russian, for example."""
+_KNOWN = {name: frozenset(words.split()) for name, words in _COMMON.items()}
+_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_ASKED = re.compile(
+    r"\b(?:translate|answer|reply|respond|write|speak|continue|summari[sz]e|explain|tell)\b[^?.!\n]{0,60}?\b(?:in|into|to)\s+"
+    rf"(?P<language>{'|'.join(LANGUAGES)})\b",
+    re.IGNORECASE,
+)
+_NOT_ASKED = re.compile(r"\b(?:don't|do\s+not|never|not|if|would)\b[^.!?\n]{0,40}\Z", re.IGNORECASE)
+_LEAST = 4  # words of a text in Latin letters
+_LETTERS = 4  # of another script
+_LOOK = 4000
+
+
+def language_of(text: str) -> str:
+    """The language of a text, of `LANGUAGES`; "" where it has too few words, or no language is plainly ahead. Quoted
+    words, code and addresses do not count."""
+    plain = own_words(text[:_LOOK])
+    letters = sum(letter.isalpha() for letter in plain)
+    for name, pattern in _SCRIPTS:
+        count = len(pattern.findall(plain))
+        least = 0.1 if name == "Japanese" else 0.4
+        if count >= _LETTERS and count > least * letters:
+            return name
+    words = [word.lower() for word in _WORD.findall(plain)]
+    if len(words) < _LEAST:
+        return ""
+    hits = sorted(((sum(word in known for word in words), name) for name, known in _KNOWN.items()), reverse=True)
+    (most, name), (second, _) = hits[:2]
+    return name if most >= 2 and most > second and most * 8 >= len(words) else ""
+
+
+def asked_language(said: str) -> str:
+    """The language that an English user turn asks to be answered in, or translated into; "" where it names none."""
+    plain = own_words(said)
+    for found in _ASKED.finditer(plain):
+        if not _NOT_ASKED.search(plain[: found.start()]):
+            return found["language"].capitalize()
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class SameLanguage:
+    """1 for a turn in the language that the user turn asks for, or else is in; 0 for one in another language."""
+
+    level: ClassVar[Literal["turn"]] = "turn"
+    version: ClassVar[str] = "1"
+    needs: ClassVar[tuple[str, ...]] = ()
+    limits: ClassVar[str] = (
+        "counts common words of eight languages, and scripts; one language a turn; blind to short turns, and takes a "
+        "language it does not know for its neighbour"
+    )
+    silence: ClassVar[str] = "too few words to tell the language of the user or of the turn"
+
+    def scores(self, sight: Sight) -> Iterator[Verdict]:
+        for item in sight.items:
+            said = sight.said(item.turn)
+            wanted, found = asked_language(said) or language_of(said), language_of(sight.text(item))
+            if wanted and found:
+                yield Verdict(item, float(wanted == found), f"{found}, where {wanted} is expected")
+
+    def __str__(self) -> str:
+        return "same_language"

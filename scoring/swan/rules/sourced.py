@@ -1,0 +1,140 @@
+"""`sourced`: Groundedness as showing a source that a reader could look up ([SWAN] §4.4)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from scoring.swan.nugget import Span
+from scoring.swan.rules.own_words import own_words
+from scoring.swan.rules.rule import Sight, Verdict
+from scoring.swan.sentences import sentences
+from topics.links import find_urls
+
+__all__ = ["Sourced"]
+
+_PLACEHOLDER = re.compile(r"//(?:www\.)?(?:example\.(?:com|org|net)|localhost|yoursite|domain\.com)\b", re.IGNORECASE)
+_NOBODY = (
+    r"(?:my|me|us|our|experts?|studies|research|scientists|many|some|several|most|sources?|people|reports?|you|all|legend"
+    r"|tradition|data|available)\b"
+)
+_NAMED = re.compile(
+    r"\b(?i:according\s+to|as\s+reported\s+by|selon|laut|según)\s+(?i:the\s+|le\s+|la\s+|der\s+|die\s+|das\s+)?"
+    rf"(?!(?i:{_NOBODY}))"
+    r"[\w' -]{0,40}?[A-Z][\w.&-]+"
+    r"|\b[A-Z]\w+(?:\s+(?:et\s+al\.|and\s+[A-Z]\w+|&\s+[A-Z]\w+))?\s+\((?:19|20)\d\d\)"
+    r"|\([A-Z]\w+(?:\s+(?:et\s+al\.|and\s+[A-Z]\w+))?,?\s+(?:19|20)\d\d(?:,[^()]{1,40})?\)"
+    r"|\b(?i:wikipedia|britannica|reuters|the\s+guardian|the\s+times|the\s+lancet)"
+    r"\s+(?:says|states|reports|writes|gives|notes)\b"
+    r"|\b(?:Section|Article|Chapter)\s+\d+\s+of\s+the\s+[A-Z]|\b(?i:census)\s+of\s+\d{4}|,?\s+p(?:p)?\.\s*\d+\b"
+)
+_MARK = re.compile(r"\[(\d{1,3})\]")
+_LISTED = re.compile(r"^[ \t]*\[(\d{1,3})\][:\s]+\S", re.MULTILINE)
+_SOURCES = re.compile(
+    r"^[ \t]*(?:sources?|references?|quellen?|based\s+on)[ \t]*:[ \t]*(?P<what>\S[^\n]*)", re.I | re.M
+)
+_NOT = re.compile(r"\b(?:not|never|no|isn't|doesn't)\b[^.!?]{0,60}\Z", re.IGNORECASE)
+_OF_ITSELF = re.compile(
+    r"^\W*(?:I\b|I'm|we\b|you\b|your\b|my\b|as\s+an?\s+(?:AI|language|large)|if\s+(?:I|you)\b|thank|sorry)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Sourced:
+    """1 for a claim with a source in its sentence, list item or row, or where the turn ends with a list of sources; 0
+    for one without. A source is a link, a numbered reference that the turn lists, or a named work or body. Silent on
+    code, and on claims about the talk or the system itself.
+
+    reachable: called with each URL, says whether it can be opened, None where it cannot tell; a link that cannot be
+    opened is no source, and a claim that rests on links nobody can tell of gets no score. None (the default) opens
+    nothing. A schema file cannot give it; Python can: `Sourced(reachable=…)`.
+    """
+
+    reachable: Callable[[str], bool | None] | None = None
+    level: ClassVar[Literal["nugget"]] = "nugget"
+    version: ClassVar[str] = "1"
+    needs: ClassVar[tuple[str, ...]] = ()
+    limits: ClassVar[str] = (
+        "sees that a source is shown, not that it exists or says so; a claim may be grounded in one that is not shown"
+    )
+    silence: ClassVar[str] = "no claim about the world, or nobody can tell whether its link opens"
+
+    def scores(self, sight: Sight) -> Iterator[Verdict]:
+        read: dict[int, _Turn] = {}
+        rules = {(one.turn, one.start): one.rule for one in sight.nuggets if one.speaker == "system"}
+        for item in sight.items:
+            if item.type != "F" or rules.get((item.turn, item.start)) == "code":
+                continue
+            if item.turn not in read:
+                text = next(
+                    one.reply.answer.text for one in sight.conversation.turns if one.number == item.turn and one.reply
+                )
+                read[item.turn] = _Turn(item.turn, text, self.reachable)
+            turn = read[item.turn]
+            if _OF_ITSELF.match(sight.text(item)) or turn.is_source(item.start):
+                continue
+            found, unknown = turn.source(item.start)
+            if found is not None:
+                yield Verdict(item, 1.0, "a source is shown", (found,))
+            elif not unknown:
+                yield Verdict(item, 0.0, "no source is shown")
+
+    def __str__(self) -> str:
+        return "sourced" if self.reachable is None else "sourced(links=opened)"
+
+
+class _Turn:
+    """The sources of one system turn."""
+
+    def __init__(self, number: int, text: str, reachable: Callable[[str], bool | None] | None) -> None:
+        self.number = number
+        self.plain = own_words(text, addresses=True)
+        self.spans = [(one.start, one.end) for one in sentences(text)]
+        self.listed = {found[1]: found.span() for found in _LISTED.finditer(self.plain)}
+        self.links: list[tuple[int, int]] = []
+        self.unknown: list[int] = []
+        for url in find_urls(self.plain, www=True):
+            opens = True if reachable is None else reachable(self.plain[url.start : url.end])
+            if opens is None:
+                self.unknown.append(url.start)
+            elif opens and not _PLACEHOLDER.search(self.plain[url.start : url.end]):
+                self.links.append((url.start, url.end))
+        self.overall = next((one for one in map(self._overall, _SOURCES.finditer(self.plain)) if one), None)
+
+    def _overall(self, found: re.Match[str]) -> tuple[int, int] | None:
+        start, end = found.span("what")
+        return self._within(start, end)
+
+    def is_source(self, at: int) -> bool:
+        """Whether what stands there is an entry of a list of sources."""
+        entries = [*(span for span in self.listed.values()), *(one.span() for one in _SOURCES.finditer(self.plain))]
+        line = self.plain.rfind("\n", 0, at) + 1
+        return any(start <= at < end or line <= start <= at for start, end in entries)
+
+    def source(self, at: int) -> tuple[Span | None, bool]:
+        """The source of the claim that begins there; and whether one was found that nobody can tell of."""
+        start, end = next(((a, b) for a, b in self.spans if a <= at < b), (at, at + 1))
+        found = self._within(start, self._with_link(end)) or self.overall
+        unknown = any(start <= place < end for place in self.unknown)
+        return (None, unknown) if found is None else ((self.number, "system", *found), False)
+
+    def _with_link(self, end: int) -> int:
+        """The end of a sentence together with a link or mark that follows it on the line, alone."""
+        line = self.plain.find("\n", end)
+        rest = self.plain[end : line if line >= 0 else len(self.plain)]
+        return end + len(rest) if re.fullmatch(r"\s*[(\[]?(?:https?://\S+|\d{1,3}\])[)\].]?\s*", rest) else end
+
+    def _within(self, start: int, end: int) -> tuple[int, int] | None:
+        for first, last in self.links:
+            if start <= first < end:
+                return first, last
+        for mark in _MARK.finditer(self.plain, start, end):
+            if mark[1] in self.listed and self.listed[mark[1]][0] != mark.start():
+                return mark.span()
+        for named in _NAMED.finditer(self.plain, start, end):
+            if not _NOT.search(self.plain[start : named.start()]):
+                return named.span()
+        return None
