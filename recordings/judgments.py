@@ -115,8 +115,9 @@ class Target:
 @dataclass(frozen=True, slots=True)
 class Layer:
     """Judgments of one author. kind: one of `KINDS`. version: of the rule, model or guideline. source: where they
-    come from (a file, a prompt's hash, a publication). made_at: UTC time, ISO 8601, "" where not known.
-    path: the file it was read from, where it is one; judgment i stands in its line i + 2.
+    come from (a file, a prompt's hash, a publication). made_at: UTC time, ISO 8601, "" where not known. adjudicates:
+    its author saw what others had said of the same things, and decided between them. path: the file it was read from,
+    where it is one; judgment i stands in its line i + 2.
     """
 
     kind: str
@@ -125,6 +126,7 @@ class Layer:
     source: str = ""
     made_at: str = ""
     judgments: tuple[Judgment, ...] = ()
+    adjudicates: bool = False
     path: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
@@ -135,7 +137,7 @@ class Layer:
 def write_layer(run: str | PathLike[str], layer: Layer, redactor: Redactor | None = None) -> Path:
     """Put `layer` into the run folder and return its file; the same layer twice is one file. Raises StoreError."""
     cleaner = redactor or Redactor()
-    opening = {
+    opening: dict[str, Json] = {
         "format": FORMAT,
         "layer": layer.kind,
         "author": layer.author,
@@ -143,6 +145,8 @@ def write_layer(run: str | PathLike[str], layer: Layer, redactor: Redactor | Non
         "source": layer.source,
         "made_at": layer.made_at,
     }
+    if layer.adjudicates:
+        opening["adjudicates"] = True
     rows: list[Json] = [opening]
     for judgment in layer.judgments:
         row = {"about": dict(judgment.about), "criterion": judgment.criterion, "value": judgment.value}
@@ -241,10 +245,13 @@ def read_layer(path: Path) -> Layer:
         if not isinstance(said, (str, type(None))):
             raise RunError(f"{key!r} is not text", place=place, allowed="text")
         names[key] = said or ""
+    if opening.get("adjudicates", False) not in (True, False):
+        raise RunError("'adjudicates' is not true or false", place=place)
     judgments = tuple(_judgment(row, at) for at, row in rows[1:])
     _refuse_twice(judgments, path)
     _refuse_changed(path)
-    return Layer(str(opening["layer"]), **names, judgments=judgments, path=str(path))
+    adjudicates = bool(opening.get("adjudicates"))
+    return Layer(str(opening["layer"]), **names, judgments=judgments, adjudicates=adjudicates, path=str(path))
 
 
 def _judgment(row: Mapping[str, Any], place: Place) -> Judgment:

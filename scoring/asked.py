@@ -133,11 +133,22 @@ class Asked:
         judged = [entry for entry in entries if entry.by.kind != "rule"]
         if not judged:
             return ()
-        whose = ", ".join(f"{by} ({count})" for by, count in sorted(Counter(str(one.by) for one in judged).items()))
+        votes = Counter(str(by) for one in judged for by in one.voters)
+        whose = ", ".join(f"{by} ({count})" for by, count in sorted(votes.items()))
         disputed = sum(entry.disputed for entry in judged)
         differ = "differs" if disputed == 1 else "differ"
         differing = f"; {disputed} {differ} from what others, or a rule, said" if disputed else ""
-        return (f"SWAN and WAN rest on {pluralize(len(judged), 'judgment')} by {whose}{differing}.",)
+        rest = f"SWAN and WAN rest on {pluralize(votes.total(), 'judgment')} by {whose}{differing}."
+        several = [entry for entry in judged if len(entry.voters) > 1]
+        if not several:
+            return (rest,)
+        split = sum(len({value for _, value in entry.votes}) > 1 for entry in several)
+        folding = self.judged().judgments.precedence.folding
+        return (
+            rest,
+            f"{pluralize(len(several), 'thing')} of {len(judged)} judged by several, {split} of them differently: "
+            f"their votes are folded by --judgments {folding}.",
+        )
 
     def coverage(self) -> tuple[str, ...]:
         """What SWAN and WAN are made of: criteria that do not compare, and judges that are mixed."""

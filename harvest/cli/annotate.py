@@ -17,6 +17,7 @@ from harvest.cli.interruption import run_until_stopped
 from harvest.cli.serving import PORT, SCALE, read_scale, serve_page
 from harvest.cli.told_agreement import tell_agreement
 from harvest.judging.extraction.layer import nugget_judgments
+from harvest.judging.sheets.adjudication import ADJUDICATION_COLUMNS, disputed_rows
 from harvest.judging.sheets.annotation_sheet import Assessed, write_sheet
 from harvest.judging.sheets.annotators import compare_with_earlier, newest_judgments
 from harvest.judging.sheets.asked_rows import assess_run
@@ -59,6 +60,12 @@ __all__ = ["command"]
     "--seed",
     type=click.IntRange(0),
     help="With --export, --pairs, --serve: the same seed draws the same rows and orders [0].",
+)
+@click.option(
+    "--adjudicate",
+    is_flag=True,
+    help="With --export: only what people judged differently, with their votes. With --import: these decide, and every"
+    " one has a reason in its note.",
 )
 @click.option("--force", is_flag=True, help="With --export: overwrite an existing file.")
 @click.option(
@@ -104,6 +111,7 @@ def command(
     names: tuple[str, ...],
     sample: int | None,
     seed: int | None,
+    adjudicate: bool,
     force: bool,
     pairs: Path | None,
     systems: str | None,
@@ -129,7 +137,7 @@ def command(
     """
     if pairs is not None:
         others = (sheet, filled, model, names, version, endpoint, concurrency, tries, nuggets, force, scale, each)
-        if any(others) or (not serve and (authors or port is not None)):
+        if adjudicate or any(others) or (not serve and (authors or port is not None)):
             raise InputError(
                 "--pairs goes with --systems, --topic, --sample and --seed, with --serve, --author and --port, and with"
                 " no other option"
@@ -157,6 +165,10 @@ def command(
         raise InputError("--author and --version go with --import and --serve")
     if (names or sample is not None) and sheet is None and not serve:
         raise InputError("--criterion and --sample go with --export and --serve")
+    if adjudicate and sheet is None and filled is None:
+        raise InputError("--adjudicate goes with --export and --import")
+    if adjudicate and sample is not None:
+        raise InputError("--adjudicate and --sample exclude each other: a sample would leave differences as they are")
     if force and sheet is None:
         raise InputError("--force goes with --export")
     if (port is not None or scale is not None or each) and not serve:
@@ -173,9 +185,9 @@ def command(
     if model is not None:
         return _extract(run, recorded, model, endpoint, only, concurrency, tries or 2)
     if sheet is not None:
-        _export(run, recorded, criteria, sheet, names, sample, seed or 0, force, nuggets or "")
+        _export(run, recorded, criteria, sheet, names, sample, seed or 0, force, nuggets or "", adjudicate)
     elif filled is not None:
-        _import(run, recorded, criteria, filled, author, version, nuggets or "")
+        _import(run, recorded, criteria, filled, author, version, nuggets or "", adjudicate)
     elif serve:
         serve_page(
             run,
@@ -297,12 +309,23 @@ def _export(
     seed: int,
     force: bool,
     nuggets: str,
+    adjudicate: bool,
 ) -> None:
     sheet_ending(sheet)
     if sheet.exists() and not force:
         raise InputError("this file exists already", place=Place(str(sheet)), advice="take another name, or --force")
     assessed = assess_run(run, recorded, schema, nuggets=nuggets)
     rows, total = asked_criteria(assessed, schema, names, sample, seed, goal="sheet")
+    if adjudicate:
+        rows = list(disputed_rows(rows, read_layers(run)))
+        if not rows:
+            raise InputError("no two people judged the same thing differently by these criteria, so nothing is open")
+        write_sheet(rows, sheet, ADJUDICATION_COLUMNS)
+        told = (
+            f"{pluralize(len(rows), 'row')} on which people differ, of {total}, written to {sheet}: fill in 'value', "
+        )
+        click.echo(f"{told}and why in 'note', then --import it with --adjudicate", err=True)
+        return
     count = write_sheet(rows, sheet)
     part = f" of {total}, drawn with seed {seed}," if count < total else ""
     click.echo(
@@ -310,16 +333,29 @@ def _export(
     )
 
 
-def _import(run: Path, recorded: Run, schema: Schema, filled: Path, author: str, version: str, nuggets: str) -> None:
-    sheet = read_sheet(filled, assess_run(run, recorded, schema, nuggets=nuggets), schema)
+def _import(
+    run: Path,
+    recorded: Run,
+    schema: Schema,
+    filled: Path,
+    author: str,
+    version: str,
+    nuggets: str,
+    adjudicate: bool,
+) -> None:
+    sheet = read_sheet(filled, assess_run(run, recorded, schema, nuggets=nuggets), schema, reasons=adjudicate)
     cleaner = Redactor()  # a note is compared as it would be kept
     judgments = tuple(replace(one, note=str(cleaner.value(one.note))) for one in sheet.judgments)
     people = [layer for layer in read_layers(run) if layer.kind == "human"]
     # Who names no version says nothing of it: what was said before under any version was said before.
-    mine = newest_judgments(layer for layer in people if layer.author == author and version in ("", layer.version))
+    mine = newest_judgments(
+        layer
+        for layer in people
+        if layer.author == author and version in ("", layer.version) and layer.adjudicates == adjudicate
+    )
     news = compare_with_earlier(judgments, mine)
     if news.anything:
-        layer = Layer("human", author, version, filled.name, stamp(utc_now()), judgments)
+        layer = Layer("human", author, version, filled.name, stamp(utc_now()), judgments, adjudicate)
         path = write_layer(run, layer)
         people.append(layer)
         told = {"new": news.new, "changed": news.changed, "with another note": news.noted, "as before": news.same}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -54,6 +53,13 @@ __all__ = ["command"]
 )
 @click.option("--schema", metavar="NAME|FILE", help="Criteria for SWAN [sakai-2023].")
 @click.option("--judges", metavar="KINDS", help="Whose judgments SWAN uses, in order of precedence [human,rule].")
+@click.option(
+    "--judgments",
+    "folding",
+    metavar="HOW|NAME",
+    help="How several judgments of one thing become one: distribution, mean, majority, adjudicated, or whose alone"
+    " counts [distribution].",
+)
 @click.option("--nuggets", metavar="NAME", help="Layer of nuggets that SWAN scores [the rules'].")
 @setting_options()
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the bootstrap.")
@@ -70,6 +76,7 @@ def command(
     wanted: tuple[str, ...],
     schema: str | None,
     judges: str | None,
+    folding: str | None,
     nuggets: str | None,
     seed: int,
     keep: bool,
@@ -91,6 +98,8 @@ def command(
     measures = tuple(dict.fromkeys(term for text in wanted for term in parse_all(text)))
     if not measures and (schema or judges):
         raise InputError("--schema and --judges are for SWAN", advice="ask for it: --measure SWAN")
+    if not measures and folding:
+        raise InputError("--judgments is for SWAN", advice="ask for it: --measure SWAN")
     if not measures and nuggets:
         raise InputError("--nuggets is for SWAN", advice="ask for it: --measure SWAN")
     if keep and len(runs) > 1:
@@ -116,7 +125,7 @@ def command(
         gold=judged,
         seed=seed,
         schema=criteria,
-        judges=replace(Precedence.parse(judges) if judges else Precedence(), nuggets=nuggets or ""),
+        judges=Precedence.asked(judges, nuggets, folding),
     )
     whole = scored(material, measures=(*measures, *measures_needed(thresholds)))
     table = whole.only(names) if names else whole  # the bounds of the audit need figures nobody asked to see

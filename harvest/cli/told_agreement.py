@@ -10,23 +10,33 @@ import click
 from harvest.judging.sheets.annotators import agreements
 from harvest.terminal import printable
 from recordings.judgments import Layer
+from scoring.annotations.agreement import Agreement
 
 __all__ = ["tell_agreement"]
 
 
 def tell_agreement(people: Sequence[Layer], criteria: Iterable[str]) -> None:
     """Nothing where no two people judged the same thing. people: their layers, the oldest first."""
-    names, found = agreements(people, criteria)
+    found = agreements(people, criteria)
     if not found:
         return
+    names = sorted({name for one in found for name in one.people})
     people_named = ", ".join(printable(name, line=True) for name in names)
     click.echo(f"agreement of {people_named}, where two or more of them judged the same thing:", err=True)
-    wide = max(map(len, found))
-    for name, one in found.items():
-        alpha = "n/a" if math.isnan(one.alpha) else f"{one.alpha:.2f}"
-        click.echo(
-            f"  {name:<{wide}}  equal {100 * one.equal:.0f}% (n={one.things})  alpha {alpha} (n={one.scored})", err=True
-        )
+    whole = dict.fromkeys(one.criterion for one in found)
+    wide = max(map(len, whole))
+    for criterion in whole:
+        first, *pairs = (one for one in found if one.criterion == criterion)
+        click.echo(f"  {criterion:<{wide}}  {_figures(first.found)}", err=True)
+        for one in pairs:
+            who = " and ".join(printable(name, line=True) for name in one.people)
+            click.echo(f"  {'':<{wide}}  {who}: {_figures(one.found)}", err=True)
     click.echo(
         "  alpha: Krippendorff's of the scores; 1 is full agreement, 0 chance, n/a if all scores are equal", err=True
     )
+
+
+def _figures(one: Agreement) -> str:
+    ends = "" if math.isnan(one.low) else f" [{one.low:.2f}, {one.high:.2f}]"
+    alpha = "n/a" if math.isnan(one.alpha) else f"{one.alpha:.2f}{ends}"
+    return f"equal {100 * one.equal:.0f}% (n={one.things})  alpha {alpha} (n={one.scored})"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from textwrap import wrap
 
@@ -62,6 +61,13 @@ _FORMATS = ("terminal", "text", "json", "csv", "latex", "graphml", "dot", "merma
     "--judges", metavar="KINDS", help="With --score SWAN: whose judgments count, in order of precedence [human,rule]."
 )
 @click.option(
+    "--judgments",
+    "folding",
+    metavar="HOW|NAME",
+    help="With --score SWAN: how several judgments of one thing become one: distribution, mean, majority, adjudicated,"
+    " or whose alone counts [distribution].",
+)
+@click.option(
     "--nuggets", metavar="NAME", help="With --score SWAN: whose nuggets to score, by the name of a layer [the rules']."
 )
 @click.option("--width", type=click.IntRange(40, 1000), help="Columns [the terminal's; text: 80; svg: 120, 8 px each].")
@@ -84,6 +90,7 @@ def command(
     measure: str | None,
     gold: str | None,
     judges: str | None,
+    folding: str | None,
     nuggets: str | None,
     width: int | None,
     turns: int | None,
@@ -109,14 +116,18 @@ def command(
     term = parse(measure) if measure is not None else None
     if term is None and gold is not None:
         raise InputError("--gold is for a score", advice="ask for one: --score R")
-    for option, value in (("--judges", judges), ("--nuggets", nuggets)):
+    for option, value in (("--judges", judges), ("--judgments", folding), ("--nuggets", nuggets)):
         if value is not None and (term is None or "judgments" not in find(term.name).needs):
             raise InputError(f"{option} is for SWAN", advice="ask for it: --score SWAN")
     recorded = read(run)
     trees, left = fold_trees(recorded, system=system, topic=topic, merge=merge)
     for sentence in (*recorded.damage, *left):
         click.echo(f"note: {printable(sentence, line=True)}", err=True)
-    scored = _scored(recorded, term, gold, judges, nuggets) if term is not None else TrialScores({})
+    scored = (
+        _scored(recorded, term, gold, Precedence.asked(judges, nuggets, folding))
+        if term is not None
+        else TrialScores({})
+    )
     for sentence in scored.notes:
         click.echo(f"note: {printable(sentence, line=True)}", err=True)
     laid = [tree_scores(tree, term, scored.values, level=level) if term else None for tree in trees]
@@ -147,11 +158,10 @@ def command(
     write_figures(figures, drawn)
 
 
-def _scored(run: Run, term: Term, gold: str | None, judges: str | None, nuggets: str | None) -> TrialScores:
+def _scored(run: Run, term: Term, gold: str | None, judges: Precedence) -> TrialScores:
     material = gather_material([run])
     table = load_gold(gold, material.topics) if gold is not None else None
-    chosen = Precedence.parse(judges) if judges else Precedence()
-    return trial_scores(material, term, gold=table, judges=replace(chosen, nuggets=nuggets or ""))
+    return trial_scores(material, term, gold=table, judges=judges)
 
 
 def _outlined(one: TreeFigures, width: int, turns: int | None) -> Iterator[OutlineLine]:

@@ -34,6 +34,7 @@ from scoring.scores import SHIPPED, check_weights, score
 from scoring.settings import Settings
 from scoring.swan.judged import Judgments, Precedence
 from scoring.swan.schema import Schema, load_schema
+from scoring.swan.votes import FOLDINGS, named_judge
 from scoring.table import ScoreTable
 from simulators.probing.recorded import holds_probe
 from topics.counting import pluralize
@@ -322,10 +323,16 @@ def asked_names(measures: Sequence[Term], topics: TopicSet, schema: Schema | Non
 def _refuse_unknown(judges: Precedence | None, layers: Sequence[Layer]) -> None:
     """A name nobody judged by is a slip of the pen; silently, it would look as if nothing were judged."""
     known = sorted({(layer.kind, layer.author) for layer in layers if layer.kind != "gold"})
-    for kind, author in judges.entries if judges else ():
+    judges = judges or Precedence()
+    for kind, author in judges.entries:
         if author and (kind, author) not in known and kind != "rule":
             allowed = ", ".join(f"{one}:{name}" for one, name in known if one == kind) or f"there is no {kind} layer"
             raise InputError(f"nobody called {author!r} judged as {kind}", allowed=allowed)
+    kind, author = named_judge(judges.folding)
+    voters = [(one, name) for one, name in known if one != "rule"]
+    if author and not any(author == name and kind in ("", one) for one, name in voters):
+        names = dict.fromkeys(name for _, name in voters)
+        raise InputError(f"nobody called {judges.folding!r} judged", allowed=", ".join((*FOLDINGS, *names)))
 
 
 def scores_document(

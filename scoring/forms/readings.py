@@ -178,8 +178,8 @@ def _of_swan(
                 if one is not None:
                     above[row, column, place], below[row, column, place] = one.numerator, one.denominator
                 elif opinion is not None and opinion.value is not None:
-                    above[row, column, place] = opinion.value / len(there)
-                    below[row, column, place] = 1 / len(there)
+                    above[row, column, place] = opinion.share * opinion.value / len(there)
+                    below[row, column, place] = opinion.share / len(there)
                 else:
                     above[row, column, place] = below[row, column, place] = 0.0
     weights = [schema.weights.get(criterion, 1.0) for criterion in found.covered]

@@ -6,6 +6,7 @@ of_system(assessments, …)           pooled over conversations (Eq. 2 as printe
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -16,10 +17,11 @@ from scoring.nuggets import find_nuggets
 from scoring.settings import Settings
 from scoring.swan.extraction import Extractor, extract_nuggets
 from scoring.swan.item import Item, Scored, Source, dialogue_items, nugget_items, turn_items
-from scoring.swan.judged import Judgments, Opinion
+from scoring.swan.judged import Judgments
 from scoring.swan.nugget import Nugget
 from scoring.swan.rules.rule import Sight, Verdict
 from scoring.swan.schema import Criterion, Schema
+from scoring.swan.votes import Opinion
 from scoring.swan.wan import SessionMean, Swan, Wan, mean_per_session, pool_wans, swan, wan
 from scoring.words import passages
 from topics.attributes import AttributeSet
@@ -89,7 +91,10 @@ class Assessment:
     @property
     def sources(self) -> dict[str, tuple[Source, ...]]:
         """Who or what scored each criterion, sorted by name; () for one without scores."""
-        return {name: tuple(sorted({one.by for one in scored}, key=str)) for name, scored in self.scored.items()}
+        return {
+            name: tuple(sorted({by for one in scored for by in one.voters}, key=str))
+            for name, scored in self.scored.items()
+        }
 
 
 def assess(
@@ -208,7 +213,8 @@ def _scores(items: tuple[Item, ...], kept: Mapping[Item, Opinion], ruled: _Ruled
         if opinion is not None and _counts(opinion, now):
             if opinion.value is not None:
                 disputed = opinion.disputed or (now is not None and now[0].value != opinion.value)
-                found.append(Scored(item, opinion.value, opinion.by, disputed))
+                votes = tuple((one.by, one.value) for one in opinion.votes) if len(opinion.votes) > 1 else ()
+                found.append(Scored(item, opinion.value, opinion.by, disputed, share=opinion.share, votes=votes))
         elif now is not None:
             verdict, by, _ = now
             disputed = opinion is not None and opinion.value != verdict.value
@@ -257,6 +263,7 @@ def of_system(
 def _of_sets(name: str, system: str, topics: Sequence[str], judgments: Judgments | None) -> Wan:
     """One item for each topic, weight 1."""
     sets = judgments.sets if judgments else {}
-    known = [sets[system, topic, name].value for topic in topics if (system, topic, name) in sets]
-    values = [value for value in known if value is not None]
-    return Wan(name, float(sum(values)), float(len(values)), len(values), len(topics))
+    known = [sets[system, topic, name] for topic in topics if (system, topic, name) in sets]
+    parts = [(one.share * one.value, one.share) for one in known if one.value is not None]
+    above, below = math.fsum(part for part, _ in parts), math.fsum(share for _, share in parts)
+    return Wan(name, above, below, len(parts), len(topics))

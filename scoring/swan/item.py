@@ -55,7 +55,8 @@ class Scored:
     """An item with its score in [0, 1] and where the score is from.
 
     disputed: another source that could have been used gave another score. note: why, and by which words, where a rule
-    says so.
+    says so. share: how much of the item the score is for, in (0, 1]: where several judged it and some say that the
+    criterion does not apply. votes: all who judged it, with what each said; () where only `by` did.
     """
 
     item: Item
@@ -63,6 +64,12 @@ class Scored:
     by: Source
     disputed: bool = False
     note: str = ""
+    share: float = 1.0
+    votes: tuple[tuple[Source, float | None], ...] = ()
+
+    @property
+    def voters(self) -> tuple[Source, ...]:
+        return tuple(source for source, _ in self.votes) or (self.by,)
 
 
 def nugget_items(conversation: Conversation, nuggets: Sequence[Nugget]) -> tuple[Item, ...]:

@@ -2,10 +2,9 @@
 
 Layers are never merged. A *precedence* is declared, for example `human,rule`: the kinds, or `kind:author` pairs, that
 may be used, in that order. For each author the newest layer counts; of layers made at the same time, the one with the
-last version and file name. Where an entry covers several authors who judged the same thing differently, none of them
-takes precedence: a score that needs the judgment is refused until the precedence names one author. So the order in
-which layers are read or imported does not change any figure. A kind that is not named is not used: a model's scores
-count only where the precedence names `model`.
+last version and file name. Where an entry covers several authors who judged the same thing, their votes are folded
+(`scoring.swan.votes`). So the order in which layers are read or imported does not change any figure. A kind that is not
+named is not used: a model's scores count only where the precedence names `model`.
 
 Nuggets are different: those of one extractor are used all together or not at all. Those of the rules are used unless a
 precedence names others, and those of a model only if it does.
@@ -24,11 +23,12 @@ from scoring.swan.extraction import RULES
 from scoring.swan.item import Source
 from scoring.swan.nugget import Candidate, Nugget, place_nuggets
 from scoring.swan.schema import Schema
+from scoring.swan.votes import USUAL, Given, Opinion, fold
 from scoring.words import Passage
 from topics.errors import InputError, Place
 from topics.identity import content_hash
 
-__all__ = ["EXTRACTION", "NUGGET", "Judgments", "Opinion", "Precedence", "words_hash"]
+__all__ = ["EXTRACTION", "NUGGET", "Judgments", "Precedence", "words_hash"]
 
 NUGGET = "nugget"
 """The criterion of a judgment that says: here is a nugget, of this type."""
@@ -44,11 +44,13 @@ class Precedence:
     """Whose judgments are used, the first entry before the second: kinds, or kind and author.
 
     nuggets: whose nuggets are scored, by the author of a layer or `author/version`; `rules`: those that the rules find
-    now. "": those of the newest layer of a kind that is used, a model's excepted, or else the rules'.
+    now. "": those of the newest layer of a kind that is used, a model's excepted, or else the rules'. folding: how the
+    votes of several authors become one, one of `FOLDINGS` or a judge's name.
     """
 
     entries: tuple[tuple[str, str], ...] = (("human", ""), ("rule", ""))
     nuggets: str = ""
+    folding: str = USUAL
 
     @staticmethod
     def parse(text: str) -> Precedence:
@@ -63,6 +65,12 @@ class Precedence:
             entries.append((kind, author))
         return Precedence(tuple(entries))
 
+    @staticmethod
+    def asked(judges: str | None, nuggets: str | None = None, folding: str | None = None) -> Precedence:
+        """As a command was told, the defaults for what it was not. Raises InputError as `parse` does."""
+        entries = Precedence.parse(judges).entries if judges else Precedence().entries
+        return Precedence(entries, nuggets or "", folding or USUAL)
+
     def __str__(self) -> str:
         return ",".join(f"{kind}:{author}" if author else kind for kind, author in self.entries)
 
@@ -72,30 +80,6 @@ class Precedence:
 
     def uses(self, kind: str) -> bool:
         return any(entry[0] == kind for entry in self.entries)
-
-
-@dataclass(frozen=True, slots=True)
-class Given:
-    """What one author says of one thing. rank: its place in the precedence. place: where it stands."""
-
-    value: float | None
-    by: Source
-    rank: int
-    place: Place
-
-
-@dataclass(frozen=True, slots=True)
-class Opinion:
-    """The judgment that counts. value: a score in [0, 1], or None for "does not apply". disputed: another source that
-    could have been used gave another value; who revises a judgment of one's own disputes nothing. rank: its place in
-    the precedence. equals: the judgments that none counts before another of, though they differ; () where one does.
-    """
-
-    value: float | None
-    by: Source
-    disputed: bool
-    rank: int
-    equals: tuple[Given, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +144,8 @@ class Judgments:
                     refused += 1
                     continue
                 target = Target.of_dialogue(judgment) if criterion.level == "dialogue" else Target.of(judgment)
-                given = None if judgment.value == UNSURE else Given(_score(judgment, place), by, rank, place)
+                value = None if judgment.value == UNSURE else _score(judgment, place)
+                given = None if judgment.value == UNSURE else Given(value, by, rank, place, layer.adjudicates)
                 if target is not None and criterion.level != "set":
                     here = opinions.setdefault((target.trial, target.attempt), {})
                     _give(here, (target, judgment.criterion), by, given)
@@ -169,8 +154,8 @@ class Judgments:
                         _give(sets, (system, topic, judgment.criterion), by, given)
                     case _:
                         unplaced += target is None or criterion.level == "set"
-        counted = {trial: {key: _opinion(given) for key, given in here.items()} for trial, here in opinions.items()}
-        of_sets = {key: _opinion(given) for key, given in sets.items()}
+        counted = {trial: _folded(here, chosen.folding) for trial, here in opinions.items()}
+        of_sets = _folded(sets, chosen.folding)
         return Judgments(chosen, counted, of_sets, nuggets, refused, tuple(sorted(unknown)), unplaced)
 
     def lacks(self, trial: str, attempt: int, exchanged: Iterable[Passage]) -> bool:
@@ -368,9 +353,6 @@ def _give(known: dict[_About, _ByAuthor], about: _About, by: Source, given: Give
         del known[about]
 
 
-def _opinion(given: _ByAuthor) -> Opinion:
-    rank = min(one.rank for one in given.values())
-    best = sorted((one for one in given.values() if one.rank == rank), key=lambda one: (one.by.kind, one.by.author))
-    disputed = len({one.value for one in given.values()}) > 1
-    equals = tuple(best) if len({one.value for one in best}) > 1 else ()
-    return Opinion(best[0].value, best[0].by, disputed, rank, equals)
+def _folded(known: Mapping[_About, _ByAuthor], folding: str) -> dict[_About, Opinion]:
+    found = {about: fold(given.values(), folding) for about, given in known.items()}
+    return {about: opinion for about, opinion in found.items() if opinion is not None}

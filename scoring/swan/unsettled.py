@@ -1,4 +1,4 @@
-"""Judgments that differ where the precedence puts no author before another: refused, with the way to settle it."""
+"""Judgments that differ where only an adjudicator may decide, and none did: refused, with the way to settle it."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Collection, Iterable
 
 from recordings.errors import RunError
 from scoring.swan.assessment import Assessment
-from scoring.swan.judged import Judgments, Opinion
+from scoring.swan.judged import Judgments
 from scoring.swan.schema import Schema
+from scoring.swan.votes import Opinion
 from topics.counting import pluralize
 from topics.errors import InputError
 
@@ -49,10 +50,11 @@ def _differing(found: list[tuple[str, Opinion]], judgments: Judgments) -> RunErr
     first, second, *_ = sorted(found[0][1].equals, key=lambda one: (str(one.place), str(one.by)))
     rest = [str(part) for part in str(judgments.precedence).split(",")]
     return RunError(
-        f"{' and '.join(named)} judged {things} differently ({listed}), and nothing says whose judgment counts; here "
+        f"{' and '.join(named)} judged {things} differently ({listed}), and nobody adjudicated; here "
         f"{first.by} says {_said(first.value)}, and {second.by} {_said(second.value)} ({second.place})",
         place=first.place,
-        advice=f"say whose counts before the others': --judges {','.join(dict.fromkeys([named[0], *rest]))}",
+        advice="let somebody decide (harvest annotate RUN --export FILE --criterion NAME --adjudicate), or say whose "
+        f"judgment counts: --judges {','.join(dict.fromkeys([named[0], *rest]))}",
     )
 
 

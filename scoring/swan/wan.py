@@ -67,7 +67,8 @@ def wan(scored: Sequence[Scored], criterion: str, weighting: Weighting, *, items
     items: how many there were to score, where some got no score; they are in neither sum. Raises ValueError for a
     score outside [0, 1].
     """
-    weights = weighting.weights([one.item for one in scored]).tolist()
+    own = weighting.weights([one.item for one in scored]).tolist()
+    weights = [weight * one.share for weight, one in zip(own, scored, strict=True)]
     for one in scored:
         if not 0 <= one.value <= 1:
             raise ValueError(f"a score lies in [0, 1], and one for {criterion} is {one.value!r}")

@@ -174,6 +174,6 @@ def shuffle_rows(rows: Sequence[Row], rng: numpy.random.Generator) -> list[Row]:
     return [row for group in order for row in groups[group]]
 
 
-def write_sheet(rows: Iterable[Row], path: str | PathLike[str]) -> int:
+def write_sheet(rows: Iterable[Row], path: str | PathLike[str], columns: Sequence[str] = COLUMNS) -> int:
     """Write the rows and return how many. Raises as `harvest.judging.sheets.sheet_file.write_rows` does."""
-    return write_rows(rows, COLUMNS, path)
+    return write_rows(rows, columns, path)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 from recordings.judgments import Judgment, Layer
 from scoring.annotations.agreement import Agreement, agreement
 
-__all__ = ["agreements", "compare_with_earlier", "key_of", "newest_judgments"]
+__all__ = ["Among", "Key", "agreements", "compare_with_earlier", "key_of", "newest_judgments"]
 
 Key = tuple[object, ...]
 
@@ -48,23 +49,45 @@ def compare_with_earlier(judgments: Sequence[Judgment], before: Mapping[Key, Jud
     return Added(new, changed, noted, len(judgments) - new - changed - noted)
 
 
-def agreements(layers: Iterable[Layer], criteria: Iterable[str]) -> tuple[tuple[str, ...], dict[str, Agreement]]:
-    """The people who judged, and their agreement by criterion, for criteria by which two of them judged the same thing.
+@dataclass(frozen=True, slots=True)
+class Among:
+    """How far these people agree by one criterion."""
+
+    criterion: str
+    people: tuple[str, ...]
+    found: Agreement
+
+
+def agreements(layers: Iterable[Layer], criteria: Iterable[str]) -> tuple[Among, ...]:
+    """The agreement by criterion, of all people and, where they are three or more, of each two; for criteria by which
+    two of them judged the same thing. The units of intervals are conversations, or sets of them.
 
     layers: of people, the oldest first. Of each person the newest judgment counts, whatever the guideline's version.
     """
     mine: dict[str, list[Layer]] = {}
     for layer in layers:
-        mine.setdefault(layer.author, []).append(layer)
-    chosen = dict.fromkeys(criteria)
-    said: dict[str, dict[Key, list[float | None]]] = {name: {} for name in chosen}
-    people: dict[str, set[str]] = {name: set() for name in chosen}
+        if not layer.adjudicates:  # who saw what the others said does not agree with them by judging
+            mine.setdefault(layer.author, []).append(layer)
+    said: dict[str, dict[Key, dict[str, float | None]]] = {name: {} for name in criteria}
     for author, own in mine.items():
         for key, judgment in newest_judgments(own).items():
             value = judgment.value
             if judgment.criterion in said and (value is None or isinstance(value, (int, float))):
-                said[judgment.criterion].setdefault(key, []).append(value)
-                people[judgment.criterion].add(author)
-    found = {name: agreement(rows.values()) for name, rows in said.items()}
-    found = {name: one for name, one in found.items() if one.things}
-    return tuple(sorted(set().union(*(people[name] for name in found)))), found
+                said[judgment.criterion].setdefault(key, {})[author] = value
+    return tuple(one for name, rows in said.items() for one in _among(name, rows))
+
+
+def _among(criterion: str, rows: Mapping[Key, Mapping[str, float | None]]) -> Iterator[Among]:
+    shared = {key: row for key, row in rows.items() if len(row) > 1}
+    everybody = sorted({author for row in shared.values() for author in row})
+    groups = [tuple(everybody), *(combinations(everybody, 2) if len(everybody) > 2 else ())]
+    for people in groups:
+        own = {key: [row[name] for name in people if name in row] for key, row in shared.items()}
+        found = agreement(own.values(), map(_unit, own))
+        if found.things:
+            yield Among(criterion, people, found)
+
+
+def _unit(key: Key) -> Key:
+    about: dict[object, object] = dict(part for part in key[1:] if isinstance(part, tuple))
+    return (about["trial"], about.get("attempt")) if "trial" in about else key

@@ -39,8 +39,12 @@ class FilledSheet:
     notes: int
 
 
-def read_sheet(path: str | PathLike[str], assessed: Sequence[Assessed], schema: Schema) -> FilledSheet:
-    """Raises InputError with file, line and column for the first row that is wrong: a value that is none, a criterion
+def read_sheet(
+    path: str | PathLike[str], assessed: Sequence[Assessed], schema: Schema, *, reasons: bool = False
+) -> FilledSheet:
+    """reasons: every value needs a note.
+
+    Raises InputError with file, line and column for the first row that is wrong: a value that is none, a criterion
     the schema does not have or people may not score, a conversation or an item that is not in the recording, words
     that are not those of the recording, the same thing scored twice; and where no row has a value.
     """
@@ -58,6 +62,8 @@ def read_sheet(path: str | PathLike[str], assessed: Sequence[Assessed], schema: 
             continue
         value = _value(row)
         criterion = _criterion(row, schema)
+        if reasons and not row.get("note"):
+            raise row.error("note", "this decision has no reason", advice="say in 'note' why it is so")
         about: Mapping[str, str | int]
         if criterion.level == "set":
             if row.get("system"):  # sheets of the first form named it

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from itertools import permutations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -59,3 +60,33 @@ def test_it_equals_the_definition_over_ordered_pairs_and_who_said_what_does_not_
     assert turned.things == found.things
     assert turned.equal == pytest.approx(found.equal, nan_ok=True)
     assert turned.alpha == pytest.approx(found.alpha, abs=1e-12, nan_ok=True)
+
+
+@pytest.mark.parametrize("times", [150, pytest.param(3000, marks=pytest.mark.soak)])
+@pytest.mark.parametrize(("units", "share", "error"), [(20, 0.5, 0.15), (20, 0.8, 0.1), (50, 0.5, 0.15)])
+def test_the_interval_of_alpha_covers_what_many_things_would_show(
+    units: int, share: float, error: float, times: int
+) -> None:
+    rng = np.random.default_rng(3)
+
+    def judged(things: int) -> list[list[float | None]]:
+        good = rng.random((things, 1)) < share
+        return [list(map(float, row)) for row in good ^ (rng.random((things, 2)) < error)]
+
+    truth = agreement(judged(40_000)).alpha
+    found = [agreement(judged(units)) for _ in range(times)]
+    printed = [one for one in found if not math.isnan(one.low)]
+    assert len(printed) > 0.8 * times
+    covered = sum(one.low <= truth <= one.high for one in printed) / len(printed)
+    assert covered >= 0.93 - (3 * math.sqrt(0.05 * 0.95 / times) if times < 1000 else 0)
+
+
+def test_units_hold_things_together_and_few_of_them_have_no_interval() -> None:
+    rng = np.random.default_rng(4)
+    rows: list[list[float | None]] = rng.choice([0.0, 1.0], size=(40, 2)).tolist()
+    alone = agreement(rows)
+    assert alone.low < alone.alpha < alone.high < 1
+    doubled = agreement([row for row in rows for _ in range(2)], [place for place in range(40) for _ in range(2)])
+    assert doubled.high - doubled.low == pytest.approx(alone.high - alone.low, rel=0.1), "nothing new was seen"
+    assert math.isnan(agreement(rows, [place % 19 for place in range(40)]).low)
+    assert math.isnan(agreement([[1.0, 1.0], [0.0, 0.0]] * 20).low), "all agree: nothing varies"

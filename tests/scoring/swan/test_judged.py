@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
 
@@ -49,12 +50,29 @@ def test_a_target_comes_back_from_its_judgment() -> None:
     assert "speaker" not in FIRST.about()
 
 
-def test_two_people_who_differ_settle_nothing_in_whatever_order_they_were_imported() -> None:
+ADJUDICATED = Precedence(folding="adjudicated")
+
+
+@pytest.mark.parametrize("folding", ["distribution", "mean", "majority"])
+def test_two_people_who_differ_give_the_same_score_in_whatever_order_they_were_imported(folding: str) -> None:
+    for dates in (("2026-01-01", "2026-02-01"), ("2026-02-01", "2026-01-01")):
+        anna, ben = layer(0.0, author="anna", at=dates[0]), layer(1.0, author="ben", at=dates[1])
+        for layers in ([anna, ben], [ben, anna]):
+            judgments = Judgments.of(layers, SCHEMA, Precedence(folding=folding))
+            found = assess(TALK, SCHEMA, judgments)
+            (scored,) = found.scored["Correctness"]
+            assert (scored.value, scored.share, scored.disputed) == (0.5, 1.0, True)
+            assert [(str(by), value) for by, value in scored.votes] == [("human anna 1", 0.0), ("human ben 1", 1.0)]
+            assert not found.unsettled
+            refuse_unsettled([found], judgments, SCHEMA, ["Correctness"])
+
+
+def test_where_only_an_adjudicator_may_decide_two_people_who_differ_settle_nothing() -> None:
     """Neither is before the other, so a score by that criterion is refused, and says how to settle it."""
     for dates in (("2026-01-01", "2026-02-01"), ("2026-02-01", "2026-01-01")):
         anna, ben = layer(0.0, author="anna", at=dates[0]), layer(1.0, author="ben", at=dates[1])
         for layers in ([anna, ben], [ben, anna]):
-            judgments = Judgments.of(layers, SCHEMA)
+            judgments = Judgments.of(layers, SCHEMA, ADJUDICATED)
             found = assess(TALK, SCHEMA, judgments)
             assert {name: len(opinions) for name, opinions in found.unsettled.items()} == {"Correctness": 1}
             with pytest.raises(RunError) as caught:
@@ -68,11 +86,22 @@ def test_two_people_who_differ_settle_nothing_in_whatever_order_they_were_import
             with pytest.raises(RunError):
                 refuse_unsettled([found], judgments, SCHEMA, ["Modesty"])  # its rule reads Correctness
             refuse_unsettled([found], judgments, SCHEMA, ["Fluency"])
+    cara = replace(layer(0.75, author="cara", at="2026-01-15"), adjudicates=True)
+    for layers in map(list, permutations([anna, ben, cara])):
+        found = assess(TALK, SCHEMA, Judgments.of(layers, SCHEMA, ADJUDICATED))
+        assert [(one.value, str(one.by), one.voters) for one in found.scored["Correctness"]] == [
+            (0.75, "human cara 1", (Source("human", "cara", "1"),))
+        ]
+        assert not found.unsettled
+        (scored,) = assess(TALK, SCHEMA, Judgments.of(layers, SCHEMA)).scored["Correctness"]
+        assert scored.value == 0.5, "who saw the votes has none"
 
 
 def test_does_not_apply_is_another_judgment_than_a_score() -> None:
     layers = [layer(None), layer(1.0, author="ben")]
-    assert set(assess(TALK, SCHEMA, Judgments.of(layers, SCHEMA)).unsettled) == {"Correctness"}
+    assert set(assess(TALK, SCHEMA, Judgments.of(layers, SCHEMA, ADJUDICATED)).unsettled) == {"Correctness"}
+    found = assess(TALK, SCHEMA, Judgments.of(layers, SCHEMA))
+    assert [(one.value, one.share) for one in found.scored["Correctness"]] == [(1.0, 0.5)]
 
 
 def test_two_layers_that_agree_are_no_dispute_and_settle_it() -> None:
@@ -86,8 +115,7 @@ def test_who_revises_a_judgment_disputes_nothing() -> None:
     first, revised = layer(0.0), layer(1.0, at="2026-03-01")
     assert told([first, revised]) == told([revised, first]) == [(1.0, "human anna 1", False)]
     ben = layer(1.0, author="ben", at="2026-02-01")
-    assert assess(TALK, SCHEMA, Judgments.of([first, ben], SCHEMA)).unsettled
-    assert not assess(TALK, SCHEMA, Judgments.of([first, ben, revised], SCHEMA)).unsettled
+    assert told([first, ben]) == [(0.5, "human anna 1", True)]
     assert told([first, ben, revised]) == [(1.0, "human anna 1", False)]
 
 
@@ -106,15 +134,17 @@ def test_nuggets_of_two_people_in_one_conversation_are_refused_until_one_is_name
             refuse_unsettled([assess(TALK, SCHEMA, chosen)], chosen, SCHEMA, ["Correctness"])
 
 
-def test_judgments_of_sets_that_differ_are_refused_too() -> None:
+def test_judgments_of_sets_that_differ_are_folded_or_refused_too() -> None:
     name = next(one.name for one in SCHEMA if one.level == "set")
     layers = [
         Layer("human", author, judgments=(Judgment({"system": "S", "topic": "T"}, name, value),))
         for author, value in (("anna", 0.0), ("ben", 1.0))
     ]
-    judgments = Judgments.of(layers, SCHEMA)
+    judgments = Judgments.of(layers, SCHEMA, ADJUDICATED)
     with pytest.raises(RunError, match="human:anna and human:ben"):
         refuse_unsettled([assess(TALK, SCHEMA, judgments)], judgments, SCHEMA, [name])
+    folded = Judgments.of(layers, SCHEMA)
+    assert of_system("S", [assess(TALK, SCHEMA, folded)], SCHEMA, folded).pooled.wans[name].value == 0.5
 
 
 def test_an_author_can_be_put_first() -> None:

@@ -348,7 +348,7 @@ def test_another_guideline_or_another_person_is_a_layer_of_its_own_and_a_note_th
 
 
 @pytest.mark.parametrize("order", [("anna", "ben"), ("ben", "anna")])
-def test_where_two_people_differ_a_score_asks_whose_judgment_counts_and_the_order_of_import_changes_nothing(
+def test_where_two_people_differ_the_order_of_import_changes_no_figure_however_their_votes_are_folded(
     run: Path, tmp_path: Path, annotate: Annotate, capfd: pytest.CaptureFixture[str], order: tuple[str, str]
 ) -> None:
     sheet = tmp_path / "sheet.csv"
@@ -366,15 +366,24 @@ def test_where_two_people_differ_a_score_asks_whose_judgment_counts_and_the_orde
         return done.value.code, out, " ".join(told.split())
 
     for command in (("score", "-m", "SWAN"), ("score", "-m", "WAN(Fluency)"), ("tree", "--score", "WAN(Fluency)")):
-        code, out, told = harvest(*command)
+        assert harvest(*command)[0] == 0
+        code, out, told = harvest(*command, "--judgments", "adjudicated")
         assert (code, out) == (2, "")
         assert "human:anna and human:ben judged one and the same thing differently (Fluency 1)" in told
         assert re.search(r"judgments/human-anna-\w+\.jsonl:\d", told)
         assert "--judges human:anna,human,rule" in told
     assert harvest("score", "-m", "WAN(Conciseness)")[0] == 0, "nothing that differs is in it"
+    code, _, told = harvest("score", "-m", "SWAN", "--judgments", "zoe")
+    assert (code, "nobody called 'zoe' judged" in told) == (2, True)
+    assert "distribution, mean, majority, adjudicated, anna, ben" in told
     values = {}
-    for first, mean in (("anna", (1 + 0 + 1) / 3), ("ben", (1 + 0.5 + 1) / 3)):
-        judges = ("--judges", f"human:{first},human,rule")
+    for first, mean, judges in (
+        ("anna", (1 + 0 + 1) / 3, ("--judges", "human:anna,human,rule")),
+        ("ben", (1 + 0.5 + 1) / 3, ("--judges", "human:ben,human,rule")),
+        ("both", (1 + 0.25 + 1) / 3, ()),
+        ("anna alone", (1 + 0 + 1) / 3, ("--judgments", "anna")),
+        ("ben alone", (1 + 0.5) / 2, ("--judgments", "human:ben")),
+    ):
         code, out, _ = harvest("score", "-m", "WAN(Fluency)", "-m", "pooled(WAN(Fluency))", *judges, "--json")
         assert code == 0
         document = json.loads(out)
@@ -387,6 +396,42 @@ def test_where_two_people_differ_a_score_asks_whose_judgment_counts_and_the_orde
         "SWAN and WAN rest on 3 judgments by human anna (3); 1 differs from what others, or a rule, said."
     )
     assert "human anna (1), human ben (2)" in values["ben"]
+    assert values["both"] == (
+        "SWAN and WAN rest on 5 judgments by human anna (3), human ben (2);"
+        " 1 differs from what others, or a rule, said."
+    )
+
+
+def test_an_adjudicator_sees_what_people_differ_on_and_decides_it_with_a_reason(
+    run: Path, tmp_path: Path, annotate: Annotate, capfd: pytest.CaptureFixture[str]
+) -> None:
+    sheet, open_rows = tmp_path / "sheet.csv", tmp_path / "open.csv"
+    annotate("--export", str(sheet), "--criterion", "Fluency")
+    for author, values in (("anna", ["1", "0", "1"]), ("ben", ["1", "0.5", "n/a"])):
+        filled(sheet, lambda i, _, values=values: values[i])  # type: ignore[misc]
+        annotate("--import", str(sheet), "--author", author)
+    asked = ("--criterion", "Fluency", "--adjudicate")
+    assert "2 rows on which people differ, of 3" in annotate("--export", str(open_rows), *asked)[1]
+    with open_rows.open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["votes"] for row in rows] == ["0; 0.5", "1; n/a"]
+    assert not any(name in open_rows.read_text("utf-8-sig") for name in ("anna", "ben"))
+    filled(open_rows, lambda i, _: "0.25")
+    given = ("--import", str(open_rows), "--author", "zoe", "--adjudicate")
+    code, told = annotate(*given)
+    assert (code, "this decision has no reason" in told) == (2, True)
+    open_rows.write_text(open_rows.read_text("utf-8-sig").replace(",0.25,,", ",0.25,ben read on,"), "utf-8")
+    told = annotate(*given)[1]
+    assert "2 scores of zoe written" in told
+    assert "agreement of anna, ben," in told, "who saw their votes agrees with nobody by judging"
+    for folding, value in (("adjudicated", (1 + 0.25 + 0.25) / 3), ("distribution", (1 + 0.25 + 0.5) / 2.5)):
+        with pytest.raises(SystemExit) as done:
+            main(["score", str(run), "-m", "pooled(WAN(Fluency))", "--judgments", folding, "--json"])
+        assert done.value.code == 0
+        document = json.loads(capfd.readouterr().out)
+        (row,) = (row for row in document["rows"] if row["measure"] == "pooled(WAN(Fluency))" and not row["topic_type"])
+        assert row["value"] == pytest.approx(value)
+    assert "exclude each other" in annotate("--export", str(tmp_path / "x.csv"), *asked, "--sample", "1")[1]
 
 
 def test_agreement_is_told_after_an_import_with_its_n(tmp_path: Path, annotate: Annotate) -> None:

@@ -1,0 +1,48 @@
+"""Rows for somebody who decides where people differ: what was said of each stands beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from harvest.judging.sheets.annotation_sheet import COLUMNS
+from harvest.judging.sheets.annotators import Key, key_of, newest_judgments
+from harvest.judging.sheets.sheet_file import Row
+from recordings.judgments import UNSURE, Judgment, Layer, Target
+
+__all__ = ["ADJUDICATION_COLUMNS", "disputed_rows"]
+
+ADJUDICATION_COLUMNS = (*COLUMNS[: COLUMNS.index("value")], "votes", *COLUMNS[COLUMNS.index("value") :])
+
+
+def disputed_rows(rows: Iterable[Row], layers: Iterable[Layer]) -> Iterator[Row]:
+    """The rows on which people differ, with a cell `votes`: what each said last, with the note.
+
+    layers: of the run, the oldest first. Votes stand in the order of what was said, so that none is the first; who
+    adjudicated before has no vote.
+    """
+    mine: dict[str, list[Layer]] = {}
+    for layer in layers:
+        if layer.kind == "human" and not layer.adjudicates:
+            mine.setdefault(layer.author, []).append(layer)
+    said: dict[Key, list[Judgment]] = {}
+    for own in mine.values():
+        for key, judgment in newest_judgments(own).items():
+            if judgment.value != UNSURE:
+                said.setdefault(key, []).append(judgment)
+    for row in rows:
+        votes = said.get(_key(row), [])
+        if len({str(one.value) for one in votes}) > 1:
+            yield {**row, "votes": "; ".join(sorted(map(_vote, votes)))}
+
+
+def _key(row: Row) -> Key:
+    if "attempt" not in row:
+        return key_of(Judgment({"system": row["system"], "topic": row["topic"]}, row["criterion"], None))
+    start, end = int(row.get("start", -1)), int(row.get("end", -1))
+    target = Target(row["id"], int(row["attempt"]), int(row.get("turn", 0)), row.get("speaker", "system"), start, end)
+    return key_of(Judgment(target.about(), row["criterion"], None))
+
+
+def _vote(judgment: Judgment) -> str:
+    value = "n/a" if judgment.value is None else f"{judgment.value:g}"
+    return f"{value} ({judgment.note})" if judgment.note else value

@@ -1,0 +1,100 @@
+"""What several judges say of one thing, folded into one figure by a rule that knows no first and no last.
+
+    distribution   every vote counts alike; who says "does not apply" takes that share of the thing away
+    mean           the mean of those who gave a score; the thing counts whole
+    majority       what most say; where several values have as many votes, these share the thing as in `distribution`
+    adjudicated    what an adjudicator said; where none did, judges who differ settle nothing
+    NAME           the votes of one judge, `anna` or `human:anna`, and of nobody else
+
+`distribution` is the expected figure where each thing's judge is drawn at random. Every vote is kept beside the figure.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from scoring.swan.item import Source
+from topics.errors import Place
+
+__all__ = ["FOLDINGS", "USUAL", "Given", "Opinion", "fold", "named_judge"]
+
+USUAL = "distribution"
+_MEAN, _MAJORITY, _ADJUDICATED = "mean", "majority", "adjudicated"
+FOLDINGS = (USUAL, _MEAN, _MAJORITY, _ADJUDICATED)
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What one author says of one thing. value: a score in [0, 1], or None for "does not apply". rank: its place in the
+    precedence. place: where it stands. adjudicates: its author saw what others had said, and decided between them.
+    """
+
+    value: float | None
+    by: Source
+    rank: int
+    place: Place
+    adjudicates: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """What counts. value: a score in [0, 1], or None for "does not apply". share: how much of the thing the score is
+    for, in (0, 1]; 1 without a score. by: the first of those who voted. disputed: another source that could have been
+    used gave another value; who revises a judgment of one's own disputes nothing. rank: its place in the precedence.
+    votes: all that count, by author. equals: the votes that none counts before another of, though they differ; ()
+    where they were folded.
+    """
+
+    value: float | None
+    by: Source
+    disputed: bool
+    rank: int
+    votes: tuple[Given, ...]
+    share: float = 1.0
+    equals: tuple[Given, ...] = ()
+
+
+def named_judge(folding: str) -> tuple[str, str]:
+    """Kind ("" for any) and author, where one judge is named; two empty texts otherwise."""
+    if folding in FOLDINGS:
+        return "", ""
+    kind, mark, author = folding.partition(":")
+    return (kind, author) if mark else ("", folding)
+
+
+def fold(given: Collection[Given], folding: str) -> Opinion | None:
+    """given: of several authors, one of each. None where the folding takes none of them."""
+    kind, author = named_judge(folding)
+    used = [one for one in given if not author or (one.by.author == author and kind in ("", one.by.kind))]
+    referees = [one for one in used if one.adjudicates]
+    used = referees if folding == _ADJUDICATED and referees else used if author else _without(used, referees)
+    if not used:
+        return None
+    rank = min(one.rank for one in used)
+    votes = tuple(sorted((one for one in used if one.rank == rank), key=lambda one: (one.by.kind, one.by.author)))
+    said = {one.value for one in votes}
+    disputed = len({one.value for one in given}) > 1
+    if len(said) == 1:
+        return Opinion(votes[0].value, votes[0].by, disputed, rank, votes)
+    if folding == _ADJUDICATED:
+        return Opinion(votes[0].value, votes[0].by, disputed, rank, votes, equals=votes)
+    counted = _most(votes) if folding == _MAJORITY else votes
+    scores = [one.value for one in counted if one.value is not None]
+    if not scores:
+        return Opinion(None, votes[0].by, disputed, rank, votes)
+    share = 1.0 if folding == _MEAN else len(scores) / len(counted)
+    return Opinion(math.fsum(scores) / len(scores), votes[0].by, disputed, rank, votes, share)
+
+
+def _without(used: Sequence[Given], referees: Sequence[Given]) -> list[Given]:
+    """An adjudicator has seen the others' votes, and casts none; one who judged alone is a judge like any other."""
+    return [one for one in used if not one.adjudicates] or list(referees)
+
+
+def _most(votes: Sequence[Given]) -> list[Given]:
+    counts = Counter(one.value for one in votes)
+    most = max(counts.values())
+    return [one for one in votes if counts[one.value] == most]
