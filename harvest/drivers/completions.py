@@ -37,7 +37,7 @@ class Completion:
         self._content: list[str] = []
         self._refusal: list[str] = []
         self._characters = 0
-        self._chosen = self._said = self._done = False
+        self._chosen = self._said = self._done = self._ends_often = False
         self.finish = ""
         self.tokens: Mapping[str, int] = MappingProxyType({})
         self._model = self._fingerprint = ""
@@ -52,8 +52,9 @@ class Completion:
 
     @property
     def whole(self) -> bool:
-        """The stream said so, by [DONE] or a finish_reason."""
-        return self._done or bool(self.finish)
+        """The stream said so, by [DONE] or by the finish_reason of its last piece. Where every piece has one, none says
+        that it is the last."""
+        return self._done or (bool(self.finish) and not self._ends_often)
 
     def take(self, event: str, data: str, watch: Stopwatch) -> bool:
         """One event of a stream; True at [DONE]. Raises Unanswered (as `read`)."""
@@ -65,7 +66,8 @@ class Completion:
         try:
             chunk = json.loads(data)
         except (ValueError, RecursionError) as error:
-            raise Unanswered("bad-json", f"a chunk is not JSON ({error}): {excerpt(data)!r}") from None
+            why = "nested too deeply" if isinstance(error, RecursionError) else error
+            raise Unanswered("bad-json", f"a chunk is not JSON ({why}): {excerpt(data)!r}") from None
         if event == "error":
             raise Unanswered("system-error", f"the stream reports an error: {excerpt(error_message(chunk) or data)}")
         before = self._characters
@@ -116,6 +118,7 @@ class Completion:
 
     def _choose(self, choice: Mapping[str, object], holder: str) -> None:
         self._chosen = True
+        before = self._characters
         # Some servers send whole messages in a stream.
         message = choice.get(holder) or choice.get("message")
         if isinstance(message, Mapping):
@@ -130,6 +133,10 @@ class Completion:
             raise _misshapen("finish_reason", finish)
         if finish and finish.lower() in _FAILED:
             raise Unanswered("system-error", f"the system gave up: finish_reason {finish!r}")
+        if self.finish and self._characters > before:
+            if not finish:
+                raise Unanswered("broken-stream", "text came after the finish_reason: the stream is out of order")
+            self._ends_often = True
         if finish:
             self.finish = excerpt(finish, 60)
 

@@ -149,7 +149,8 @@ class Received:
         try:
             return json.loads(text)
         except (ValueError, RecursionError) as error:
-            detail = f"the reply is not JSON ({error}); it begins: {excerpt(text)!r}"
+            why = "nested too deeply" if isinstance(error, RecursionError) else error
+            detail = f"the reply is not JSON ({why}); it begins: {excerpt(text)!r}"
             raise self.fault(Unanswered, "bad-json", detail) from None
 
     def refusal(self, *, answered: bool) -> DriverError | None:

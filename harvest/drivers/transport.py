@@ -185,7 +185,7 @@ class _Reading(asyncio.Protocol):
     def _tell(self) -> None:
         body, fault = self._body, self._handler.exception()
         if fault is not None and body is not None and not body.is_eof() and body.exception() is None:
-            body.set_exception(aiohttp.ClientPayloadError(str(fault)), fault)
+            body.set_exception(aiohttp.ClientPayloadError(_in_words(fault)), fault)
 
     def data_received(self, data: bytes) -> None:
         while self._head:
@@ -239,6 +239,11 @@ def _credentials(proxy: httpx.Proxy) -> list[tuple[bytes, bytes]]:
     return [(b"Proxy-Authorization", b"Basic " + base64.b64encode(b":".join(proxy.raw_auth)))]
 
 
+def _in_words(error: BaseException) -> str:
+    """Without the status that aiohttp gives each of its errors, and that nobody sent."""
+    return str(getattr(error, "message", "") or error)
+
+
 def _as_httpx(error: Exception) -> httpx.HTTPError:
     said = str(error)
     match error:
@@ -259,7 +264,7 @@ def _as_httpx(error: Exception) -> httpx.HTTPError:
         case aiohttp.ClientResponseError():
             return httpx.RemoteProtocolError(error.message)
         case aiohttp.ClientPayloadError():
-            return httpx.RemoteProtocolError(said)
+            return httpx.RemoteProtocolError(_in_words(error.__cause__ or error))
         case OSError() | aiohttp.ClientError():
             return httpx.ReadError(said)
     return httpx.LocalProtocolError(said)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import codecs
+import re
 import socket
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
@@ -39,6 +40,7 @@ _UNPACKED = frozenset({"gzip", "deflate"})
 """Codings that are undone though we asked for none. They swell a packet by 1000 at most; others, or one within the
 other, know no such bound, and the limit on a reply's size is looked at only after each packet."""
 _AFTER_THE_END = 0.5  # seconds, and bytes, that may follow the last word of a stream
+_LINE_OF_C = re.compile(r" \(_ssl\.c:\d+\)$")
 _MOST_AFTER_THE_END = 65536
 _KEEP_ALIVE = 2.0  # seconds: servers drop idle connections after 5 s or more, and a turn lost to that is lost
 
@@ -256,7 +258,7 @@ class Wire:
         return _with_evidence(kind(reason, detail), transfer.received(whole=False), events)
 
     def _meaning(self, error: Exception, transfer: _Transfer) -> tuple[type[DriverError], str, str]:
-        options, said = self._options, str(error) or type(error).__name__
+        options, said = self._options, _LINE_OF_C.sub("", excerpt(str(error))) or type(error).__name__
         if not transfer.sent:
             return self._before_sending(error, said, transfer.address)
         if isinstance(error, (TimeoutError, httpx.TimeoutException)):

@@ -25,6 +25,7 @@ from harvest.systems.driver import Driver, Opening
 from harvest.systems.limits import Gate, Openings
 from protocols.answer import Exchange
 from recordings.conversation import Outcome, TrialKey
+from topics.counting import pluralize
 from topics.identity import derived_seed
 
 __all__ = ["Runner", "Watcher"]
@@ -145,5 +146,6 @@ class Runner:
         if played.denied:
             desk.left = f"it refuses every request ({played.outcome.reason}: {played.outcome.detail})"
         elif desk.invalid_in_a_row >= desk.system.limits.give_up_after:
-            desk.left = f"{desk.invalid_in_a_row} invalid attempts in a row (the last: {played.outcome.reason})"
+            failed = pluralize(desk.invalid_in_a_row, "invalid attempt")
+            desk.left = f"{failed} in a row (the last: {played.outcome.reason})"
         return not desk.left and desk.tries[work.key] < desk.system.limits.attempts

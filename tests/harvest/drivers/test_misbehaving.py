@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import gzip
-import json
 import socket
 import ssl
-import struct
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -21,162 +18,14 @@ import pytest
 from harvest.drivers.registry import build_driver
 from harvest.systems.driver import Denied, Driver, DriverError, NotSent, Opening, Surroundings, Unanswered
 from harvest.systems.timing import MOST_PIECES
+from tests.servers.faulty_chat import FAULTS as CATALOGUE
+from tests.servers.faulty_chat import GOOD, PART, FaultyChat
 from tests.servers.local_http import STREAM_HEAD, Asked, LocalServer, chunk, completions, response, serving
 from tests.support.checkout import DATA
 
 TIMEOUT = 0.6
-LATE = ("never", "drip", "stream_drip", "whole_then_hangs")
-"""What only a time-out ends."""
 """Seconds for a turn in these tests; nothing may take much longer."""
-
-HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
-GOOD = json.dumps({"choices": [{"message": {"content": "fine"}, "finish_reason": "stop"}]})
-PART = chunk(content="half a ") + chunk(content="reply")
-
-
-async def misbehave(asked: Asked, writer: asyncio.StreamWriter) -> None:
-    """Does the wrong that the path names."""
-    name = asked.path.split("/")[1]
-    if name in PLAIN_WRONGS:
-        writer.write(PLAIN_WRONGS[name])
-    else:
-        await globals()[name](writer)
-    await writer.drain()
-    if name not in ("good", "redirect_here"):
-        writer.close()
-
-
-PLAIN_WRONGS: dict[str, bytes] = {
-    "good": response("200 OK", GOOD),
-    "rate": response("429 Too Many Requests", '{"error": {"message": "slow down"}}'),
-    "rate_wait": response("429 Too Many Requests", "", "Retry-After: 7"),
-    "rate_wait_ms": response("429 Too Many Requests", "", "retry-after-ms: 250", "Retry-After: 7"),
-    "rate_wait_zone": response("429 Too Many Requests", "", "Retry-After: Fri, 31 Dec 9999 23:59:59 -9959"),
-    "rate_wait_year": response(
-        "429 Too Many Requests", "", "Retry-After: Fri, 31 Dec 99999999999999999999 23:59:59 GMT"
-    ),
-    "rate_wait_digits": response("429 Too Many Requests", "", "Retry-After: " + "9" * 400),
-    "rate_wait_nonsense": response("429 Too Many Requests", "", "Retry-After: soon"),
-    "quota": response("429 Too Many Requests", '{"error": {"code": "insufficient_quota", "message": "pay"}}'),
-    "error_500": response("500 Internal Server Error", "<h1>Oops</h1>", media_type="text/html"),
-    "error_503": response("503 Service Unavailable", "", "Retry-After: 30"),
-    "no_key": response("401 Unauthorized", '{"error": {"message": "no such key"}}'),
-    "no_access": response("403 Forbidden", ""),
-    "no_page": response("404 Not Found", "nothing here", media_type="text/plain"),
-    "no_model": response("400 Bad Request", '{"error": {"code": "model_not_found", "message": "no model echo"}}'),
-    "bad_field": response("400 Bad Request", '{"error": {"message": "unknown field top_k", "code": "400"}}'),
-    "garbage": b"\x00\x01\x02 this is not HTTP at all\r\n\r\n",
-    "silence": b"",
-    "half_head": HEAD[:20],
-    "short": HEAD + b"Content-Length: 500\r\n\r\n" + GOOD.encode(),
-    "long": HEAD + b"Content-Length: 20\r\n\r\n" + GOOD.encode(),
-    "two_lengths": HEAD + b"Content-Length: 20\r\nContent-Length: 30\r\n\r\n" + GOOD.encode(),
-    "bad_chunks": HEAD + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n" + GOOD.encode(),
-    "half_chunks": HEAD + b'Transfer-Encoding: chunked\r\n\r\n5\r\n{"cho\r\n',
-    "not_json": response("200 OK", "<html>You are number 12 in the queue</html>"),
-    "half_json": response("200 OK", GOOD[:30]),
-    "nan": response("200 OK", '{"choices": NaN}'),
-    "deep": response("200 OK", "[" * 200_000),
-    "number": response("200 OK", "42"),
-    "null": response("200 OK", "null"),
-    "empty_body": response("200 OK", ""),
-    "not_utf8": response("200 OK", b'{"choices": [{"message": {"content": "caf\xe9"}}]}'),
-    "no_charset": response("200 OK", GOOD, media_type="application/json; charset=klingon"),
-    "odd_charset": response("200 OK", GOOD, media_type="application/json; charset=hex"),
-    "undefined_charset": response("200 OK", GOOD, media_type="application/json; charset=undefined"),
-    "punycode_charset": response("200 OK", b"\xff-\x80", media_type="application/json; charset=punycode"),
-    "nul_charset": response("200 OK", GOOD, media_type="application/json; charset*=utf-8''a%00b"),
-    "utf16": response("200 OK", GOOD.encode()[:-1], media_type="application/json; charset=utf-16"),
-    "bad_gzip": response("200 OK", b"not gzip", "Content-Encoding: gzip"),
-    "bomb": response("200 OK", gzip.compress(b" " * 50_000_000), "Content-Encoding: gzip"),
-    "bomb_in_bomb": response("200 OK", gzip.compress(gzip.compress(b" " * 50_000_000)), "Content-Encoding: gzip, gzip"),
-    "two_codings": response("200 OK", b"x", "Content-Encoding: gzip", "Content-Encoding: deflate"),
-    "brotli": response("200 OK", b"x", "Content-Encoding: br"),
-    "huge_header": HEAD + b"X-Filler: " + b"x" * 200_000 + b"\r\n\r\n",
-    "redirect_away": response("307 Temporary Redirect", "", "Location: http://localhost:1/steal"),
-    "redirect_here": response("308 Permanent Redirect", "", "Location: /good/chat/completions"),
-    "redirect_round": response("307 Temporary Redirect", "", "Location: /redirect_round/"),
-    "redirect_login": response("302 Found", "", "Location: /login"),
-    "redirect_nowhere": response("307 Temporary Redirect", "", "Location: http://[half"),
-    "no_choices": response("200 OK", '{"choices": []}'),
-    "error_object": response("200 OK", '{"error": {"message": "upstream is down", "code": "bad_gateway"}}'),
-    "filtered": response("400 Bad Request", '{"error": {"code": "content_filter", "message": "The prompt …"}}'),
-    "half_stream": STREAM_HEAD + PART,
-    "half_event": STREAM_HEAD + PART + chunk(content="more")[:30],
-    "empty_stream": STREAM_HEAD,
-    "stream_not_utf8": STREAM_HEAD + PART + b'data: {"choices": [{"delta": {"content": "\xff"}}]}\n\n',
-    "stream_not_json": STREAM_HEAD + PART + b"data: {oops\n\n" + PART,
-    "stream_error": STREAM_HEAD + PART + b'data: {"error": {"message": "overloaded"}}\n\n',
-    "stream_error_event": STREAM_HEAD + PART + b'event: error\ndata: {"message": "overloaded"}\n\n',
-    "done_only": STREAM_HEAD + b"data: [DONE]\n\n",
-}
-
-
-async def never(writer: asyncio.StreamWriter) -> None:
-    await asyncio.sleep(30)
-
-
-async def drip(writer: asyncio.StreamWriter) -> None:
-    writer.write(HEAD + b"\r\n")
-    for _ in range(600):
-        writer.write(b" ")
-        await asyncio.sleep(0.05)
-
-
-async def stream_drip(writer: asyncio.StreamWriter) -> None:
-    writer.write(STREAM_HEAD + PART)
-    for _ in range(600):
-        writer.write(b": keep-alive\n\n")
-        await asyncio.sleep(0.05)
-
-
-async def stream_without_end(writer: asyncio.StreamWriter) -> None:
-    writer.write(STREAM_HEAD)
-    for _ in range(200_000):
-        writer.write(chunk(content="word " * 200))
-        await writer.drain()
-
-
-async def line_without_end(writer: asyncio.StreamWriter) -> None:
-    writer.write(STREAM_HEAD + b"data: ")
-    for _ in range(50):
-        writer.write(b"x" * 1_000_000)
-        await writer.drain()
-
-
-async def fifty_megabytes(writer: asyncio.StreamWriter) -> None:
-    writer.write(HEAD + b"Content-Length: 50000000\r\n\r\n")
-    for _ in range(50):
-        writer.write(b"x" * 1_000_000)
-        await writer.drain()
-
-
-def _reset(writer: asyncio.StreamWriter) -> None:
-    writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    writer.transport.abort()
-
-
-async def reset_before(writer: asyncio.StreamWriter) -> None:
-    _reset(writer)
-
-
-async def reset_after(writer: asyncio.StreamWriter) -> None:
-    writer.write(HEAD + b'Content-Length: 500\r\n\r\n{"choi')
-    await writer.drain()
-    await asyncio.sleep(0.1)
-    _reset(writer)
-
-
-async def stream_reset(writer: asyncio.StreamWriter) -> None:
-    writer.write(STREAM_HEAD + PART)
-    await writer.drain()
-    await asyncio.sleep(0.1)
-    _reset(writer)
-
-
-async def whole_then_hangs(writer: asyncio.StreamWriter) -> None:
-    writer.write(STREAM_HEAD + PART + chunk(finish_reason="stop"))
-    await asyncio.sleep(30)
+LATE = [name for name, fault in CATALOGUE.items() if fault.late]
 
 
 @dataclass
@@ -208,7 +57,7 @@ class Wrong:
 
 @pytest.fixture
 async def wrong() -> AsyncIterator[Wrong]:
-    async with serving(misbehave) as server:
+    async with serving(FaultyChat()) as server:
         yield Wrong(server)
 
 
@@ -273,6 +122,11 @@ FAULTS = [
     ("stream_error", Unanswered, "system-error"),
     ("stream_error_event", Unanswered, "system-error"),
     ("done_only", Unanswered, "no-choices"),
+    ("role_only", Unanswered, "broken-stream"),
+    ("early_end", Unanswered, "broken-stream"),
+    ("ends_reset", Unanswered, "broken-stream"),
+    ("page_for_stream", Unanswered, "bad-json"),
+    ("stream_as_json", Unanswered, "bad-json"),
 ]
 
 
@@ -280,7 +134,7 @@ FAULTS = [
 async def test_each_wrong_is_one_typed_error_in_time(
     wrong: Wrong, name: str, kind: type[DriverError], reason: str
 ) -> None:
-    fault = await wrong.fault(name, stream="stream" in name)
+    fault = await wrong.fault(name, stream=CATALOGUE[name].stream)
     assert (type(fault), fault.reason) == (kind, reason)
     assert name not in LATE or fault.detail == f"the reply: not whole after {TIMEOUT:g} s"
     kept = {exhibit.name for exhibit in fault.exhibits}
@@ -310,13 +164,13 @@ async def test_the_part_of_a_body_that_came_is_kept(wrong: Wrong) -> None:
     ("name", "seconds"),
     [
         ("rate", None),
-        ("rate_wait", 7.0),
+        ("rate_hour", 3600.0),
         ("rate_wait_ms", 0.25),
         ("rate_wait_nonsense", None),
         ("rate_wait_zone", None),
         ("rate_wait_year", None),
         ("rate_wait_digits", None),
-        ("error_503", 30.0),
+        ("error_503", 3600.0),
     ],
 )
 async def test_how_long_to_wait_is_what_the_server_says(wrong: Wrong, name: str, seconds: float | None) -> None:

@@ -169,6 +169,7 @@ async def test_token_counts_that_make_no_sense_are_left_out() -> None:
     [
         ([chunk(role="assistant", content=""), chunk(content="a"), chunk(finish_reason="stop")], "a", "stop"),
         ([chunk(content="cut"), chunk(finish_reason="length")], "cut", "length"),
+        ([chunk(content="a", finish_reason="stop"), chunk(content="b", finish_reason="stop")], "ab", "stop"),
         ([chunk(content="x"), chunk(finish_reason="content_filter")], "x", "content_filter"),
         ([chunk(refusal="I can"), chunk(refusal="not."), chunk(finish_reason="stop")], "I cannot.", "stop"),
         ([chunk(content=[{"type": "text", "text": "part"}])], "part", ""),
