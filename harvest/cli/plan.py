@@ -15,8 +15,11 @@ from harvest.cli.number import NumberRange
 from harvest.cli.setting_options import setting_options
 from harvest.cli.study_output import check_output, study_output, write_figures
 from harvest.studies.allocation import Spending, plan_spending
+from harvest.studies.node_planning import NodePlan, plan_node
 from harvest.studies.planning import plan_study
 from harvest.tables.long_rows import long_latex
+from harvest.tables.node_plan_document import node_plan_document, node_plan_rows
+from harvest.tables.node_plan_figures import node_plan_tables
 from harvest.tables.paper_tables import csv_rows
 from harvest.tables.plan_chart import plan_chart
 from harvest.tables.plan_document import plan_document, plan_rows
@@ -44,6 +47,9 @@ __all__ = ["command"]
 @click.option(
     "--total", type=click.IntRange(1), metavar="N", help="With --allocate: trials of each system [the audit's]."
 )
+@click.option(
+    "--node", metavar="PATH", help='Of one turn instead, with --from: how often compare names "U ask → S o" (or ->).'
+)
 @click.option("--measure", "-m", "wanted", metavar="MEASURE", help="Of which measure [%useful S1].")
 @click.option(
     "--from", "pilot", metavar="RUN", type=click.Path(path_type=Path), help="Take means and spreads from this run."
@@ -69,6 +75,7 @@ def command(
     detect: float | None,
     allocate: bool,
     total: int | None,
+    node: str | None,
     wanted: str | None,
     pilot: Path | None,
     mean: float | None,
@@ -87,14 +94,14 @@ def command(
     """Plan how many topics and trials a comparison needs.
 
     Simulates the test of `harvest compare` over a grid of topics × trials, for topics like these and for these topics;
-    or, with --allocate, says which topics to give more trials. Sends nothing. AUDIT is a file, or a shipped name such
-    as `demo`.
+    with --node, its test of one turn of the conversation tree; or, with --allocate, says which topics to give more
+    trials. Sends nothing. AUDIT is a file, or a shipped name such as `demo`.
     """
     check_output(figures, as_json, as_csv, as_latex)
     stated = {"mean": mean, "between": between, "interaction": interaction, "within": within}
     grid = {"--topics": topics, "--trials": trials, **{f"--{name}": value for name, value in stated.items()}}
     if allocate:
-        _refuse_beside("--allocate", {"--detect": detect, **grid, "--figure": figures or None})
+        _refuse_beside("--allocate", {"--detect": detect, "--node": node, **grid, "--figure": figures or None})
         if pilot is None:
             raise InputError(
                 "--allocate needs a pilot, which shows how trials of topics vary", advice="give --from RUN"
@@ -112,6 +119,27 @@ def command(
     if detect is None:
         raise InputError("which difference is to be found?", advice="give --detect SIZE, or --allocate with --from RUN")
     _refuse_beside("a plan without --allocate", {"--total": total})
+    if node is not None:
+        spreads = {f"--{name}": value for name, value in stated.items()}
+        _refuse_beside("--node", {"--measure": wanted, **spreads, "--figure": figures or None})
+        if pilot is None:
+            raise InputError("--node needs a pilot, which shows how often a turn is reached", advice="give --from RUN")
+        _print_node(
+            plan_node(
+                load_audit(audit),
+                read(pilot),
+                node,
+                detect=detect,
+                topics=_counts("--topics", topics, 1),
+                trials=_counts("--trials", trials, 1),
+                changes=changes,
+                seed=seed,
+            ),
+            as_json,
+            as_csv,
+            as_latex,
+        )
+        return
     study = plan_study(
         load_audit(audit),
         detect=detect,
@@ -140,6 +168,19 @@ def _refuse_beside(what: str, options: Mapping[str, object]) -> None:
     given = [option for option, value in options.items() if value is not None]
     if given:
         raise InputError(f"{', '.join(given)} says nothing to {what}", advice="leave it out")
+
+
+def _print_node(plan: NodePlan, as_json: bool, as_csv: bool, as_latex: bool) -> None:
+    if as_json:
+        click.echo(json.dumps(node_plan_document(plan), ensure_ascii=False))
+    elif as_csv:
+        click.echo(csv_rows(node_plan_rows(plan)), nl=False)
+    elif as_latex:
+        click.echo(long_latex(list(node_plan_rows(plan)), plan.pilots), nl=False)
+    else:
+        people = Console(highlight=False)
+        for part in node_plan_tables(plan):
+            people.print(part)
 
 
 def _print_spending(spending: Spending, as_json: bool, as_csv: bool, as_latex: bool) -> None:

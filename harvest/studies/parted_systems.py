@@ -20,9 +20,11 @@ from scoring.stochastic.parting import BothSides, Pair, Parting, both_sides, pai
 from topics.errors import InputError
 from topics.identity import generator
 
-__all__ = ["PartedSystems", "PartingTurn", "parted_systems"]
+__all__ = ["END", "PartedSystems", "PartingTurn", "parted_systems", "turn_name"]
 
-_END = "■ end"
+END = "■ end"
+"""How stopping is called."""
+
 _ROUNDING = 1e-12
 _MOST_TEXTS = 10  # of a topic and a system: more would take seconds and tell little more
 
@@ -164,8 +166,8 @@ def _turn(both: BothSides, found: Parting, tests: NodeTests, node: int) -> Parti
     came, took = found.arrivals[:, node].tolist(), found.taken[:, node].tolist()
     portion = found.portion[:, node].tolist()
     return PartingTurn(
-        tuple(_named(both.tree, turn) for turn in both.tree.path(node)),
-        _END if branch == node else _named(both.tree, branch),
+        tuple(turn_name(both.tree, turn) for turn in both.tree.path(node)),
+        END if branch == node else turn_name(both.tree, branch),
         (came[0], came[1]),
         (took[0], took[1]),
         (portion[0], portion[1]),
@@ -175,7 +177,8 @@ def _turn(both: BothSides, found: Parting, tests: NodeTests, node: int) -> Parti
     )
 
 
-def _named(tree: ConversationTree, node: int) -> str:
+def turn_name(tree: ConversationTree, node: int) -> str:
+    """`U ask`, `S o`: who speaks at a node, and what it is called."""
     return f"{tree.speaker(node)[0].upper()} {node_title(tree, node)}"
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from harvest.studies.plan_costs import observed_costs
 from harvest.studies.scorecard import Material, gather_material
 from harvest.studies.trial_values import Key, Values, measure_values, share_values
 from recordings.run_folder import Run
@@ -61,11 +62,8 @@ def read_pilot(run: Run, measure: Measure, key: Key, settings: Settings) -> Pilo
     tables = list(by_system.values())
     cells = np.stack(tables)
     where, mean = str(run.path), float(np.nanmean([np.nanmean(_means(table)) for table in tables]))
-    finished = [one for one in material.finished if one.turns]
-    turns = sum(len(one.turns) for one in finished) / len(finished)
-    spoken = [sum(turn.reply.seconds or 0.0 for turn in one.turns if turn.reply) for one in finished]
     topics = int((~np.isnan(cells)).any(axis=(0, 2)).sum())
-    common = (turns, sum(spoken) / len(spoken), len(tables), topics, notes)
+    common = (*observed_costs(material.finished), len(tables), topics, notes)
     if len(tables) > 1:
         split = across_systems(cells, level=_UPPER)
         _refuse_unsplit(split.trial.value, split.trial.interval.note, where)

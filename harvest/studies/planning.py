@@ -13,6 +13,7 @@ from typing import Any
 
 from harvest.audits.audit import Audit, place_errors
 from harvest.studies.pilot import Pilot, assumed_components, read_pilot
+from harvest.studies.plan_costs import PlanCosts
 from harvest.studies.planned_measure import planned_measure
 from harvest.studies.scorecard import scoring_settings
 from harvest.studies.sources import sources
@@ -30,7 +31,7 @@ from scoring.table import is_percentage
 from topics.errors import InputError
 from topics.identity import generator
 
-__all__ = ["WANTED", "Design", "Study", "plan_study"]
+__all__ = ["WANTED", "Design", "Study", "multiples", "plan_study", "refuse_large"]
 
 WANTED = 0.8
 """The power that a design is asked for: a true difference is found in four studies of five."""
@@ -127,11 +128,11 @@ def plan_study(
     components, origins = assumed_components(asked.declaration, key, pilot, given)
     simulation = _Simulation(audit, components, difference, settings, pilot, seed)
     own = tuple(audit.trials_with(topic) for topic in audit.topics.topics)
-    every_topics = sorted(set(topics)) or _multiples(len(own), 2)
-    every_trials = sorted(set(trials)) or _multiples(_mean(own), 1)
+    every_topics = sorted(set(topics)) or multiples(len(own), 2)
+    every_trials = sorted(set(trials)) or multiples(_mean(own), 1)
     grid = [(n,) * t for t in every_topics for n in every_trials]
     others = [own, own + own, tuple(2 * n for n in own)]
-    _refuse_large([*grid, *others])
+    refuse_large([*grid, *others])
     designs = {mix: simulation.design(mix) for mix in dict.fromkeys([*grid, *others])}
     return Study(
         audit=audit.name,
@@ -163,7 +164,8 @@ def _moved(pilot: Pilot, components: Components, stated: Mapping[str, float]) ->
         )
 
 
-def _multiples(own: int, least: int) -> list[int]:
+def multiples(own: int, least: int) -> list[int]:
+    """Numbers to try: half, once, twice and four times the audit's own, each at least `least`."""
     return sorted({max(least, round(own * times)) for times in _TIMES})
 
 
@@ -171,7 +173,8 @@ def _mean(mix: Sequence[int]) -> int:
     return max(1, round(sum(mix) / len(mix)))
 
 
-def _refuse_large(designs: Sequence[tuple[int, ...]]) -> None:
+def refuse_large(designs: Sequence[tuple[int, ...]]) -> None:
+    """Raises InputError where a design takes too long. designs: trials of each topic."""
     for mix in designs:
         if sum(mix) * _FEWEST_STUDIES > _LARGEST:
             raise InputError(
@@ -201,9 +204,9 @@ class _Simulation:
     def design(self, mix: tuple[int, ...]) -> Design:
         """mix: trials of each topic."""
         power = {estimand: self._power(self.components, mix, estimand) for estimand in ESTIMANDS}
-        turns = self._turns * sum(mix) * len(self.audit.played)
+        costs = PlanCosts(self.audit, (self.pilot.turns, self.pilot.seconds) if self.pilot else None)
         uneven = mix if len(set(mix)) > 1 else ()
-        return Design(len(mix), _mean(mix), power, round(turns), self._hours(mix), uneven)
+        return Design(len(mix), _mean(mix), power, costs.turns(mix), costs.hours(mix), uneven)
 
     def cautious(self) -> Power | None:
         upper = self.pilot.upper_interaction if self.pilot else math.nan
@@ -268,24 +271,3 @@ class _Simulation:
             )
         except ValueError as fault:
             raise InputError(str(fault), advice="state a smaller --detect, or another --mean") from None
-
-    @property
-    def _turns(self) -> float:
-        """User turns of a conversation: of the pilot on average, else the most there can be."""
-        if self.pilot is not None:
-            return self.pilot.turns
-        each = [self.audit.protocol.most_turns(topic) for topic in self.audit.topics.topics]
-        return sum(each) / len(each)
-
-    def _hours(self, mix: Sequence[int]) -> float:
-        """Of the slowest system, since systems are played at the same time; the groups of one system share its pace."""
-        return max(self._seconds(mix)) / 3600
-
-    def _seconds(self, mix: Sequence[int]) -> Iterator[float]:
-        groups = len(self.audit.played) // len(self.audit.systems)
-        for system in self.audit.systems:
-            conversations, limits = sum(mix) * groups, system.limits
-            at_once = limits.concurrency if system.session == "fresh" else min(limits.concurrency, max(mix) * groups)
-            answering = self.pilot.seconds * conversations / at_once if self.pilot else math.nan
-            paced = limits.spacing * self._turns * conversations
-            yield max(paced, answering) if answering == answering else paced if paced else math.nan

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from rich import box
 from rich.console import RenderableType
 from rich.padding import Padding
 from rich.table import Table
@@ -13,6 +12,7 @@ from rich.text import Text
 
 from harvest.studies.pilot import ICC, INTERACTION, MEAN
 from harvest.studies.planning import WANTED, Design, Study
+from harvest.tables.plan_words import ALIKE, design_table, hours_after, in_percent, points
 from harvest.terminal import printable
 from scoring.statistics.paired import ESTIMANDS, Estimand
 from scoring.statistics.power import Power
@@ -21,7 +21,6 @@ from topics.counting import pluralize
 
 __all__ = ["answer", "measure_size", "plan_tables"]
 
-_ALIKE = 2.0  # standard errors of simulation within which two powers are not told apart
 _TOO_MANY = 100_000
 _ASSUMED = {
     "mean": f"{100 * MEAN:g}% pass, as in tau-bench",
@@ -42,8 +41,8 @@ def plan_tables(study: Study) -> Iterator[RenderableType]:
         yield Padding(
             Text(
                 "The pilot's spreads are estimates: were systems × topics to vary by their upper 80% limit, "
-                f"{_design(study.present)} would find it in {_percent(study.cautious.found)} of studies of topics like "
-                "these."
+                f"{_design(study.present)} would find it in {in_percent(study.cautious.found)} of studies of topics "
+                "like these."
             ),
             (0, 0, 0, 2),
         )
@@ -66,24 +65,24 @@ def _answer_like_these(study: Study) -> str:
     if now.found >= WANTED:
         return (
             f"For topics like these, neither: {_design(study.present)} finds {measure_size(study)} in "
-            f"{_percent(now.found)} of studies"
+            f"{in_percent(now.found)} of studies"
         )
     far = topics.found - trials.found
     error = math.hypot(topics.found_error, trials.found_error)
-    which = "either" if abs(far) <= _ALIKE * error else "topics" if far > 0 else "trials"
+    which = "either" if abs(far) <= ALIKE * error else "topics" if far > 0 else "trials"
     return (
         f"For topics like these, {which}: twice the topics would find {measure_size(study)} in "
-        f"{_percent(topics.found)} of studies instead of {_percent(now.found)}, twice the trials in "
-        f"{_percent(trials.found)}"
+        f"{in_percent(topics.found)} of studies instead of {in_percent(now.found)}, twice the trials in "
+        f"{in_percent(trials.found)}"
     )
 
 
 def _answer_these(study: Study) -> str:
     now, trials = _power(study.present, "these"), _power(study.more_trials, "these")
     if now.found >= WANTED:
-        return f"for these topics, neither: {_design(study.present)} finds it in {_percent(now.found)}"
-    was = f" instead of {_percent(now.found)}" if now.found == now.found else ""
-    return f"for these topics, trials: twice as many would find it in {_percent(trials.found)}{was}"
+        return f"for these topics, neither: {_design(study.present)} finds it in {in_percent(now.found)}"
+    was = f" instead of {in_percent(now.found)}" if now.found == now.found else ""
+    return f"for these topics, trials: twice as many would find it in {in_percent(trials.found)}{was}"
 
 
 def _uneven(study: Study) -> str:
@@ -103,7 +102,7 @@ def _recommended(study: Study, estimand: Estimand) -> str:
         power = _power(smallest, estimand)
         return (
             f"{start}: {_design(smallest)} is the cheapest design below that finds it in 4 studies of 5 "
-            f"({_percent(power.found)}; {_cost(study, smallest)})."
+            f"({in_percent(power.found)}; {_cost(study, smallest)})."
         )
     if estimand == "these":
         trials = study.beyond["trials_of_these"]
@@ -147,39 +146,23 @@ def _assumptions(study: Study) -> Iterator[str]:
         yield f"  between trials, which are yes or no, {_spread(study, one.within)} follows"
 
 
-def _table(study: Study, title: str) -> Table:
-    table = Table(
-        box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), title=title, title_justify="left", title_style="bold"
-    )
-    table.add_column("topics", justify="right")
-    for trials in dict.fromkeys(one.trials for one in study.designs):
-        table.add_column(f"× {pluralize(trials, 'trial')}", justify="right", no_wrap=True)
-    return table
-
-
 def _grid(study: Study, estimand: Estimand) -> Table:
-    table = _table(study, f"{ESTIMANDS[estimand]}: found, ± half the interval")
-    for topics in dict.fromkeys(one.topics for one in study.designs):
-        cells = [_cell(study, one.power[estimand]) for one in study.designs if one.topics == topics]
-        table.add_row(str(topics), *cells)
-    return table
+    title = f"{ESTIMANDS[estimand]}: found, ± half the interval"
+    return design_table(title, ((one.topics, one.trials, _cell(study, one.power[estimand])) for one in study.designs))
 
 
 def _cell(study: Study, one: Power) -> Text:
     if math.isnan(one.found):
         return Text("no test")
     half = "" if math.isnan(one.width) else f" ±{_bare(study, one.width / 2)}"
-    return Text(f"{_percent(one.found)}{half}", style="bold" if one.found >= WANTED else "")
+    return Text(f"{in_percent(one.found)}{half}", style="bold" if one.found >= WANTED else "")
 
 
 def _costs(study: Study) -> Table:
-    table = _table(study, "user turns" + (" at most" if study.turns_at_most else ""))
-    for topics in dict.fromkeys(one.topics for one in study.designs):
-        table.add_row(
-            str(topics),
-            *(Text(f"{one.turns:,}{_time(one)}") for one in study.designs if one.topics == topics),
-        )
-    return table
+    title = "user turns" + (" at most" if study.turns_at_most else "")
+    return design_table(
+        title, ((one.topics, one.trials, Text(f"{one.turns:,}{hours_after(one.hours)}")) for one in study.designs)
+    )
 
 
 def _legend(study: Study) -> Iterator[str]:
@@ -187,7 +170,7 @@ def _legend(study: Study) -> Iterator[str]:
     yield (
         f"found: share of simulated studies in which the test of `harvest compare` finds a true difference of "
         f"{measure_size(study)} (simulation error up to {100 * _worst_error(study):.1f} points); "
-        f"bold from {_percent(WANTED)}; interval: {level}, of the difference"
+        f"bold from {in_percent(WANTED)}; interval: {level}, of the difference"
     )
     if study.pairs > 1:
         yield (
@@ -217,29 +200,14 @@ def _design(one: Design) -> str:
 
 
 def _cost(study: Study, one: Design) -> str:
-    return f"{pluralize(one.turns, 'user turn')}{' at most' if study.turns_at_most else ''}{_time(one)}"
-
-
-def _time(one: Design) -> str:
-    if not one.hours >= 1 / 120:
-        return ""
-    return f", {60 * one.hours:.0f} min" if one.hours < 1 else f", {one.hours:,.1f} h"
-
-
-def _percent(share: float) -> str:
-    return "n/a" if math.isnan(share) else f"{100 * share:.0f}%"
+    return f"{pluralize(one.turns, 'user turn')}{' at most' if study.turns_at_most else ''}{hours_after(one.hours)}"
 
 
 def measure_size(study: Study) -> str:
     """The difference that is to be found: `5 points of %useful S1`."""
-    points = _points(100 * study.difference) if is_percentage(study.key[0]) else f"{study.difference:g}"
+    size = points(100 * study.difference) if is_percentage(study.key[0]) else f"{study.difference:g}"
     name, turn = study.key
-    return f"{points} of {printable(f'{name} S{turn}' if turn else name, line=True)}"
-
-
-def _points(number: float) -> str:
-    """`1 point`, `2.5 points`."""
-    return f"{number:g} {'point' if number == 1 else 'points'}"
+    return f"{size} of {printable(f'{name} S{turn}' if turn else name, line=True)}"
 
 
 def _value(study: Study, value: float) -> str:

@@ -53,7 +53,7 @@ class NodeTests:
     where no topic is informative, because only one side came there or all went on alike.
 
     family: how many nodes were tested. out: how many could not have reached the level. topics: how many were used.
-    draws: how many for each node.
+    draws: how many for each node. critical: what z must exceed, for a p of at most the level; NaN without a family.
     """
 
     p: Floats
@@ -62,6 +62,7 @@ class NodeTests:
     out: int
     topics: int
     draws: int
+    critical: float = np.nan
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,13 +103,14 @@ def node_p(both: BothSides, rng: np.random.Generator, *, draws: int = DRAWS, lev
     if not nodes:
         return NodeTests(p, z, 0, 0, int(several.sum()), draws)
     largest = np.array([float((one >= one.max() - _SAME).mean()) for one in found])
-    kept = _family(largest, level, 1 / (draws + 1))
+    kept, critical = _family(largest, level, 1 / (draws + 1)), np.nan
     if kept.any():
         family = [found[place] for place in np.flatnonzero(kept).tolist()]
         over = np.sort(np.maximum.reduce(family))
         chosen = np.array(nodes)[kept]
         p[chosen] = 1 - np.searchsorted(over, z[chosen] - _SAME) / (draws + 1)
-    return NodeTests(p, z, int(kept.sum()), int((~kept).sum()), int(several.sum()), draws)
+        critical = float(over[draws - int(level * (draws + 1) + _SAME)])
+    return NodeTests(p, z, int(kept.sum()), int((~kept).sum()), int(several.sum()), draws, critical)
 
 
 def _dealt(came: Counts, took: Counts, draws: int, rng: np.random.Generator) -> Floats | None:

@@ -6,6 +6,7 @@ Run as a program, it writes the example of the page again: `python -m tests.docs
 from __future__ import annotations
 
 import re
+import shlex
 import tempfile
 from pathlib import Path
 
@@ -20,7 +21,7 @@ BLOCK = re.compile(r"(<!-- plan: (.*?) -->\n```\n).*?(```\n<!-- end -->)", re.DO
 
 def renewed(page: str, run: Path) -> str:
     def planned(block: re.Match[str]) -> str:
-        done = harvest("plan", *(run if word == "RUN" else word for word in block[2].split()), width=80)
+        done = harvest("plan", *(run if word == "RUN" else word for word in shlex.split(block[2])), width=80)
         assert done.returncode == 0, done.stderr
         return block[1] + "".join(f"{line.rstrip()}\n" for line in done.stdout.splitlines()) + block[3]
 
@@ -29,7 +30,7 @@ def renewed(page: str, run: Path) -> str:
 
 def test_the_example_on_the_page_is_that_of_the_demo(demo: Path) -> None:
     page = PAGE.read_text(encoding="utf-8")
-    assert len(BLOCK.findall(page)) == 1
+    assert len(BLOCK.findall(page)) == 2
     assert page == renewed(page, demo), "renew it with: python -m tests.docs.test_planning"
 
 

@@ -1,0 +1,274 @@
+"""How often the turn at which two systems differ is named: the power of `node_permutation.node_p`, by simulation.
+
+What topics are like is taken from a pilot's tree. At each node the chances of the ways to go on from there vary over
+topics,
+
+    p_k(·|v) ~ Dirichlet(c_v·m_v)     independent over nodes v
+
+with m_v the pilot's shares, topics counting alike, and the concentration c_v that makes the pilot's counts most likely:
+counts of a topic follow the compound multinomial distribution (J. E. Mosimann, Biometrika 49 (1962), 65-82), so whole
+conversations follow a Dirichlet tree (T. Minka, The Dirichlet-tree distribution, 1999). A Dirichlet law of
+whole conversations would make every topic go one way at a node that few conversations reach. A node of which the pilot
+says little is drawn towards the c of all nodes together: log c_v is normal around its log, with a standard deviation
+of 1.
+
+In a simulated study both sides have the same laws, but for one way at one node: its odds are multiplied by the same
+number for every topic on the second side, so that its share of all that come there changes as wanted. z of that node is
+computed for many studies at once. What z must exceed depends on all nodes that are tested, so it is taken from the test
+itself, run in some studies.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from recordings.trees.tree import ConversationTree
+from scoring.stochastic.node_permutation import DRAWS, NodeTests, node_p
+from scoring.stochastic.parting import BothSides
+
+__all__ = ["NodeModel", "NodePower", "node_model", "node_power"]
+
+Floats = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int64]
+Indices = npt.NDArray[np.intp]
+
+_GRID = np.geomspace(0.1, 1000, 81)  # concentrations: nearly all topics go one way, and all topics are alike
+_LAWS = 20_000  # topics over which a change of odds is averaged
+_WIDEST = 60.0  # log odds
+_FEWEST_TESTED, _MOST_TESTED = 8, 300  # studies in which the test itself is run
+_FEW_DRAWS = 199
+_MOST_WORK = 40_000  # nodes × topics × studies in which it is run
+_CERTAIN = 0.005  # share of z on the other side of what it must exceed
+_SAME = 1e-9
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NodeModel:
+    """What topics are like, and the change that is to be found.
+
+    tree: of the pilot. nodes, ways: (J,) as in `BothSides`. share: (J,) of those that come to the node, in (0, 1].
+    alike: (N,) the concentration c of each node. way: the place in J whose share becomes `changed`. shift: by how much
+    the log odds of every topic change for that.
+    """
+
+    tree: ConversationTree
+    nodes: Indices
+    ways: Indices
+    share: Floats
+    alike: Floats
+    way: int
+    changed: float
+    shift: float
+
+    def ways_from(self, node: int) -> Indices:
+        """Places in J."""
+        return np.flatnonzero(self.nodes == node)
+
+    @property
+    def reach(self) -> float:
+        """The share of conversations that come to the node of the change."""
+        return float(np.prod([self.share[place] for place in self.before]))
+
+    @property
+    def spread(self) -> float:
+        """The standard deviation of the share between topics, before it changes."""
+        share = float(self.share[self.way])
+        return math.sqrt(share * (1 - share) / (1 + float(self.alike[self.nodes[self.way]])))
+
+    @property
+    def before(self) -> list[int]:
+        """Places in J that lead to the node of the change, from the root on."""
+        place = {int(branch): number for number, branch in enumerate(self.ways[: len(self.tree) - 1])}
+        node = int(self.nodes[self.way])
+        return [place[turn] for turn in self.tree.path(node)]
+
+
+@dataclass(frozen=True, slots=True)
+class NodePower:
+    """found: share of studies that name the node; found_error: its Monte-Carlo standard error. come: trials of a system
+    that come to the node, on average. critical: what z must exceed, on average. NaN where there is no test: single
+    trials, or too few for any node to reach the level."""
+
+    found: float
+    found_error: float
+    come: float
+    critical: float
+
+
+def node_model(
+    tree: ConversationTree,
+    ended: npt.ArrayLike,
+    through: npt.ArrayLike,
+    system: npt.ArrayLike,
+    node: int,
+    branch: int,
+    changed: float,
+    rng: np.random.Generator,
+) -> NodeModel:
+    """The model of a pilot.
+
+    ended, through: (C, N) trials of one topic with one system that end at a node, and that pass through or end there;
+    a row for each such pair, with at least one trial. system: (C,) from 0; systems may go different ways, and their
+    mean is simulated. branch: the way on from `node` whose share changes, the node itself for stopping. changed: its
+    share afterwards, in (0, 1).
+
+    Raises ValueError where no trial went that way, or all that came to the node did.
+    """
+    ends, passed, own = (np.asarray(given, dtype=np.int64) for given in (ended, through, system))
+    stops = np.flatnonzero(ends.any(axis=0))
+    nodes = np.concatenate([tree.parent[1:].astype(np.intp), stops])
+    ways = np.concatenate([np.arange(1, len(tree), dtype=np.intp), stops])
+    weight = 1.0 / passed[:, :1]
+    came = passed[:, nodes]
+    took = np.concatenate([passed[:, 1:], ends[:, stops]], axis=1)
+    share = _ratio((took * weight).sum(axis=0), (came * weight).sum(axis=0))
+    alike = _concentrations(nodes, took, came, own, weight, len(tree))
+    (way,) = np.flatnonzero((nodes == node) & (ways == branch)).tolist() or [-1]
+    if way < 0 or not 0 < share[way] < 1:
+        raise ValueError("no change of its odds moves a way that no trial took, or that all took that came")
+    laws = rng.beta(alike[node] * share[way], alike[node] * (1 - share[way]), size=_LAWS)
+    return NodeModel(tree, nodes, ways, share, alike, way, changed, _shift(laws, changed))
+
+
+def _ratio(above: Floats, below: Floats) -> Floats:
+    return np.divide(above, below, out=np.zeros_like(above), where=below > 0)
+
+
+def _shift(laws: Floats, changed: float) -> float:
+    """The change of log odds after which the mean of `laws` is `changed`."""
+    odds = np.log(np.maximum(laws, 1e-300)) - np.log(np.maximum(1 - laws, 1e-300))
+    low, high = -_WIDEST, _WIDEST
+    while high - low > _SAME:
+        middle = (low + high) / 2
+        over = float((1 / (1 + np.exp(-np.clip(odds + middle, -700, 700)))).mean()) > changed
+        low, high = (low, middle) if over else (middle, high)
+    return (low + high) / 2
+
+
+def _concentrations(nodes: Indices, took: Counts, came: Counts, system: Counts, weight: Floats, size: int) -> Floats:
+    """(N,) c of each node, by likelihood; 1 where there is one way on, and nothing varies."""
+    likely = np.zeros((size, len(_GRID)))
+    several = np.flatnonzero(np.bincount(nodes, minlength=size) > 1)
+    for node in several.tolist():
+        at = np.flatnonzero(nodes == node)
+        for one in np.unique(system).tolist():
+            rows = np.flatnonzero((system == one) & (came[:, at[0]] > 0))
+            if len(rows) > 1:
+                counts, below = took[np.ix_(rows, at)], came[rows, at[0]]
+                shares = (counts * weight[rows]).sum(axis=0) / (below * weight[rows, 0]).sum()
+                likely[node] += _likelihood(counts, below, shares)
+    common = math.log(_GRID[int(likely.sum(axis=0).argmax())])
+    drawn = likely - np.square(np.log(_GRID) - common) / 2
+    alike = np.ones(size)
+    alike[several] = _GRID[drawn[several].argmax(axis=1)]
+    return alike
+
+
+def _likelihood(counts: Counts, below: Counts, shares: Floats) -> Floats:
+    """(G,) log likelihood of each concentration of the grid, up to a constant. counts: (K, W); below: (K,) their sums;
+    shares: (W,)."""
+    found = np.zeros(len(_GRID))
+    for taken in range(int(below.max())):
+        found -= (below > taken).sum() * np.log(_GRID + taken)
+        more = (counts > taken).sum(axis=0)
+        some = more > 0
+        found += np.log(_GRID[:, None] * shares[some] + taken) @ more[some]
+    return found
+
+
+def node_power(
+    model: NodeModel, topics: int, trials: int, rng: np.random.Generator, *, alpha: float = 0.05, studies: int = 1000
+) -> NodePower:
+    """The power of a study of so many topics, with so many trials of each with either system.
+
+    alpha: of the test. studies: of which z is computed. The test itself is run in fewer, as many as about a second
+    allows: how often it does not agree with z corrects the power, since z of few trials takes few values. Where z
+    nearly always or nearly never reaches what it must exceed, a few are enough.
+
+    Raises InputError where the draws of the test cannot reach alpha.
+    """
+    come = topics * trials * model.reach
+    none = NodePower(math.nan, math.nan, come, math.nan)
+    if trials < 2:
+        return none
+    node, draws = int(model.nodes[model.way]), min(DRAWS, max(_FEW_DRAWS, math.ceil(10 / alpha) - 1))
+
+    def tested(number: int) -> list[NodeTests]:
+        drawn = drawn_studies(model, topics, trials, number, rng)
+        return [node_p(one, rng, draws=draws, level=alpha) for one in drawn]
+
+    tests, z = tested(_FEWEST_TESTED), _statistics(model, topics, trials, studies, rng)
+    over = z > _mean_critical(tests)
+    if min(over.mean(), 1 - over.mean()) > _CERTAIN or np.isnan([one.critical for one in tests]).any():
+        several = int((np.bincount(model.nodes) > 1).sum())
+        affordable = min(studies, _MOST_TESTED, _MOST_WORK // (topics * several))
+        tests += tested(max(0, affordable - _FEWEST_TESTED))
+        over = z > _mean_critical(tests)
+    critical = _mean_critical(tests)
+    if math.isnan(critical):
+        return none
+    apart = np.array([float(one.p[node] <= alpha + _SAME) - float(one.z[node] > critical) for one in tests])
+    found = min(1.0, max(0.0, float(over.mean() + apart.mean())))
+    error = math.sqrt(max(over.var(), 1 / studies) / studies + apart.var() / len(tests))
+    return NodePower(found, error, come, critical)
+
+
+def _mean_critical(tests: Sequence[NodeTests]) -> float:
+    """Of those that tested any node; NaN where none did."""
+    known = [one.critical for one in tests if not math.isnan(one.critical)]
+    return sum(known) / len(known) if known else math.nan
+
+
+def drawn_studies(
+    model: NodeModel, topics: int, trials: int, studies: int, rng: np.random.Generator
+) -> list[BothSides]:
+    """Simulated studies, each as the test takes it."""
+    size = len(model.tree)
+    through = np.zeros((studies, 2, topics, size), dtype=np.int64)
+    ended = np.zeros_like(through)
+    through[..., 0] = trials
+    for node in range(size):
+        at = model.ways_from(node)
+        took = rng.multinomial(through[..., node], _laws(model, node, (studies, topics), rng))
+        for place, branch in enumerate(model.ways[at].tolist()):
+            (ended if branch == node else through)[..., branch] = took[..., place]
+    names = tuple(f"{number:06d}" for number in range(topics))
+    return [BothSides(model.tree, ("0", "1"), names, *one) for one in zip(ended, through)]
+
+
+def _laws(model: NodeModel, node: int, shape: tuple[int, int], rng: np.random.Generator) -> Floats:
+    """(studies, 2, topics, W) chances of the ways to go on from a node, of either side."""
+    at = model.ways_from(node)
+    drawn = rng.dirichlet(model.alike[node] * model.share[at], size=shape) if len(at) > 1 else np.ones((*shape, 1))
+    laws = np.stack([drawn, drawn], axis=1)
+    if node == model.nodes[model.way]:
+        moved = laws[:, 1] * np.where(at == model.way, math.exp(min(model.shift, 0)), math.exp(min(-model.shift, 0)))
+        laws[:, 1] = moved / moved.sum(axis=-1, keepdims=True)
+    return laws
+
+
+def _statistics(model: NodeModel, topics: int, trials: int, studies: int, rng: np.random.Generator) -> Floats:
+    """(studies,) the statistic of the node that differs, as `node_p` has it; NaN where no topic is informative."""
+    shape, reach = (studies, topics), np.ones((studies, topics))
+    for place in model.before:
+        share, c = model.share[place], model.alike[model.nodes[place]]
+        if share < 1:
+            reach *= rng.beta(c * share, c * (1 - share), size=shape)
+    came = rng.binomial(trials, np.stack([reach, reach], axis=1))
+    return _z(came, rng.multinomial(came, _laws(model, int(model.nodes[model.way]), shape, rng)))
+
+
+def _z(came: Counts, took: Counts) -> Floats:
+    """(studies,) the largest |z| of a node's ways. came: (studies, 2, topics); took: (studies, 2, topics, ways)."""
+    m, n, c = came.sum(axis=1)[..., None], came[:, 1, :, None], took.sum(axis=1)
+    telling = (n > 0) & (n < m) & (c.max(axis=-1, keepdims=True) < m)
+    part = np.where(telling, n / np.maximum(m, 1), 0.0)
+    beyond = (np.where(telling, took[:, 1], 0) - part * c).sum(axis=1)
+    spread = (part * (1 - part) * c * (m - c) / np.maximum(m - 1, 1)).sum(axis=1)
+    z = np.divide(np.abs(beyond), np.sqrt(spread), out=np.full(beyond.shape, -np.inf), where=spread > 0).max(axis=1)
+    return np.where(np.isfinite(z), z, np.nan)
