@@ -82,7 +82,10 @@ class Material:
     def nuggets(self) -> tuple[Nugget, ...]:
         """Every link to an entity of the topic's kind, in the order of reading."""
         return self.once(
-            "nuggets", lambda: find_nuggets(self.conversation, self.topic, self.gold, self.attributes, self.settings)
+            "nuggets",
+            lambda: find_nuggets(
+                self.conversation, self.topic, self.gold, self.attributes, self.settings, self.passages
+            ),
         )
 
     @property

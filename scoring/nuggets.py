@@ -76,10 +76,12 @@ def find_nuggets(
     gold: GoldTable | None,
     attributes: Mapping[str, AttributeSet],
     settings: Settings,
+    spoken: Sequence[Passage] | None = None,
 ) -> tuple[Nugget, ...]:
     """Every link to an entity of the topic's kind, in reading order; () where the topic names no kind of URL.
 
-    gold: None scores nothing: every nugget is unjudged. Raises InputError for a grade that has no gain.
+    gold: None scores nothing: every nugget is unjudged. spoken: `passages(conversation)`, where that is known already.
+    Raises InputError for a grade that has no gain.
     """
     kind = topic.type.url
     if kind is None:
@@ -88,7 +90,7 @@ def find_nuggets(
     replies = {turn.number: turn.reply.answer for turn in conversation.turns if turn.reply is not None}
     found: list[Nugget] = []
     seen: set[str] = set()
-    for passage in passages(conversation):
+    for passage in passages(conversation) if spoken is None else spoken:
         if passage.speaker != "system":
             continue
         for entity, url, start, end, position in _occurrences(replies[passage.turn], passage, kind):

@@ -63,6 +63,8 @@ class _Part:
     topic: str | None = None
     topic_type: str | None = None
     trial: int | None = None
+    bounded: bool = True
+    """Whether its rows get intervals."""
 
     @property
     def one(self) -> bool:
@@ -142,16 +144,17 @@ class SystemScores:
         """(topics, trials) whether the infrastructure failed the trial in every attempt."""
         return self._invalid.copy()
 
-    def rows(self, resampler: Resampler) -> Iterator[ScoreRow]:
-        """Rows by topic, by trial, by trial and topic type, by topic type, and over everything."""
+    def rows(self, resampler: Resampler, *, trial_intervals: bool = True) -> Iterator[ScoreRow]:
+        """Rows by topic, by trial, by trial and topic type, by topic type, and over everything. trial_intervals:
+        whether those over a single trial's topics get intervals."""
         everything, all_trials = range(len(self.topics)), range(len(self.trials))
         types: dict[str, list[int]] = {}
         for row, topic in enumerate(self.topics):
             types.setdefault(topic.type.name, []).append(row)
         parts = [_Part([row], all_trials, topic.id, topic.type.name) for row, topic in enumerate(self.topics)]
         for column, trial in enumerate(self.trials):
-            parts += [_Part(members, [column], None, name, trial) for name, members in types.items()]
-            parts.append(_Part(everything, [column], None, None, trial))
+            parts += [_Part(members, [column], None, name, trial, trial_intervals) for name, members in types.items()]
+            parts.append(_Part(everything, [column], None, None, trial, trial_intervals))
         parts += [_Part(members, all_trials, None, name) for name, members in types.items()]
         parts.append(_Part(everything, all_trials))
         for part in parts:
@@ -176,7 +179,7 @@ class SystemScores:
         yield self._share_row(MEAN_USEFUL.name, found, part, invalid)
         lost = invalid & np.array([[self.turns[self.topics[row].id] > 1] for row in part.topics])
         found = self._share(part, self._recovered[grid], self._failed[grid], lost, resampler, pooled=True)
-        if 0 < found.topics < FEWEST_FAILED:
+        if part.bounded and 0 < found.topics < FEWEST_FAILED:
             few = f"{pluralize(found.topics, part.unit)} with a first turn that failed, too few for an interval"
             found = replace(found, interval=no_interval(few))
         yield self._share_row(RECOVERY.name, found, part, lost)
@@ -206,6 +209,7 @@ class SystemScores:
             whole=whole,
             resampler=resampler if self.settings.shares == "bootstrap" and not part.one else None,
             unit=part.unit,
+            bounded=part.bounded,
         )
 
     def _share_row(
@@ -242,7 +246,9 @@ class SystemScores:
         names, units = [self.topics[row].id for row in part.topics], stacked
         if part.one:
             names, units = [str(self.trials[column]) for column in part.trials], np.moveaxis(stacked, 0, 1)
-        intervals = resampler.means(names, units, top=top, unit=part.unit)
+        intervals = (
+            resampler.means(names, units, top=top, unit=part.unit) if part.bounded else [no_interval()] * len(present)
+        )
         for place, (measure, cells) in enumerate(present.items()):
             values = stacked[:, :, place]
             if _event(measure):  # a share, with the interval of one: P(breakdown) is the same figure

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -64,9 +67,23 @@ def command(
         command_line += [name, str(value)] if value is not None else []
     command_line += ["--matters", f"{matters:g}"] if matters != MATTERS else []
     command_line += ["--seed", str(seed)] if seed else []
-    wrote, found = write_report(runs, out, command_line, baseline=baseline, history=history, matters=matters, seed=seed)
+    with _uncollected():
+        wrote, found = write_report(
+            runs, out, command_line, baseline=baseline, history=history, matters=matters, seed=seed
+        )
     click.echo(wrote, err=True)
     click.echo(found)
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Millions of values are made here, none of them in a circle, and all are needed to the end: to look for what could
+    be collected takes a seventh of the time, and finds nothing."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def _check(out: Path, *, force: bool) -> None:

@@ -17,12 +17,11 @@ from harvest.report.grid import grid_blocks
 from harvest.report.transcripts import transcripts
 from harvest.studies.baseline import read_baseline
 from harvest.studies.comparison import Comparison, compare_runs
+from harvest.studies.gathered import Gathered, gather_runs
 from harvest.studies.recorded_audit import recorded_audit
-from harvest.studies.scorecard import Material, gather_material, score_material, told_apart
+from harvest.studies.scorecard import Material, score_material, told_apart
 from harvest.studies.selection import selection
-from harvest.studies.side_by_side import set_apart
 from harvest.studies.sources import sources
-from harvest.studies.trial_values import share_values
 from harvest.studies.variance import VarianceStudy, study_variance
 from harvest.studies.watch import MATTERS, Watched, watch
 from harvest.studies.watch_history import Look, read_history
@@ -67,13 +66,12 @@ def make_report(
 
     Raises InputError where runs cannot be set side by side, and for files that are no baseline or history.
     """
-    apart = set_apart(runs)
-    material = gather_material(runs, apart.left_out)
-    scores = score_material(material, seed=seed)
+    gathered = gather_runs(runs, seed=seed)
+    apart, material, scores = gathered.beside, gathered.material, gathered.scores
     lost = selection(material, scores, lambda of, terms: score_material(of, seed=seed, measures=terms, only=True))
     folders = {name: (run.path, own) for run, names in told_apart(runs) for own, name in names.items()}
-    found = _compared(runs, material, scores, seed)
-    study = _varied(runs, seed)
+    found = _compared(runs, gathered, seed)
+    study = _varied(runs, gathered, seed)
     watched, looks = _watched(runs, baseline, history, matters)
     said = _finding(runs, material, scores, found, study, watched, matters)
     kept = transcripts(material, scores.rows, folders, beside)
@@ -87,7 +85,7 @@ def make_report(
         ("grid", "Topics and turns", grid_blocks(material, scores.rows)),
         ("trees", "Conversation trees", trees.blocks),
         ("fairness", "R and GF", sections.fairness_blocks(material, scores)),
-        ("spread", "Distributions", sections.distribution_blocks(scores, _mean_useful(material))),
+        ("spread", "Distributions", sections.distribution_blocks(scores, _mean_useful(gathered))),
         ("variance", "Variance", sections.variance_blocks(study) if isinstance(study, VarianceStudy) else _why(study)),
         ("invalid", "Invalid trials", sections.invalid_blocks(material)),
         ("made", "How this was made", _made_of(runs, scores, seed, made, command)),
@@ -129,23 +127,23 @@ def _title(runs: Sequence[Run]) -> str:
     return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
 
 
-def _compared(runs: Sequence[Run], material: Material, scores: ScoreTable, seed: int) -> Comparison | str:
+def _compared(runs: Sequence[Run], gathered: Gathered, seed: int) -> Comparison | str:
     """What `harvest compare` would find; why it finds nothing. One system in several runs is asked about these topics,
     because a run is played again to see whether it changed; systems are asked about topics like these."""
-    played = {one.key.system for one in material.finished}
+    played = {one.key.system for one in gathered.material.finished}
     if len(played) < 2:
         return ""
     own = {name: own for _, names in told_apart(runs) for own, name in names.items()}
     again = len({own[name] for name in played}) == 1
     try:
-        return compare_runs(runs, estimand="these" if again else "like-these", seed=seed, scored=scores)
+        return compare_runs(runs, estimand="these" if again else "like-these", seed=seed, gathered=gathered)
     except InputError as refused:
         return refused.what
 
 
-def _varied(runs: Sequence[Run], seed: int) -> VarianceStudy | str:
+def _varied(runs: Sequence[Run], gathered: Gathered, seed: int) -> VarianceStudy | str:
     try:
-        return study_variance(runs, seed=seed)
+        return study_variance(runs, seed=seed, gathered=gathered)
     except InputError as refused:
         return refused.what
 
@@ -198,9 +196,9 @@ def _finding(
     return single(system, material, scores.rows, spread, folder, own)
 
 
-def _mean_useful(material: Material) -> Mapping[str, Sequence[float]]:
+def _mean_useful(gathered: Gathered) -> Mapping[str, Sequence[float]]:
     key = (MEAN_USEFUL.name, None)
-    return {name: [cell[0] for cell in share_values(name, material).get(key, {}).values()] for name in material.systems}
+    return {name: [cell[0] for cell in own.get(key, {}).values()] for name, own in gathered.shares.items()}
 
 
 def _show(runs: Sequence[Run], folders: Mapping[str, tuple[Path, str]], material: Material) -> list[str]:

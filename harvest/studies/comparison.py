@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from harvest.studies.gathered import Gathered
 from harvest.studies.parted_systems import PartedSystems, parted_systems
 from harvest.studies.recorded_audit import recorded_scoring
 from harvest.studies.scorecard import Material, gather_material, refuse_twice, scoring_settings, told_apart
@@ -71,14 +72,14 @@ def compare_runs(
     across_scoring: bool = False,
     changes: Mapping[str, Any] | None = None,
     seed: int = 0,
-    scored: ScoreTable | None = None,
+    gathered: Gathered | None = None,
 ) -> Comparison:
     """The systems of `runs` over the topics that all of them tried in the same words.
 
     systems: these, in this order; () takes all that were played. measures: () takes those that `harvest score` always
     shows. across_scoring: where the audits score in different ways, all are scored as the first one says. changes:
-    settings instead of the audits'. seed: of permutations. scored: the table of these runs by the same settings, whose
-    values of single conversations are taken as they are, instead of being computed again.
+    settings instead of the audits'. seed: of permutations. gathered: these runs, without changes of settings: values of
+    single conversations are taken from it, instead of being computed again.
 
     Raises InputError for fewer than two systems, a measure that has no value of single topics, and runs that cannot be
     compared.
@@ -88,13 +89,13 @@ def compare_runs(
     if across_scoring:
         first = Settings.of(recorded_scoring(runs[0]), changes)
         changes = {name: getattr(first, name) for name in SETTINGS}
-    beside = set_apart(runs, changes)
-    material = gather_material(runs, beside.left_out)
+    beside = gathered.beside if gathered else set_apart(runs, changes)
+    material = gathered.material if gathered else gather_material(runs, beside.left_out)
     settings = scoring_settings(material.scoring, material.topics, material.gold, changes)
     chosen = _chosen(material, systems)
     continued = _continued(runs, chosen)
     wanted = list(_understood(measures or _usual(material), settings, material))
-    values, notes = _values(chosen, material, wanted, settings, scored)
+    values, notes = _values(chosen, material, wanted, settings, gathered)
     keys = _keys(wanted, values, asked=bool(measures))
     played = {one.key.topic for one in material.finished if one.key.system in chosen}
     parts: list[tuple[str | None, list[str]]] = [(None, [t.id for t in material.topics.topics if t.id in played])]
@@ -199,10 +200,11 @@ def _values(
     material: Material,
     wanted: Sequence[Measure],
     settings: Settings,
-    scored: ScoreTable | None,
+    gathered: Gathered | None,
 ) -> tuple[dict[str, Values], tuple[str, ...]]:
-    """By system, the cells of the measures that are wanted, and notes: nothing else is computed. What `scored` holds
+    """By system, the cells of the measures that are wanted, and notes: nothing else is computed. What `gathered` holds
     is not computed again."""
+    scored = gathered.scores if gathered else None
     others = [measure for measure in wanted if measure.declaration not in SHARES]
     names = _scored_names(others, scored)
     left = [measure for measure in others if str(measure.base) not in names]
@@ -210,12 +212,16 @@ def _values(
     shares = len(others) < len(wanted)
     return {
         name: {
-            **(share_values(name, material) if shares else {}),
+            **(_shares(name, material, gathered) if shares else {}),
             **computed[name],
             **(_taken(name, names, scored) if scored is not None else {}),
         }
         for name in chosen
     }, notes
+
+
+def _shares(system: str, material: Material, gathered: Gathered | None) -> Values:
+    return gathered.shares[system] if gathered else share_values(system, material)
 
 
 def _scored_names(measures: Sequence[Measure], scored: ScoreTable | None) -> dict[str, str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +63,7 @@ _READ_OFF = frozenset({"signs", "quiet", "stuck"})
 """`finish` of an answer that was read from a page."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots, so that what is derived is kept
 class Material:
     """What runs give to be scored.
 
@@ -84,12 +85,12 @@ class Material:
     layers: tuple[Layer, ...] = ()
     probed: bool = False
 
-    @property
+    @cached_property
     def finished(self) -> tuple[Conversation, ...]:
         """The first valid attempt of each trial."""
         return first_valid(self.conversations)
 
-    @property
+    @cached_property
     def invalid(self) -> frozenset[TrialKey]:
         """Trials that were tried and have no valid attempt."""
         return frozenset(one.key for one in self.conversations) - frozenset(one.key for one in self.finished)
@@ -254,10 +255,12 @@ def score_material(
     only: bool = False,
     schema: Schema | None = None,
     judges: Precedence | None = None,
+    trial_intervals: bool = True,
 ) -> ScoreTable:
     """Score what was gathered. changes: settings instead of the audit's. gold: instead of the runs' own. seed: of the
     bootstrap. measures: these besides the default ones, or (only) these alone. schema: of SWAN, the shipped one by
-    default. judges: whose judgments count.
+    default. judges: whose judgments count. trial_intervals: whether the figures over a single trial's topics
+    get intervals.
     """
     truth = material.gold if gold is None else gold
     judged = None
@@ -277,6 +280,7 @@ def score_material(
         measures=measures,
         only=only,
         judged=judged,
+        trial_intervals=trial_intervals,
     )
     notes = (*_empty_replies(material), *_like_errors(material), *([PROBED] if material.probed else ()))
     return replace(table, notes=(*table.notes, *notes)) if notes else table

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from harvest.studies.facets import Facets, Group, facets, groups
+from harvest.studies.gathered import Gathered
 from harvest.studies.scorecard import Material, gather_material, refuse_twice, scoring_settings, told_apart
 from harvest.studies.side_by_side import Contrast, run_names, set_apart
 from harvest.studies.trial_values import Key, Values, measure_values, share_values
@@ -101,17 +102,18 @@ def study_variance(
     ks: Sequence[int] = (),
     changes: Mapping[str, Any] | None = None,
     seed: int = 0,
+    gathered: Gathered | None = None,
 ) -> VarianceStudy:
     """systems: these alone, in this order. measures: of single conversations, or shares of their turns; () takes
     %useful of the first turn and ave%useful. ks: of pass^k; () takes 2 and as many trials as every topic has. changes:
-    settings instead of the audit's. seed: of resampling.
+    settings instead of the audit's. seed: of resampling. gathered: these runs, without changes of settings.
 
     Raises InputError where runs cannot be set side by side, for a system that there is not, and for a measure that
     single conversations do not have.
     """
     refuse_twice(runs)
-    apart = set_apart(runs, changes)
-    material = gather_material(runs, apart.left_out)
+    apart = gathered.beside if gathered else set_apart(runs, changes)
+    material = gathered.material if gathered else gather_material(runs, apart.left_out)
     settings = scoring_settings(material.scoring, material.topics, material.gold, changes)
     chosen = _chosen(systems, material)
     asked = [
@@ -126,7 +128,8 @@ def study_variance(
     twins = _fresh_twins(kinds)
     needed = tuple(dict.fromkeys((*chosen, *(twins[name] for name in chosen if name in twins))))
     scored, notes = measure_values(needed, material, others, settings)
-    values = {name: scored.get(name, {}) | share_values(name, material) for name in needed}
+    shares = gathered.shares if gathered else {name: share_values(name, material) for name in needed}
+    values = {name: scored.get(name, {}) | shares[name] for name in needed}
     keys = list(dict.fromkeys(key for _, one in asked for key in _keys(one, values, scored)))
     resampler = Resampler(
         generator(seed, "variance"), replications=settings.replications, level=settings.level, resample="topics"

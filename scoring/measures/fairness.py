@@ -96,7 +96,8 @@ def group_fairness(
         relevant = by_turn.get(number)
         if relevant:
             here = _sum((nugget.memberships[attribute.name] for nugget in relevant), size)
-            known = _sum((n.memberships[attribute.name] for n in relevant if attribute.name not in n.unknown), size)
+            sure = [nugget for nugget in relevant if attribute.name not in nugget.unknown]
+            known = here if len(sure) == len(relevant) else _sum((n.memberships[attribute.name] for n in sure), size)
             count = len(relevant)
             if cumulative:
                 so_far, known_so_far, total = (

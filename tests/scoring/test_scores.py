@@ -156,6 +156,20 @@ def test_the_same_recording_and_seed_give_the_same_bytes_in_any_order() -> None:
     assert written(spoken, seed=2) != first
 
 
+def test_without_intervals_of_single_trials_every_other_number_is_the_same() -> None:
+    spoken, *_ = many()
+    whole, bare = json.loads(written(spoken))["rows"], json.loads(written(spoken, trial_intervals=False))["rows"]
+    left_out = ("low", "high", "level", "interval", "resampled", "note")
+    over_a_trial = [row for row in bare if row["topic"] is None and row["trial"] is not None]
+    assert over_a_trial
+    assert {row[name] for row in over_a_trial for name in left_out[:-1]} == {None}
+    for one, other in zip(whole, bare, strict=True):
+        skipped = left_out if other in over_a_trial else ()
+        assert [value for name, value in one.items() if name not in skipped] == [
+            value for name, value in other.items() if name not in skipped
+        ]
+
+
 def test_another_system_in_the_run_changes_no_figure_of_this_one() -> None:
     spoken, topics, gold = many()
     both = score(spoken, topics, gold, Settings(), np.random.default_rng(1), turns=2)

@@ -1,0 +1,39 @@
+"""Recorded runs, gathered and scored once for several studies: a report shows them all, and computes nothing twice."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from harvest.studies.scorecard import Material, gather_material, score_material
+from harvest.studies.side_by_side import SideBySide, set_apart
+from harvest.studies.trial_values import Values, share_values
+from recordings.run_folder import Run
+from scoring.table import ScoreTable
+
+__all__ = ["Gathered", "gather_runs"]
+
+
+@dataclass(frozen=True)  # without slots, so that what is derived is kept
+class Gathered:
+    """beside: how the runs differ. scores: of all that is always shown, under the settings of the first run's audit."""
+
+    beside: SideBySide
+    material: Material
+    scores: ScoreTable
+
+    @cached_property
+    def shares(self) -> Mapping[str, Values]:
+        """By system, the cells of the measures of shares."""
+        return {name: share_values(name, self.material) for name in self.material.systems}
+
+
+def gather_runs(runs: Sequence[Run], *, seed: int = 0) -> Gathered:
+    """seed: of the bootstrap. The figures over single trials have no intervals: no study takes them.
+
+    Raises InputError where runs cannot be set side by side, or do not know their topics.
+    """
+    beside = set_apart(runs)
+    material = gather_material(runs, beside.left_out)
+    return Gathered(beside, material, score_material(material, seed=seed, trial_intervals=False))
