@@ -10,6 +10,7 @@ from recordings.conversation import Conversation, Outcome, SystemTurn, Turn
 from recordings.errors import RunError
 from recordings.events import Answered, Asked, Event, Failed, Routed, TrialEnded, TrialStarted
 from recordings.json_text import Json
+from recordings.typed_lines import AskedLine, Line, RouteLine, TurnLine
 from topics.errors import Place
 
 __all__ = ["Attempt", "AttemptId", "Attempts"]
@@ -24,8 +25,8 @@ class _OpenTurn:
     said: str
     user: str
     act: str
-    reply: SystemTurn | None = None
-    route: Route | None = None
+    reply: SystemTurn | TurnLine | None = None
+    route: Route | RouteLine | None = None
 
 
 @dataclass(slots=True)
@@ -82,6 +83,27 @@ class Attempt:
             case TrialStarted():
                 raise self._wrong(place, "a second trial-started")
 
+    def take_line(self, row: Line) -> bool:
+        """Add what a line of a turn holds; False, with nothing changed, where it is another one or cannot come here."""
+        turns = self._turns
+        if self._outcome is not None:
+            return False
+        if isinstance(row, AskedLine):
+            if row.turn != len(turns) + 1 or (turns and turns[-1].reply is None):
+                return False
+            turns.append(_OpenTurn(row.state, row.text, row.user, row.act))
+        elif isinstance(row, TurnLine):
+            if row.turn != len(turns) or turns[-1].reply is not None:
+                return False
+            turns[-1].reply = row
+        elif isinstance(row, RouteLine):
+            if row.turn != len(turns) or turns[-1].reply is None or turns[-1].route is not None:
+                return False
+            turns[-1].route = row
+        else:
+            return False
+        return True
+
     def forget_turns(self) -> None:
         """Keep no more than how it ended."""
         self._turns, self.failures = [], []
@@ -120,7 +142,9 @@ class Attempt:
 
 
 def _recorded(number: int, turn: _OpenTurn) -> Turn:
-    return Turn(number, turn.state, turn.said, turn.reply, turn.route, turn.user, turn.act)
+    reply = turn.reply.reply() if isinstance(turn.reply, TurnLine) else turn.reply
+    route = turn.route.route() if isinstance(turn.route, RouteLine) else turn.route
+    return Turn(number, turn.state, turn.said, reply, route, turn.user, turn.act)
 
 
 class Attempts:
@@ -163,6 +187,12 @@ class Attempts:
                 attempt.forget_turns()
         if self.keep_rows:
             attempt.rows.append(row)
+
+    def take_line(self, row: Line, worker: str) -> bool:
+        """Add a line of `worker`'s file that is one of a turn and comes where it must; False, with nothing changed, for
+        any other: `take` its event."""
+        attempt = self.found.get((row.id, row.attempt))
+        return attempt is not None and attempt.worker == worker and attempt.take_line(row)
 
     def refuse(self, fault: RunError, row: dict[str, Json] | None) -> None:
         """What to do about a line that cannot be taken: raise `fault`. row: what it holds; None for no JSON object."""

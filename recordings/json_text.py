@@ -15,9 +15,20 @@ from pathlib import Path
 
 from recordings.errors import RunError
 from topics.errors import Place
-from topics.regular_file import read_inside, read_regular
+from topics.regular_file import open_inside, open_regular
 
-__all__ = ["Json", "document", "line", "lines_of", "parse_value", "read_lines", "read_unended", "row_of", "texts_in"]
+__all__ = [
+    "Json",
+    "blocks_of",
+    "document",
+    "line",
+    "lines_of",
+    "parse_value",
+    "read_lines",
+    "read_unended",
+    "row_of",
+    "texts_in",
+]
 
 Json = object
 """A JSON value: dict with text keys, list, text, number, true, false, null."""
@@ -87,22 +98,44 @@ def parse_value(data: bytes, place: Place) -> Json:
         raise RunError(f"not valid JSON: {fault}", place=place) from None
 
 
+_BLOCK = 2**20
+
+
+def blocks_of(path: Path, folder: Path | None = None) -> Iterator[tuple[int, bytes]]:
+    """The lines of a file with their ends, about a MiB of them at a time, and the number of the first of each block.
+
+    Only the last line can be unended, and is then a block of its own: it is what a killed writer leaves. folder: where
+    the file was found; no link below it is followed. Raises RunError where the file cannot be read.
+    """
+    try:
+        with open_regular(path) if folder is None else open_inside(folder, path.relative_to(folder)) as file:
+            number, begun = 1, b""
+            while data := file.read(_BLOCK):
+                end = data.rfind(b"\n") + 1
+                if end:
+                    yield number, begun + data[:end]
+                    number += data.count(b"\n")
+                    begun = data[end:]
+                else:
+                    begun += data
+            if begun:
+                yield number, begun
+    except OSError as fault:
+        raise RunError(f"cannot be read: {fault.strerror}", place=Place(str(path))) from None
+
+
 def lines_of(path: Path, folder: Path | None = None) -> Iterator[tuple[Place, bytes, bool]]:
     """The lines of a file with their places, without their ends, and whether each is ended, one after the other.
 
-    Only the last can be unended: it is what a killed writer leaves. folder: where the file was found; no link below it
-    is followed. Raises RunError where the file cannot be read.
+    Only the last can be unended. folder, errors: as in `blocks_of`.
     """
-    try:
-        data = read_regular(path) if folder is None else read_inside(folder, path.relative_to(folder))
-    except OSError as fault:
-        raise RunError(f"cannot be read: {fault.strerror}", place=Place(str(path))) from None
-    start, number, name = 0, 1, str(path)
-    while (end := data.find(b"\n", start)) >= 0:
-        yield Place(name, number), data[start:end], True
-        start, number = end + 1, number + 1
-    if start < len(data):
-        yield Place(name, number), data[start:], False
+    name = str(path)
+    for first, block in blocks_of(path, folder):
+        *lines, rest = block.split(b"\n")
+        for number, data in enumerate(lines, first):
+            yield Place(name, number), data, True
+        if rest:
+            yield Place(name, first), rest, False
 
 
 def row_of(data: bytes, place: Place) -> dict[str, Json]:

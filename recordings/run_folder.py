@@ -18,11 +18,11 @@ from recordings.attempts import Attempt, Attempts
 from recordings.conversation import Conversation, TrialKey
 from recordings.errors import RunError
 from recordings.event_lines import FORMAT, check_format, decode
-from recordings.events import Failed
+from recordings.events import Event, Failed
 from recordings.header import Header, topic_order
-from recordings.json_text import Json, lines_of, read_unended, row_of
+from recordings.json_text import Json, blocks_of, read_unended, row_of
 from recordings.store import read_header
-from recordings.typed_lines import decode_line
+from recordings.typed_lines import decode_line, decode_lines, event_of
 from topics.errors import Place
 from topics.regular_file import read_inside
 
@@ -168,38 +168,75 @@ def read_events(file: Path, attempts: Attempts) -> list[str]:
     Returns what else is wrong, as sentences: a torn last line, an empty file, unknown events. Raises RunError where
     the file cannot be read or is of an unknown version, and where `attempts` does.
     """
-    worker = file.name.removeprefix("trials-").removesuffix(".jsonl")
-    damage: list[str] = []
-    unknown: dict[str, Place] = {}
-    first = True
-    for place, data, ended in lines_of(file, file.parent):
-        row: dict[str, Json] | None = None
-        begins, first = first, False
+    reading = _Reading(file.name.removeprefix("trials-").removesuffix(".jsonl"), attempts)
+    name, first = str(file), True
+    for number, data in blocks_of(file, file.parent):
+        block = data
+        if first:
+            opening, end, block = data.partition(b"\n")
+            reading.take(opening, Place(name, number), ended=bool(end), begins=True)
+            first, number = False, number + 1
+        rows = None if attempts.keep_rows else decode_lines(block)
+        if rows is None:
+            *lines, rest = block.split(b"\n")
+            for at, line in enumerate(lines, number):
+                reading.take(line, Place(name, at))
+            if rest:
+                reading.take(rest, Place(name, number), ended=False)
+            continue
+        for at, row in enumerate(rows, number):
+            if not attempts.take_line(row, reading.worker):
+                reading.take_event(event_of(row), Place(name, at))
+    damage = reading.damage
+    if first:
+        damage = [f"{file} is empty: its writer was stopped before its first line, or it was emptied"]
+    damage += [
+        f"{place}: events {kind!r} are not known here and were left out" for kind, place in reading.unknown.items()
+    ]
+    return damage
+
+
+class _Reading:
+    """The lines of one file on their way to the attempts that they are of. damage: what is wrong with it so far.
+    unknown: kinds of events that are not known here, and where each came first."""
+
+    def __init__(self, worker: str, attempts: Attempts) -> None:
+        self.worker, self._attempts = worker, attempts
+        self.damage: list[str] = []
+        self.unknown: dict[str, Place] = {}
+
+    def take(self, data: bytes, place: Place, *, ended: bool = True, begins: bool = False) -> None:
+        """Add a line, given without its end. begins: it is the first of its file."""
+        attempts = self._attempts
         event = decode_line(data) if ended and not begins and not attempts.keep_rows else None
+        if event is not None:
+            self.take_event(event, place)
+            return
+        row: dict[str, Json] | None = None
         try:
-            if event is not None:
-                attempts.take(event, {}, worker, place)
-                continue
             if ended:
                 row = row_of(data, place)
             else:
                 row, torn = read_unended(data, place)
                 if row is None:
-                    damage.append(torn)
-                    continue
+                    self.damage.append(torn)
+                    return
             if begins and _is_opening(row, place, attempts):
-                continue
+                return
             event = decode(row, place)
             if event is None:
-                unknown.setdefault(str(row["event"]), place)
+                self.unknown.setdefault(str(row["event"]), place)
             else:
-                attempts.take(event, row, worker, place)
+                attempts.take(event, row, self.worker, place)
         except RunError as fault:
             attempts.refuse(fault, row)
-    if first:
-        damage = [f"{file} is empty: its writer was stopped before its first line, or it was emptied"]
-    damage += [f"{place}: events {kind!r} are not known here and were left out" for kind, place in unknown.items()]
-    return damage
+
+    def take_event(self, event: Event, place: Place) -> None:
+        """Add what a line holds of which no row is kept."""
+        try:
+            self._attempts.take(event, {}, self.worker, place)
+        except RunError as fault:
+            self._attempts.refuse(fault, None)
 
 
 def _is_opening(row: dict[str, Json], place: Place, attempts: Attempts) -> bool:

@@ -12,10 +12,11 @@ import stat
 from fnmatch import fnmatchcase
 from os import PathLike
 from pathlib import Path
+from typing import BinaryIO
 
 from topics.errors import InputError, Place
 
-__all__ = ["entries", "read_bytes", "read_inside", "read_regular"]
+__all__ = ["entries", "open_inside", "open_regular", "read_bytes", "read_inside", "read_regular"]
 
 _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
@@ -26,12 +27,18 @@ def read_regular(path: str | PathLike[str], most: int = -1) -> bytes:
 
     Raises OSError, at once and with words for a person in `strerror`, where it is not there or no regular file.
     """
+    with open_regular(path) as file:
+        return file.read(most)
+
+
+def open_regular(path: str | PathLike[str]) -> BinaryIO:
+    """The regular file at `path`, to be read. Raises OSError as `read_regular` does."""
     # Opened without waiting: a pipe that nobody writes to must not hang before it can be asked what it is.
     try:
         descriptor = os.open(path, _FLAGS)
     except OSError as fault:
         raise _explained(fault, path, None) from None
-    return _read(descriptor, path, most)
+    return _file(descriptor, path)
 
 
 def read_inside(folder: str | PathLike[str], name: str | PathLike[str], most: int = -1) -> bytes:
@@ -39,6 +46,12 @@ def read_inside(folder: str | PathLike[str], name: str | PathLike[str], most: in
 
     The folder itself may be a link; below it no link is followed. Raises OSError as `read_regular` does.
     """
+    with open_inside(folder, name) as file:
+        return file.read(most)
+
+
+def open_inside(folder: str | PathLike[str], name: str | PathLike[str]) -> BinaryIO:
+    """The regular file `name` in `folder`, or below it, to be read. Raises OSError as `read_inside` does."""
     path = Path(name)
     if path.is_absolute() or not path.parts or ".." in path.parts:
         raise OSError(errno.EINVAL, "this path leads outside the folder", os.fspath(name))
@@ -52,7 +65,7 @@ def read_inside(folder: str | PathLike[str], name: str | PathLike[str], most: in
         descriptor = _opened(path.name, _FLAGS, at, whole)
     finally:
         os.close(at)
-    return _read(descriptor, whole, most)
+    return _file(descriptor, whole)
 
 
 def entries(folder: str | PathLike[str], *patterns: str) -> list[Path]:
@@ -93,13 +106,12 @@ def _explained(
     return fault
 
 
-def _read(descriptor: int, path: str | PathLike[str], most: int) -> bytes:
+def _file(descriptor: int, path: str | PathLike[str]) -> BinaryIO:
     mode = os.fstat(descriptor).st_mode
     if not stat.S_ISREG(mode):
         os.close(descriptor)
         raise OSError(errno.EINVAL, f"this is {_called(mode)}, not a file", os.fspath(path))
-    with open(descriptor, "rb") as file:
-        return file.read(most)
+    return open(descriptor, "rb")
 
 
 def read_bytes(path: str | PathLike[str], kind: str = "", *, largest: int = -1, advice: str | None = None) -> bytes:

@@ -16,7 +16,6 @@ import asyncio
 import cProfile
 import json
 import os
-import platform
 import pstats
 import resource
 import subprocess
@@ -30,9 +29,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from tests.servers.instant_chat import REPLY
-from tests.support.checkout import DOCS
+from tests.support.performance_page import machine, write_part
 
-PAGE = DOCS / "performance.md"
 TOPICS, TURNS = 45, 2
 CONCURRENCIES = (1, 10, 50)
 LATENCY = 0.05
@@ -290,20 +288,6 @@ def fsync_milliseconds() -> float:
     return 1000 * sorted(spent)[100]
 
 
-def machine() -> str:
-    """The kind of machine, not its name."""
-    model = ""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-        model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
-    except OSError:
-        model = platform.processor()
-    cores = os.cpu_count()
-    return f"{platform.system()} on {platform.machine()}, {cores} cores ({model or 'unknown'}), Python " + (
-        platform.python_version()
-    )
-
-
 def page(trials: int, largest: int) -> str:
     """docs/performance.md."""
     cpu, own = cpu_table(trials)
@@ -389,7 +373,7 @@ def main() -> None:
     told = page(asked.trials, asked.largest)
     print(told)
     if asked.write:
-        PAGE.write_text(told, encoding="utf-8")
+        write_part("turns", told)
 
 
 if __name__ == "__main__":

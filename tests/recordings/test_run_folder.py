@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from recordings import json_text
 from recordings.conversation import Outcome, TrialKey
 from recordings.errors import RunError
 from recordings.events import Asked, Failed, TrialEnded, TrialStarted
@@ -207,3 +208,18 @@ def test_the_events_of_this_test_are_all_there_are() -> None:
     from recordings import event_lines
 
     assert set(event_lines._DECODERS) == {"trial-started", "asked", "turn", "route", "failed", "trial-ended"}
+
+
+@pytest.mark.parametrize("block", [1, 7, 100, 1000, 2**20])
+async def test_however_much_of_a_file_is_read_at_a_time_the_run_is_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int
+) -> None:
+    file = await recorded(tmp_path / "run", trials=3)
+    file.write_bytes(file.read_bytes() + b'{"event": "trial-st')
+    whole = read(tmp_path / "run")
+    monkeypatch.setattr(json_text, "_BLOCK", block)
+    again = read(tmp_path / "run")
+    assert (again.conversations, again.damage) == (whole.conversations, whole.damage)
+    edited(file, lambda lines: [*lines[:7], b"\n", *lines[7:]])
+    with pytest.raises(RunError, match=re.escape(f"{file}:8:1: not valid JSON")):
+        read(tmp_path / "run")

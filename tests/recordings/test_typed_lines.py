@@ -14,7 +14,7 @@ from recordings.errors import RunError
 from recordings.event_lines import decode, encode
 from recordings.events import Answered, Asked, Event, Failed, Routed, TrialEnded, TrialStarted
 from recordings.json_text import line, row_of
-from recordings.typed_lines import decode_line
+from recordings.typed_lines import decode_line, decode_lines, event_of
 from topics.errors import Place
 from topics.links import Link
 
@@ -98,3 +98,15 @@ def test_what_is_no_event_is_left_alone(data: bytes) -> None:
 def test_a_damaged_byte_under_an_unknown_key_is_left_to_the_other_reading() -> None:
     data = json.dumps({**encode(EVENTS[1]), "later": "x"}).encode().replace(b'"x"', b'"\xff"')
     assert decode_line(data) is None
+
+
+def test_many_lines_are_read_as_each_of_them_is() -> None:
+    rows = decode_lines(b"".join(line(encode(event)) for event in EVENTS))
+    assert rows is not None
+    assert tuple(map(event_of, rows)) == EVENTS
+
+
+@given(st.sampled_from([b"", b"{}", b"\xff", b'{"event":"later"}', line(encode(EVENTS[1])).replace(b"ask", b"\xff")]))
+def test_where_one_line_is_odd_none_of_them_is_taken(odd: bytes) -> None:
+    whole = line(encode(EVENTS[1]))
+    assert decode_lines(whole + odd.rstrip(b"\n") + b"\n" + whole) is None

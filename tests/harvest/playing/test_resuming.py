@@ -22,7 +22,7 @@ from recordings.conversation import Outcome, TrialKey
 from recordings.event_lines import encode
 from recordings.events import Asked, Event, TrialEnded, TrialStarted
 from recordings.header import trial_identity
-from recordings.json_text import lines_of
+from recordings.json_text import blocks_of
 from recordings.run_folder import extent, read
 from recordings.store import RunWriter
 from tests.harvest.playing.test_empty_runs import AUDIT
@@ -57,9 +57,9 @@ def test_what_is_recorded_is_read_once_before_it_is_played_and_once_to_be_scored
 
     def counting(path: Path, folder: Path | None = None) -> Iterator[Any]:
         opened[path.name] += 1
-        return lines_of(path, folder)
+        return blocks_of(path, folder)
 
-    monkeypatch.setattr(recordings.run_folder, "lines_of", counting)
+    monkeypatch.setattr(recordings.run_folder, "blocks_of", counting)
     with pytest.raises(SystemExit) as done:
         main(["run", "audit.yaml", "--out", "run"])
     assert done.value.code == 0
