@@ -19,7 +19,7 @@ from scoring.material import Material
 from scoring.measure import Measure
 from scoring.measures.usefulness import USEFUL
 from scoring.notation import Term
-from scoring.settings import Settings
+from scoring.settings import Settings, check_weights
 from scoring.statistics.bootstrap import Resampler
 from scoring.summaries import SystemScores
 from scoring.swan.judged import Judgments
@@ -30,7 +30,7 @@ from topics.errors import InputError
 from topics.gold import GoldTable
 from topics.topic import TopicSet
 
-__all__ = ["SHIPPED", "ScoreRow", "ScoreTable", "check_weights", "score"]
+__all__ = ["SHIPPED", "ScoreRow", "ScoreTable", "score"]
 
 SHIPPED = "sakai-2023"
 """The schema that comes with Harvest."""
@@ -177,20 +177,6 @@ def _refuse_late_turns(measures: Iterable[Measure], table: ScoreTable) -> None:
     if last > most:
         allowed = f"S1 to S{most}" if most > 1 else "S1"
         raise InputError(f"{USEFUL.name} S{last}: no conversation can have so many turns", allowed=allowed)
-
-
-def check_weights(settings: Settings, topics: TopicSet) -> None:
-    for name in settings.weights:
-        if name not in topics.attributes:
-            raise InputError(
-                f"scoring setting weights: the topic set has no attribute set {name!r}",
-                allowed=", ".join(topics.attributes) or "none: the topic set has no attribute sets",
-            )
-    if topics.attributes and all(settings.weights.get(name, 1) == 0 for name in topics.attributes):
-        raise InputError(
-            "scoring setting weights: every attribute set has the weight 0",
-            allowed="a weight above 0 for one set at least",
-        )
 
 
 def _notes(

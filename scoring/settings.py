@@ -9,9 +9,11 @@ from typing import Any, Literal, get_args
 
 from scoring.setting import ByGrade, ByName, Choice, Number, Setting, declared_settings, setting
 from topics.errors import InputError
+from topics.gold import GoldTable
 from topics.suggestions import did_you_mean
+from topics.topic import TopicSet
 
-__all__ = ["SETTINGS", "Resample", "Settings"]
+__all__ = ["SETTINGS", "Resample", "Settings", "check_weights", "scoring_settings"]
 
 Irrelevant = Literal["ignore", "uniform"]
 OrdinalDivergence = Literal["RNOD", "NMD"]
@@ -121,3 +123,35 @@ class Settings:
 
 SETTINGS: Mapping[str, Setting] = declared_settings(Settings)
 """Each setting by its name, in the order in which they are printed."""
+
+
+def scoring_settings(
+    scoring: Mapping[str, Any],
+    topics: TopicSet,
+    gold: GoldTable | None,
+    changes: Mapping[str, Any] | None = None,
+) -> Settings:
+    """The settings an audit gives (`scoring`), with `changes` over them; gains that are not named keep their default.
+
+    Raises InputError for a setting out of range, a weight of an attribute set that `topics` has not, and a grade in
+    `gold` that has no gain.
+    """
+    settings = Settings.of(scoring, changes or {})
+    check_weights(settings, topics)
+    for grade in sorted({entry.grade for entry in gold or ()}):
+        settings.gain(grade)
+    return settings
+
+
+def check_weights(settings: Settings, topics: TopicSet) -> None:
+    for name in settings.weights:
+        if name not in topics.attributes:
+            raise InputError(
+                f"scoring setting weights: the topic set has no attribute set {name!r}",
+                allowed=", ".join(topics.attributes) or "none: the topic set has no attribute sets",
+            )
+    if topics.attributes and all(settings.weights.get(name, 1) == 0 for name in topics.attributes):
+        raise InputError(
+            "scoring setting weights: every attribute set has the weight 0",
+            allowed="a weight above 0 for one set at least",
+        )

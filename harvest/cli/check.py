@@ -13,12 +13,11 @@ import click
 from harvest.audits.audit import Audit, System, load_audit, place_errors
 from harvest.audits.groups import noise_pairs
 from harvest.playing.plan import Plan, make_plan
-from harvest.studies.bounds import check_bounds
-from harvest.studies.scorecard import scoring_settings
 from harvest.terminal import printable
 from recordings.continuation import refuse_differences
 from recordings.conversation import Conversation
 from recordings.run_folder import is_run, read
+from scoring.settings import scoring_settings
 from topics.counting import pluralize
 
 __all__ = ["command"]
@@ -42,7 +41,10 @@ def command(audit: str, out: Path | None, as_json: bool) -> None:
     resolved = load_audit(audit)
     with place_errors(resolved.document, ("scoring",)):
         scoring_settings(resolved.scoring, resolved.topics, resolved.gold)
-    check_bounds(resolved)
+    if resolved.thresholds:
+        from harvest.studies.bounds import check_bounds  # late: it imports every measure
+
+        check_bounds(resolved)
     recorded: tuple[Conversation, ...] = ()
     if out is not None and is_run(out):
         run = read(out)

@@ -18,7 +18,6 @@ import sys
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib.metadata import version
 from typing import TextIO
 
 import click
@@ -140,6 +139,8 @@ class _LateCommands(click.Group):
 
 def _print_version(context: click.Context, _: click.Parameter, asked: bool) -> None:
     if asked:
+        from importlib.metadata import version
+
         click.echo(f"harvest {version('conversation-harvest')}")
         context.exit()
 

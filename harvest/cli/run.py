@@ -16,17 +16,12 @@ from harvest.audits.audit import Audit, load_audit, place_errors
 from harvest.cli.interruption import Interrupted
 from harvest.cli.notifying import Channels, notice_options
 from harvest.cli.playing import NOTHING_YET, introduce, play_to_folder
-from harvest.notices.verdicts import bounds_bulletin, played_notice
 from harvest.playing.plan import make_plan
-from harvest.studies.bounds import check_bounds, checked_bounds, code_of, measures_needed
-from harvest.studies.scorecard import gather_material, score_material, scores_document, scoring_settings, write_scores
-from harvest.studies.selection import selection
 from harvest.systems.timing import REAL_CLOCK
-from harvest.tables.bound_lines import bound_lines
-from harvest.tables.report import print_scores
 from harvest.terminal import Lasting
 from recordings.run_folder import Run, read
 from recordings.shard import Shard
+from scoring.settings import scoring_settings
 from topics.counting import pluralize
 from topics.errors import InputError
 
@@ -90,7 +85,10 @@ def command(
         resolved = load_audit(audit, trials=trials, seed=seed, only=topics, shard=shard)
         with place_errors(resolved.document, ("scoring",)):  # what cannot be scored is refused before it is played
             scoring_settings(resolved.scoring, resolved.topics, resolved.gold)
-        check_bounds(resolved)
+        if resolved.thresholds:
+            from harvest.studies.bounds import check_bounds  # late: it imports every measure
+
+            check_bounds(resolved)
     except KeyboardInterrupt:
         raise Interrupted(NOTHING_YET) from None
     named = out or Path("runs") / (f"{resolved.name}-{shard.index}-of-{shard.of}" if shard else resolved.name)
@@ -103,6 +101,44 @@ def command(
     run = read(folder)
     if shard is not None:
         return _told_of_shard(resolved, run, left, named, console)
+    look_around = audit == DEMO and not (as_json or topics or trials)
+    return _scored(
+        resolved,
+        run,
+        journal,
+        left,
+        named,
+        console,
+        strict=strict,
+        as_json=as_json,
+        look=look_around,
+        channels=channels,
+    )
+
+
+def _scored(
+    resolved: Audit,
+    run: Run,
+    journal: Path | None,
+    left: set[str],
+    named: Path,
+    console: Console,
+    *,
+    strict: bool,
+    as_json: bool,
+    look: bool,
+    channels: Channels,
+) -> int:
+    """Score what was played, tell people and machines, and give the exit code. named: the run as a person names it."""
+    # Late: to import what scores takes as long as all the rest, and the first turn need not wait for it.
+    from harvest.notices.verdicts import bounds_bulletin, played_notice
+    from harvest.studies.bounds import checked_bounds, code_of, measures_needed
+    from harvest.studies.scorecard import gather_material, score_material, scores_document, write_scores
+    from harvest.studies.selection import selection
+    from harvest.tables.bound_lines import bound_lines
+    from harvest.tables.report import print_scores
+
+    folder = run.path
     material = gather_material([run])
     table = score_material(material, measures=measures_needed(resolved.thresholds))
     lost = selection(material, table, lambda of, terms: score_material(of, measures=terms, only=True))
@@ -115,7 +151,7 @@ def command(
         scored = scores_document(table, selection=lost.as_json(), bounds=bounds)
         click.echo(json.dumps(scored, ensure_ascii=False))
 
-    if audit == DEMO and not (as_json or topics or trials):
+    if look:
         _look_around(people, named, folder)
     for line in bound_lines(bounds):
         people.print(line, soft_wrap=True)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import codecs
+import os
 import re
 import socket
 import ssl
@@ -22,10 +23,9 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
-import httpx
-from httpx_sse import EventSource
+import lazy_loader
 
 from harvest.drivers.options import FromEnvironment, WireOptions, resolve_text, resolved_headers
 from harvest.drivers.received import Received, excerpt
@@ -33,6 +33,10 @@ from harvest.systems.driver import Denied, DriverError, NotSent, Surroundings, U
 from harvest.systems.timing import Stopwatch
 from topics.errors import InputError, Place
 
+if TYPE_CHECKING:
+    import httpx
+else:
+    httpx = lazy_loader.load("httpx")  # at the first request: an audit that is only checked asks nothing
 __all__ = ["Jar", "Request", "Wire"]
 
 _MOST_REDIRECTS = 5
@@ -131,7 +135,10 @@ class Wire:
                 f"system {surroundings.system!r}: the proxy cannot be used{why}",
                 allowed="http://HOST:PORT or https://HOST:PORT",
             ) from None
-        self._trusted = _trust(options.ca_file, surroundings.folder)
+        own = surroundings.folder / options.ca_file if options.ca_file is not None else None
+        # Those of the machine take a while to read, and where nobody chose them nobody can have chosen badly.
+        chosen = own is not None or not os.environ.keys().isdisjoint(("SSL_CERT_FILE", "SSL_CERT_DIR"))
+        self._trusted = _trust(own) if chosen else None
         self._held_open = False
         self._opened: httpx.AsyncBaseTransport | None = None
 
@@ -147,7 +154,9 @@ class Wire:
 
             options = self._options
             timeout = httpx.Timeout(options.read_timeout or options.timeout, connect=options.connect_timeout, pool=None)
-            self._opened = AiohttpTransport(self._trusted, proxy=self._proxy, timeout=timeout, keep_alive=_KEEP_ALIVE)
+            self._opened = AiohttpTransport(
+                self._trusted or _trust(None), proxy=self._proxy, timeout=timeout, keep_alive=_KEEP_ALIVE
+            )
         return self._opened
 
     async def ask(self, request: Request, *, jar: Jar | None = None, events: Events | None = None) -> Received:
@@ -207,6 +216,8 @@ class Wire:
             text = _StrictText(response.headers, chunks)
             try:
                 # EventSource asks a response for its headers and its text only; ours decodes strictly.
+                from httpx_sse import EventSource  # late, as httpx
+
                 async with aclosing(EventSource(cast(httpx.Response, text)).aiter_sse()) as source:
                     async for event in source:
                         if events.take(event.event, event.data, transfer.watch):
@@ -367,8 +378,7 @@ def _proxy(url: str) -> httpx.Proxy:
     return found
 
 
-def _trust(ca_file: str | None, folder: Path) -> ssl.SSLContext:
-    path = folder / ca_file if ca_file is not None else None
+def _trust(path: Path | None) -> ssl.SSLContext:
     try:
         # Without a file of the audit's own, SSL_CERT_FILE and SSL_CERT_DIR hold.
         return ssl.create_default_context(cafile=path) if path else httpx.create_ssl_context(trust_env=True)

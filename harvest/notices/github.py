@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from typing import Any, Literal, TextIO
 
 from harvest.notices.bulletin import Account, Bulletin, Notice, plain
-from scoring.table import is_percentage
 
 __all__ = ["LARGEST_SUMMARY", "Disarmed", "annotation_lines", "summary"]
 
@@ -110,6 +109,8 @@ def _account(account: Account) -> Iterator[str]:
 
 
 def _cells(one: Notice) -> Iterator[str]:
+    from scoring.table import is_percentage  # late: it imports every measure, and most commands tell nobody
+
     share = is_percentage(one.figure.partition(" ")[0]) or one.figure == "coverage"
     yield _text(one.figure)
     yield _shown(one.before, share)

@@ -19,7 +19,7 @@ from harvest.audits.audit import Audit, place_errors
 from harvest.studies.merge_keys import merging_named
 from harvest.studies.pilot import pilot_cells
 from harvest.studies.planned_measure import planned_measure
-from harvest.studies.scorecard import Material, gather_material, scoring_settings
+from harvest.studies.scorecard import Material, gather_material
 from harvest.studies.sources import sources
 from harvest.studies.trial_values import Key
 from recordings.json_text import Json
@@ -28,7 +28,7 @@ from recordings.trees.builder import path_of
 from scoring.measure import Measure
 from scoring.measures.usefulness import USEFUL
 from scoring.notation import Term
-from scoring.settings import Settings
+from scoring.settings import Settings, scoring_settings
 from scoring.statistics.allocation import FLOOR, Allocation, Chances, Spreads, Variances, allocate, foretold
 from scoring.statistics.unseen import Unseen, unseen_mass
 from topics.errors import InputError, Place

@@ -16,7 +16,7 @@ from harvest.studies.baseline import identities
 from harvest.studies.contrast import Contrast
 from harvest.studies.recorded_audit import recorded_audit
 from harvest.studies.retelling import Reading, decide_again, todays_reading
-from harvest.studies.scorecard import Material, gather_material, refuse_twice, scoring_settings
+from harvest.studies.scorecard import Material, gather_material, refuse_twice
 from harvest.studies.side_by_side import run_names, set_apart
 from harvest.studies.trial_values import Key, Values, measure_values, share_values
 from protocols.protocol import Protocol
@@ -29,7 +29,7 @@ from scoring.measure import Measure
 from scoring.measures.usefulness import MEAN_USEFUL, USEFUL
 from scoring.notation import Term, parse
 from scoring.scores import SHIPPED
-from scoring.settings import Settings
+from scoring.settings import Settings, scoring_settings
 from scoring.statistics.attribution import Attribution, Side, Told, attribute
 from scoring.swan.schema import load_schema
 from topics.errors import InputError

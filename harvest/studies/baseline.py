@@ -18,7 +18,7 @@ from pydantic import Field
 
 from harvest.studies.merge_keys import merging_named
 from harvest.studies.recorded_audit import recorded_audit, recorded_scoring
-from harvest.studies.scorecard import Material, gather_material, refuse_twice, scoring_settings
+from harvest.studies.scorecard import Material, gather_material, refuse_twice
 from harvest.studies.sources import sources
 from harvest.studies.trial_figures import Figure, figure_values, figures_of
 from recordings.conversation import Conversation
@@ -26,7 +26,7 @@ from recordings.json_text import Json
 from recordings.run_folder import Run
 from recordings.trees.builder import path_of
 from scoring.notation import Term
-from scoring.settings import Settings
+from scoring.settings import Settings, scoring_settings
 from scoring.statistics.drift import Baseline
 from topics.document import StrictModel, read_json_document
 from topics.errors import InputError

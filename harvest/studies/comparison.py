@@ -12,7 +12,7 @@ from typing import Any
 from harvest.studies.gathered import Gathered
 from harvest.studies.parted_systems import PartedSystems, parted_systems
 from harvest.studies.recorded_audit import recorded_scoring
-from harvest.studies.scorecard import Material, gather_material, refuse_twice, scoring_settings, told_apart
+from harvest.studies.scorecard import Material, gather_material, refuse_twice, told_apart
 from harvest.studies.side_by_side import Contrast, set_apart
 from harvest.studies.sources import sources
 from harvest.studies.trial_values import SHARES, Key, Values, measure_values, row_values, share_values
@@ -27,7 +27,7 @@ from scoring.measure import Measure
 from scoring.measures.usefulness import RECOVERY, USEFUL
 from scoring.notation import Term
 from scoring.scores import SHIPPED
-from scoring.settings import SETTINGS, Settings
+from scoring.settings import SETTINGS, Settings, scoring_settings
 from scoring.statistics.paired import Estimand
 from scoring.swan.schema import load_schema
 from scoring.table import ScoreTable

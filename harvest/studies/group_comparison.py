@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from harvest.audits.groups import noise_pairs
-from harvest.studies.scorecard import Material, gather_material, score_material, scoring_settings
+from harvest.studies.scorecard import Material, gather_material, score_material
 from harvest.studies.trial_values import Key, row_values, share_values
 from recordings.conversation import Conversation, TrialKey
 from recordings.run_folder import Run
@@ -25,7 +25,7 @@ from scoring.measures.relevance import RELEVANCE
 from scoring.measures.usefulness import MEAN_USEFUL, USEFUL
 from scoring.notation import Term
 from scoring.scores import SHIPPED
-from scoring.settings import Settings
+from scoring.settings import Settings, scoring_settings
 from scoring.statistics.bootstrap import Resampler
 from scoring.swan.schema import load_schema
 from scoring.table import ScoreRow, ScoreTable, has_top

@@ -20,14 +20,14 @@ from harvest.studies.node_paths import find_way, way_name
 from harvest.studies.parted_systems import turn_name
 from harvest.studies.plan_costs import PlanCosts, observed_costs
 from harvest.studies.planning import WANTED, multiples, refuse_large
-from harvest.studies.scorecard import gather_material, scoring_settings
+from harvest.studies.scorecard import gather_material
 from harvest.studies.sources import sources
 from recordings.conversation import Conversation
 from recordings.json_text import Json
 from recordings.run_folder import Run
 from recordings.trees.builder import TreeBuilder
 from recordings.trees.tree import ConversationTree
-from scoring.settings import Settings
+from scoring.settings import Settings, scoring_settings
 from scoring.statistics.beta import normal_quantile
 from scoring.stochastic.by_topic import by_topic
 from scoring.stochastic.node_permutation import DRAWS

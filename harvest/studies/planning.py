@@ -15,13 +15,12 @@ from harvest.audits.audit import Audit, place_errors
 from harvest.studies.pilot import Pilot, assumed_components, read_pilot
 from harvest.studies.plan_costs import PlanCosts
 from harvest.studies.planned_measure import planned_measure
-from harvest.studies.scorecard import scoring_settings
 from harvest.studies.sources import sources
 from harvest.studies.trial_values import Key
 from recordings.json_text import Json
 from recordings.run_folder import Run
 from scoring.notation import Term
-from scoring.settings import Settings
+from scoring.settings import Settings, scoring_settings
 from scoring.statistics.beta import normal_quantile
 from scoring.statistics.outcomes import Components
 from scoring.statistics.paired import ESTIMANDS, Estimand

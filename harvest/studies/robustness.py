@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from harvest.studies.scorecard import Material, gather_material, scoring_settings
+from harvest.studies.scorecard import Material, gather_material
 from harvest.studies.sources import sources
 from harvest.studies.trial_values import SHARES, Key, Values, measure_values, share_values
 from protocols.labels import NOT_USEFUL, USEFUL
@@ -30,7 +30,7 @@ from scoring.measure import Measure
 from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY
 from scoring.notation import Term
 from scoring.scores import SHIPPED
-from scoring.settings import Settings
+from scoring.settings import Settings, scoring_settings
 from scoring.statistics.bootstrap import Interval, Resampler, no_interval
 from scoring.statistics.components import Component, across_systems
 from scoring.statistics.flips import Flips, count_flips

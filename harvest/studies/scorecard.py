@@ -31,8 +31,8 @@ from recordings.shard import planned_trials
 from scoring.asked import Judged
 from scoring.catalogue import understand
 from scoring.notation import Term
-from scoring.scores import SHIPPED, check_weights, score
-from scoring.settings import Settings
+from scoring.scores import SHIPPED, score
+from scoring.settings import Settings, scoring_settings
 from scoring.swan.judged import Judgments, Precedence
 from scoring.swan.schema import Schema, load_schema
 from scoring.swan.votes import FOLDINGS, named_judge
@@ -51,7 +51,6 @@ __all__ = [
     "refuse_twice",
     "score_material",
     "scores_document",
-    "scoring_settings",
     "write_scores",
 ]
 
@@ -225,24 +224,6 @@ def _united_topics(runs: Sequence[Run], without: Collection[str]) -> TopicSet:
     attributes = {name: item for topics in reversed(sets) for name, item in topics.attributes.items()}
     left_out = tuple(topic for topic in sets[0].left_out if topic not in known)
     return replace(sets[0], topics=tuple(known.values()), attributes=attributes, left_out=left_out)
-
-
-def scoring_settings(
-    scoring: Mapping[str, Any],
-    topics: TopicSet,
-    gold: GoldTable | None,
-    changes: Mapping[str, Any] | None = None,
-) -> Settings:
-    """The settings an audit gives (`scoring`), with `changes` over them; gains that are not named keep their default.
-
-    Raises InputError for a setting out of range, a weight of an attribute set that `topics` has not, and a grade in
-    `gold` that has no gain.
-    """
-    settings = Settings.of(scoring, changes or {})
-    check_weights(settings, topics)
-    for grade in sorted({entry.grade for entry in gold or ()}):
-        settings.gain(grade)
-    return settings
 
 
 def score_material(

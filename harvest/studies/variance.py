@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from harvest.studies.facets import Facets, Group, facets, groups
 from harvest.studies.gathered import Gathered
-from harvest.studies.scorecard import Material, gather_material, refuse_twice, scoring_settings, told_apart
+from harvest.studies.scorecard import Material, gather_material, refuse_twice, told_apart
 from harvest.studies.side_by_side import Contrast, run_names, set_apart
 from harvest.studies.trial_values import Key, Values, measure_values, share_values
 from recordings.run_folder import Run
@@ -27,7 +27,7 @@ from scoring.measure import Measure
 from scoring.measures.usefulness import MEAN_USEFUL, USEFUL
 from scoring.notation import Term, parse
 from scoring.scores import SHIPPED
-from scoring.settings import Settings
+from scoring.settings import Settings, scoring_settings
 from scoring.statistics.bootstrap import Interval, Resampler, no_interval
 from scoring.statistics.carry_over import CarryOver, carry_over
 from scoring.statistics.components import Crossed, Nested, across_systems, within_system

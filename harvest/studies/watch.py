@@ -17,14 +17,14 @@ import numpy as np
 import numpy.typing as npt
 
 from harvest.studies.baseline import BaselineFile, SystemBaseline, identities, models_of, ways
-from harvest.studies.scorecard import Material, gather_material, scoring_settings
+from harvest.studies.scorecard import Material, gather_material
 from harvest.studies.trial_figures import Figure, figure_values, figures_of
 from harvest.studies.watch_changes import ChangedTopic, ChangedTurn, changed_topics, changed_turns
 from harvest.studies.watch_history import Look, LookFigure, LookSystem
 from recordings.run_folder import Run
 from recordings.times import moment
 from scoring.notation import parse_all
-from scoring.settings import Settings
+from scoring.settings import Settings, scoring_settings
 from scoring.statistics.drift import (
     Baseline,
     Difference,

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from scoring.scores import check_weights
-from scoring.settings import SETTINGS, Settings
+from scoring.settings import SETTINGS, Settings, check_weights
 from topics.errors import InputError
 from topics.library import load_topics
 

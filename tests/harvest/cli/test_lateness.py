@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -46,6 +47,33 @@ def test_help_and_the_names_of_commands_import_none_of_the_heavy_libraries(
     )
     assert "harvest.cli.main" in json.loads(done.stdout)
     assert HEAVY & set(json.loads(done.stdout)) == set()
+
+
+AUDIT = """format: harvest-audit/1
+name: late
+topics: fairweb-45
+protocol: fairweb-two-round
+trials: 1
+systems:
+  - {name: mine, driver: openai, options: {base_url: "http://127.0.0.1:9/v1", model: m}}
+"""
+
+
+def test_what_scores_and_what_sends_is_imported_only_where_something_is_scored_or_sent(tmp_path: Path) -> None:
+    audit = tmp_path / "late.audit.yaml"
+    audit.write_text(AUDIT, encoding="utf-8")
+    plain = {name: value for name, value in os.environ.items() if name not in ("SSL_CERT_FILE", "SSL_CERT_DIR")}
+    command = [sys.executable, "-c", PROGRAM, "check", str(audit)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=plain)
+    loaded = set(json.loads(done.stdout))
+    assert "harvest.drivers.openai" in loaded
+    assert {"aiohttp", "httpx._client", "numpy", "rich", "scoring.library"} & loaded == set()
+
+
+def test_a_run_imports_what_scores_after_it_was_played(tmp_path: Path) -> None:
+    program = "import sys, harvest.cli.run, harvest.playing.play; print({'numpy', 'scoring.library'} & {*sys.modules})"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
 
 
 def test_only_a_person_at_a_terminal_waits_for_the_line_editor() -> None:
