@@ -14,9 +14,7 @@ from harvest.audits.audit import Audit, System, load_audit, place_errors
 from harvest.audits.groups import noise_pairs
 from harvest.playing.plan import Plan, make_plan
 from harvest.terminal import printable
-from recordings.continuation import refuse_differences
 from recordings.conversation import Conversation
-from recordings.run_folder import is_run, read
 from scoring.settings import scoring_settings
 from topics.counting import pluralize
 
@@ -46,10 +44,8 @@ def command(audit: str, out: Path | None, as_json: bool) -> None:
 
         check_bounds(resolved)
     recorded: tuple[Conversation, ...] = ()
-    if out is not None and is_run(out):
-        run = read(out)
-        refuse_differences(run.header, resolved.header(), out)
-        recorded = run.conversations
+    if out is not None:
+        recorded = _recorded(resolved, out)
     plan = make_plan(resolved, recorded)
     systems: list[dict[str, Any]] = [
         {
@@ -134,6 +130,18 @@ def _pairs(pairs: Sequence[Sequence[str]]) -> str:
     if not pairs:
         return "none: without one, group differences cannot be compared with the system's own variation"
     return ", ".join(f"{one} and {other} say the same" for one, other in pairs)
+
+
+def _recorded(audit: Audit, out: Path) -> tuple[Conversation, ...]:
+    """What the run in `out` holds of the audit, if there is one. Raises RunError for a run of another audit."""
+    from recordings.continuation import refuse_differences  # late: mostly nothing is to be read
+    from recordings.run_folder import is_run, read
+
+    if not is_run(out):
+        return ()
+    run = read(out)
+    refuse_differences(run.header, audit.header(), out)
+    return run.conversations
 
 
 def _address(audit: Audit, system: System) -> str | None:

@@ -246,35 +246,6 @@ def memory_table(sizes: tuple[int, ...]) -> list[str]:
     return rows
 
 
-def start_table() -> list[str]:
-    """CPU of whole commands, imports included: the median of five, bytecode already there."""
-    rows = ["| command | CPU s |", "|---|---|"]
-    with server() as url, tempfile.TemporaryDirectory(prefix="turns-") as name:
-        folder = Path(name)
-        audit = folder / "turns.audit.yaml"
-        audit.write_text(AUDIT.format(url=url, concurrency=1, trials=1), encoding="utf-8")
-        commands: dict[str, list[str]] = {
-            "harvest --help": ["--help"],
-            "harvest check": ["check", str(audit)],
-            "harvest run, one topic": ["run", str(audit), "--topics", "M001"],
-        }
-        for told, arguments in commands.items():
-            spent = []
-            for number in range(5):
-                out = ["--out", str(folder / f"run-{number}")] if "run" in arguments else []
-                spent.append(_cpu([sys.executable, "-m", "harvest", *arguments, *out]))
-            rows.append(f"| `{told}` | {sorted(spent)[2]:.2f} |")
-    return rows
-
-
-def _cpu(command: list[str]) -> float:
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return (after.ru_utime - before.ru_utime) + (after.ru_stime - before.ru_stime)
-
-
 def fsync_milliseconds() -> float:
     """How long it takes to make 2 kB safe in the folder that runs are played into: the median of 200."""
     spent = []
@@ -297,7 +268,6 @@ def page(trials: int, largest: int) -> str:
         "cpu": "\n".join(cpu),
         "latency": "\n".join(latency),
         "memory": "\n".join(memory),
-        "start": "\n".join(start_table()),
     }
     return f"""# What a turn costs
 
@@ -337,12 +307,6 @@ one takes {fsync_milliseconds():.1f} ms here while nothing else is going on.
 
 At concurrency 10. The journal is all of `trials-*`, hash chain included; the payload is what was said on both sides, as
 UTF-8.
-
-## Start
-
-{rows["start"]}
-
-The last one plays two turns and scores them.
 """
 
 
