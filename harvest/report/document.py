@@ -12,9 +12,12 @@ from typing import Any
 from harvest.report import sections
 from harvest.report.blocks import Block, details, table, text
 from harvest.report.branches import Branches, branches
-from harvest.report.finding import Finding, compared, counted, main_measure, nothing, single
+from harvest.report.finding import Finding, compared, main_measure, single
 from harvest.report.grid import grid_blocks
+from harvest.report.opening import Bar, bars_of_comparison, bars_of_scores, bars_of_watch
 from harvest.report.transcripts import transcripts
+from harvest.report.watch_finding import nothing
+from harvest.report.watch_finding import watched as watched_finding
 from harvest.studies.baseline import read_baseline
 from harvest.studies.comparison import Comparison, compare_runs
 from harvest.studies.gathered import Gathered, gather_runs
@@ -25,7 +28,6 @@ from harvest.studies.sources import sources
 from harvest.studies.variance import VarianceStudy, study_variance
 from harvest.studies.watch import MATTERS, Watched, watch
 from harvest.studies.watch_history import Look, read_history
-from harvest.tables.watch_figures import watch_tables
 from recordings.chain_check import recording_hash
 from recordings.json_text import Json
 from recordings.provenance import software
@@ -111,6 +113,7 @@ def make_report(
         "from": made_from,
         "title": _title(runs),
         "finding": asdict(said),
+        "bars": [bar.as_block() for bar in _bars(material, scores, found, watched, matters)],
         "sections": [one for one in shown if one["blocks"]],
         "index": {**kept.index, "trees": list(trees.index), "shown": _show(runs, folders, material)},
     }
@@ -177,13 +180,11 @@ def _finding(
     watched: Watched | None,
     matters: float,
 ) -> Finding:
-    if not material.finished:
-        return nothing(material)
     paths = [run.path for run in runs]
+    if not material.finished:
+        return nothing(material, paths, baseline=watched is not None)
     if watched is not None:
-        first = next((str(part) for part in watch_tables(watched)), "")
-        following = "Look at “Since the baseline” for what changed, topics and turns."
-        return Finding(watched.verdict, first, f"These topics; {counted(material)}.", next=following)
+        return watched_finding(watched, material, paths[0])
     if isinstance(found, Comparison):
         return compared(found, material, matters, paths)
     system = material.finished[0].key.system
@@ -194,6 +195,22 @@ def _finding(
     each = study.each.get((measure, None), ()) if isinstance(study, VarianceStudy) else ()
     spread = next((one for one in each if one.system == system), None)
     return single(system, material, scores.rows, spread, folder, own)
+
+
+def _bars(
+    material: Material, scores: ScoreTable, found: Comparison | str, watched: Watched | None, matters: float
+) -> Iterator[Bar]:
+    """The picture of what is said first."""
+    if not material.finished:
+        return
+    if watched is not None:
+        yield from bars_of_watch(watched)
+        return
+    played = {one.key.system for one in material.finished}
+    systems = [name for name in material.systems if name in played]
+    yield from bars_of_scores(scores.rows, main_measure(scores.rows), systems)
+    if isinstance(found, Comparison):
+        yield from bars_of_comparison(found, matters)
 
 
 def _mean_useful(gathered: Gathered) -> Mapping[str, Sequence[float]]:

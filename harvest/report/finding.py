@@ -23,7 +23,18 @@ from scoring.statistics.paired import ESTIMANDS
 from scoring.table import ScoreRow, is_percentage
 from topics.counting import pluralize
 
-__all__ = ["Finding", "compared", "counted", "nothing", "single"]
+__all__ = [
+    "Finding",
+    "compared",
+    "compared_measure",
+    "counted",
+    "difference_words",
+    "is_turned",
+    "listed",
+    "main_measure",
+    "plain",
+    "single",
+]
 
 _MOST = 3
 _TIMES = 4
@@ -32,9 +43,9 @@ _BEYOND = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """verdict: `better`, `changed`, `same`, `cannot tell`, `measured` or `nothing`. found: one sentence. scope: of what
-    it is, and over what. next: a sentence; command: for a shell, "" for none; link: to what to read first, within the
-    report, "" for none."""
+    """verdict: `better`, `changed`, `alarm` (not confirmed yet), `same`, `cannot tell`, `measured` or `nothing`. found:
+    one sentence. scope: of what it is, and over what. drives: what it comes from. next: a sentence; command: for a
+    shell, "" for none; link: to what to read first, within the report, "" for none."""
 
     verdict: str
     found: str
@@ -52,17 +63,6 @@ def counted(material: Material) -> str:
     return f"{pluralize(valid, 'valid trial')} of {pluralize(topics, 'topic')}, {lost or 'none'} invalid"
 
 
-def nothing(material: Material) -> Finding:
-    if not material.conversations:
-        return Finding("nothing", "No trial has been played yet, so there is nothing to report.")
-    lost = pluralize(len(material.invalid), "trial")
-    return Finding(
-        "nothing",
-        f"Nothing could be measured: {lost} tried, and none of them has a valid attempt.",
-        next="Look at the reasons below, remove the cause, and give the command that played the run again.",
-    )
-
-
 def main_measure(rows: Sequence[ScoreRow]) -> str:
     """The name of the figure that is said first: ave%useful where answers have labels, else the first that is shown."""
     known = [row.measure for row in ordered_rows(rows) if row.value == row.value and row.turn is None]
@@ -76,22 +76,22 @@ def single(
     measure = main_measure(rows)
     of = [row for row in ordered_rows(rows) if (row.system, row.measure, row.turn) == (system, measure, None)]
     if not of or math.isnan(of[0].value):
-        return Finding("measured", f"{_name(system)} was played, and no measure has a value.", f"{counted(material)}.")
+        return Finding("measured", f"{plain(system)} was played, and no measure has a value.", f"{counted(material)}.")
     row = of[0]
     of_what = "topics like these" if "topics" in (row.resampled or "") else "these topics"
     interval = f"{100 * row.level:g}% interval for {of_what}" if row.level is not None and row.low == row.low else ""
-    said = f"answered usefully in {shown_with_interval(row)} of turns"
-    if measure != MEAN_USEFUL.name:
-        said = f"has {measure} {shown_with_interval(row)}"
+    said = _did(measure, row.label, [shown_with_interval(row)])
     weak = _weakest(system, measure, rows)
     worst = weak[0].topic or "" if weak else ""
     shown = f"harvest show {shlex.quote(str(folder))} --system {shlex.quote(own)} --topic {shlex.quote(worst)}"
     return Finding(
         "measured",
-        f"{_name(system)} {said}.",
+        f"{plain(system)} {said}.",
         _scope(interval or "No interval: " + (row.note or "unknown"), measure, material),
-        f"Weakest topics: {', '.join(f'{_name(one.topic)} {one.shown(one.value)}' for one in weak)}." if weak else "",
-        _narrower(spread),
+        f"The weakest topics are {listed([f'{plain(one.topic)} ({one.shown(one.value)})' for one in weak])}."
+        if weak
+        else "",
+        _single_next(worst, spread),
         shown if weak else "",
         address(system=system, topic=worst) if weak else "",
     )
@@ -112,6 +112,17 @@ def _weakest(system: str, measure: str, rows: Sequence[ScoreRow]) -> list[ScoreR
     return sorted(of, key=lambda row: row.value if good == "high" else -row.value)[:_MOST]
 
 
+def _did(measure: str, label: str, values: Sequence[str], between: str = " and ") -> str:
+    """What systems did, as one says it: `answered usefully in 88.4% and 56.0% of turns`."""
+    each = between.join(values)
+    return f"answered usefully in {each} of turns" if measure == MEAN_USEFUL.name else f"had {label} {each}"
+
+
+def _single_next(worst: str, spread: SystemVariance | None) -> str:
+    read = f"Read the conversations on {plain(worst)}, where it did worst." if worst else ""
+    return " ".join(filter(None, (read, _narrower(spread))))
+
+
 def _narrower(spread: SystemVariance | None) -> str:
     if spread is None:
         return ""
@@ -120,14 +131,14 @@ def _narrower(spread: SystemVariance | None) -> str:
         return "Trials of a topic agree, so only more topics would narrow this interval." if spread.split.topics else ""
     half = "half" if math.isclose(these, 0.5) else f"{100 * these:.0f}%"
     return (
-        f"{_TIMES} times the trials would narrow the interval by {100 * like:.0f}% for topics like these, "
-        f"by {half} for these topics; {_TIMES} times the topics by half."
+        f"To narrow the interval by half, play {_TIMES} times the topics; {_TIMES} times the trials would narrow it by "
+        f"{100 * like:.0f}% for topics like these, and by {half} for these topics."
     )
 
 
 def compared(found: Comparison, material: Material, matters: float, runs: Sequence[Path]) -> Finding:
     """Of two systems, one system in two runs, or several. matters: differences of shares below it are taken as none."""
-    first = _main(found)
+    first = compared_measure(found)
     if first is None or not first.pairs:
         return Finding("cannot tell", "No measure can be compared.", f"{counted(material)}.")
     if len(found.systems) == 2:
@@ -135,7 +146,8 @@ def compared(found: Comparison, material: Material, matters: float, runs: Sequen
     return _several(found, first, material, runs)
 
 
-def _main(found: Comparison) -> MeasureComparison | None:
+def compared_measure(found: Comparison) -> MeasureComparison | None:
+    """That of which a report says first what came out."""
     whole = [one for one in found.measures if one.topic_type is None and one.turn is None]
     known = [one for one in whole if any(pair.verdict != "no value" for pair in one.pairs)]
     named = [one for one in known if one.measure == MEAN_USEFUL.name]
@@ -157,51 +169,60 @@ def _compared_scope(found: Comparison, one: MeasureComparison, material: Materia
 def _pair(
     found: Comparison, one: MeasureComparison, pair: Pair, material: Material, matters: float, runs: Sequence[Path]
 ) -> Finding:
-    unit = " points" if is_percentage(one.measure) else ""
-    interval = f"{signed(one, pair.value)}{unit}"
-    if pair.interval.low == pair.interval.low:
-        interval += f" [{signed(one, pair.interval.low)}, {signed(one, pair.interval.high)}]"
-    first, second = _name(pair.first), _name(pair.second)
     again = _same_system(found)
     within = (
         is_percentage(one.measure)
         and max(abs(pair.interval.low), abs(pair.interval.high)) <= matters  # NaN: not within
     )
-    values = " against ".join(_figure(one, found.systems, name) for name in (pair.first, pair.second))
+    first, second = plain(pair.first), plain(pair.second)
+    figures = _figure(one, found.systems, pair.first), _figure(one, found.systems, pair.second)
+    turned = is_turned(found, pair)
     small = f"{100 * matters:g} points"
-    if pair.found:
-        better = first if pair.verdict in ("better", "higher") else second
-        other = second if better == first else first
+    if pair.found and again:
+        verdict, said = "changed", f"{plain(again)} changed from {first} to {second}"
+    elif pair.found:
+        better, other = (second, first) if turned else (first, second)
         word = "better" if pair.verdict in ("better", "worse") else "higher"
-        said = f"{better} is {word} than {other} in {one.label}"
-        if better != first:
-            values = " against ".join(reversed(values.split(" against ")))
-        if again:
-            # One minus the other is of the first run; what became of it since is the other way round.
-            went = "fell" if pair.value > 0 else "rose"
-            said = f"{_name(again)} changed: {one.label} {went} from {first} to {second}"
-        verdict = "changed" if again else "better"
-        said += f", by less than {small}" if within else ""
+        verdict, said = "better", f"{better} is {word} than {other}"
     elif within:
-        verdict = "same"
-        said = f"{first} and {second} are the same within {small} in {one.label}"
+        verdict, said = "same", f"{first} and {second} are the same within {small}"
     elif pair.verdict == "too few":
-        verdict, said = "cannot tell", f"There are too few topics to tell {first} from {second} in {one.label}"
+        verdict, said = "cannot tell", f"There are too few topics to tell {first} from {second}"
     else:
-        verdict = "cannot tell"
-        which = f"{_name(again)} changed in {one.label}" if again else f"{first} or {second} is better in {one.label}"
-        said = f"Whether {which} cannot be told"
+        which = f"{plain(again)} changed from {first} to {second}" if again else f"{first} or {second} is better"
+        verdict, said = "cannot tell", f"Whether {which} cannot be told"
+    said += f", by less than {small}" if within and pair.found else ""
+    shown = _did(
+        one.measure, one.label, figures[::-1] if turned and not again else figures, ", then " if again else " and "
+    )
+    interval = difference_words(one, pair, turned=turned)
     if not pair.found and (pair.interval.low > 0 or pair.interval.high < 0):
         interval += f"; the interval leaves out 0, but the test does not settle it (p {p_text(pair.corrected)})"
     return Finding(
         verdict,
-        f"{said}: {values}, a difference of {interval}.",
+        f"{said}: {'it' if again else 'they'} {shown}, a difference of {interval}.",
         _compared_scope(found, one, material),
-        _drivers(one, pair),
+        _drivers(one, pair, -1 if turned else 1),
         _pair_next(found, one, pair, verdict),
         _beside(found, pair, runs),
         address(topic=pair.drivers[0].topic) if pair.drivers else "",
     )
+
+
+def is_turned(found: Comparison, pair: Pair) -> bool:
+    """Whether a difference is said of the second less the first: the better less the other, the later less the
+    earlier."""
+    return bool(_same_system(found)) or (pair.found and pair.verdict in ("worse", "lower"))
+
+
+def difference_words(one: MeasureComparison, pair: Pair, *, turned: bool) -> str:
+    """With its interval, and its unit. turned: of the second less the first."""
+    sign = -1 if turned else 1
+    found = f"{signed(one, sign * pair.value)}{' points' if is_percentage(one.measure) else ''}"
+    if math.isnan(pair.interval.low):
+        return found
+    low, high = sorted((sign * pair.interval.low, sign * pair.interval.high))
+    return f"{found} [{signed(one, low)}, {signed(one, high)}]"
 
 
 def _figure(one: MeasureComparison, systems: Sequence[str], name: str) -> str:
@@ -217,7 +238,8 @@ def _same_system(found: Comparison) -> str:
     return own.pop() if len(own) == 1 and len(found.systems) > 1 else ""
 
 
-def _drivers(one: MeasureComparison, pair: Pair) -> str:
+def _drivers(one: MeasureComparison, pair: Pair, sign: int) -> str:
+    """sign: -1 where the difference is said of the second less the first."""
     if not pair.drivers:
         return ""
     unit = " points" if is_percentage(one.measure) else ""
@@ -226,11 +248,11 @@ def _drivers(one: MeasureComparison, pair: Pair) -> str:
         low = [driver.topic for driver in reversed(pair.drivers[-_MOST:])]
         up, down = (top, low) if pair.value > 0 else (pair.drivers[-_MOST:][::-1], [driver.topic for driver in top])
         return (
-            f"Topics pull both ways: {_listed([_name(driver.topic) for driver in up])} towards {_name(pair.first)}, "
-            f"{_listed([_name(name) for name in down])} towards {_name(pair.second)}."
+            f"Topics pull both ways: {listed([plain(driver.topic) for driver in up])} towards {plain(pair.first)}, "
+            f"{listed([plain(name) for name in down])} towards {plain(pair.second)}."
         )
-    shares = _listed([f"{_name(driver.topic)} ({100 * driver.share:.0f}%)" for driver in top])
-    without = f"without {_name(top[0].topic)} it would be {signed(one, top[0].without)}{unit}"
+    shares = listed([f"{plain(driver.topic)} ({100 * driver.share:.0f}%)" for driver in top])
+    without = f"without {plain(top[0].topic)} it would be {signed(one, sign * top[0].without)}{unit}"
     if sum(driver.share for driver in top) > 0.5:
         return f"Most of the difference comes from {shares}; {without}."
     return f"No few topics alone: the largest parts of the difference come from {shares}; {without}."
@@ -282,12 +304,12 @@ def _several(found: Comparison, one: MeasureComparison, material: Material, runs
     values = {name: sign * value if value == value else -math.inf for name, value in one.figures.items()}
     best = max(found.systems, key=lambda name: (wins[name], values[name]))
     each = ", ".join(
-        f"{_name(name)} {_figure(one, found.systems, name)}"
+        f"{plain(name)} {_figure(one, found.systems, name)}"
         for name in sorted(found.systems, key=lambda name: -values[name])[:8]
     )
     scope = _compared_scope(found, one, material)
     if not any(pair.found for pair in one.pairs):
-        said, verdict = f"No two of {len(found.systems)} systems can be told apart in {one.label}", "cannot tell"
+        said, verdict = f"No two of {len(found.systems)} systems can be told apart{_measured(one)}", "cannot tell"
     else:
         verdict = "better"
         beaten: list[str] = []
@@ -295,19 +317,19 @@ def _several(found: Comparison, one: MeasureComparison, material: Material, runs
         for pair in one.pairs:
             if best in (pair.first, pair.second):
                 other = pair.second if pair.first == best else pair.first
-                (beaten if pair.found else alike).append(_name(other))
+                (beaten if pair.found else alike).append(plain(other))
         said = (
-            f"Of {len(found.systems)} systems {_name(best)} is best in {one.label}: better than {_listed(beaten[:6])}"
+            f"Of {len(found.systems)} systems {plain(best)} is best{_measured(one)}: better than {listed(beaten[:6])}"
         )
         said += f" and {len(beaten) - 6} more" if len(beaten) > 6 else ""
-        said += f", and cannot be told from {_listed(alike[:6])}" if alike else ""
+        said += f", and cannot be told from {listed(alike[:6])}" if alike else ""
     pairs = [pair for pair in one.pairs if best in (pair.first, pair.second) and pair.value == pair.value]
-    drives = f"{each}."
+    drives = f"{'Useful turns' if one.measure == MEAN_USEFUL.name else one.label}: {each}."
     if not pairs:
         return Finding(verdict, f"{said}.", scope, drives)
     closest = min(pairs, key=lambda pair: abs(pair.value))
     following = (
-        f"{_name(closest.first)} and {_name(closest.second)}: {_settles(found, one, closest)}"
+        f"{plain(closest.first)} and {plain(closest.second)}: {_settles(found, one, closest)}"
         if not closest.found
         else "Read the conversations where they part."
     )
@@ -315,9 +337,15 @@ def _several(found: Comparison, one: MeasureComparison, material: Material, runs
     return Finding(verdict, f"{said}.", scope, drives, following, _beside(found, closest, runs), link)
 
 
-def _name(text: str | None) -> str:
+def _measured(one: MeasureComparison) -> str:
+    return "" if one.measure == MEAN_USEFUL.name else f" in {one.label}"
+
+
+def plain(text: str | None) -> str:
+    """A name within a sentence: on one line, without what would steer a terminal."""
     return printable(text or "", line=True)
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
+    """`A, B and C`; `none`."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else "none"

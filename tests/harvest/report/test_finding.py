@@ -54,8 +54,8 @@ def test_a_difference_that_is_shown_names_the_better_system_the_topics_and_what_
 ) -> None:
     found = said(*two, "worse", -0.3, -0.4, -0.2)
     assert found.verdict == "better"
-    assert found.found.startswith("B is better than A in ave%useful: ")
-    assert "a difference of -30.0 points [-40.0, -20.0]" in found.found
+    assert found.found.startswith("B is better than A: they answered usefully in ")
+    assert "a difference of +30.0 points [+20.0, +40.0]" in found.found
     assert "--beside A,B --topic" in found.command
     assert found.link.startswith("#topic=")
 
@@ -64,7 +64,7 @@ def test_an_interval_within_what_matters_is_the_same_and_one_across_it_cannot_be
     two: tuple[Comparison, Material],
 ) -> None:
     same = said(*two, "cannot tell", 0.005, -0.02, 0.03)
-    assert (same.verdict, same.found.split(":")[0]) == ("same", "A and B are the same within 3 points in ave%useful")
+    assert (same.verdict, same.found.split(":")[0]) == ("same", "A and B are the same within 3 points")
     across = said(*two, "cannot tell", 0.01, -0.02, 0.0301)
     assert across.verdict == "cannot tell"
     assert "cannot be told" in across.found
@@ -141,6 +141,8 @@ def test_a_run_without_a_valid_trial_says_so_and_lists_the_reasons(folder: Path)
     report = make_report([read(run)], beside=folder)
     assert report.document["finding"]["verdict"] == "nothing"
     invalid, _ = report.document["sections"]
+    assert report.document["finding"]["drives"] == "timeout in 6 attempts (“no answer in 60 s”)."
+    assert report.document["bars"] == []
     assert invalid["id"] == "invalid"
     assert invalid["blocks"][1]["table"]["rows"] == [["A", "timeout", "6"]]
     assert len(invalid["blocks"][2]["table"]["rows"]) == 6

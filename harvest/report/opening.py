@@ -1,0 +1,100 @@
+"""The figures that a report says first, as bars: a value and its interval a row, and a difference around zero."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from harvest.report.finding import compared_measure, difference_words, is_turned
+from harvest.report.watch_finding import figure_text, moved, said_of
+from harvest.studies.comparison import Comparison
+from harvest.studies.watch import Watched
+from harvest.tables.figures import shown_with_interval
+from scoring.table import ScoreRow, is_percentage
+
+__all__ = ["Bar", "bars_of_comparison", "bars_of_scores", "bars_of_watch"]
+
+_MOST = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One row. said: the figure in words. value, low, high: places on the track, from 0 to 1; NaN for none. zero: where
+    the line of no difference is, band: how far what does not matter lies to each side of it; NaN for none. level: 0, or
+    1 for a part of the row above."""
+
+    label: str
+    said: str
+    value: float
+    low: float = math.nan
+    high: float = math.nan
+    zero: float = math.nan
+    band: float = math.nan
+    level: int = 0
+
+    def as_block(self) -> dict[str, Any]:
+        """With None for NaN, rounded to what can be seen."""
+        places = {name: getattr(self, name) for name in ("value", "low", "high", "zero", "band")}
+        shown = {name: None if math.isnan(place) else round(place, 4) for name, place in places.items()}
+        return {"label": self.label, "said": self.said, "level": self.level, **shown}
+
+
+def bars_of_scores(rows: Sequence[ScoreRow], measure: str, systems: Sequence[str]) -> Iterator[Bar]:
+    """A row for each system, and of a single one also for each type of topics, where there are several."""
+    of = [row for row in rows if (row.measure, row.turn, row.topic, row.trial, row.entity) == (measure, *[None] * 4)]
+    whole = [row for name in systems for row in of if row.system == name and row.topic_type is None][:_MOST]
+    types = [row for row in of if row.topic_type is not None and row.system in systems] if len(systems) == 1 else []
+    shown = [*whole, *(types[:_MOST] if len(types) > 1 else ())]
+    end = _end([row.value if math.isnan(row.high) else row.high for row in shown], measure)
+    for row in shown:
+        places = (row.value / end, row.low / end, row.high / end)
+        yield Bar(
+            row.topic_type or row.system, shown_with_interval(row), *places, level=int(row.topic_type is not None)
+        )
+
+
+def _end(values: Sequence[float], measure: str) -> float:
+    """Where the track ends: at 1 for what can be no more, else a little beyond the largest value."""
+    known = [value for value in values if not math.isnan(value)]
+    most = max(known, default=1.0)
+    return 1.0 if is_percentage(measure) or most <= 0 else 1.1 * most
+
+
+def bars_of_comparison(found: Comparison, matters: float) -> Iterator[Bar]:
+    """The difference of two systems, around zero; nothing where there are more."""
+    one = compared_measure(found)
+    if one is None or len(found.systems) != 2 or not one.pairs:
+        return
+    pair = one.pairs[0]
+    turned = is_turned(found, pair)
+    sign, order = (-1, (pair.second, pair.first)) if turned else (1, (pair.first, pair.second))
+    low, high = sorted((sign * pair.interval.low, sign * pair.interval.high))
+    band = matters if is_percentage(one.measure) else math.nan
+    said = difference_words(one, pair, turned=turned)
+    yield _around_zero(" − ".join(order), said, sign * pair.value, low, high, band)
+
+
+def _around_zero(label: str, said: str, value: float, low: float, high: float, band: float) -> Bar:
+    known = [abs(each) for each in (value, low, high, band) if not math.isnan(each)]
+    reach = 2.2 * max(known, default=1.0) or 1.0
+
+    def place(each: float) -> float:
+        return 0.5 + each / reach
+
+    return Bar(label, said, place(value), place(low), place(high), 0.5, band / reach)
+
+
+def bars_of_watch(found: Watched) -> Iterator[Bar]:
+    """At the baseline, now, and the difference; nothing where nothing could be measured."""
+    if not found.systems:
+        return
+    system, one = said_of(found)
+    if one is None or not system.measured:
+        return
+    end = _end([one.value, one.before], one.name.partition(" ")[0])
+    yield Bar("baseline", figure_text(one.before, one.name), one.before / end)
+    yield Bar("now", figure_text(one.value, one.name), one.value / end)
+    between = one.difference
+    yield _around_zero("difference", moved(one), between.value, between.low, between.high, found.matters)

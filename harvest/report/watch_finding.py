@@ -1,0 +1,246 @@
+"""What a report says first of a run that is held against a baseline, and of one in which nothing could be measured."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from harvest.report.finding import Finding, counted, listed, plain
+from harvest.report.grid import address
+from harvest.studies.scorecard import Material
+from harvest.studies.watch import Watched, WatchedFigure, WatchedSystem
+from harvest.studies.watch_changes import ChangedTopic, ChangedTurn
+from harvest.tables.comparison_words import p_text
+from recordings.conversation import INVALID
+from scoring.measures.usefulness import MEAN_USEFUL
+from scoring.table import is_percentage
+from topics.counting import pluralize
+
+__all__ = ["figure_text", "moved", "nothing", "said_of", "watched"]
+
+_MOST = 3
+_LONGEST = 160
+
+
+def nothing(material: Material, runs: Sequence[Path], *, baseline: bool) -> Finding:
+    """Where no trial is valid. baseline: the run was to be held against one."""
+    if not material.conversations:
+        planned = f": {pluralize(len(material.planned), 'trial')} are planned" if material.planned else ""
+        return Finding("nothing", f"No trial has been played yet, so there is nothing to report{planned}.")
+    lost = pluralize(len(material.invalid), "trial")
+    held = " So it cannot be said whether anything changed since the baseline." if baseline else ""
+    return Finding(
+        "nothing",
+        f"Nothing could be measured: none of {lost} that were tried has a valid attempt.{held}",
+        f"This says nothing of how good {listed([plain(name) for name in _tried(material)])} "
+        f"{'is' if len(_tried(material)) == 1 else 'are'}: failures of infrastructure are in no figure. "
+        f"{pluralize(len(material.planned), 'trial')} planned, none valid.",
+        _reasons(material),
+        "Remove the cause, then give the command that played the run again: it tries what has no valid attempt.",
+        "harvest show " + " ".join(shlex.quote(str(run)) for run in runs[:1]) + " --all",
+        "#invalid",
+    )
+
+
+def _tried(material: Material) -> list[str]:
+    return list(dict.fromkeys(one.key.system for one in material.conversations))
+
+
+def _reasons(material: Material) -> str:
+    """Why attempts broke, the most frequent reasons first, each with one thing that was said."""
+    broken = [one for one in material.conversations if one.outcome is None or one.outcome.kind == INVALID]
+    counts = Counter(one.outcome.reason if one.outcome else "interrupted" for one in broken)
+    said = {one.outcome.reason: one.outcome.detail for one in reversed(broken) if one.outcome}
+    parts = []
+    for reason, count in counts.most_common(_MOST):
+        words = plain(said.get(reason, ""))
+        words = f" (“{words[:_LONGEST]}{'…' if len(words) > _LONGEST else ''}”)" if words else ""
+        parts.append(f"{reason} in {pluralize(count, 'attempt')}{words}")
+    return f"{'; '.join(parts)}." if parts else ""
+
+
+def watched(found: Watched, material: Material, run: Path) -> Finding:
+    """Of the system of which most is to be said: changed, not measured, an alarm, cannot be told, the same."""
+    if not found.systems:
+        return Finding("cannot tell", "The baseline holds no system of this run.", f"{counted(material)}.")
+    first, figure = said_of(found)
+    others = [one for one in found.systems if one is not first]
+    also = [f"{plain(one.name)}: {_WORDS[_kind(one)]}" for one in others[:_MOST]]
+    also += [f"{len(others) - _MOST} more systems below"] if len(others) > _MOST else []
+    verdict = _kind(first)
+    drives = [*_drivers(first), *([f"Also {', '.join(also)}."] if also else ())]
+    following, command, link = _next(verdict, first, figure, run)
+    return Finding(
+        "nothing" if verdict == "not measured" else verdict,
+        _sentence(verdict, first, figure, found),
+        _scope(found, first, figure, material),
+        " ".join(drives),
+        following,
+        command,
+        link,
+    )
+
+
+def said_of(found: Watched) -> tuple[WatchedSystem, WatchedFigure | None]:
+    """The system, and its figure, of which a report says what came out first."""
+    first = min(found.systems, key=_rank)
+    return first, min((one for one in first.figures if one.gated), key=_figure_rank, default=None)
+
+
+_WORDS = {
+    "changed": "changed",
+    "not measured": "could not be measured",
+    "alarm": "alarm, not confirmed yet",
+    "cannot tell": "cannot tell",
+    "same": "the same",
+}
+
+
+def _kind(system: WatchedSystem) -> str:
+    if not system.measured:
+        return "cannot tell" if system.incomparable else "not measured"
+    if system.verdict == "changed":
+        return "changed"
+    return "alarm" if any(one.alarm for one in system.figures if one.gated) else system.verdict
+
+
+def _rank(system: WatchedSystem) -> int:
+    return list(_WORDS).index(_kind(system))
+
+
+def _figure_rank(one: WatchedFigure) -> tuple[int, int]:
+    state = "alarm" if one.alarm and one.verdict != "changed" else one.verdict
+    return list(_WORDS).index(state), 0 if one.name == MEAN_USEFUL.name else 1
+
+
+def _sentence(kind: str, system: WatchedSystem, one: WatchedFigure | None, found: Watched) -> str:
+    name = plain(system.name)
+    if system.incomparable:
+        return f"Whether {name} changed since the baseline cannot be told: {system.incomparable}."
+    if one is None or not system.valid:
+        tried = pluralize(system.planned, "trial")
+        return f"{name} could not be measured: none of {tried} has a valid attempt."
+    did = f"it {_did(one)}, a difference of {moved(one)}"
+    if kind == "changed":
+        return f"{name} changed since the baseline: {did}."
+    if kind == "alarm":
+        return (
+            f"{name} has probably changed since the baseline: {did}. One audit says so, and another has to confirm it."
+        )
+    if kind == "same":
+        small = f"{100 * found.matters:g} points"
+        return f"{name} is the same as at the baseline, within {small}: {did}."
+    return f"Whether {name} changed since the baseline cannot be told: {did}."
+
+
+def _did(one: WatchedFigure) -> str:
+    now, before = figure_text(one.value, one.name), figure_text(one.before, one.name)
+    if one.name == MEAN_USEFUL.name:
+        return f"answered usefully in {now} of turns, at the baseline in {before}"
+    return f"had {one.name} {now}, at the baseline {before}"
+
+
+def figure_text(value: float, name: str) -> str:
+    """A value of the figure `name`: `38.5%`, `0.0123`, `n/a`."""
+    if math.isnan(value):
+        return "n/a"
+    return f"{100 * value:.1f}%" if is_percentage(name.partition(" ")[0]) else f"{value:.4f}"
+
+
+def moved(one: WatchedFigure) -> str:
+    """The difference from the baseline, with its interval: `-53.4 points [-61.0, -45.2]`."""
+    share = is_percentage(one.name.partition(" ")[0])
+    value, low, high = (
+        f"{100 * each:+.1f}" if share else f"{each:+.4f}"
+        for each in (one.difference.value, one.difference.low, one.difference.high)
+    )
+    return f"{value}{' points' if share else ''} [{low}, {high}]"
+
+
+def _scope(found: Watched, system: WatchedSystem, one: WatchedFigure | None, material: Material) -> str:
+    runs = pluralize(len(found.baseline.runs), "run")
+    interval = f"{100 * found.level:g}% interval for these topics; " if one is not None else ""
+    shadow = (
+        "; shadow: a baseline of fewer than 4 runs says little of how much audits differ by themselves"
+        if found.shadow
+        else ""
+    )
+    return (
+        f"{interval}{counted(material)}; look {found.look} at a baseline of {runs}, blessed "
+        f"{found.baseline.blessed_at[:10]}{shadow}."
+    )
+
+
+def _drivers(system: WatchedSystem) -> list[str]:
+    parts = []
+    was, now = system.models
+    if was and now and was != now:
+        parts.append(f"It answered as {plain(' and '.join(now))}, before as {plain(' and '.join(was))}.")
+    if system.coverage:
+        parts.append(f"Fewer trials are valid than at the baseline: {system.valid} of {system.planned}.")
+    if system.lost:
+        lost = listed([plain(topic) for topic in system.lost[:_MOST]])
+        more = f" and {len(system.lost) - _MOST} more" if len(system.lost) > _MOST else ""
+        parts.append(f"Without a valid trial now: {lost}{more}.")
+    if system.topics:
+        parts.append(f"Most on {listed([_topic(one) for one in system.topics[:_MOST]])}.")
+    if system.turns:
+        parts.append(_turn(system.turns[0]))
+    return parts
+
+
+def _topic(one: ChangedTopic) -> str:
+    (a, n), (b, m) = one.before, one.now
+    return f"{plain(one.topic)} (first answers useful in {b} of {m}, before in {a} of {n}; p {p_text(one.p)})"
+
+
+def _turn(one: ChangedTurn) -> str:
+    before, now = (f"{100 * share:.0f}%" for share in one.portion)
+    way = " → ".join(plain(turn) for turn in (*one.turns, one.branch))
+    return f"Conversations part at {way}: {now} of those that came there, before {before}."
+
+
+def _next(kind: str, system: WatchedSystem, one: WatchedFigure | None, run: Path) -> tuple[str, str, str]:
+    """What to do, a command, and what to read within the report."""
+    topic = system.topics[0].topic if system.topics else ""
+    show = f"harvest show {shlex.quote(str(run))} --system {shlex.quote(system.name)}"
+    show += f" --topic {shlex.quote(topic)}" if topic else ""
+    link = address(system=system.name, topic=topic or None)
+    if kind == "changed":
+        return (
+            "Read the conversations that changed. Where the change is wanted, bless the new state: "
+            "harvest bless takes the runs since.",
+            show,
+            link,
+        )
+    if kind == "alarm":
+        return (
+            "Play the audit again at another hour: it confirms the alarm, or does not. Meanwhile read what changed.",
+            "harvest reaudit AUDIT",
+            link,
+        )
+    if kind == "same":
+        return "Nothing needs to be done: the next audit of the schedule looks again.", "", ""
+    if kind == "not measured":
+        return (
+            "Remove the cause, then play the audit again. This says nothing of how good it is.",
+            f"harvest show {shlex.quote(str(run))} --all",
+            "#invalid",
+        )
+    if system.incomparable:
+        return "Bless runs of the audit as it is now, and hold later ones against them.", "harvest bless RUN…", ""
+    trials, chance = one.settles if one is not None else (0, math.nan)
+    if trials:
+        settle = (
+            f"{pluralize(trials, 'more trial')} of each topic would settle it with a chance of {100 * chance:.0f}%."
+        )
+        return settle, f"harvest reaudit AUDIT --extend {trials}", ""
+    return (
+        "More trials alone would hardly settle it: bless more runs, so that it is known how much audits differ by "
+        "themselves, or let a larger difference matter (--matters).",
+        "",
+        "",
+    )

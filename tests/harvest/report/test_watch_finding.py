@@ -1,0 +1,106 @@
+"""What a report says first of a run that is held against a baseline: changed, an alarm, the same, or it cannot tell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harvest.report.finding import Finding
+from harvest.report.opening import bars_of_watch
+from harvest.report.watch_finding import watched
+from harvest.studies.baseline import read_baseline
+from harvest.studies.scorecard import Material, gather_material
+from harvest.studies.watch import Watched, WatchedSystem, watch
+from harvest.studies.watch_changes import ChangedTopic, ChangedTurn
+from recordings.run_folder import read
+from tests.support.command_line import harvest
+from tests.support.reported import small_run
+
+Story = tuple[Watched, Material, Path]
+
+
+@pytest.fixture(scope="module")
+def story(tmp_path_factory: pytest.TempPathFactory) -> Story:
+    folder = tmp_path_factory.mktemp("watched")
+    run = small_run(folder, "  - {name: A, driver: parrot}\n")
+    assert harvest("bless", run, "--out", folder / "baseline.json", "--by", "me").returncode == 0
+    recorded = read(run)
+    return watch(recorded, read_baseline(folder / "baseline.json")), gather_material([recorded]), run
+
+
+def said(story: Story, change: Callable[[WatchedSystem], WatchedSystem]) -> tuple[Finding, Watched]:
+    found, material, run = story
+    changed = replace(found, systems=tuple(change(one) for one in found.systems))
+    return watched(changed, material, run), changed
+
+
+def gated(**of: Any) -> Callable[[WatchedSystem], WatchedSystem]:
+    """The system with its gated figures as given."""
+    return lambda system: replace(
+        system, figures=tuple(replace(one, **of) if one.gated else one for one in system.figures)
+    )
+
+
+def test_a_change_is_said_with_the_figures_the_difference_and_what_to_read(story: Story) -> None:
+    topic = ChangedTopic("M001", (20, 24), (1, 6), 0.001)
+    turn = ChangedTurn(("U ask",), "S o", (0.9, 0.3), (24, 18), 0.01)
+    found, _ = said(
+        story, lambda one: replace(gated(verdict="changed", alarm=True)(one), topics=(topic,), turns=(turn,))
+    )
+    assert found.verdict == "changed"
+    assert found.found.startswith("A changed since the baseline: it answered usefully in ")
+    assert "% of turns, at the baseline in " in found.found
+    assert "points [" in found.found
+    assert "interval for these topics" in found.scope
+    assert "look 1 at a baseline of 1 run" in found.scope
+    assert "M001 (first answers useful in 1 of 6, before in 20 of 24" in found.drives
+    assert "Conversations part at U ask → S o: 30% of those that came there, before 90%." in found.drives
+    assert found.command.endswith("--system A --topic M001")
+    assert found.link == "#system=A&topic=M001"
+
+
+def test_an_alarm_asks_for_another_audit(story: Story) -> None:
+    found, _ = said(story, gated(verdict="cannot tell", alarm=True))
+    assert found.verdict == "alarm"
+    assert "has probably changed" in found.found
+    assert found.command == "harvest reaudit AUDIT"
+
+
+def test_the_same_asks_for_nothing_and_what_cannot_be_told_for_trials(story: Story) -> None:
+    same, _ = said(story, gated(verdict="same", alarm=False, settles=(0, float("nan"))))
+    assert (same.verdict, same.command) == ("same", "")
+    assert same.found.startswith("A is the same as at the baseline, within 3 points: ")
+    unsure, _ = said(story, gated(verdict="cannot tell", alarm=False, settles=(7, 0.8)))
+    assert unsure.verdict == "cannot tell"
+    assert unsure.found.startswith("Whether A changed since the baseline cannot be told: ")
+    assert unsure.next == "7 more trials of each topic would settle it with a chance of 80%."
+    assert unsure.command == "harvest reaudit AUDIT --extend 7"
+
+
+def test_what_could_not_be_measured_or_compared_is_never_the_same(story: Story) -> None:
+    down, changed = said(story, lambda one: replace(one, valid=0, figures=()))
+    assert (down.verdict, down.link) == ("nothing", "#invalid")
+    assert down.found == "A could not be measured: none of 18 trials has a valid attempt."
+    assert not list(bars_of_watch(changed))
+    other, _ = said(story, lambda one: replace(one, incomparable="another protocol than the baseline's"))
+    assert other.verdict == "cannot tell"
+    assert other.found.endswith("cannot be told: another protocol than the baseline's.")
+
+
+def test_a_model_that_answers_now_and_did_not_before_is_named(story: Story) -> None:
+    found, _ = said(story, lambda one: replace(one, models=(("old-1",), ("new-2",)), lost=("M001", "M002")))
+    assert "It answered as new-2, before as old-1." in found.drives
+    assert "Without a valid trial now: M001 and M002." in found.drives
+
+
+def test_the_bars_are_the_baseline_the_audit_and_the_difference_around_zero(story: Story) -> None:
+    found, *_ = story
+    before, now, between = bars_of_watch(found)
+    assert (before.label, now.label, between.label) == ("baseline", "now", "difference")
+    assert before.said == now.said, "the run is its own baseline"
+    assert between.value == pytest.approx(between.zero) == pytest.approx(0.5)
+    assert 0 < between.low < between.value < between.high < 1
