@@ -44,6 +44,9 @@ Divergence = Callable[[npt.ArrayLike, npt.ArrayLike], Floats]
 _TOLERANCE = 1e-6 * (1 + 1e-6)  # 0.333333 three times is a gold file people have; it is off by 1e-6 and a rounding
 
 
+_MANY = 4096  # numbers from which it pays to look at whole columns
+
+
 def jsd(p: npt.ArrayLike, q: npt.ArrayLike) -> Floats:
     """Jensen-Shannon divergence in bits: (KL(p‖m) + KL(q‖m)) / 2 with m = (p + q)/2 and 0·log 0 = 0.
 
@@ -52,7 +55,7 @@ def jsd(p: npt.ArrayLike, q: npt.ArrayLike) -> Floats:
     p, q = _pair(p, q)
     middle = (p + q) / 2
     bits = _weighted_log(p, middle) + _weighted_log(q, middle)
-    return _within(bits.sum(axis=-1) / 2, 1.0)
+    return _within(_row_sums(bits) / 2, 1.0)
 
 
 def nmd(p: npt.ArrayLike, q: npt.ArrayLike) -> Floats:
@@ -62,7 +65,7 @@ def nmd(p: npt.ArrayLike, q: npt.ArrayLike) -> Floats:
     """
     p, q = _pair(p, q)
     # The last gap counts, as printed and as in official tools: it is 0 but where a gold file is rounded to .333333.
-    gaps = np.abs(np.cumsum(p - q, axis=-1)).sum(axis=-1)
+    gaps = _row_sums(np.abs(np.cumsum(p - q, axis=-1)))
     return _within(gaps / (p.shape[-1] - 1), 1.0)
 
 
@@ -135,11 +138,33 @@ def distr_sim(p: npt.ArrayLike, q: npt.ArrayLike, divergence: Divergence) -> Flo
 
 
 def _order_aware(p: Floats, q: Floats) -> Floats:
+    squares, support = np.square(p - q), q > 0
     places = np.arange(p.shape[-1])
     distances = np.abs(places[:, None] - places[None, :]).astype(np.float64)
-    from_each = (np.square(p - q)[..., None, :] * distances).sum(axis=-1)  # no BLAS: its last bits vary by machine
-    support = q > 0
-    return _within(np.where(support, from_each, 0.0).sum(axis=-1) / support.sum(axis=-1), p.shape[-1] - 1)
+    if squares.size < _MANY or len(places) >= 8:
+        from_each = (squares[..., None, :] * distances).sum(axis=-1)  # no BLAS: its last bits vary by machine
+        whole = np.where(support, from_each, 0.0).sum(axis=-1)
+    else:  # the same sums in the same order, a column at a time
+        columns = np.ascontiguousarray(np.moveaxis(squares, -1, 0))
+        whole = np.zeros(p.shape[:-1])
+        for i in places:
+            from_here = np.zeros(whole.shape)
+            for j in places[places != i]:
+                from_here += columns[j] * distances[i, j]
+            whole += np.where(support[..., i], from_here, 0.0)
+    return _within(whole / support.sum(axis=-1), p.shape[-1] - 1)
+
+
+def _row_sums(rows: Floats) -> Floats:
+    """The sum over the last axis. Few groups of many rows are added one after the other, as numpy adds fewer than
+    eight numbers, but a column at a time, which is several times faster."""
+    if rows.shape[-1] >= 8 or rows.size < _MANY:
+        sums: Floats = rows.sum(axis=-1)
+        return sums
+    whole = rows[..., 0].copy()
+    for column in range(1, rows.shape[-1]):
+        whole += rows[..., column]
+    return whole
 
 
 def _weighted_log(p: Floats, middle: Floats) -> Floats:
@@ -169,7 +194,9 @@ def _pair(p: npt.ArrayLike, q: npt.ArrayLike) -> tuple[Floats, Floats]:
 
 
 def _check(name: str, rows: Floats) -> None:
-    sums = rows.sum(axis=-1)
+    sums = _row_sums(rows)
+    if rows.size and rows.min() >= 0 and np.abs(sums - 1).max() <= _TOLERANCE:  # neither holds where anything is NaN
+        return
     faults = (
         ("holds a value that is not a finite number", ~np.isfinite(rows).all(axis=-1)),
         ("holds a negative weight", (rows < 0).any(axis=-1)),

@@ -73,6 +73,26 @@ def test_rows_are_computed_together_as_they_are_alone() -> None:
         np.testing.assert_allclose(divergence(p, q[0]), [float(divergence(a, q[0])) for a in p], atol=1e-15)
 
 
+@pytest.mark.parametrize("groups", [2, 5, 7, 8, 11])
+@pytest.mark.parametrize("name", list(divergences.DIVERGENCES))
+def test_very_many_rows_give_to_the_last_bit_what_each_of_them_gives(name: str, groups: int) -> None:
+    rng = np.random.default_rng(groups)
+    p, q = rng.dirichlet(np.ones(groups), 3000), rng.dirichlet(np.ones(groups), 3000)
+    q[q < 0.1] = 0.0
+    q /= q.sum(axis=1, keepdims=True)
+    divergence = divergences.DIVERGENCES[name]
+    found = divergence(p, q)
+    assert [float(divergence(p[row], q[row])) for row in range(40)] == found[:40].tolist()
+
+
+@pytest.mark.parametrize("wrong", [math.nan, -0.25, 0.75, math.inf])
+def test_one_wrong_row_among_very_many_is_named(wrong: float) -> None:
+    p = np.full((5000, 4), 0.25)
+    p[3210, 2] = wrong
+    with pytest.raises(ValueError, match=r"^p: row 3210 "):
+        divergences.nmd(p, np.full(4, 0.25))
+
+
 def test_stc3_figure_2_nod_and_rnss() -> None:
     # Printed for the figure's right half, where estimated and true distributions are swapped.
     gold, b, c = [1.0, 0.0, 0.0], [0.0, 1 / 3, 2 / 3], [0.0, 2 / 3, 1 / 3]

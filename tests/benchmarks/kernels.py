@@ -1,0 +1,139 @@
+"""What is computed on arrays, beside the plainest numpy that does the same, and beside the bound it is held to.
+
+    python -m tests.benchmarks.kernels            half a minute
+    python -m tests.benchmarks.kernels --write    writes its part of docs/performance.md
+
+    divergences   RNOD, NMD and JSD of a million distributions over five groups
+    fold          a million conversations of 10 turns, user and system in each, into a tree by label
+    bootstrap     an interval with two levels, 45 topics × 50 trials, B = 10,000
+    tukey         randomised Tukey HSD of 10 systems over 45 topics, B = 10,000
+
+Processor seconds of all threads, the best of three. The plain formulations check nothing, keep no rounding within its
+range, and make no tree: prefixes are counted one column after the other.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import tracemalloc
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from recordings.trees.builder import fold
+from recordings.trees.tree import Symbol
+from scoring.divergences import jsd, nmd, rnod
+from scoring.statistics.bootstrap import Resampler
+from scoring.statistics.tukey import tukey_p
+from tests.support.performance_page import HEADING, Bounded, machine, write_part
+
+SEED = 20231212
+ROWS, GROUPS = 1_000_000, 5
+TURNS, TOPICS, TRIALS, SYSTEMS, DRAWS = 10, 45, 50, 10, 10_000
+Floats = npt.NDArray[np.float64]
+HEAD = """## Arrays
+
+Processor seconds on arrays in memory, the best of three, beside the plainest numpy that does the same without checks;
+written by `python -m tests.benchmarks.kernels --write`."""
+TOLD = """The bootstrap of two levels is over its bound: it draws how often each of 2,250 trials comes in a replication
+from multinomial distributions, once for all measures, and its random numbers may not change, because kept scores are
+compared to the last bit. It is not the default."""
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """Of the processor, the best of three."""
+    spent = []
+    for _ in range(3):
+        began = time.process_time()
+        work()
+        spent.append(time.process_time() - began)
+    return min(spent)
+
+
+def beside(what: str, ours: Callable[[], object], plain: Callable[[], object], bound: float) -> Bounded:
+    own, other = seconds(ours), seconds(plain)
+    return Bounded(what, own, bound, "s", f"plain numpy {other:.2f} s")
+
+
+def divergences() -> Bounded:
+    rng = np.random.default_rng(SEED)
+    p, q = (rng.dirichlet(np.ones(GROUPS), ROWS) for _ in range(2))
+
+    def plain() -> None:
+        places = np.arange(GROUPS)
+        distances = np.abs(places[:, None] - places)
+        np.sqrt((np.square(p - q) @ distances).mean(axis=1) / (GROUPS - 1))
+        np.abs(np.cumsum(p - q, axis=1)).sum(axis=1) / (GROUPS - 1)
+        middle = (p + q) / 2
+        (p * np.log2(p / middle) + q * np.log2(q / middle)).sum(axis=1) / 2
+
+    return beside("RNOD, NMD and JSD, 10⁶ × 5", lambda: (rnod(p, q), nmd(p, q), jsd(p, q)), plain, 0.25)
+
+
+def tree() -> list[Bounded]:
+    rng = np.random.default_rng(SEED)
+    paths = np.zeros((ROWS, 2 * TURNS), dtype=np.int32)
+    paths[:, 1::2] = 1 + (rng.random((ROWS, TURNS)) < 0.3)
+    symbols = [Symbol("user", "more"), Symbol("system", "o"), Symbol("system", "x")]
+
+    def plain() -> None:
+        node = np.zeros(ROWS, dtype=np.int64)
+        for column in range(2 * TURNS):
+            _, node = np.unique(node * 3 + paths[:, column], return_inverse=True)
+            np.bincount(node)
+
+    spent = seconds(lambda: fold(paths, symbols))
+    tracemalloc.start()
+    fold(paths, symbols)
+    held = tracemalloc.get_traced_memory()[1] / 1e6
+    tracemalloc.stop()
+    note = f"plain numpy {seconds(plain):.2f} s"
+    what = "10⁶ conversations × 10 turns into a tree by label"
+    return [Bounded(what, spent, 0.6, "s", note), Bounded(f"{what}: memory beyond the data", held, 200, "MB")]
+
+
+def bootstrap() -> Bounded:
+    values = np.random.default_rng(SEED).random((TOPICS, TRIALS))
+    names = [f"T{number:02}" for number in range(TOPICS)]
+
+    def ours() -> None:
+        resampler = Resampler(np.random.default_rng(SEED), replications=DRAWS, resample="topics+trials")
+        resampler.means(names, values[:, :, None])
+
+    def plain() -> None:
+        rng = np.random.default_rng(SEED)
+        topics = rng.integers(TOPICS, size=(DRAWS, TOPICS))
+        trials = rng.integers(TRIALS, size=(DRAWS, TOPICS, TRIALS), dtype=np.uint8)
+        np.quantile(values[topics[:, :, None], trials].mean(axis=(1, 2)), [0.025, 0.975])
+
+    return beside(f"bootstrap of two levels, {TOPICS} × {TRIALS}, B = 10,000", ours, plain, 0.2)
+
+
+def tukey() -> Bounded:
+    values = np.random.default_rng(SEED).random((TOPICS, SYSTEMS))
+
+    def plain() -> None:
+        rng = np.random.default_rng(SEED)
+        means = rng.permuted(np.broadcast_to(values, (DRAWS, TOPICS, SYSTEMS)), axis=2).mean(axis=1)
+        np.sort(means.max(axis=1) - means.min(axis=1))
+
+    def ours() -> None:
+        tukey_p(values, np.random.default_rng(SEED), draws=DRAWS)
+
+    return beside(f"Tukey HSD, {SYSTEMS} systems, {TOPICS} topics, B = 10,000", ours, plain, 0.06)
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--write", action="store_true")
+    write = options.parse_args().write
+    table = "\n".join([HEADING, *(one.row() for one in (*tree(), divergences(), bootstrap(), tukey()))])
+    print(f"{table}\n\n{machine()}, numpy {np.__version__}")
+    if write:
+        write_part("kernels", f"{HEAD}\n\n{table}\n\n{TOLD}")
+
+
+if __name__ == "__main__":
+    main()
