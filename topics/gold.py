@@ -6,7 +6,8 @@ A CSV file with the columns topic, entity, grade, title, and one column for each
     M002,https://www.imdb.com/title/tt0088763/,L2,Back to the Future,1.3M,United States
 
 An entity is a URL of the kind its topic asks for, in any spelling; it is kept by its canonical key. Attribute cells
-hold values as they were read, names of groups, or vectors; an empty cell is an unknown group.
+hold values as they were read, names of groups, or vectors; an empty cell is an unknown group. A row without a grade
+waits to be judged: it says nothing of its entity.
 """
 
 from __future__ import annotations
@@ -52,13 +53,15 @@ class GoldEntry:
 class GoldTable:
     """Entries by topic and entity, in the order of their file.
 
-    skipped: rows of the file for topics that were left out of the set. Raises ValueError where two entries for
+    skipped: rows of the file for topics that were left out of the set. waiting: topic and entity of the rows without a
+    grade. Raises ValueError where two entries for
     one entity disagree in grade or group; entries that agree become one, and the first title stays.
     """
 
     def __init__(self, entries: Iterable[GoldEntry] = (), *, skipped: int = 0) -> None:
         self._topics: dict[str, dict[str, GoldEntry]] = {}
         self.skipped = skipped
+        self.waiting: frozenset[tuple[str, str]] = frozenset()
         for entry in entries:
             self._add(entry)
 
@@ -125,12 +128,12 @@ def parse_gold(text: str, topics: TopicSet, path: str) -> GoldTable:
         read += 1
         entry = reader.entry(row)
         if entry is None:
-            table.skipped += 1
             continue
         try:
             table._add(entry)
         except ValueError as fault:
             raise reader.error(row[0], str(fault), advice="keep the row that is right") from None
+    table.skipped, table.waiting = reader.skipped, frozenset(reader.waiting)
     if not read:
         raise InputError("the table holds no entries", place=Place(path, header[0].line, header[0].column))
     return table
@@ -166,12 +169,14 @@ class _Reader:
         self.by_id = {topic.id: topic for topic in topics.topics}
         self.left_out = frozenset(topics.left_out)
         self.memberships: dict[tuple[str, str], tuple[float, ...]] = {}
+        self.skipped = 0
+        self.waiting: set[tuple[str, str]] = set()
 
     def error(self, cell: Cell, what: str, *, allowed: str | None = None, advice: str | None = None) -> InputError:
         return InputError(what, place=Place(self.path, cell.line, cell.column), allowed=allowed, advice=advice)
 
     def entry(self, row: tuple[Cell, ...]) -> GoldEntry | None:
-        """The entry in a row; None for a topic that was left out of the set."""
+        """The entry in a row; None for a topic that was left out of the set, and where there is no grade."""
         if len(row) != len(self.columns):
             last = row[min(len(row), len(self.columns) + 1) - 1]
             raise self.error(
@@ -183,12 +188,16 @@ class _Reader:
         topic = self.by_id.get(cells["topic"].text)
         if topic is None:
             if cells["topic"].text in self.left_out:
+                self.skipped += 1
                 return None
             raise self.error(
                 cells["topic"],
                 f"unknown topic {cells['topic'].text!r}{did_you_mean(cells['topic'].text, self.by_id)}",
                 allowed=f"the topics of {self.topics.name}",
             )
+        if not cells["grade"].text:
+            self.waiting.add((topic.id, self.entity(cells["entity"], topic)))
+            return None
         grade = _GRADES.get(cells["grade"].text)
         if grade is None:
             raise self.error(

@@ -79,6 +79,7 @@ __all__ = ["command"]
 @click.option("--port", type=click.IntRange(0, 65535), metavar="N", help=f"With --serve: its port [{PORT}].")
 @click.option("--scale", metavar="A,B,...", help=f"With --serve: the scores that can be given [{SCALE}].")
 @click.option("--each", is_flag=True, help="With --serve: ask again for each trial that said the same words.")
+@click.option("--once", is_flag=True, help="With --serve: ask once about the same words of a topic.")
 @click.option(
     "--author",
     "authors",
@@ -120,6 +121,7 @@ def command(
     port: int | None,
     scale: str | None,
     each: bool,
+    once: bool,
     authors: tuple[str, ...],
     version: str,
     model: Path | None,
@@ -136,7 +138,7 @@ def command(
     it is.
     """
     if pairs is not None:
-        others = (sheet, filled, model, names, version, endpoint, concurrency, tries, nuggets, force, scale, each)
+        others = (sheet, filled, model, names, version, endpoint, concurrency, tries, nuggets, force, scale, each, once)
         if adjudicate or any(others) or (not serve and (authors or port is not None)):
             raise InputError(
                 "--pairs goes with --systems, --topic, --sample and --seed, with --serve, --author and --port, and with"
@@ -171,8 +173,10 @@ def command(
         raise InputError("--adjudicate and --sample exclude each other: a sample would leave differences as they are")
     if force and sheet is None:
         raise InputError("--force goes with --export")
-    if (port is not None or scale is not None or each) and not serve:
-        raise InputError("--port, --scale and --each go with --serve")
+    if (port is not None or scale is not None or each or once) and not serve:
+        raise InputError("--port, --scale, --each and --once go with --serve")
+    if each and once:
+        raise InputError("--each and --once exclude each other")
     if seed is not None and sheet is None and not serve:
         raise InputError("--seed goes with --export, --pairs and --serve")
     author = authors[0].strip() if len(authors) == 1 else ""
@@ -201,7 +205,7 @@ def command(
             nuggets=nuggets or "",
             port=PORT if port is None else port,
             scale=read_scale(scale or SCALE),
-            each=each,
+            same="trial" if each else "words" if once else "node",
         )
     else:
         _annotate(run, recorded, criteria)

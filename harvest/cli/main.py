@@ -87,6 +87,7 @@ _GROUPS: Mapping[str, Mapping[str, _Entry]] = {
             "harvest.cli.annotate",
             "Extract nuggets, score them by rules, and let people judge them.",
         ),
+        "pool": _Entry("harvest.cli.pool", "List what there is to judge in RUNs, each thing once."),
         "preferences": _Entry("harvest.cli.preferences", "Say which systems people prefer."),
     },
     "Exchange": {

@@ -24,7 +24,7 @@ from topics.topic import Topic
 
 if TYPE_CHECKING:  # the page is made where it is served
     from harvest.judging.serving.choices import Choice
-    from harvest.judging.serving.questions import Question
+    from harvest.judging.serving.questions import Question, Same
 
 __all__ = ["PORT", "SCALE", "check_people", "read_scale", "serve_page", "serve_questions"]
 
@@ -59,7 +59,7 @@ def serve_page(
     nuggets: str,
     port: int,
     scale: Sequence[float],
-    each: bool,
+    same: Same,
 ) -> None:
     """names: of criteria. people: who judges, each with a link."""
     people = check_people(people)
@@ -68,12 +68,12 @@ def serve_page(
 
     assessed = assess_run(run, recorded, schema, nuggets=nuggets)
     rows, total = asked_criteria(assessed, schema, names, sample, seed, goal="page")
-    asked = questions(rows, assessed, each=each)
+    asked = questions(rows, assessed, same=same)
     part = f" of {total}, drawn with seed {seed}" if len(rows) < total else ""
-    same = f" ({len(rows)}{part} rows; what trials share is asked once)" if len(asked) < len(rows) or part else ""
+    told = f" ({len(rows)}{part} rows; what trials share is asked once)" if len(asked) < len(rows) or part else ""
     topics = recorded.header.topic_set()
     known = {topic.id: topic for topic in topics.topics} if topics else {}
-    serve_questions(run, asked, people, scale_choices(scale), known, told=same, port=port, version=version, seed=seed)
+    serve_questions(run, asked, people, scale_choices(scale), known, told=told, port=port, version=version, seed=seed)
     people_said = [layer for layer in read_layers(run) if layer.kind == "human"]
     tell_agreement(people_said, [one.criterion for one in asked])
 

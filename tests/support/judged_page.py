@@ -10,7 +10,7 @@ from pathlib import Path
 
 from harvest.judging.serving.choices import scale_choices
 from harvest.judging.serving.desk import Desk
-from harvest.judging.serving.questions import Question, questions
+from harvest.judging.serving.questions import Question, Same, questions
 from harvest.judging.serving.serving import bind, make_links, serve
 from harvest.judging.sheets.asked_rows import assess_run, chosen_rows
 from recordings.decisions import DecisionBook
@@ -23,14 +23,14 @@ PEOPLE = ("anna", "ben")
 
 
 def asked_of(
-    run: Path, criteria: Sequence[str], *, each: bool = False, schema: str = "sakai-2023"
+    run: Path, criteria: Sequence[str], *, same: Same = "node", schema: str = "sakai-2023"
 ) -> tuple[Question, ...]:
-    return _asked(run, criteria, each, load_schema(schema))
+    return _asked(run, criteria, same, load_schema(schema))
 
 
-def _asked(run: Path, criteria: Sequence[str], each: bool, schema: Schema) -> tuple[Question, ...]:
+def _asked(run: Path, criteria: Sequence[str], same: Same, schema: Schema) -> tuple[Question, ...]:
     assessed = assess_run(run, read(run), schema)
-    return questions(chosen_rows(assessed, schema, criteria, None, 0)[0], assessed, each=each)
+    return questions(chosen_rows(assessed, schema, criteria, None, 0)[0], assessed, same=same)
 
 
 def desk_of(

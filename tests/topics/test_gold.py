@@ -119,7 +119,6 @@ def test_the_same_entity_may_have_different_grades_for_different_topics() -> Non
         (f"{HEADER}M02,{MOVIE},L2,a,,\n", "g.csv:2:1", "unknown topic 'M02'"),
         (f"{HEADER}\n\nM002,{MOVIE},L2,a,,\nM099,{MOVIE},L2,a,,\n", "g.csv:5:1", "unknown topic 'M099'"),
         (f"{HEADER}M002,{MOVIE},high,a,,\n", "g.csv:2:44", "'high' is not a grade"),
-        (f"{HEADER}M002,{MOVIE},,a,,\n", "g.csv:2:44", "'' is not a grade"),
         (f"{HEADER}M002,{MOVIE},-1,a,,\n", "g.csv:2:44", "'-1' is not a grade"),
         (f"{HEADER}M002,{MOVIE},L2,a,lots,\n", "g.csv:2:49", "RATINGS: 'lots' is not a number"),
         (f"{HEADER}M002,{MOVIE},L2,a,1.234,\n", "g.csv:2:49", "RATINGS: '1.234' could mean"),
@@ -258,3 +257,12 @@ def test_every_cell_stands_where_it_says(text: str) -> None:
 def test_entries_that_disagree_are_refused_when_a_table_is_made() -> None:
     with pytest.raises(ValueError, match="has grade L2 already, and L0 here"):
         GoldTable([GoldEntry("T", "e", 2), GoldEntry("T", "e", 0)])
+
+
+def test_a_row_without_a_grade_waits_to_be_judged() -> None:
+    gold = parse_gold(f"{HEADER}M002,{MOVIE},,a,,\n", TOPICS, "g.csv")
+    assert (len(gold), gold.skipped) == (0, 0)
+    (waiting,) = gold.waiting
+    assert waiting[0] == "M002"
+    with pytest.raises(InputError, match="is not a URL of the kind"):
+        parse_gold(f"{HEADER}M002,https://example.org/,,a,,\n", TOPICS, "g.csv")

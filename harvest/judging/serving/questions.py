@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
+from harvest.judging.pool import plain_words
 from harvest.judging.serving.covers import cover
 from harvest.judging.sheets.annotation_sheet import Assessed
 from harvest.judging.sheets.sheet_file import Row
@@ -19,7 +21,7 @@ from recordings.judgments import Target
 from topics.identity import content_hash
 from topics.topic import Topic
 
-__all__ = ["Question", "questions", "shown"]
+__all__ = ["Question", "Same", "questions", "shown"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +50,13 @@ class Question:
         return (self.id,) if self.titles else (first.trial_id, first.attempt)
 
 
-def questions(rows: Iterable[Row], assessed: Sequence[Assessed], *, each: bool = False) -> tuple[Question, ...]:
-    """One question a row, in their order; rows that are the same node of a tree, criterion and span are one question.
+Same = Literal["node", "words", "trial"]
+"""Which rows are one question: those of one node of a tree; also those whose words are the same anywhere in the topic;
+or none."""
 
-    each: every row is a question of its own.
-    """
+
+def questions(rows: Iterable[Row], assessed: Sequence[Assessed], *, same: Same = "node") -> tuple[Question, ...]:
+    """One question for all rows that are the same, by criterion, in the order of the first of them."""
     trials = {(one.conversation.trial_id, one.conversation.attempt): one.conversation for one in assessed}
     sets: dict[tuple[str, str], list[Conversation]] = {}
     for one in assessed:
@@ -60,7 +64,7 @@ def questions(rows: Iterable[Row], assessed: Sequence[Assessed], *, each: bool =
         sets.setdefault((key.system, key.topic), []).append(one.conversation)
     found: dict[str, Question] = {}
     for row in rows:
-        made = _of_turn(row, trials, each) if "attempt" in row else _of_set(row, sets)
+        made = _of_turn(row, trials, same) if "attempt" in row else _of_set(row, sets)
         first = found.get(made.id)
         found[made.id] = made if first is None else replace(first, about=(*first.about, *made.about))
     return tuple(found.values())
@@ -78,15 +82,20 @@ def _of_set(row: Row, sets: Mapping[tuple[str, str], Sequence[Conversation]]) ->
     )
 
 
-def _of_turn(row: Row, trials: Mapping[tuple[str, int], Conversation], each: bool) -> Question:
+def _of_turn(row: Row, trials: Mapping[tuple[str, int], Conversation], same: Same) -> Question:
     trial, attempt, turn = row["id"], int(row["attempt"]), int(row.get("turn", 0))
     conversation = trials[trial, attempt]
     start, end = int(row.get("start", -1)), int(row.get("end", -1))
-    read = [one for one in conversation.turns if not turn or one.number <= turn]
-    words: list[Json] = [[one.said, one.reply.answer.text if one.reply else None] for one in read]
-    own: list[Json] = [trial, attempt] if each else []
+    asked: list[Json] = [row["criterion"], row["topic"]]
+    if same == "words" and start >= 0:
+        asked.append(plain_words(row["text"]))
+    else:
+        read = [one for one in conversation.turns if not turn or one.number <= turn]
+        words: list[Json] = [[one.said, one.reply.answer.text if one.reply else None] for one in read]
+        own: list[Json] = [trial, attempt] if same == "trial" else []
+        asked += [words, turn, start, end, own]
     return Question(
-        content_hash("harvest-asked", [row["criterion"], row["topic"], words, turn, start, end, own], size=8),
+        content_hash("harvest-asked", asked, size=8),
         row["criterion"],
         row["question"],
         (Target(trial, attempt, turn, row.get("speaker", "system"), start, end).about(),),

@@ -100,7 +100,7 @@ async def test_each_person_has_an_own_order_and_the_same_questions(audit: Path) 
 async def test_a_node_that_trials_share_is_asked_once_and_holds_for_all(tmp_path: Path) -> None:
     run = tmp_path / "same"
     await record(run, ["hello", "and now"], trials=3)
-    once, each = asked_of(run, ["Fluency"]), asked_of(run, ["Fluency"], each=True)
+    once, each = asked_of(run, ["Fluency"]), asked_of(run, ["Fluency"], same="trial")
     assert [(one.turn, len(one.about)) for one in once] == [(1, 3), (2, 3)]
     assert [len(one.about) for one in each] == [1] * 6
     book = DecisionBook.open(run)

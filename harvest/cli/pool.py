@@ -1,0 +1,121 @@
+"""`harvest pool`: what runs hold to be judged, each thing once, and how much of it is judged."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from harvest.judging.gold_rows import add_entities
+from harvest.judging.pool import Entity, PooledRun, Words, pooled_entities, pooled_words, spread
+from harvest.judging.sheets.asked_rows import assess_run
+from harvest.judging.sheets.sheet_file import sheet_ending, write_rows
+from harvest.tables.pool_figures import COLUMNS, pool_document, pool_rows, pool_table
+from recordings.judgments import keep_layer, read_layers
+from recordings.run_folder import read
+from recordings.times import stamp, utc_now
+from scoring.swan.schema import Schema, load_schema
+from topics.counting import pluralize
+from topics.errors import InputError, Place
+
+__all__ = ["command"]
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path(path_type=Path))
+@click.option("--schema", default="sakai-2023", show_default=True, metavar="NAME|FILE", help="The criteria.")
+@click.option("--criterion", "names", multiple=True, metavar="NAME", help="Only this criterion [all]; may be repeated.")
+@click.option("--nuggets", default="", metavar="NAME", help="Whose nuggets are judged [rules].")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write a .csv or .jsonl list of everything, with where it occurs.",
+)
+@click.option("--force", is_flag=True, help="With --out: overwrite an existing file.")
+@click.option(
+    "--gold",
+    type=click.Path(path_type=Path),
+    metavar="FILE.csv",
+    help="Add the entities that are not judged yet to this gold table.",
+)
+@click.option(
+    "--spread", "everywhere", is_flag=True, help="Let people's judgments hold wherever the same words stand in RUNs."
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
+def command(
+    runs: tuple[Path, ...],
+    schema: str,
+    names: tuple[str, ...],
+    nuggets: str,
+    out: Path | None,
+    force: bool,
+    gold: Path | None,
+    everywhere: bool,
+    as_json: bool,
+) -> None:
+    """List what there is to judge in RUNs, each thing once.
+
+    That is every entity that a system named on a topic, and all words that a criterion asks people about, over all
+    systems, trials and runs. What is judged once counts everywhere: entities by a gold table (--gold), words by
+    --spread, and in one run also by `harvest annotate --serve --once`.
+    """
+    if force and out is None:
+        raise InputError("--force goes with --out")
+    if out is not None:
+        sheet_ending(out)
+        if out.exists() and not force:
+            raise InputError("this file exists already", place=Place(str(out)), advice="take another name, or --force")
+    criteria = load_schema(schema)
+    chosen = {criteria[name].name for name in names}
+    if len({run.resolve() for run in runs}) < len(runs):
+        raise InputError("one run was named twice")
+    pooled = [_pooled(run, criteria, nuggets) for run in runs]
+    if everywhere:
+        _spread(pooled, pooled_words(pooled, criteria), chosen)
+        pooled = [_pooled(run, criteria, nuggets) for run in runs]
+    table, added = add_entities(pooled, gold) if gold is not None else (None, 0)
+    if gold is not None:
+        click.echo(f"{pluralize(added, 'entity')} added to {gold}: fill in 'grade' (L0, L1, L2)", err=True)
+    entities = pooled_entities(pooled, table)
+    words = [one for one in pooled_words(pooled, criteria) if not chosen or one.criterion in chosen]
+    if out is not None:
+        _write(out, entities, words)
+    if as_json:
+        click.echo(json.dumps(pool_document(pooled, entities, words), ensure_ascii=False))
+    else:
+        Console(highlight=False).print(pool_table(entities, words))
+
+
+def _pooled(run: Path, criteria: Schema, nuggets: str) -> PooledRun:
+    recorded = read(run)
+    for sentence in recorded.damage:
+        click.echo(f"damage: {sentence}", err=True)
+    people = [layer for layer in read_layers(run) if layer.kind == "human"]
+    return PooledRun(run, recorded, assess_run(run, recorded, criteria, nuggets=nuggets), people)
+
+
+def _spread(runs: Sequence[PooledRun], words: Sequence[Words], chosen: set[str]) -> None:
+    layers, differing = spread([one for one in words if not chosen or one.criterion in chosen], stamp(utc_now()))
+    for number, run in enumerate(runs):
+        for layer in layers.get(number, ()):
+            path = keep_layer(run.path, layer)
+            place = f"written to {path}" if path else f"in {run.path} already"
+            click.echo(
+                f"{layer.author}: {pluralize(len(layer.judgments), 'judgment')} of the same words, {place}", err=True
+            )
+    if not layers:
+        click.echo("nothing to spread: nobody judged words that also stand elsewhere", err=True)
+    if differing:
+        click.echo(
+            f"{differing} left as they are: the same person judged the same words differently in different places",
+            err=True,
+        )
+
+
+def _write(out: Path, entities: Sequence[Entity], words: Sequence[Words]) -> None:
+    count = write_rows(pool_rows(entities, words), COLUMNS, out)
+    click.echo(f"{pluralize(count, 'row')} written to {out}", err=True)

@@ -1,0 +1,57 @@
+"""Entities that wait for a grade, as rows of a gold table that people fill in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from harvest.judging.pool import PooledRun, pooled_entities
+from recordings.exports import write_export
+from topics.csv_rows import csv_line, csv_rows
+from topics.errors import InputError
+from topics.gold import GoldTable, parse_gold
+from topics.text_file import read_text
+from topics.topic import TopicSet
+
+__all__ = ["add_entities"]
+
+
+def add_entities(runs: Sequence[PooledRun], path: Path) -> tuple[GoldTable, int]:
+    """Add a row without a grade for every entity that neither the runs nor the table at `path` know; the rows that are
+    there stay as they are. Returns the table as it was, and how many rows were added. A table that is not there is
+    made.
+
+    Raises InputError where the runs have no topics, or different ones, and for a file that is no gold table.
+    """
+    topics = _topics(runs)
+    there = path.exists()
+    text = read_text(path, "a CSV table") if there else ""
+    table = parse_gold(text, topics, str(path)) if there else GoldTable()
+    used = dict.fromkeys(name for topic in topics.topics for name in topic.type.attributes)
+    columns = ["topic", "entity", "grade", "title", *used]
+    if there:
+        columns = [cell.text for cell in next(csv_rows(text, str(path)))]
+    rows = []
+    for one in pooled_entities(runs, table):
+        if not one.judged and (one.topic, one.key) not in table.waiting:
+            cells = {"topic": one.topic, "entity": one.key}
+            rows.append(csv_line([cells.get(name, "") for name in columns]))
+    if rows or not there:
+        opening = text if text.endswith("\n") or not there else f"{text}\n"
+        write_export(path, "".join([opening or csv_line(columns), *rows]).encode())
+    return table, len(rows)
+
+
+def _topics(runs: Sequence[PooledRun]) -> TopicSet:
+    sets = [topics for run in runs if (topics := run.recorded.header.topic_set()) is not None]
+    if not sets:
+        raise InputError("--gold: these runs have no topics, so nothing says what an entity is")
+    first = sets[0]
+    for one in sets:
+        if (one.name, one.attributes) != (first.name, first.attributes):
+            raise InputError(
+                f"--gold: the runs have different topics ({first.name}, {one.name})", advice="pool them one by one"
+            )
+    every = {topic.id: topic for one in sets for topic in one.topics}
+    elsewhere = dict.fromkeys(name for one in sets for name in one.left_out if name not in every)
+    return TopicSet(first.name, tuple(every.values()), first.attributes, first.about, tuple(elsewhere))

@@ -1,0 +1,231 @@
+"""What several runs hold to be judged, each thing once: entities of a topic, and what people are asked about in words.
+
+    pooled_entities(runs)         every entity that a system named, by topic
+    pooled_words(runs, schema)    everything that a criterion asks about in the words of a turn, by topic and criterion
+    spread(words)                 the judgments that hold for the same words elsewhere, as layers
+
+The same words are asked about once for each topic and criterion, whoever said them and wherever. What surrounds them
+is not looked at: “it was made in 1985” is one claim in every answer. White space does not count, and all else does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from harvest.judging.sheets.annotation_sheet import Assessed
+from harvest.judging.sheets.annotators import Key, key_of
+from recordings.conversation import Conversation
+from recordings.gold_layers import read_gold_layers
+from recordings.json_text import Json
+from recordings.judgments import UNSURE, Judgment, Layer, Target
+from recordings.run_folder import Run
+from scoring.nuggets import find_nuggets
+from scoring.settings import Settings
+from scoring.swan.schema import Criterion, Schema
+from topics.gold import GoldTable
+
+__all__ = [
+    "SOURCE",
+    "Entity",
+    "Occurrence",
+    "PooledRun",
+    "Said",
+    "Words",
+    "plain_words",
+    "pooled_entities",
+    "pooled_words",
+    "spread",
+]
+
+SOURCE = "harvest pool"
+"""The source of a layer of judgments that were given to the same words elsewhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class PooledRun:
+    """A run as it is pooled: its folder, what was recorded, its items, and the layers of people."""
+
+    path: Path
+    recorded: Run
+    assessed: Sequence[Assessed]
+    people: Sequence[Layer]
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """Where a thing stands. run: its number among the runs, from 0. start, end: characters of the system's text; both
+    -1 for a link that stands outside it."""
+
+    run: int
+    conversation: Conversation
+    turn: int
+    start: int
+    end: int
+
+    @property
+    def target(self) -> Target:
+        one = self.conversation
+        return Target(one.trial_id, one.attempt, self.turn, start=self.start, end=self.end)
+
+    def __str__(self) -> str:
+        """As `IRIS M001 3:2`: system, topic, trial and turn."""
+        key = self.conversation.key
+        return f"{key.system} {key.topic} {key.trial}:{self.turn}"
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """An entity that systems named on a topic. key: canonical. url: as it was first written. judged: the gold of one of
+    the runs, or of a table, has a grade for it."""
+
+    topic: str
+    key: str
+    url: str
+    judged: bool
+    where: tuple[Occurrence, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a person judged at one place. version: of the guideline followed."""
+
+    value: Json
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Words that a criterion asks about on a topic.
+
+    said: by number of the occurrence and person, what this person judged there. covered: numbers of the occurrences
+    that have a score, or an *n/a*, of anybody, also one that was spread.
+    """
+
+    topic: str
+    criterion: str
+    text: str
+    where: tuple[Occurrence, ...]
+    said: Mapping[tuple[int, str], Said]
+    covered: frozenset[int]
+
+    @property
+    def opinions(self) -> dict[str, tuple[Said, ...]]:
+        """By person, the newest judgment of each value given to these words; `unsure` is no value."""
+        found: dict[str, dict[str, Said]] = {}
+        for (_, person), one in self.said.items():
+            if one.value != UNSURE:
+                found.setdefault(person, {})[repr(one.value)] = one
+        return {person: tuple(values.values()) for person, values in found.items()}
+
+
+def plain_words(text: str) -> str:
+    """The text with single spaces: what two claims must share to be one."""
+    return " ".join(text.split())
+
+
+def pooled_entities(runs: Sequence[PooledRun], table: GoldTable | None = None) -> tuple[Entity, ...]:
+    """Entities of all finished conversations, those named most often first within a topic, topics in their order.
+
+    table: gold besides that of the runs.
+    """
+    found: dict[tuple[str, str], list[Occurrence]] = {}
+    urls: dict[tuple[str, str], str] = {}
+    sets = [run.recorded.header.topic_set() for run in runs]
+    golds = [read_gold_layers([run.path], topics) for run, topics in zip(runs, sets, strict=True)]
+    if table is not None:
+        golds.append(table)
+    for number, run in enumerate(runs):
+        topics = sets[number]
+        known = {topic.id: topic for topic in topics.topics} if topics else {}
+        for conversation in run.recorded.finished:
+            topic = known.get(conversation.key.topic)
+            if topic is None or topics is None:
+                continue
+            for nugget in find_nuggets(conversation, topic, None, topics.attributes, Settings()):
+                key = (topic.id, nugget.entity)
+                urls.setdefault(key, nugget.url)
+                found.setdefault(key, []).append(
+                    Occurrence(number, conversation, nugget.turn, nugget.start, nugget.end)
+                )
+    entities = [
+        Entity(topic, entity, urls[topic, entity], any(one.get(topic, entity) for one in golds), tuple(where))
+        for (topic, entity), where in found.items()
+    ]
+    place = {topic: i for i, topic in enumerate(dict.fromkeys(one.topic for one in entities))}
+    return tuple(sorted(entities, key=lambda one: (place[one.topic], -len(one.where), one.key)))
+
+
+def pooled_words(runs: Sequence[PooledRun], schema: Schema) -> tuple[Words, ...]:
+    """What people can be asked in words, by criterion in the order of the schema, then as entities are."""
+    found: dict[_Key, list[Occurrence]] = {}
+    said: dict[_Key, dict[tuple[int, str], Said]] = {}
+    covered: dict[_Key, set[int]] = {}
+    asked = [one for one in schema if one.level == "nugget" and one.may_score("human")]
+    for number, run in enumerate(runs):
+        own = _newest(layer for layer in run.people if layer.source != SOURCE)
+        every = _newest(run.people)
+        for criterion in asked:
+            for occurrence, text in _occurrences(number, run.assessed, criterion):
+                key = (criterion.name, occurrence.conversation.key.topic, plain_words(text))
+                where = found.setdefault(key, [])
+                target = key_of(Judgment(occurrence.target.about(), criterion.name, None))
+                for person, one in own.get(target, {}).items():
+                    said.setdefault(key, {})[len(where), person] = one
+                if any(one.value != UNSURE for one in every.get(target, {}).values()):
+                    covered.setdefault(key, set()).add(len(where))
+                where.append(occurrence)
+    words = [
+        Words(topic, name, text, tuple(where), said.get(key, {}), frozenset(covered.get(key, ())))
+        for key, where in found.items()
+        for name, topic, text in [key]
+    ]
+    order = {one.name: i for i, one in enumerate(asked)}
+    place = {topic: i for i, topic in enumerate(dict.fromkeys(one.topic for one in words))}
+    return tuple(sorted(words, key=lambda one: (order[one.criterion], place[one.topic], -len(one.where), one.text)))
+
+
+_Key = tuple[str, str, str]
+"""Criterion, topic and words."""
+
+
+def _newest(layers: Iterable[Layer]) -> dict[Key, dict[str, Said]]:
+    """By what is judged and by whom, the newest judgment. layers: the oldest first."""
+    found: dict[Key, dict[str, Said]] = {}
+    for layer in layers:
+        for judgment in layer.judgments:
+            found.setdefault(key_of(judgment), {})[layer.author] = Said(judgment.value, layer.version)
+    return found
+
+
+def _occurrences(number: int, assessed: Iterable[Assessed], criterion: Criterion) -> Iterator[tuple[Occurrence, str]]:
+    for one in assessed:
+        replies = {turn.number: turn.reply.answer.text for turn in one.conversation.turns if turn.reply is not None}
+        for item in one.assessment.items.get(criterion.name, ()):
+            if item.speaker == "system" and item.start >= 0:
+                text = replies[item.turn][item.start : item.end]
+                yield Occurrence(number, one.conversation, item.turn, item.start, item.end), text
+
+
+def spread(words: Iterable[Words], made_at: str) -> tuple[dict[int, list[Layer]], int]:
+    """By number of the run, the layers that give each person's judgment to the same words wherever that person judged
+    nothing; and how many words are left out because the person judged them differently in different places.
+
+    made_at: UTC time. Nothing that a person said is changed: what the person judged, also as `unsure`, gets nothing.
+    """
+    found: dict[tuple[int, str, str], list[Judgment]] = {}
+    differing = 0
+    for one in words:
+        for person, opinions in one.opinions.items():
+            if len(opinions) > 1:
+                differing += 1
+                continue
+            for number, occurrence in enumerate(one.where):
+                if (number, person) not in one.said:
+                    judgment = Judgment(occurrence.target.about(), one.criterion, opinions[0].value)
+                    found.setdefault((occurrence.run, person, opinions[0].version), []).append(judgment)
+    layers: dict[int, list[Layer]] = {}
+    for (run, person, version), judgments in sorted(found.items()):
+        layers.setdefault(run, []).append(Layer("human", person, version, SOURCE, made_at, tuple(judgments)))
+    return layers, differing

@@ -1,0 +1,205 @@
+"""What there is to judge, each thing once: nothing is lost or counted twice, and what was judged holds elsewhere."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from harvest.judging.pool import SOURCE, PooledRun, Words, plain_words, pooled_entities, pooled_words, spread
+from harvest.judging.sheets.asked_rows import assess_run
+from recordings.json_text import Json
+from recordings.judgments import UNSURE, Judgment, Layer, Target, read_layers, write_layer
+from recordings.run_folder import read
+from scoring.swan.assessment import assess
+from scoring.swan.judged import Judgments
+from scoring.swan.schema import load_schema
+from tests.support.command_line import harvest
+from tests.support.judged_page import asked_of
+from tests.support.recorded_run import record
+from tests.support.reported import small_run
+
+SCHEMA = load_schema()
+CLAIM = "The film was made in 1985."
+TIME = "2026-02-01T00:00:00+00:00"
+
+
+def pool_of(*runs: Path) -> list[PooledRun]:
+    return [PooledRun(run, read(run), assess_run(run, read(run), SCHEMA), read_layers(run)) for run in runs]
+
+
+def words_of(*runs: Path, criterion: str = "Correctness") -> dict[str, Words]:
+    return {one.text: one for one in pooled_words(pool_of(*runs), SCHEMA) if one.criterion == criterion}
+
+
+def judge(run: Path, place: Target, value: Json, *, by: str = "anna", at: str = "2026-01-01T00:00:00+00:00") -> None:
+    write_layer(run, Layer("human", by, "g1", "sheet", at, (Judgment(place.about(), "Correctness", value),)))
+
+
+@pytest.fixture
+async def months(tmp_path: Path) -> Sequence[Path]:
+    """Two runs: the claim stands in three trials of the one, twice each, and in two trials of the other."""
+    await record(tmp_path / "january", [f"echo: {CLAIM}", f"echo: Well.   {CLAIM}"], trials=3)
+    await record(tmp_path / "february", [f"echo: {CLAIM}"], trials=2)
+    return tmp_path / "january", tmp_path / "february"
+
+
+def test_the_same_words_are_one_thing_wherever_they_stand(months: Sequence[Path]) -> None:
+    found = words_of(*months)[CLAIM]
+    assert [one.run for one in found.where] == [0] * 6 + [1] * 2
+    assert (dict(found.said), found.covered, found.opinions) == ({}, frozenset(), {})
+    assert {str(one) for one in found.where} == {f"echo M002 {trial}:{turn}" for trial in (1, 2, 3) for turn in (1, 2)}
+    for one in found.where:
+        turn = one.conversation.turns[one.turn - 1]
+        assert turn.reply is not None
+        assert plain_words(turn.reply.answer.text[one.start : one.end]) == CLAIM
+
+
+def test_nothing_is_lost_and_nothing_counted_twice(tmp_path: Path) -> None:
+    run = small_run(tmp_path)
+    every = pooled_words(pool_of(run), SCHEMA)
+    assessed = assess_run(run, read(run), SCHEMA)
+    for criterion in {one.criterion for one in every}:
+        places = [place.target for one in every if one.criterion == criterion for place in one.where]
+        items = sum(len(one.assessment.items[criterion]) for one in assessed)
+        assert len(places) == len(set(places)) == items
+        keys = [(one.topic, one.text) for one in every if one.criterion == criterion]
+        assert len(keys) == len(set(keys))
+
+
+def test_a_judgment_is_spread_to_where_the_same_person_judged_nothing(months: Sequence[Path]) -> None:
+    january = months[0]
+    places = [one.target for one in words_of(*months)[CLAIM].where]
+    judge(january, places[0], 0.5)
+    judge(january, places[1], UNSURE, at="2026-01-02T00:00:00+00:00")
+    judge(january, places[2], None, by="ben")
+    layers, differing = spread(words_of(*months).values(), TIME)
+    assert differing == 0
+    given = {(run, layer.author, layer.version, layer.source): layer for run in layers for layer in layers[run]}
+    assert set(given) == {(run, person, "g1", SOURCE) for run in (0, 1) for person in ("anna", "ben")}
+    anna, ben = given[0, "anna", "g1", SOURCE], given[0, "ben", "g1", SOURCE]
+    assert [Target.of(one) for one in anna.judgments] == places[2:6]
+    assert {one.value for one in anna.judgments} == {0.5}
+    assert [Target.of(one) for one in ben.judgments] == [*places[:2], *places[3:6]]
+    assert {one.value for one in ben.judgments} == {None}
+    assert [Target.of(one) for one in given[1, "anna", "g1", SOURCE].judgments] == places[6:]
+
+
+def test_what_one_person_judged_in_two_ways_is_left_as_it_is(months: Sequence[Path]) -> None:
+    places = [one.target for one in words_of(*months)[CLAIM].where]
+    judge(months[0], places[0], 1)
+    judge(months[0], places[1], 0)
+    assert spread(words_of(*months).values(), TIME) == ({}, 1)
+
+
+def test_judged_in_january_is_scored_in_february_and_said_once(months: Sequence[Path]) -> None:
+    january, february = months
+    judge(january, words_of(january)[CLAIM].where[0].target, 0.5)
+    done = harvest("pool", *months, "--spread")
+    assert done.returncode == 0, done.stderr
+    assert "anna: 5 judgments of the same words, written to" in done.stderr
+    told = json.loads(harvest("pool", *months, "--criterion", "correctness", "--json").stdout)
+    (row,) = [one for one in told["to_judge"] if one["criterion"] == "Correctness"]
+    assert (row["distinct"], row["judged"], row["occurrences"], row["occurrences_judged"]) == (1, 1, 8, 8)
+    assert told["to_judge"][0] == {
+        **dict.fromkeys(("distinct", "judged", "occurrences", "occurrences_judged"), 0),
+        "criterion": None,
+        "share_judged": None,
+        "share_of_occurrences_judged": None,
+    }
+    judgments = Judgments.of(read_layers(february), SCHEMA)
+    for one in read(february).finished:
+        assert [scored.value for scored in assess(one, SCHEMA, judgments).scored["Correctness"]] == [0.5]
+    again = harvest("pool", *months, "--spread")
+    assert "already" in again.stderr
+    assert len(read_layers(january)) == 2
+
+
+def test_a_changed_mind_is_spread_anew(months: Sequence[Path]) -> None:
+    january, _ = months
+    first = words_of(january)[CLAIM].where[0].target
+    judge(january, first, 0.5)
+    assert harvest("pool", *months, "--spread").returncode == 0
+    judge(january, first, 1, at="2036-01-01T00:00:00+00:00")
+    assert harvest("pool", *months, "--spread").returncode == 0
+    for run in months:
+        newest = [layer for layer in read_layers(run) if layer.source == SOURCE][-1]
+        assert {one.value for one in newest.judgments} == {1}
+
+
+def test_on_the_page_the_same_words_are_asked_about_once(months: Sequence[Path]) -> None:
+    node, once = (asked_of(months[0], ["Correctness"], same=same) for same in ("node", "words"))
+    assert sorted(len(one.about) for one in node) == [3, 3]
+    assert [len(one.about) for one in once] == [6]
+    turns = asked_of(months[0], ["Fluency"], same="words")
+    assert sorted(len(one.about) for one in turns) == [3, 3], "a whole turn is judged where it stands"
+
+
+def test_the_list_says_where_each_thing_occurs(months: Sequence[Path], tmp_path: Path) -> None:
+    out = tmp_path / "list.csv"
+    judge(months[0], words_of(*months)[CLAIM].where[0].target, None)
+    assert harvest("pool", *months, "--criterion", "Correctness", "--out", out).returncode == 0
+    with out.open(encoding="utf-8-sig", newline="") as file:
+        (row,) = list(csv.DictReader(file))
+    assert (row["topic"], row["criterion"], row["text"], row["judged"]) == ("M002", "Correctness", CLAIM, "anna: n/a")
+    assert (row["times"], row["conversations"], row["systems"]) == ("8", "5", "1")
+    assert row["where"].startswith("echo M002 1:1; echo M002 1:2; echo M002 2:1")
+    refused = harvest("pool", *months, "--out", out)
+    assert (refused.returncode, "exists already" in refused.stderr) == (2, True)
+
+
+def test_entities_are_judged_once_in_a_gold_table(tmp_path: Path) -> None:
+    run, gold = small_run(tmp_path), tmp_path / "gold.csv"
+    for file in (run / "judgments").glob("gold-*"):
+        file.unlink()
+    named = pooled_entities(pool_of(run))
+    assert len(named) > 10
+    assert not any(one.judged for one in named)
+    assert harvest("pool", run, "--gold", gold).returncode == 0
+    first = gold.read_text(encoding="utf-8")
+    rows = list(csv.DictReader(first.splitlines()))
+    assert [(row["topic"], row["entity"], row["grade"]) for row in rows] == [(one.topic, one.key, "") for one in named]
+    again = harvest("pool", run, "--gold", gold)
+    assert again.stderr.startswith("0 entities added")
+    assert gold.read_text(encoding="utf-8") == first
+    scored = harvest("score", run, "--gold", gold, "-m", "R", "--json", "--no-keep")
+    whole = [one for one in json.loads(scored.stdout)["rows"] if one["topic"] is one["topic_type"] is None]
+    assert whole
+    assert {one["value"] for one in whole} == {None}, "of no topic is anything known"
+
+    # Half of them are graded, and one row is taken away: the rows that stay are not touched.
+    lines = first.splitlines(keepends=True)
+    half = [line.replace(",,", ",L1,", 1) for line in lines[1 : len(lines) // 2]]
+    gold.write_text("".join([lines[0], *half, *lines[len(half) + 1 : -1]]), encoding="utf-8")
+    before = gold.read_text(encoding="utf-8")
+    assert harvest("pool", run, "--gold", gold).stderr.startswith("1 entity added")
+    assert gold.read_text(encoding="utf-8") == before + lines[-1]
+    told = json.loads(harvest("pool", run, "--gold", gold, "--json").stdout)
+    assert (told["to_judge"][0]["distinct"], told["to_judge"][0]["judged"]) == (len(named), len(half))
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--force",), "--force goes with --out"),
+        (("--criterion", "Corectness"), "Correctness"),
+        (("--out", "list.txt"), ".csv"),
+        (("--gold", "gold.csv"), "these runs have no topics"),
+    ],
+)
+async def test_what_cannot_be_is_refused_in_one_message(words: Sequence[str], told: str, tmp_path: Path) -> None:
+    await record(tmp_path / "run", [CLAIM], trials=1)
+    done = harvest("pool", "run", *words, cwd=tmp_path)
+    assert done.returncode == 2
+    assert told in done.stderr
+
+
+def test_one_run_named_twice_is_refused(months: Sequence[Path], tmp_path: Path) -> None:
+    assert "named twice" in harvest("pool", months[0], months[0]).stderr
+    other = tmp_path / "other"
+    shutil.copytree(months[0], other)
+    assert len(words_of(months[0], other)[CLAIM].where) == 12
