@@ -5,7 +5,7 @@
     spread(words)                 the judgments that hold for the same words elsewhere, as layers
 
 The same words are asked about once for each topic and criterion, whoever said them and wherever. What surrounds them
-is not looked at: “it was made in 1985” is one claim in every answer. White space does not count, and all else does.
+does not matter: “it was made in 1985” is one claim in every answer. White space does not count, and all else does.
 """
 
 from __future__ import annotations
