@@ -79,6 +79,7 @@ class Chain:
         self._head = linked(b"", opening)
         self._lines = 0
         self._hashes: list[bytes] = []
+        self._failed = False
 
     @classmethod
     def create(cls, events: Path) -> Chain:
@@ -101,8 +102,9 @@ class Chain:
             self._lines += 1
 
     def flush(self) -> None:
-        """Write the hashes of all lines that were taken so far."""
-        if self._hashes:
+        """Write the hashes of all lines that were taken so far. Once a write failed, no more are written: they would
+        stand at the wrong lines."""
+        if self._hashes and not self._failed:
             hashes, self._hashes = self._hashes, []
             self._write(b"".join(hashes))
 
@@ -112,11 +114,11 @@ class Chain:
             return
         try:
             self.flush()
-            if whole:
+            if whole and not self._failed:
                 self._write(closing_line(self._head, self._lines, _layers(self.path.parent)))
                 fsync_file(self._descriptor)
         except OSError as fault:
-            raise StoreError(self.path, fault) from fault
+            raise StoreError(self.path, fault, playing=True) from fault
         finally:
             os.close(self._descriptor)
             self._descriptor = -1
@@ -125,6 +127,7 @@ class Chain:
         try:
             _written(self._descriptor, data)
         except OSError as fault:
+            self._failed = True
             raise StoreError(self.path, fault, playing=True) from fault
 
 

@@ -24,6 +24,7 @@ from topics.regular_file import entries
 __all__ = ["Checked", "Fault", "check_recording", "recording_hash"]
 
 _HASH = re.compile(rb"[0-9a-f]{32}")
+_CLOSED = b'{"closed":true,'
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +107,16 @@ def _chain_of(events: Path) -> tuple[dict[str, Any], list[bytes], dict[str, Any]
     closing = read_object(hashes[-1]) if hashes and hashes[-1][:1] == b"{" else None
     if closing is not None:
         hashes = hashes[:-1]
-    if torn and not (closing is None and _HASH.match(torn.ljust(32, b"0"))):
+    if torn and (closing is not None or not _is_begun(torn)):
         hashes = [*hashes, torn]
     return opening or {}, hashes, closing or {}
+
+
+def _is_begun(torn: bytes) -> bool:
+    """Whether a writer that was stopped can have left it: the beginning of a hash, or of the last line."""
+    if _HASH.match(torn.ljust(32, b"0")):
+        return True
+    return torn.startswith(_CLOSED[: len(torn)]) and torn.partition(b"}")[2] == b""
 
 
 def _check_file(
@@ -124,7 +132,7 @@ def _check_file(
         named.update(map(str, evidence.values()) if isinstance(evidence, dict) else ())
     name, before = file.name, len(found.faults)
     if not opening:
-        if chain_file(file).exists():
+        if lines and chain_file(file).exists():  # without lines, its writer was stopped before it began
             found.faults.append(Fault(chain_file(file).name, 1, "its first line is not that of a chain"))
         elif later:
             _check_whole(file, later, found, len(whole))

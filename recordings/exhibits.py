@@ -68,7 +68,7 @@ def _written(run: Path, exhibits: Sequence[_Clean]) -> list[Kept]:
         try:
             address = keep_exhibit(run, exhibit.data, exhibit.media_type)
         except OSError as fault:
-            path = fault.filename or run / "evidence"
-            raise StoreError(path, fault, f"keep the evidence {exhibit.name!r} in", playing=True) from fault
+            doing = f"keep the evidence {exhibit.name!r} in"
+            raise StoreError(run / "evidence", fault, doing, playing=True) from fault
         kept.append(Kept(exhibit.name, address, exhibit.marks))
     return kept

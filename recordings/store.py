@@ -249,7 +249,11 @@ class RunWriter:
     async def __aexit__(
         self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self.close()
+        try:
+            await self.close()
+        except StoreError:
+            if not _is_of_the_store(fault):  # what failed first says more
+                raise
 
     def _stored(self, events: Sequence[_Event]) -> tuple[tuple[_Event, ...], list[bytes]]:
         """The events as they are stored, and their lines."""
@@ -273,6 +277,12 @@ class RunWriter:
         if found:
             self._marks[attempt] += found
         return data
+
+
+def _is_of_the_store(fault: BaseException | None) -> bool:
+    if isinstance(fault, BaseExceptionGroup):
+        return fault.subgroup(StoreError) is not None
+    return isinstance(fault, StoreError)
 
 
 def _size(event: Event) -> int:

@@ -19,6 +19,7 @@ from harvest.studies.recorded_audit import recorded_scoring, recorded_thresholds
 from harvest.studies.side_by_side import SideBySide, run_names
 from harvest.studies.sources import sources
 from recordings.conversation import Conversation, TrialKey
+from recordings.errors import StoreError
 from recordings.evidence import write_safely
 from recordings.gold_layers import read_gold_layers
 from recordings.header import topic_value
@@ -344,7 +345,10 @@ def scores_document(
 
 
 def write_scores(folder: Path, table: ScoreTable, seed: int = 0, selection: Mapping[str, object] | None = None) -> Path:
-    """Write `scores.json` beside the recording: derived, and made anew each time."""
+    """Write `scores.json` beside the recording: derived, and made again each time. Raises StoreError."""
     path = folder / "scores.json"
-    write_safely(path, document(scores_document(table, seed, selection=selection)))
+    try:
+        write_safely(path, document(scores_document(table, seed, selection=selection)))
+    except OSError as fault:
+        raise StoreError(path, fault) from fault
     return path

@@ -258,7 +258,8 @@ def _filled(material: Material, lost: Mapping[TrialKey, Conversation], fill: str
     fill: the labels of what was lost, the last one of all that follow.
     """
     first = {one.key: one for one in material.finished}
-    nothing = {one.key: replace(one, turns=()) for one in material.conversations if one.key in material.invalid}
+    invalid = material.invalid  # once: it is made of all conversations
+    nothing = {one.key: replace(one, turns=()) for one in material.conversations if one.key in invalid}
     return tuple(
         _answered(one, material.turns[key.system, key.topic], fill) for key, one in {**nothing, **first, **lost}.items()
     )

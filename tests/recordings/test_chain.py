@@ -171,6 +171,23 @@ def test_a_killed_process_leaves_no_fault_and_the_next_one_covers_its_end(run: P
     assert faults(run) != []
 
 
+def test_wherever_a_process_was_stopped_while_it_wrote_its_chain_there_is_no_fault(run: Path) -> None:
+    events = run / "trials-000002.jsonl"
+    chain = chain_file(events)
+    lines, kept = events.read_bytes(), chain.read_bytes()
+    ends = kept[:-1].rfind(b"\n") + 1
+    for stopped in range(ends, len(kept)):
+        chain.write_bytes(kept[:stopped])
+        assert faults(run) == [], kept[ends:stopped]
+    events.write_bytes(b"")
+    for stopped in range(kept.index(b"\n") + 1):
+        chain.write_bytes(kept[:stopped])
+        assert faults(run) == [], kept[:stopped]
+    events.write_bytes(lines)
+    chain.write_bytes(b"")
+    assert faults(run) == ["trials-000002.chain:1: its first line is not that of a chain"]
+
+
 def test_a_run_of_before_says_that_nothing_shows_it_until_a_process_goes_on_with_it(tmp_path: Path, run: Path) -> None:
     old = check_recording(SAMPLES / "run-1")
     assert old.faults == []

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 from scipy.stats import hypergeom
 
+from harvest.studies.scorecard import Material
 from harvest.studies.selection import concentrations, first_lost, lost_in
 from recordings.conversation import Conversation, Outcome, TrialKey
 from recordings.run_folder import read
@@ -97,6 +98,27 @@ def test_a_state_that_cannot_be_said_is_named_and_the_table_shows_the_bounds(tmp
         "For P(breakdown) and P(WAN(Sufficiency), below=0.5) the bounds count these trials once as cases and once "
         "not. SWAN(rules) rests on the retries in the same way and has no bounds here." in told
     )
+
+
+def test_which_trials_were_lost_is_found_once_however_many_there_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is made of all conversations: asked for each of them, it took minutes for 20,000."""
+    found: list[int] = []
+
+    def counted(material: Material) -> frozenset[TrialKey]:
+        found.append(len(material.conversations))
+        return frozenset(one.key for one in material.conversations) - frozenset(one.key for one in material.finished)
+
+    monkeypatch.setattr(Material, "invalid", property(counted))
+    (tmp_path / "bot.py").write_text(BOT)
+    times = []
+    for trials in (4, 8):
+        (tmp_path / "audit.yaml").write_text(AUDIT.replace("trials: 4", f"trials: {trials}"))
+        assert "warning: mine: " in harvest("run", "audit.yaml", "--out", f"run-{trials}", cwd=tmp_path).stdout
+        times.append(len(found))
+        found.clear()
+    assert times[0] == times[1]
 
 
 def test_one_figure_has_one_pair_of_bounds_where_trials_were_lost_and_never_valid(tmp_path: Path) -> None:
