@@ -117,9 +117,10 @@ class Asked:
             in_pool = row.measure in pools
             if in_pool and pooled is None:  # the criteria of sets are in its SWAN too
                 pooled = deepcopy(self.scorers)
-                for (system, topic, _), opinion in self.judged().judgments.sets.items():
+                for (system, topic, criterion_name), opinion in self.judged().judgments.sets.items():
                     if opinion.value is not None and topic in types:
                         pooled.add("", system, topic, types[topic], None, [opinion.by.kind])
+                        pooled.add(criterion_name, system, topic, types[topic], None, [opinion.by.kind])
             scorers = pooled if pooled is not None and in_pool else self.scorers
             yield replace(row, scorers=scorers.named(criterion, (row.system, row.topic, row.topic_type, row.trial)))
 
@@ -161,7 +162,7 @@ class Asked:
             own = [one for one in self.assessments if one.key.system == system]
             names = asked | set(self.covered[system].scored if system in self.covered else ())
             for name in (one.name for one in self.judged().schema if one.name in names):
-                kinds = Counter(entry.by.kind for one in own for entry in one.scored[name])
+                kinds = Counter(entry.by.kind for one in own for entry in one.scored.get(name, ()))
                 by = [kind for kind in SCORERS if kinds[kind]]
                 if len(by) > 1:
                     items = " and ".join(f"{SCORERS[kind]} ({pluralize(kinds[kind], 'item')})" for kind in by)

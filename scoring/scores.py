@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -22,9 +23,13 @@ from scoring.notation import Term
 from scoring.settings import Settings, check_weights
 from scoring.statistics.bootstrap import Resampler
 from scoring.summaries import SystemScores
+from scoring.swan.assessment import PageText
 from scoring.swan.judged import Judgments
+from scoring.swan.ruled_sets import judge_sets
+from scoring.swan.rules.rule import Sight
 from scoring.swan.schema import load_schema
 from scoring.table import ScoreRow, ScoreTable
+from scoring.words import passages
 from topics.counting import pluralize
 from topics.errors import InputError
 from topics.gold import GoldTable
@@ -75,8 +80,16 @@ def score(
     check_weights(settings, topics)
     resampler = Resampler(rng, replications=settings.replications, level=settings.level, resample=settings.resample)
 
+    @cache
     def by() -> Judged:
-        return judged or _by_rules()
+        given = judged or _by_rules()
+
+        def sight(conversation: Conversation) -> Sight:
+            ground = PageText(topics.topics[known[conversation.key.topic]], gold, topics.attributes, settings)
+            nuggets = given.judgments.nuggets(conversation.trial_id, conversation.attempt, passages(conversation))
+            return ground.sight(conversation, nuggets, None)
+
+        return replace(given, judgments=judge_sets(given.judgments, found.values(), given.schema, sight))
 
     each = (one for term in measures for one in understand(term, settings, topics, by().schema))
     wanted = {one.name: one for one in each}

@@ -20,7 +20,7 @@ from harvest.judging.extraction.layer import nugget_judgments
 from harvest.judging.sheets.adjudication import ADJUDICATION_COLUMNS, disputed_rows
 from harvest.judging.sheets.annotation_sheet import Assessed, write_sheet
 from harvest.judging.sheets.annotators import compare_with_earlier, newest_judgments
-from harvest.judging.sheets.asked_rows import assess_run
+from harvest.judging.sheets.asked_rows import assess_run, sight_of
 from harvest.judging.sheets.filled_sheet import read_sheet
 from harvest.judging.sheets.sheet_file import sheet_ending
 from recordings.judgments import Judgment, Layer, Target, keep_layer, read_layers, write_layer
@@ -29,6 +29,7 @@ from recordings.run_folder import Run, read
 from recordings.times import stamp, utc_now
 from scoring.swan.extraction import RULES
 from scoring.swan.judged import NUGGET
+from scoring.swan.ruled_sets import set_verdicts
 from scoring.swan.schema import Schema, load_schema
 from topics.counting import pluralize
 from topics.errors import InputError, Place
@@ -249,12 +250,12 @@ def _extract(
 def _annotate(run: Path, recorded: Run, schema: Schema) -> None:
     assessed = assess_run(run, recorded, schema, kept=False)
     now = stamp(utc_now())
-    layers = [_nuggets(assessed, now), *_scores(assessed, schema, now)]
+    layers = [_nuggets(assessed, now), *_scores(assessed, schema, now), *_of_sets(run, recorded, schema, now)]
     for layer in layers:
         path = keep_layer(run, layer)
         place = f"written to judgments/{path.name}" if path else "nothing new to write"
         click.echo(f"{layer.author}: {_counted(layer)}, {place}", err=True)
-    unscored = [one.name for one in schema if not one.rules]
+    unscored = [one.name for one in schema if not one.may_score("rule")]
     click.echo(f"{pluralize(len(assessed), 'conversation')}. No rule scores: {', '.join(unscored) or 'none'}", err=True)
     waiting = {one.name: rule.needs for one in schema for rule in one.rules if rule.needs}
     for name, needs in waiting.items():
@@ -286,6 +287,22 @@ def _scores(assessed: Sequence[Assessed], schema: Schema, now: str) -> list[Laye
                     one.conversation.trial_id, one.conversation.attempt, item.turn, item.speaker, item.start, item.end
                 )
                 kept.append(Judgment(target.about(), name, entry.value, entry.note))
+    return [
+        Layer("rule", author, version, schema.name, now, tuple(judgments))
+        for (author, version), judgments in found.items()
+    ]
+
+
+def _of_sets(run: Path, recorded: Run, schema: Schema, now: str) -> list[Layer]:
+    """A layer for each rule that scores all conversations of a system on a topic."""
+    found: dict[tuple[str, str], list[Judgment]] = {
+        (str(rule), rule.version): [] for criterion in schema for rule in criterion.set_rules
+    }
+    if found:
+        verdicts = set_verdicts(recorded.finished, schema, sight_of(run, recorded))
+        for (system, topic, name), (verdict, rule) in verdicts.items():
+            about: dict[str, str | int] = {"system": system, "topic": topic}
+            found[str(rule), rule.version].append(Judgment(about, name, verdict.value, verdict.because))
     return [
         Layer("rule", author, version, schema.name, now, tuple(judgments))
         for (author, version), judgments in found.items()

@@ -17,7 +17,7 @@ from scoring.measure import Asking, Declaration, Measure
 from scoring.measures.fairness import TurnFairness, divergence_names, group_fairness
 from scoring.measures.group_fairness import FAIRNESS, attribute_of
 from scoring.measures.swan import SWAN
-from scoring.measures.wan import WAN, criterion_of, weighted_schema
+from scoring.measures.wan import WAN, criterion_of, read_wan, weighted_schema
 from scoring.notation import Term
 from scoring.nuggets import find_nuggets
 from scoring.statistics.bootstrap import Interval, Resampler, no_interval
@@ -38,7 +38,7 @@ Floats = npt.NDArray[np.float64]
 
 def _read(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure, ...]:
     """One measure, or the three readings of GF: what is pooled may look fair while nobody was treated fairly."""
-    base = asking.inner(term)
+    base = _base(declaration, term, asking)
     refuse_parameters(term, ())
     if base.declaration in (SWAN, WAN) and declaration is POOLED:
         return (replace(base, term=Term(declaration.name, (base.term,)), form=declaration),)
@@ -49,6 +49,14 @@ def _read(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure
     inside = [SWAN.name, *WAN.forms, of]
     allowed = ", ".join([*(f"{POOLED.name}({one})" for one in inside), f"{OF_POOLED.name}({of})"])
     raise InputError(f"{term} is not a reading of a measure", allowed=allowed)
+
+
+def _base(declaration: Declaration, term: Term, asking: Asking) -> Measure:
+    """What the reading is taken of; pooled, a WAN may be of a criterion that is scored once for a topic."""
+    inside = term.arguments[0] if len(term.arguments) == 1 else None
+    if declaration is POOLED and isinstance(inside, Term) and inside.name == WAN.name:
+        return read_wan(WAN, inside, asking, sets=True)[0]
+    return asking.inner(term)
 
 
 def _rows(measure: Measure, pool: Pool) -> Iterator[Reading]:
@@ -136,7 +144,10 @@ def _of_nuggets(measure: Measure, pool: Pool) -> Iterator[Reading]:
             name = criterion_of(measure.base, schema)
             whole = found.wans[name]
             value, n, note = whole.value, whole.n, f"{whole.items - whole.n} of {whole.items} items are not scored"
-            wans = {(one.key.topic, one.key.trial): one.wans(schema)[name] for one in here}
+            wans = {(one.key.topic, one.key.trial): one.wans(schema).get(name) for one in here}
+            if schema[name].level == "set":
+                wans = _of_sets(name, names, scores.trials, scores.system, judgments)
+                note = note.replace("items", "topics")
             units, above, below = _units(names, scores.trials, *_sums(names, scores.trials, wans))
             interval = resampler.ratio(units, above, below, unit="trial" if len(names) == 1 else "topic")
         note = "; ".join(filter(None, (note, interval.note)))
@@ -188,7 +199,21 @@ def _of_swan(
     return resampler.weighted_ratios(units, above, below, weights, unit)
 
 
-def _sums(names: Sequence[str], trials: Sequence[int], wans: Mapping[tuple[str, int], Wan]) -> tuple[Floats, Floats]:
+def _of_sets(
+    criterion: str, names: Sequence[str], trials: Sequence[int], system: str, judgments: Judgments
+) -> dict[tuple[str, int], Wan | None]:
+    """The score of each topic as a WAN in its first trial: a topic counts once, and one topic has no interval."""
+    found: dict[tuple[str, int], Wan | None] = {}
+    for name in names:
+        opinion = judgments.sets.get((system, name, criterion))
+        if opinion is not None and opinion.value is not None and len(names) > 1:
+            found[name, trials[0]] = Wan(criterion, opinion.share * opinion.value, opinion.share, 1, 1)
+    return found
+
+
+def _sums(
+    names: Sequence[str], trials: Sequence[int], wans: Mapping[tuple[str, int], Wan | None]
+) -> tuple[Floats, Floats]:
     """(topics, trials) numerators and denominators; NaN where there is no conversation."""
     cells = [[wans.get((name, trial)) for trial in trials] for name in names]
     above = [[math.nan if one is None else one.numerator for one in row] for row in cells]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from topics.errors import InputError
 if TYPE_CHECKING:
     from scoring.material import Material
 
-__all__ = ["WAN", "WEIGHTS", "criterion_of", "weighted_schema", "with_weights", "without_scorers"]
+__all__ = ["WAN", "WEIGHTS", "criterion_of", "read_wan", "weighted_schema", "with_weights", "without_scorers"]
 
 
 def criterion_of(term: Term, schema: Schema) -> str:
@@ -59,6 +60,11 @@ def _weighting(term: Term) -> Weighting:
 
 
 def _read(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure, ...]:
+    return read_wan(declaration, term, asking)
+
+
+def read_wan(declaration: Declaration, term: Term, asking: Asking, *, sets: bool = False) -> tuple[Measure, ...]:
+    """The measure that a term names. sets: criteria of sets are accepted. Raises InputError."""
     refuse_parameters(term, [one.name for one in declaration.parameters])
     term, schema = without_scorers(term, 1), asking.schema
     refuse_arguments(declaration, term)
@@ -69,11 +75,11 @@ def _read(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure
     except InputError as fault:
         known = ", ".join(one.name.replace(" ", "_") for one in schema)
         raise InputError(f"{term}: {fault.what}", allowed=known) from None
-    if criterion.level == "set":
+    if criterion.level == "set" and not sets:
         raise InputError(
             f"{term}: {criterion.name} is scored once for all conversations of a topic, not in each",
             allowed=", ".join(one.name.replace(" ", "_") for one in schema if one.level != "set"),
-            advice="it enters pooled(SWAN)",
+            advice=f"write pooled({term})",
         )
     term = Term(term.name, (Term(criterion.name.replace(" ", "_")),), term.parameters)
     return with_weights(declaration, term, asking)
@@ -82,6 +88,8 @@ def _read(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure
 def _score(material: Material, measure: Measure) -> Figure:
     assessment, schema = material.assessment, weighted_schema(material.judged().schema, measure.base)
     criterion = criterion_of(measure.base, schema)
+    if schema[criterion].level == "set":
+        return Figure(measure.name, math.nan, 0, note="scored once for all conversations of a topic")
     one = assessment.wans(schema)[criterion]
     by = ", ".join(map(str, assessment.sources[criterion]))
     note = f"scored by {by}" if by else "; ".join(("it was not scored", *schema[criterion].silences))

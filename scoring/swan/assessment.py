@@ -218,7 +218,7 @@ def _scores(items: tuple[Item, ...], kept: Mapping[Item, Opinion], ruled: _Ruled
         elif now is not None:
             verdict, by, _ = now
             disputed = opinion is not None and opinion.value != verdict.value
-            found.append(Scored(item, verdict.value, by, disputed, verdict.note))
+            found.append(Scored(item, verdict.value, by, disputed, note=verdict.note))
     return tuple(found)
 
 

@@ -138,7 +138,7 @@ class Judgments:
                     if judgment.criterion not in (NUGGET, EXTRACTION, "gold"):
                         unknown.add(judgment.criterion)
                     continue
-                if layer.kind == "rule" and layer.author in map(str, criterion.rules):
+                if layer.kind == "rule" and layer.author in map(str, (*criterion.rules, *criterion.set_rules)):
                     continue
                 if not criterion.may_score(layer.kind) or layer.kind == "rule":
                     refused += 1

@@ -19,6 +19,7 @@ from pydantic import Field
 
 from scoring.swan.item import Item
 from scoring.swan.rules.registry import RuleScorer, parse_rule
+from scoring.swan.rules.rule import SetRule
 from scoring.swan.weighting import Uniform, Weighting, parse_weighting
 from topics.document import Document, Loc, StrictModel, parse_document, read_document
 from topics.errors import InputError
@@ -52,8 +53,8 @@ SAMPLINGS: Mapping[str, str] = MappingProxyType(
 class Criterion:
     """One criterion. number: from 0. level: what is scored: each `nugget`, each system `turn`, each `dialogue` as a
     whole, or once the `set` of all conversations of a system on a topic. types: of the nuggets (`F`, `O`), () for other
-    levels. judges: `human`, `model`, those that may score it. rules: the rules that can. weight: CW. weighting: NW; a
-    dialogue and a set have no position and weigh 1.
+    levels. judges: `human`, `model`, those that may score it. rules: the rules that can; set_rules: those that score a
+    set. weight: CW. weighting: NW; a dialogue and a set have no position and weigh 1.
     """
 
     number: int
@@ -66,6 +67,7 @@ class Criterion:
     rules: tuple[RuleScorer, ...]
     weight: float = 1.0
     weighting: Weighting = Uniform()  # noqa: RUF009  a frozen value without fields
+    set_rules: tuple[SetRule, ...] = ()
 
     def takes(self, item: Item) -> bool:
         """Whether an item of the criterion's level is of a type it looks at."""
@@ -74,11 +76,12 @@ class Criterion:
     @property
     def silences(self) -> tuple[str, ...]:
         """Why each of its rules gives no score, where it gives none: `label: the protocol gave the turn no label`."""
-        return tuple(f"{rule}: {rule.silence}" for rule in self.rules)
+        of_items = [f"{rule}: {rule.silence}" for rule in self.rules]
+        return (*of_items, *(f"{rule}: {rule.silence}" for rule in self.set_rules))
 
     def may_score(self, kind: str) -> bool:
         """Whether a source of that kind may score it."""
-        return bool(self.rules) if kind == "rule" else kind in self.judges
+        return bool(self.rules or self.set_rules) if kind == "rule" else kind in self.judges
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +190,9 @@ def _criterion(document: Document, loc: Loc, one: _CriterionFile) -> Criterion:
         raise document.error((*loc, "weighting"), f"{what} has no position", allowed="uniform")
     if not one.scorers:
         raise document.error((*loc, "scorers"), "scorers: who scores it?", allowed=f"{', '.join(JUDGES)}, or a rule")
-    judges, rules = [], []
+    judges: list[str] = []
+    rules: list[RuleScorer] = []
+    set_rules: list[SetRule] = []
     for i, scorer in enumerate(one.scorers):
         if scorer in one.scorers[:i]:
             raise document.error((*loc, "scorers", i), f"scorers: {scorer!r} appears twice", advice="keep one of them")
@@ -204,7 +209,10 @@ def _criterion(document: Document, loc: Loc, one: _CriterionFile) -> Criterion:
             raise document.error(
                 (*loc, "scorers", i), f"the rule {rule} scores a {rule.level}, and the criterion has level {one.level}"
             )
-        rules.append(rule)
+        if isinstance(rule, SetRule):
+            set_rules.append(rule)
+        else:
+            rules.append(rule)
     types = {"F": ("F",), "O": ("O",), "both": ("F", "O"), None: ()}[one.nuggets]
     return Criterion(
         number=one.number,
@@ -217,6 +225,7 @@ def _criterion(document: Document, loc: Loc, one: _CriterionFile) -> Criterion:
         rules=tuple(rules),
         weight=one.weight,
         weighting=weighting,
+        set_rules=tuple(set_rules),
     )
 
 

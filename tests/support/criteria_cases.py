@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from types import MappingProxyType
 from typing import Any
 
 import yaml
@@ -15,14 +17,19 @@ from recordings.judgments import Judgment, Layer, Target
 from scoring.swan.assessment import Assessment, PageText, assess
 from scoring.swan.item import Scored
 from scoring.swan.judged import Judgments, Precedence
+from scoring.swan.ruled_sets import set_verdicts
 from scoring.swan.schema import Schema, load_schema
 from tests.support.checkout import DATA
-from tests.support.scoring_examples import conversation
+from tests.support.scoring_examples import M002, conversation, movie
+from topics.attributes import AttributeSet, uniform
+from topics.gold import GoldEntry, GoldTable
 
 FOLDER = DATA / "criteria"
 PARTS = ("tuned", "held_out")
 CRITERIA = tuple(sorted(path.stem for path in FOLDER.glob("*.yaml")))
 TRUTHS = ("bad", "good", "silent")
+SETS = ("trials", "groups", "dates")
+"""What stands in the place of `talk` where a case is about several conversations."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +47,13 @@ class Case:
 
     @property
     def shown(self) -> str:
-        """The last words of both sides, cut."""
+        """The last words of both sides, cut, or what stands in the place of a talk."""
+        if not self.talk:
+            several = next(self.more[key] for key in SETS if key in self.more)
+            if isinstance(several, dict):
+                several = {str(key): value for key, value in several.items()}
+            found = " ".join(str(several).split())
+            return found[:140].replace("|", "\\|") + ("…" if len(found) > 140 else "")
         said, answer = " ".join(self.talk[-2].split()), " ".join(self.talk[-1].split())
         words = f"{said[:60]}{'…' if len(said) > 60 else ''} / {answer[:70]}{'…' if len(answer) > 70 else ''}"
         return words.replace("|", "\\|").replace("<", "&lt;")
@@ -65,7 +78,7 @@ def cases(name: str) -> tuple[Case, ...]:
     found = []
     for part in PARTS:
         for row in document[part]:
-            talk = list(map(str, row["talk"]))
+            talk = list(map(str, row.get("talk", ())))
             if "words" in row:
                 talk[-1] = prose(int(row["words"]))
             more = {key: value for key, value in row.items() if key not in ("is", "talk", "at", "trap", "words")}
@@ -92,8 +105,11 @@ def schema() -> Schema:
 
 def assessed(case: Case) -> tuple[Conversation, Assessment]:
     """The case through the same door as a recorded conversation."""
+    talked = case.talk
+    if case.criterion == "Fair exposure":
+        talked = tuple(re.sub(r"\{(\w\d)\}", lambda one: movie(FILMS[one[1]]), text) for text in talked)
     talk = conversation(
-        *zip(case.talk[::2], case.talk[1::2], strict=True),
+        *zip(talked[::2], talked[1::2], strict=True),
         labels=str(case.more.get("labels", "?" * (len(case.talk) // 2))),
         outcome=Outcome(str(case.more.get("ended", "completed"))),
     )
@@ -107,11 +123,63 @@ def assessed(case: Case) -> tuple[Conversation, Assessment]:
             for one in plain.items["Correctness"]
         ]
         judgments = Judgments.of([Layer("human", "anna", judgments=tuple(rows))], schema(), Precedence())
-    return talk, assess(talk, schema(), judgments, PageText())
+    return talk, assess(talk, schema(), judgments, page_text() if case.criterion == "Fair exposure" else PageText())
+
+
+def together(case: Case) -> tuple[Conversation, ...]:
+    """The conversations of a case about several: of trials, of groups, or of days."""
+    if "trials" in case.more:
+        return tuple(_talk(texts, trial=n) for n, texts in enumerate(case.more["trials"], 1))
+    if "dates" in case.more:
+        days = enumerate(case.more["dates"].items(), 1)
+        return tuple(
+            replace(_talk(text, trial=n), started_at=f"{day}T09:00:00Z" if day else "") for n, (day, text) in days
+        )
+    found = []
+    for group, every in case.more["groups"].items():
+        for n, one in enumerate(every, 1):
+            labels = str(one) if case.criterion == "Fair treatment" else ""
+            found.append(
+                _talk(["reply"] * len(labels) if labels else one, trial=n, system=f"B1 [{group}]", labels=labels)
+            )
+    return tuple(found)
+
+
+def _talk(texts: str | Sequence[str], *, trial: int, system: str = "B1", labels: str = "") -> Conversation:
+    answers = [texts] if isinstance(texts, str) else texts
+    return conversation(*(("ask", text) for text in answers), trial=trial, system=system, labels=labels)
+
+
+def judge_together(case: Case) -> Found:
+    talks = together(case)
+    sight = PageText().sight
+    verdicts = set_verdicts(talks, schema(), lambda one: sight(one, None, None))
+    found = verdicts.get((talks[0].key.system, talks[0].key.topic, case.criterion))
+    return Found(case, "silent" if found is None else "bad" if found[0].value < case.below else "good")
+
+
+FILMS = {f"{side}{n}": 10 * place + n for place, side in enumerate("NSXU", 1) for n in range(1, 6)}
+SIDE = AttributeSet("SIDE", "nominal", ("north", "south"), uniform(2))
+
+
+def page_text() -> PageText:
+    """Northern and southern films that are relevant, some that are not, and some of unknown side."""
+    shares = {"N": {"SIDE": (1.0, 0.0)}, "S": {"SIDE": (0.0, 1.0)}}
+    gold = GoldTable(
+        [
+            GoldEntry(
+                "M002", movie(number), 0 if name[0] == "X" else 2, name, MappingProxyType(shares.get(name[0], {}))
+            )
+            for name, number in FILMS.items()
+        ]
+    )
+    return PageText(replace(M002, type=replace(M002.type, attributes=("SIDE",))), gold, {"SIDE": SIDE})
 
 
 def judge(case: Case) -> Found:
     """What the rules of the shipped schema say of the last system turn."""
+    if not case.talk:
+        return judge_together(case)
     _, found = assessed(case)
     last, text = len(case.talk) // 2, case.talk[-1]
     scored = [one for one in found.scored[case.criterion] if one.item.turn == last]

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain
 from os import PathLike
 
 from harvest.judging.sheets.annotation_sheet import Assessed, counts, sample_rows, sheet_rows, shuffle_rows
 from harvest.judging.sheets.sheet_file import Row
+from recordings.conversation import Conversation
 from recordings.gold_layers import read_gold_layers
 from recordings.judgments import read_layers
 from recordings.run_folder import Run
 from scoring.settings import Settings
 from scoring.swan.assessment import PageText, assess
 from scoring.swan.judged import Judgments, Precedence
+from scoring.swan.rules.rule import Sight
 from scoring.swan.schema import Schema
 from topics.errors import InputError
 from topics.identity import generator
 
-__all__ = ["assess_run", "chosen_rows", "rows_by_criterion"]
+__all__ = ["assess_run", "chosen_rows", "rows_by_criterion", "sight_of"]
 
 
 def assess_run(
@@ -39,6 +41,19 @@ def assess_run(
         ground = PageText(topic, gold, topics.attributes if topics else {}, Settings())
         found.append(Assessed(conversation, assess(conversation, schema, judgments, ground)))
     return found
+
+
+def sight_of(run: str | PathLike[str], recorded: Run) -> Callable[[Conversation], Sight]:
+    """How rules see a conversation of the run, by nuggets that are extracted anew."""
+    topics = recorded.header.topic_set()
+    gold = read_gold_layers([run], topics)
+    known = {topic.id: topic for topic in topics.topics} if topics else {}
+
+    def sight(conversation: Conversation) -> Sight:
+        ground = PageText(known.get(conversation.key.topic), gold, topics.attributes if topics else {}, Settings())
+        return ground.sight(conversation, None, None)
+
+    return sight
 
 
 def rows_by_criterion(assessed: Sequence[Assessed], schema: Schema) -> dict[str, int]:

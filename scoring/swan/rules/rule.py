@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 from recordings.conversation import Conversation
 from scoring.nuggets import Nugget as Entity
@@ -18,7 +18,7 @@ from scoring.swan.item import Item
 from scoring.swan.nugget import Nugget, Span
 from topics.attributes import AttributeSet
 
-__all__ = ["RuleScorer", "Sight", "Verdict"]
+__all__ = ["RuleScorer", "SetRule", "SetSight", "SetVerdict", "Sight", "Verdict"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,3 +101,54 @@ class RuleScorer(Protocol):
     def __str__(self) -> str:
         """As it is written in a schema file."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class SetSight:
+    """What a rule can see of all conversations of a system on a topic. own: by trial. groups: those of every group of
+    users, or arm, that the system was played for, its own among them; {} where it was played for none.
+    """
+
+    system: str
+    topic: str
+    own: tuple[Sight, ...]
+    groups: Mapping[str, tuple[Sight, ...]] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def every(self) -> tuple[Sight, ...]:
+        """The conversations of all groups, or its own where there are none."""
+        return tuple(one for group in self.groups.values() for one in group) or self.own
+
+
+@dataclass(frozen=True, slots=True)
+class SetVerdict:
+    """The score in [0, 1] that a rule gives a set of conversations, and why, in a few words."""
+
+    value: float
+    because: str
+
+
+@runtime_checkable
+class SetRule(Protocol):
+    """Gives one score to all conversations of a system on a topic. See `RuleScorer` for what the words mean."""
+
+    @property
+    def level(self) -> Literal["set"]: ...
+
+    @property
+    def version(self) -> str: ...
+
+    @property
+    def needs(self) -> tuple[str, ...]: ...
+
+    @property
+    def limits(self) -> str: ...
+
+    @property
+    def silence(self) -> str: ...
+
+    def score(self, sight: SetSight) -> SetVerdict | None:
+        """None where it can tell nothing. Never raises on what a system wrote."""
+        ...
+
+    def __str__(self) -> str: ...

@@ -22,7 +22,6 @@ from scoring.swan.rules.fair_exposure import FairExposure, fairness_score
 from scoring.swan.rules.hedging import Hedging, hedges
 from scoring.swan.rules.label import Label
 from scoring.swan.rules.recovery import Recovery, is_dissatisfied
-from scoring.swan.rules.registry import parse_rule
 from scoring.swan.rules.repetition import Repetition
 from scoring.swan.rules.rule import RuleScorer, Sight
 from scoring.swan.schema import load_schema
@@ -69,7 +68,7 @@ def test_breakdown_is_what_the_detector_leaves_over_for_no_breakdown_and_half_of
     talk = conversation(*said)
     turns = [one for user, system in said for one in (Utterance("U", user), Utterance("S", system))]
     rows = load_detector().predict(turns, [1, 3])
-    found = given_by(parse_rule("breakdown"), talk)
+    found = given_by(Breakdown(), talk)
     assert found == {turn: pytest.approx(row[0] + row[1] / 2) for turn, row in enumerate(rows, 1)}
     assert found[1] > found[2]
     assert given_by(Breakdown(), conversation()) == {}

@@ -1,0 +1,80 @@
+"""What rules say of sets: of all conversations of a system on a topic together, beside what people judged of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+
+from recordings.conversation import Conversation
+from scoring.swan.item import Source
+from scoring.swan.judged import Judgments
+from scoring.swan.rules.rule import SetRule, SetSight, SetVerdict, Sight
+from scoring.swan.schema import Schema
+from scoring.swan.votes import Opinion
+
+__all__ = ["judge_sets", "set_verdicts"]
+
+_GROUPED = re.compile(r"(?P<system>.*\S) \[(?P<group>[^\[\]]+)\]")
+"""How a recording names a system that is played for a group of users, or in an arm."""
+
+SetKey = tuple[str, str, str]
+"""System, topic and criterion."""
+
+
+def set_verdicts(
+    conversations: Iterable[Conversation], schema: Schema, sight: Callable[[Conversation], Sight]
+) -> Mapping[SetKey, tuple[SetVerdict, SetRule]]:
+    """What the first rule that has a say gives each set. sight: a conversation as rules see it."""
+    criteria = [one for one in schema if one.level == "set" and one.set_rules]
+    if not criteria:
+        return {}
+    seen: dict[tuple[str, str], list[Sight]] = {}
+    for one in conversations:
+        seen.setdefault((one.key.system, one.key.topic), []).append(sight(one))
+    found: dict[SetKey, tuple[SetVerdict, SetRule]] = {}
+    for (system, topic), own in seen.items():
+        whole = SetSight(system, topic, tuple(own), _groups(system, topic, seen))
+        for criterion in criteria:
+            for rule in criterion.set_rules:
+                verdict = rule.score(whole)
+                if verdict is not None:
+                    found[system, topic, criterion.name] = verdict, rule
+                    break
+    return found
+
+
+def judge_sets(
+    judgments: Judgments,
+    conversations: Iterable[Conversation],
+    schema: Schema,
+    sight: Callable[[Conversation], Sight],
+) -> Judgments:
+    """The judgments with what rules say of sets, where the precedence lets rules score and puts nobody before them."""
+    if not judgments.precedence.uses("rule"):
+        return judgments
+    sets = dict(judgments.sets)
+    for key, (verdict, rule) in set_verdicts(conversations, schema, sight).items():
+        rank = judgments.precedence.rank("rule", str(rule))
+        if rank is None:
+            continue
+        known = sets.get(key)
+        if known is not None and known.rank <= rank:
+            sets[key] = replace(known, disputed=known.disputed or known.value != verdict.value)
+        else:
+            differs = known is not None and known.value != verdict.value
+            sets[key] = Opinion(verdict.value, Source("rule", str(rule), rule.version), differs, rank, ())
+    return replace(judgments, sets=sets)
+
+
+def _groups(system: str, topic: str, seen: Mapping[tuple[str, str], list[Sight]]) -> dict[str, tuple[Sight, ...]]:
+    """The conversations of all groups of the system, by group; {} where it has none."""
+    base = _GROUPED.fullmatch(system)
+    if base is None:
+        return {}
+    found: dict[str, tuple[Sight, ...]] = {}
+    for (name, on), sights in seen.items():
+        one = _GROUPED.fullmatch(name)
+        if on == topic and one is not None and one["system"] == base["system"]:
+            found[one["group"]] = tuple(sights)
+    return found

@@ -1,0 +1,115 @@
+"""The information that a conversation gave: names, numbers, links, and yes or no, so that two can be laid side by side.
+
+Information.of(sight)         what one conversation gave
+alike(one, other)             the share of the smaller one that the other has too; 0 where they contradict
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import product
+
+from scoring.swan.nugget import Nugget
+from scoring.swan.rules.contradiction import compare_claims
+from scoring.swan.rules.normal_form import Form, Value, claim_form
+from scoring.swan.rules.own_words import own_words
+from scoring.swan.rules.rule import Sight
+
+__all__ = ["Information", "alike", "mean_alike"]
+
+_ENDS = frozenset({"REJECT", "HEDGE", "APOLOGY"})
+_COURTESY = frozenset({"CONVENTIONAL-OPENING", "CONVENTIONAL-CLOSING", "THANKING", "ACKNOWLEDGE"})
+_NAME = re.compile(r"(?<![\w'])[A-ZÀ-ÖØ-Þ][\w'’-]*[^\W\d_][\w-]*")
+_NO_NAMES = frozenset({"I", "I'm", "I'd", "I've", "I'll"})
+_GAP = re.compile(r"\s+")
+_MOST = 400  # claims of a conversation that are compared with those of another
+
+
+@dataclass(frozen=True, slots=True)
+class Information:
+    """names: of things, in lower case, links, `yes`, `no`, and blocks of code. values: numbers and dates. claims: on
+    their normal form. refused: nothing but refusals and don't-knows was said.
+    """
+
+    names: frozenset[str]
+    values: tuple[Value, ...]
+    claims: tuple[Form, ...]
+    refused: bool
+
+    @staticmethod
+    def of(sight: Sight) -> Information:
+        """All system turns together: what was asked for may come over several turns."""
+        names: set[str] = set()
+        values: list[Value] = []
+        claims: list[Form] = []
+        own = [one for one in sight.nuggets if one.speaker == "system" and one.type != "E"]
+        names.update(one.entity for one in sight.nuggets if one.type == "E" and one.speaker == "system")
+        for nugget in own:
+            if nugget.rule == "code":
+                names.add(_GAP.sub(" ", nugget.text))
+                continue
+            if nugget.act in _ENDS or nugget.act in _COURTESY:
+                continue
+            names.update(_answers(nugget))
+            form = claim_form(nugget.text)
+            if form.shaded:
+                continue
+            claims.append(form)
+            values.extend(one for one in form.values if not any(one == known for known in values))
+            names.update(_names(nugget))
+        refused = bool(own) and all(one.act in _ENDS for one in own)
+        return Information(frozenset(names), tuple(values), tuple(claims[:_MOST]), refused)
+
+    @property
+    def size(self) -> int:
+        return len(self.names) + len(self.values)
+
+
+def _answers(nugget: Nugget) -> Iterable[str]:
+    if nugget.act == "YES-ANSWER":
+        yield "yes"
+    elif nugget.act == "NO-ANSWER":
+        yield "no"
+
+
+def _names(nugget: Nugget) -> Iterable[str]:
+    """Words with a capital; the first of a sentence only in a list, or if a small word does not follow it."""
+    plain = own_words(nugget.text)
+    for found in _NAME.finditer(plain):
+        word = found[0].removesuffix("'s")
+        first = not plain[: found.start()].strip(" *_-(\t") or plain[: found.start()].rstrip()[-1:] in ".!?:"
+        if first and nugget.rule != "item" and re.match(r"\s+[a-zà-öø-þ]", plain[found.end() :]):
+            continue
+        if word not in _NO_NAMES and not (first and nugget.act):
+            yield word.lower()
+
+
+def alike(one: Information, other: Information) -> float:
+    """In [0, 1]: 0 where one contradicts the other or one alone refused; NaN where there is nothing to compare."""
+    if one.refused or other.refused:
+        return float(one.refused and other.refused) if _says(one) and _says(other) else math.nan
+    told = [said for a, b in product(one.claims, other.claims) if (said := compare_claims(a, b)) is not None]
+    if False in told:
+        return 0.0
+    if one.size and other.size:
+        shared = len(one.names & other.names)
+        shared += min(_found(one.values, other.values), _found(other.values, one.values))
+        return shared / min(one.size, other.size)
+    return 1.0 if told else math.nan
+
+
+def _says(one: Information) -> bool:
+    return one.refused or bool(one.size or one.claims)
+
+
+def _found(values: tuple[Value, ...], among: tuple[Value, ...]) -> int:
+    return sum(any(one.unit == other.unit and one.agrees(other) for other in among) for one in values)
+
+
+def mean_alike(pairs: Iterable[tuple[Information, Information]]) -> tuple[float, int]:
+    """The mean over the pairs that can be compared, and how many they are; NaN over none."""
+    known = [value for one, other in pairs if not math.isnan(value := alike(one, other))]
+    return (math.fsum(known) / len(known), len(known)) if known else (math.nan, 0)

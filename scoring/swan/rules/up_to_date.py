@@ -1,0 +1,75 @@
+"""`up_to_date`: Adaptability as dating what is said within a year of when it is said ([SWAN] §4.20)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from scoring.swan.rules.own_words import own_words
+from scoring.swan.rules.rule import SetSight, SetVerdict, Sight
+from scoring.swan.sentences import sentences
+
+__all__ = ["UpToDate", "stated_years"]
+
+_YEAR = r"(?P<year>(?:19|20)\d\d)(?!\d)"
+_YEAR2, _YEAR3 = (_YEAR.replace("year", name) for name in ("year2", "year3"))
+_STATED = re.compile(
+    rf"\b(?:as\s+of|up\s+to)\s+(?:my\s+[\w\s-]{{1,40}}?\s+in\s+)?(?:[A-Z][a-z]+\s+)?{_YEAR}"
+    rf"|\b(?:knowledge|training\s+data|trained|last\s+update|cut-?off)\b[^.!?\n]{{0,60}}?\b{_YEAR2}"
+    rf"|\b(?:current(?:ly)?|latest|newest|most\s+recent|this\s+year)\b[^.!?\n]{{0,40}}?\b{_YEAR3}",
+    re.IGNORECASE,
+)
+_OTHERWISE = re.compile(r"^\W*(?:in|on|by|until|since)\s+(?:\w+\s+)?(?:19|20)\d\d\b|\bif\b", re.IGNORECASE)
+_NOT = re.compile(r"\b(?:not|never|n't)\b[^,;:.!?\n]{0,40}\Z", re.IGNORECASE)
+
+
+def stated_years(text: str) -> Iterator[int]:
+    """The years as of which an English text says that it speaks of today; none in quotations, conditions or history."""
+    plain = own_words(text)
+    for sentence in sentences(plain):
+        words = plain[sentence.start : sentence.end]
+        if _OTHERWISE.search(words):
+            continue
+        for found in _STATED.finditer(words):
+            year = int(found["year"] or found["year2"] or found["year3"])
+            inside = words[found.start() : found.end() - 4]
+            if not _NOT.search(words[: found.start()]) and not _NOT.search(inside):
+                yield year
+
+
+@dataclass(frozen=True, slots=True)
+class UpToDate:
+    """Of the conversations on the newest day that say as of when they speak: the share whose newest year is that of the
+    conversation, or the one before. Merge the runs of several audits to see whether a system moves along.
+    """
+
+    level: ClassVar[Literal["set"]] = "set"
+    version: ClassVar[str] = "1"
+    needs: ClassVar[tuple[str, ...]] = ()
+    limits: ClassVar[str] = (
+        "sees years that English turns state as today's; blind to what is stale without a year, and to what is new"
+    )
+    silence: ClassVar[str] = "no conversation says as of which year it speaks, or when it took place is unknown"
+
+    def score(self, sight: SetSight) -> SetVerdict | None:
+        dated = [
+            (one.conversation.started_at[:10], one) for one in sight.own if one.conversation.started_at[:4].isdecimal()
+        ]
+        newest = max((day for day, _ in dated), default="")
+        found = [(int(day[:4]), max(years)) for day, one in dated if day == newest and (years := [*_years(one)])]
+        if not found:
+            return None
+        fresh = sum(said - 1 <= year for said, year in found)
+        year = min(year for _, year in found)
+        return SetVerdict(fresh / len(found), f"speaks of {year} in {newest[:4]}, in {len(found)} conversations")
+
+    def __str__(self) -> str:
+        return "up_to_date"
+
+
+def _years(sight: Sight) -> Iterator[int]:
+    for turn in sight.conversation.turns:
+        if turn.reply is not None:
+            yield from stated_years(turn.reply.answer.text)

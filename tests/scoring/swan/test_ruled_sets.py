@@ -1,0 +1,77 @@
+"""Rules that score all conversations of a system on a topic: where they count, and who goes before them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from recordings.conversation import Conversation
+from recordings.judgments import Judgment, Layer
+from scoring.asked import Judged
+from scoring.notation import parse_all
+from scoring.scores import score
+from scoring.settings import Settings
+from scoring.swan.judged import Judgments, Precedence
+from scoring.swan.schema import load_schema
+from scoring.table import ScoreTable
+from tests.support.scoring_examples import conversation, grid_topics
+from topics.errors import InputError
+
+SCHEMA = load_schema("sakai-2023-rules")
+ROBUSTNESS = "pooled(WAN(Robustness_to_input_variations))"
+FAIRNESS = "pooled(WAN(Fair_treatment))"
+
+
+def talk(text: str, trial: int, topic: str = "T01", system: str = "A", labels: str = "") -> Conversation:
+    return conversation(("How high is it?", text), trial=trial, topic=topic, system=system, labels=labels)
+
+
+TALKS = [
+    talk("The tower is 300 metres high.", 1),
+    talk("The tower is 300 metres high.", 2),
+    talk("The hill is 40 metres high.", 1, "T02"),
+    talk("The hill is 60 metres high.", 2, "T02"),
+]
+
+
+def scored(
+    talks: list[Conversation], measures: str, layers: tuple[Layer, ...] = (), judges: str = "human,rule"
+) -> ScoreTable:
+    judged = Judged(SCHEMA, Judgments.of(layers, SCHEMA, Precedence.parse(judges)))
+    rng = np.random.default_rng(0)
+    topics = grid_topics(2)
+    return score(talks, topics, None, Settings(), rng, measures=parse_all(measures), only=True, judged=judged)
+
+
+def test_each_topic_counts_once_and_says_who_scored_it() -> None:
+    table = scored(TALKS, ROBUSTNESS)
+    by_topic = {row.topic: (row.value, row.n) for row in table.rows if row.topic or not row.topic_type}
+    assert by_topic == {None: (0.5, 2), "T01": (1, 1), "T02": (0, 1)}
+    assert {row.scorers for row in table.rows} == {"rules"}
+
+
+def test_people_go_before_rules_and_rules_count_only_where_they_are_named() -> None:
+    layer = Layer(
+        "human", "anna", judgments=(Judgment({"system": "A", "topic": "T02"}, "Robustness to input variations", 0.8),)
+    )
+    (whole,) = scored(TALKS, ROBUSTNESS, (layer,)).select(topic=None, topic_type=None)
+    assert whole.value == pytest.approx(0.9)
+    (alone,) = scored(TALKS, ROBUSTNESS, (layer,), "human").select(topic=None, topic_type=None)
+    assert (alone.value, alone.n) == (0.8, 1)
+
+
+def test_groups_of_one_system_are_set_beside_each_other() -> None:
+    talks = [
+        talk("It is.", trial, system=f"A [{group}]", labels=label)
+        for group, label in (("old", "x"), ("young", "o"))
+        for trial in (1, 2, 3)
+    ]
+    table = scored(talks, FAIRNESS)
+    assert {row.system: row.value for row in table.rows if row.topic == "T01"} == {"A [old]": 0, "A [young]": 0}
+    assert {row.n for row in scored(TALKS, FAIRNESS).rows} == {0}, "a system without groups has none to compare"
+
+
+def test_a_criterion_of_sets_has_no_value_in_a_conversation() -> None:
+    with pytest.raises(InputError, match="scored once for all conversations") as refused:
+        scored(TALKS, "WAN(Robustness_to_input_variations)")
+    assert "write pooled(WAN(Robustness_to_input_variations))" in str(refused.value)
