@@ -42,7 +42,7 @@ _LAWS = 20_000  # topics over which a change of odds is averaged
 _WIDEST = 60.0  # log odds
 _FEWEST_TESTED, _MOST_TESTED = 8, 300  # studies in which the test itself is run
 _FEW_DRAWS = 199
-_MOST_WORK = 40_000  # nodes × topics × studies in which it is run
+_MOST_WORK = 30_000  # nodes × topics × studies in which it is run
 _CERTAIN = 0.005  # share of z on the other side of what it must exceed
 _SAME = 1e-9
 
