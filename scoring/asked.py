@@ -197,7 +197,7 @@ class Asked:
         told = False
         found: list[Figure] = []
         for measure in self.measures:
-            name = str(measure.base)
+            name = measure.base_name
             if name in have or measure.declaration.of != "conversation":
                 continue
             have.add(name)

@@ -41,7 +41,7 @@ def default_figures(material: Material) -> tuple[Figure, ...]:
 
 def figure(material: Material, measure: Measure) -> Figure | None:
     """The value of a measure; None where the topic can have none."""
-    declaration, name = measure.declaration, str(measure.base)
+    declaration, name = measure.declaration, measure.base_name
     if "gold" in declaration.needs and material.gold is None:
         return Figure(name, math.nan, 0, note=material.unscorable)
     if not declaration.applies(measure, material.topic) or declaration.score is None:

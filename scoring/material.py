@@ -50,7 +50,8 @@ class Material:
 
     def under(self, settings: Settings) -> Material:
         """The same conversation under other settings. Results of `once` are kept, so measures share costly ones."""
-        return replace(self, settings=settings)
+        same = settings is self.settings or settings == self.settings
+        return self if same else replace(self, settings=settings)
 
     def once(self, what: Hashable, make: Callable[[], T]) -> T:
         """The value of `make()`, computed at most once for this conversation and these settings. what: its key."""

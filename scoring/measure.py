@@ -184,6 +184,7 @@ class Measure:
     term: as it is printed. base: the measure of one conversation (or of trials) in it (`R`), and declaration: of that.
     form: what is taken over many conversations (`CVaR`); None for the mean. number: beta or the bound of a form; NaN
     where it takes none. within: whether it is taken within topics. settings: with the parameters written in the term.
+    base_name: `base` as it is printed.
     """
 
     term: Term
@@ -193,6 +194,10 @@ class Measure:
     form: Declaration | None = None
     number: float = math.nan
     within: bool = False
+    base_name: str = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "base_name", str(self.base))
 
     @property
     def name(self) -> str:

@@ -29,6 +29,8 @@ _SAME_LINK = re.compile(r"[^\[\]\n]{0,999}\]\(\s{0,9}<?|[\"'][^<>\n]{0,999}>[^<\
 # A picture's address names no entity.
 _IMAGE = re.compile(r"!\[[^\[\]\n]{0,999}\]\(\s{0,9}<?(?=https?://)", re.IGNORECASE)
 
+_NONE: Mapping[str, tuple[float, ...]] = MappingProxyType({})
+
 
 @dataclass(frozen=True, slots=True)
 class Nugget:
@@ -52,7 +54,7 @@ class Nugget:
     gain: float
     duplicate: bool
     title: str = ""
-    memberships: Mapping[str, tuple[float, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    memberships: Mapping[str, tuple[float, ...]] = field(default_factory=lambda: _NONE)
     unknown: tuple[str, ...] = ()
 
     @property
@@ -98,7 +100,7 @@ def find_nuggets(
             seen.add(entity)
             entry = gold.get(topic.id, entity) if gold is not None else None
             gain = settings.gain(entry.grade) if entry is not None and not repeated else 0.0
-            memberships, unknown = _memberships(entry.groups, sets) if entry is not None and gain > 0 else ({}, ())
+            memberships, unknown = _memberships(entry.groups, sets) if entry is not None and gain > 0 else (_NONE, ())
             found.append(
                 Nugget(
                     turn=passage.turn,
@@ -111,7 +113,7 @@ def find_nuggets(
                     gain=gain,
                     duplicate=repeated,
                     title="" if entry is None else entry.title,
-                    memberships=MappingProxyType(memberships),
+                    memberships=memberships,
                     unknown=unknown,
                 )
             )
@@ -120,7 +122,7 @@ def find_nuggets(
 
 def _memberships(
     groups: Mapping[str, tuple[float, ...]], sets: Sequence[AttributeSet]
-) -> tuple[dict[str, tuple[float, ...]], tuple[str, ...]]:
+) -> tuple[Mapping[str, tuple[float, ...]], tuple[str, ...]]:
     known: dict[str, tuple[float, ...]] = {}
     unknown: list[str] = []
     for attribute in sets:
@@ -130,7 +132,7 @@ def _memberships(
         else:
             known[attribute.name] = (1.0 / size,) * size
             unknown.append(attribute.name)
-    return known, tuple(unknown)
+    return MappingProxyType(known), tuple(unknown)
 
 
 def _occurrences(answer: Answer, passage: Passage, kind: UrlKind) -> Iterator[tuple[str, str, int, int, int]]:

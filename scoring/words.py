@@ -6,7 +6,6 @@ that was exchanged, user turns included, because what a user types costs the use
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,19 +13,12 @@ import numpy.typing as npt
 
 from recordings.conversation import Conversation
 
-__all__ = ["Passage", "passages", "word_count", "word_starts"]
-
-_WORD = re.compile(r"\S+")  # `\s` and `str.split()` share one definition of whitespace; a test holds them together
+__all__ = ["Passage", "passages", "word_count"]
 
 
 def word_count(text: str) -> int:
     """Number of words in `text`; 0 for an empty text."""
     return len(text.split())
-
-
-def word_starts(text: str) -> npt.NDArray[np.int64]:
-    """(words,) character offset at which each word of `text` begins, ascending."""
-    return np.fromiter((match.start() for match in _WORD.finditer(text)), dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +51,15 @@ class Passage:
         ends: (spans,) where each span ends in `text`, exclusive. Returns (spans,), each at least 1. A span of
         whitespace alone touches no word and takes the position of the word ahead of it.
         """
-        touched = np.searchsorted(word_starts(self.text), np.asarray(ends, dtype=np.int64), side="left")
-        return np.maximum(1, self.before + touched.astype(np.int64))
+        each = np.asarray(ends, dtype=np.int64).tolist()
+        touched: dict[int, int] = {}
+        words = at = 0
+        for end in sorted(set(each)):
+            words += len(self.text[at:end].split())
+            if 0 < at < min(end, len(self.text)) and not (self.text[at - 1].isspace() or self.text[at].isspace()):
+                words -= 1  # a word that goes on beyond the last end was counted there
+            touched[end], at = words, end
+        return np.array([max(1, self.before + touched[end]) for end in each], dtype=np.int64)
 
 
 def passages(conversation: Conversation) -> tuple[Passage, ...]:

@@ -6,7 +6,7 @@ They are made together, because they share what is costly (`scoring.measures.fai
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -70,59 +70,79 @@ def _applies(measure: Measure, topic: Topic) -> bool:
 def _score(material: Material, measure: Measure) -> Figure:
     """One of the figures that are made together."""
     declaration = measure.declaration
-    key = str(Term(declaration.name, measure.base.arguments))
     if declaration in (SUMMARY, CUMULATIVE_SUMMARY):
         key = _summary_name(declaration, material.settings)
-    assert declaration.family is not None
-    return next(one for one in declaration.family(material) if one.measure == key and one.whole)
+    elif measure.base.parameters:
+        key = str(Term(declaration.name, measure.base.arguments))
+    else:
+        key = measure.base_name
+    cumulative = declaration in (CUMULATIVE_FAIRNESS, CUMULATIVE_SUMMARY)
+    of, summed = (CUMULATIVE_FAIRNESS, CUMULATIVE_SUMMARY) if cumulative else (FAIRNESS, SUMMARY)
+    return _whole(material, of, summed)[key]
 
 
 def _independent(material: Material) -> Sequence[Figure]:
-    return material.once(FAIRNESS, lambda: tuple(_figures(material, FAIRNESS, SUMMARY, SIMILARITY)))
+    return [*_whole(material, FAIRNESS, SUMMARY).values(), *_by_turn(material, FAIRNESS, SIMILARITY)]
 
 
 def _cumulative(material: Material) -> Sequence[Figure]:
-    return material.once(
-        CUMULATIVE_FAIRNESS,
-        lambda: tuple(_figures(material, CUMULATIVE_FAIRNESS, CUMULATIVE_SUMMARY, CUMULATIVE_SIMILARITY)),
-    )
+    whole = _whole(material, CUMULATIVE_FAIRNESS, CUMULATIVE_SUMMARY)
+    return [*whole.values(), *_by_turn(material, CUMULATIVE_FAIRNESS, CUMULATIVE_SIMILARITY)]
 
 
-def _figures(material: Material, of: Declaration, summed: Declaration, similar: Declaration) -> Iterator[Figure]:
-    """GF of each set, of all sets, and its summary with R; then DistrSim by turn."""
+def _whole(material: Material, of: Declaration, summed: Declaration) -> Mapping[str, Figure]:
+    """By name, the figures of the whole conversation."""
+    return material.once((Figure, of.name), lambda: {one.measure: one for one in _figures(material, of, summed)})
+
+
+def _made(material: Material, of: Declaration) -> Sequence[tuple[str, GroupFairness]]:
+    """Of each set by each of its divergences, with what it is called."""
+    cumulative = of is CUMULATIVE_FAIRNESS
+
+    def make() -> Sequence[tuple[str, GroupFairness]]:
+        turns = {one.turn: one.first_position for one in material.passages if one.speaker == "system"}
+        nuggets, settings = material.nuggets, material.settings
+        sets = [group_fairness(nuggets, turns, one, settings, cumulative=cumulative) for one in material.sets]
+        return [(_label(one.attribute, one.divergence, place), one) for made in sets for place, one in enumerate(made)]
+
+    return material.once((GroupFairness, cumulative), make)
+
+
+def _by_turn(material: Material, of: Declaration, similar: Declaration) -> Iterator[Figure]:
+    """DistrSim of each turn."""
+    if material.unscorable:
+        return
+    for label, fairness in _made(material, of):
+        name = f"{similar.name}({label})"
+        yield from (Figure(name, turn.similarity, turn.nuggets, turn.turn) for turn in fairness.turns)
+
+
+def _figures(material: Material, of: Declaration, summed: Declaration) -> Iterator[Figure]:
+    """GF of each set, of all sets, and its summary with R."""
     settings, unjudged, sets = material.settings, material.unjudged, material.sets
     if material.unscorable:
         yield from _undefined(material, of, summed)
         return
-    turns = {one.turn: one.first_position for one in material.passages if one.speaker == "system"}
     earning = [nugget for nugget in material.nuggets if nugget.relevant]
-    cumulative = of is CUMULATIVE_FAIRNESS
-    by_turn: list[Figure] = []
     first: dict[str, GroupFairness] = {}
     counted = 0
-    for attribute in sets:
-        unknown = sum(attribute.name in nugget.unknown for nugget in earning)
-        made = group_fairness(material.nuggets, turns, attribute, settings, cumulative=cumulative)
-        for place, fairness in enumerate(made):
-            label = _label(attribute.name, fairness.divergence, place)
-            counted = len(fairness.turns)
-            one = Figure(
-                f"{of.name}({label})",
-                fairness.value,
-                counted,
-                unjudged=unjudged,
-                unknown=unknown,
-                worst=fairness.worst,
-                best=fairness.best,
-            )
-            yield one
-            if place == 0:
-                first[attribute.name] = fairness
-                if not cumulative:
-                    yield _where_relevant(one, f"({label})", earning)
-            by_turn.extend(
-                Figure(f"{similar.name}({label})", turn.similarity, turn.nuggets, turn.turn) for turn in fairness.turns
-            )
+    for label, fairness in _made(material, of):
+        counted = len(fairness.turns)
+        unknown = sum(fairness.attribute in nugget.unknown for nugget in earning)
+        one = Figure(
+            f"{of.name}({label})",
+            fairness.value,
+            counted,
+            unjudged=unjudged,
+            unknown=unknown,
+            worst=fairness.worst,
+            best=fairness.best,
+        )
+        yield one
+        if fairness.attribute not in first:
+            first[fairness.attribute] = fairness
+            if of is FAIRNESS:
+                yield _where_relevant(one, f"({label})", earning)
     value, worst, best = (
         combine({name: getattr(one, side) for name, one in first.items()}, settings.weights)
         for side in ("value", "worst", "best")
@@ -131,12 +151,11 @@ def _figures(material: Material, of: Declaration, summed: Declaration, similar: 
     note = "" if sets else "the topic's type has no attribute sets"
     overall = Figure(of.name, value, counted, unjudged=unjudged, unknown=unknown, note=note, worst=worst, best=best)
     yield overall
-    if not cumulative:
+    if of is FAIRNESS:
         yield _where_relevant(overall, "", earning)
     score = material.once(RELEVANCE, lambda: relevance(material.nuggets, settings.patience))
     value, worst, best = (summary(score, one, settings.alpha) for one in (value, worst, best))
     yield replace(overall, measure=_summary_name(summed, settings), value=value, worst=worst, best=best, note="")
-    yield from by_turn
 
 
 def _undefined(material: Material, of: Declaration, summed: Declaration) -> Iterator[Figure]:
@@ -156,8 +175,9 @@ def _undefined(material: Material, of: Declaration, summed: Declaration) -> Iter
 
 def _where_relevant(fairness: Figure, label: str, relevant: Sequence[Nugget]) -> Figure:
     """The same where any nugget is relevant; undefined where nothing is, so that nothing was fair or unfair."""
-    found = replace(fairness, measure=f"{FAIRNESS_WHERE_RELEVANT.name}{label}")
-    return found if relevant else replace(found, value=math.nan, n=0, worst=math.nan, best=math.nan)
+    name, one = f"{FAIRNESS_WHERE_RELEVANT.name}{label}", fairness
+    value, n, worst, best = (one.value, one.n, one.worst, one.best) if relevant else (math.nan, 0, math.nan, math.nan)
+    return Figure(name, value, n, unjudged=one.unjudged, unknown=one.unknown, note=one.note, worst=worst, best=best)
 
 
 def _label(attribute: str, divergence: str, place: int) -> str:
