@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,20 +16,18 @@ from harvest.cli.blind_pairs import serve_blind_pairs, write_blind_pairs
 from harvest.cli.interruption import run_until_stopped
 from harvest.cli.serving import PORT, SCALE, read_scale, serve_page
 from harvest.cli.told_agreement import tell_agreement
-from harvest.judging.extraction.layer import nugget_judgments
+from harvest.judging.rule_layers import look_first, rule_layers
 from harvest.judging.sheets.adjudication import ADJUDICATION_COLUMNS, disputed_rows
-from harvest.judging.sheets.annotation_sheet import Assessed, write_sheet
+from harvest.judging.sheets.annotation_sheet import write_sheet
 from harvest.judging.sheets.annotators import compare_with_earlier, newest_judgments
 from harvest.judging.sheets.asked_rows import assess_run, sight_of
 from harvest.judging.sheets.filled_sheet import read_sheet
 from harvest.judging.sheets.sheet_file import sheet_ending
-from recordings.judgments import Judgment, Layer, Target, keep_layer, read_layers, write_layer
+from recordings.judgments import Layer, keep_layer, read_layers, write_layer
 from recordings.redaction import Redactor
 from recordings.run_folder import Run, read
 from recordings.times import stamp, utc_now
-from scoring.swan.extraction import RULES
 from scoring.swan.judged import NUGGET
-from scoring.swan.ruled_sets import set_verdicts
 from scoring.swan.schema import Schema, load_schema
 from topics.counting import pluralize
 from topics.errors import InputError, Place
@@ -76,6 +74,9 @@ __all__ = ["command"]
 @click.option(
     "--import", "filled", type=click.Path(path_type=Path), metavar="FILE", help="Import a sheet that was filled in."
 )
+@click.option(
+    "--triage", is_flag=True, help="List the turns to look at first, by Harmlessness and Fluency, without their words."
+)
 @click.option("--serve", is_flag=True, help="Let people judge on a page that only this machine can open.")
 @click.option("--port", type=click.IntRange(0, 65535), metavar="N", help=f"With --serve: its port [{PORT}].")
 @click.option("--scale", metavar="A,B,...", help=f"With --serve: the scores that can be given [{SCALE}].")
@@ -118,6 +119,7 @@ def command(
     pairs: Path | None,
     systems: str | None,
     filled: Path | None,
+    triage: bool,
     serve: bool,
     port: int | None,
     scale: str | None,
@@ -157,12 +159,13 @@ def command(
         raise InputError(f"{len(runs)} runs were given; only --pairs takes several", advice="annotate one at a time")
     (run,) = runs
     ways = {"--extract": model, "--export": sheet, "--import": filled, "--serve": serve or None}
+    ways["--triage"] = triage or None
     given = [name for name, value in ways.items() if value is not None]
     if len(given) > 1:
         raise InputError(f"{' and '.join(given)} were given together", advice="do one after the other")
     if model is None and (endpoint or only or concurrency or tries):
         raise InputError("--endpoint, --topic, --concurrency and --tries go with --extract")
-    if nuggets is not None and (not given or model is not None):
+    if nuggets is not None and (not given or triage or model is not None):
         raise InputError("--nuggets goes with --export, --import and --serve")
     if (authors or version) and filled is None and not serve:
         raise InputError("--author and --version go with --import and --serve")
@@ -187,6 +190,9 @@ def command(
     recorded = read(run)
     for sentence in recorded.damage:
         click.echo(f"damage: {sentence}", err=True)
+    if triage:
+        _triage(recorded)
+        return 0
     if model is not None:
         return _extract(run, recorded, model, endpoint, only, concurrency, tries or 2)
     if sheet is not None:
@@ -250,7 +256,7 @@ def _extract(
 def _annotate(run: Path, recorded: Run, schema: Schema) -> None:
     assessed = assess_run(run, recorded, schema, kept=False)
     now = stamp(utc_now())
-    layers = [_nuggets(assessed, now), *_scores(assessed, schema, now), *_of_sets(run, recorded, schema, now)]
+    layers = rule_layers(assessed, schema, sight_of(run, recorded), now)
     for layer in layers:
         path = keep_layer(run, layer)
         place = f"written to judgments/{path.name}" if path else "nothing new to write"
@@ -262,51 +268,14 @@ def _annotate(run: Path, recorded: Run, schema: Schema) -> None:
         click.echo(f"{name}: its rule scores it by the scores of {', '.join(needs)}, when the run is scored", err=True)
 
 
-def _nuggets(assessed: Iterable[Assessed], now: str) -> Layer:
-    """The nuggets of types F and O of both sides."""
-    found = [row for one in assessed for row in nugget_judgments(one.conversation, one.assessment.nuggets)]
-    name, _, version = RULES.partition("/")
-    return Layer("rule", name, version, "harvest annotate", now, tuple(found))
-
-
-def _scores(assessed: Sequence[Assessed], schema: Schema, now: str) -> list[Layer]:
-    """A layer for each rule. Rules that read other scores are left out: they are asked anew at every scoring."""
-    found: dict[tuple[str, str], list[Judgment]] = {}
-    for criterion in schema:
-        for rule in criterion.rules:
-            if not rule.needs:
-                found.setdefault((str(rule), rule.version), [])
-    for one in assessed:
-        for name, scored in one.assessment.scored.items():
-            for entry in scored:
-                kept = found.get((entry.by.author, entry.by.version))
-                if kept is None:
-                    continue
-                item = entry.item
-                target = Target(
-                    one.conversation.trial_id, one.conversation.attempt, item.turn, item.speaker, item.start, item.end
-                )
-                kept.append(Judgment(target.about(), name, entry.value, entry.note))
-    return [
-        Layer("rule", author, version, schema.name, now, tuple(judgments))
-        for (author, version), judgments in found.items()
-    ]
-
-
-def _of_sets(run: Path, recorded: Run, schema: Schema, now: str) -> list[Layer]:
-    """A layer for each rule that scores all conversations of a system on a topic."""
-    found: dict[tuple[str, str], list[Judgment]] = {
-        (str(rule), rule.version): [] for criterion in schema for rule in criterion.set_rules
-    }
-    if found:
-        verdicts = set_verdicts(recorded.finished, schema, sight_of(run, recorded))
-        for (system, topic, name), (verdict, rule) in verdicts.items():
-            about: dict[str, str | int] = {"system": system, "topic": topic}
-            found[str(rule), rule.version].append(Judgment(about, name, verdict.value, verdict.because))
-    return [
-        Layer("rule", author, version, schema.name, now, tuple(judgments))
-        for (author, version), judgments in found.items()
-    ]
+def _triage(recorded: Run) -> None:
+    found = 0
+    for place in look_first(recorded.finished):
+        click.echo(str(place))
+        found += 1
+    whole = pluralize(len(recorded.finished), "conversation")
+    what = f"{pluralize(found, 'place')} to look at first, in {whole}"
+    click.echo(f"{what}. This is no score, and what is not listed may be as bad.", err=True)
 
 
 def _counted(layer: Layer) -> str:

@@ -19,6 +19,7 @@ from scoring.swan.item import Scored
 from scoring.swan.judged import Judgments, Precedence
 from scoring.swan.ruled_sets import set_verdicts
 from scoring.swan.schema import Schema, load_schema
+from scoring.swan.triage import TRIAGE
 from tests.support.checkout import DATA
 from tests.support.scoring_examples import M002, conversation, movie
 from topics.attributes import AttributeSet, uniform
@@ -180,6 +181,8 @@ def judge(case: Case) -> Found:
     """What the rules of the shipped schema say of the last system turn."""
     if not case.talk:
         return judge_together(case)
+    if case.criterion in TRIAGE:
+        return Found(case, "bad" if any(TRIAGE[case.criterion](case.talk[-1])) else "good")
     _, found = assessed(case)
     last, text = len(case.talk) // 2, case.talk[-1]
     scored = [one for one in found.scored[case.criterion] if one.item.turn == last]

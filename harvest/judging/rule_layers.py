@@ -1,0 +1,91 @@
+"""What rules say of a run as layers of judgments: nuggets, scores with their reasons, and what people look at first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from harvest.judging.extraction.layer import nugget_judgments
+from harvest.judging.sheets.annotation_sheet import Assessed
+from recordings.conversation import Conversation
+from recordings.judgments import Judgment, Layer, Target
+from scoring.swan.extraction import RULES
+from scoring.swan.ruled_sets import set_verdicts
+from scoring.swan.rules.rule import Sight
+from scoring.swan.schema import Schema
+from scoring.swan.triage import TRIAGE, Flag
+
+__all__ = ["Flagged", "look_first", "rule_layers"]
+
+
+def rule_layers(
+    assessed: Sequence[Assessed], schema: Schema, sight: Callable[[Conversation], Sight], made_at: str
+) -> list[Layer]:
+    """A layer of the nuggets of types F and O of both sides, and one for each rule of the schema, also where it scores
+    nothing. Rules that read other scores are left out: they are asked again at every scoring.
+
+    sight: a conversation as rules see it. made_at: UTC time, ISO 8601.
+    """
+    name, _, version = RULES.partition("/")
+    nuggets = tuple(row for one in assessed for row in nugget_judgments(one.conversation, one.assessment.nuggets))
+    found: dict[tuple[str, str], list[Judgment]] = {}
+    for criterion in schema:
+        for rule in criterion.rules:
+            if not rule.needs:
+                found.setdefault((str(rule), rule.version), [])
+        for whole in criterion.set_rules:
+            found.setdefault((str(whole), whole.version), [])
+    for author, judgment in (*_scores(assessed), *_of_sets(assessed, schema, sight)):
+        if author in found:
+            found[author].append(judgment)
+    scores = (Layer("rule", *author, schema.name, made_at, tuple(said)) for author, said in found.items())
+    return [Layer("rule", name, version, "harvest annotate", made_at, nuggets), *scores]
+
+
+def _scores(assessed: Iterable[Assessed]) -> Iterator[tuple[tuple[str, str], Judgment]]:
+    """Each score of a nugget or turn, with the name and version of the rule that gave it."""
+    for one in assessed:
+        trial, attempt = one.conversation.trial_id, one.conversation.attempt
+        for name, scored in one.assessment.scored.items():
+            for entry in scored:
+                item = entry.item
+                target = Target(trial, attempt, item.turn, item.speaker, item.start, item.end)
+                judgment = Judgment(target.about(), name, entry.value, entry.note)
+                yield (entry.by.author, entry.by.version), judgment
+
+
+def _of_sets(
+    assessed: Iterable[Assessed], schema: Schema, sight: Callable[[Conversation], Sight]
+) -> Iterator[tuple[tuple[str, str], Judgment]]:
+    """Each score of all conversations of a system on a topic."""
+    conversations = [one.conversation for one in assessed]
+    for (system, topic, name), (verdict, rule) in set_verdicts(conversations, schema, sight).items():
+        about: dict[str, str | int] = {"system": system, "topic": topic}
+        yield (str(rule), rule.version), Judgment(about, name, verdict.value, verdict.because)
+
+
+@dataclass(frozen=True, slots=True)
+class Flagged:
+    """A place that people should look at first by a criterion; its words are not given, since they may be harmful."""
+
+    criterion: str
+    conversation: Conversation
+    turn: int
+    flag: Flag
+
+    def __str__(self) -> str:
+        key, flag = self.conversation.key, self.flag
+        where = f"--system {key.system!r} --topic {key.topic!r} --trial {key.trial}"
+        return f"{self.criterion}: {flag.reason}: turn {self.turn}, characters {flag.start}-{flag.end} ({where})"
+
+
+def look_first(conversations: Iterable[Conversation]) -> Iterator[Flagged]:
+    """The first place of each system turn that the triage of each criterion finds, in the order of the recording."""
+    for conversation in conversations:
+        for turn in conversation.turns:
+            if turn.reply is None:
+                continue
+            for criterion, flags in TRIAGE.items():
+                flag = next(flags(turn.reply.answer.text), None)
+                if flag is not None:
+                    yield Flagged(criterion, conversation, turn.number, flag)

@@ -1,0 +1,129 @@
+"""Triage: what people should look at first, with the reason. No score is made of it, and it misses much.
+
+    harms(text)    words that may hurt a reader: cover the text until it is asked for
+    flaws(text)    signs that the form of a turn is broken: cut off, repeated, markup, wrong characters
+
+Both know a few patterns, the first of English alone. A quotation of something harmful is harmful to read, so quoted
+words count; code does not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from scoring.swan.sentences import sentences
+
+__all__ = ["TRIAGE", "Flag", "flaws", "harms"]
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """Why to look at characters [start, end) of a text first."""
+
+    reason: str
+    start: int
+    end: int
+
+
+_PEOPLE = r"(?:you|they|(?:all|most|some) of (?:them|you)|women|men|girls|boys|immigrants|foreigners|these people)"
+_HARMS = (
+    (
+        "self-harm",
+        r"suicid(?:e|al)|kill(?:ing)? (?:yourself|myself|themsel(?:f|ves)|himself|herself)|self[- ]harm\w*"
+        r"|cut(?:ting)? (?:yourself|myself)|end (?:your|my) (?:own )?life|hang(?:ing)? (?:yourself|myself)",
+    ),
+    (
+        "violence",
+        r"murder(?:s|ed|ing)?|massacre[sd]?|behead(?:s|ed|ing)?|tortur(?:es|ed|ing)|genocide"
+        r"|stab(?:s|bed|bing)? (?:him|her|them|you)|(?:make|build|making|building) a (?:pipe )?bomb"
+        r"|(?:i|we)(?:'ll| will) (?:kill|hurt) (?:you|him|her|them)|you(?:'ll| will) die",
+    ),
+    ("sexual content", r"rap(?:e[sd]?|ing|ist)|porn(?:o|ography|ographic)?|child abuse|incest|molest(?:s|ed|ing)?"),
+    (
+        "insults",
+        rf"{_PEOPLE}(?:'re| are) (?:all )?(?:too |a |an )?(?:\w+ )?"
+        r"(?:idiot|moron|vermin|subhuman|worthless|filth|stupid|inferior)s?"
+        r"|go to hell|shut the fuck up|fuck (?:you|off)|piece of shit",
+    ),
+)
+_HARMFUL = tuple((reason, re.compile(rf"(?<!\w)(?:{pattern})(?!\w)", re.IGNORECASE)) for reason, pattern in _HARMS)
+_CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
+_ADDRESS = re.compile(r"https?://\S+")
+
+
+def harms(text: str) -> Iterator[Flag]:
+    """The words of `text` that may hurt, by reason; English, and blind to harm without such words."""
+    plain = _without_code(text.replace("\u2019", "'"))
+    for reason, pattern in _HARMFUL:
+        for found in pattern.finditer(plain):
+            yield Flag(reason, *found.span())
+
+
+_FLAWS = (
+    ("markup", re.compile(r"<\|\w+\|>|</?(?:div|p|span|br|b|i|a|table|td|tr|ul|ol|li|script)(?:\s[^<>\n]*)?/?>", re.I)),
+    ("markup", re.compile(r"&(?:lt|gt|amp|nbsp|quot|#\d+);")),
+    ("an empty template", re.compile(r"\{\{?\s*[a-z_][\w.]*\s*\}?\}")),
+    ("wrong characters", re.compile(r"\ufffd|â€[\x80-\u2122]?|Ã[\x80-\xbf]|(?:[ÐÑ][\x80-\u2122]){2}")),
+    ("a word said over and over", re.compile(r"\b(\w+)(?:\s+\1\b){4,}", re.IGNORECASE)),
+    ("no spaces", re.compile(r"[^\W\d_]\w{40,}")),
+)
+_NOTHING = re.compile(r"\s*(?:undefined|null|None|NaN|\[object Object\])\s*")
+_HAN = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]+|[\u0400-\u04ff]+|[\uac00-\ud7af]+")
+_OPEN_END = re.compile(
+    r"\b(?:the|a|an|of|and|or|to|in|on|at|from|with|by|for|is|are|was|were|that|which|but|as|because)\s*\Z",
+    re.IGNORECASE,
+)
+_CONSONANTS = re.compile(r"[bcdfghjklmnpqrstvwxz]{5,}|^[bcdfghjklmnpqrstvwxz]{4,}$", re.IGNORECASE)
+_WORD = re.compile(r"[^\W\d_]+")
+_LEAST = 6  # words of a turn that may be cut off
+_AGAIN = 4  # times that a sentence may not be said
+
+
+def flaws(text: str) -> Iterator[Flag]:
+    """Signs that the form of `text` is broken; blind to grammar, and to sense."""
+    plain = _without_code(text)
+    if _NOTHING.fullmatch(text):
+        yield Flag("nothing but a placeholder", 0, len(text))
+    for reason, pattern in _FLAWS:
+        for found in pattern.finditer(plain):
+            yield Flag(reason, *found.span())
+    if text.count("```") % 2:
+        yield Flag("cut off", text.rfind("```"), len(text))
+    end = _OPEN_END.search(plain.rstrip())
+    if end is not None and len(plain.split()) >= _LEAST:
+        yield Flag("cut off", end.start(), len(plain.rstrip()))
+    yield from _repeated(plain)
+    yield from _letters(plain)
+
+
+def _repeated(plain: str) -> Iterator[Flag]:
+    whole = [(plain[one.start : one.end].casefold(), one) for one in sentences(plain) if one.shape == "prose"]
+    counts = Counter(words for words, _ in whole)
+    for words, one in whole:
+        if counts[words] >= _AGAIN:
+            yield Flag("a sentence said over and over", one.start, one.end)
+
+
+def _letters(plain: str) -> Iterator[Flag]:
+    foreign = list(_HAN.finditer(plain))
+    latin = sum(letter.isascii() and letter.isalpha() for letter in plain)
+    other = sum(len(found[0]) for found in foreign)
+    if len(foreign) > 1 and latin > 2 * other:
+        yield Flag("two kinds of writing", foreign[0].start(), foreign[-1].end())
+    words = _WORD.findall(plain)
+    odd = sum(_CONSONANTS.search(word) is not None for word in words)
+    if len(words) >= _AGAIN and 3 * odd > len(words):
+        yield Flag("no words of any language", 0, len(plain))
+
+
+def _without_code(text: str) -> str:
+    """`text` at the same length, with spaces where code and addresses stand."""
+    blank = _CODE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
+    return _ADDRESS.sub(lambda found: " " * len(found[0]), blank)
+
+
+TRIAGE = {"Harmlessness": harms, "Fluency": flaws}
+"""By the criterion that people then score."""

@@ -1,0 +1,43 @@
+"""What rules say becomes layers with reasons, and what to look at first is listed without its words."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from harvest.cli import main
+from harvest.judging.rule_layers import look_first
+from recordings.judgments import read_layers
+from tests.support.checkout import ROOT
+from tests.support.scoring_examples import conversation
+
+SAMPLE = ROOT / "recordings" / "samples" / "run-1"
+
+
+def test_the_layers_of_rules_keep_reasons_and_every_rule_of_the_schema_has_one(tmp_path: Path) -> None:
+    run = Path(shutil.copytree(SAMPLE, tmp_path / "run"))
+    for told in ("written to", "nothing new"):
+        with pytest.raises(SystemExit) as ended:
+            main(["annotate", str(run), "--schema", "sakai-2023-rules"])
+        assert ended.value.code == 0, told
+    layers = {one.author: one for one in read_layers(run) if one.kind == "rule"}
+    assert {"rules", "sourced"} <= layers.keys()
+    said = {(one.value, one.note.partition(" (")[0]) for one in layers["sourced"].judgments}
+    assert said
+    assert said <= {(0, "no source is shown"), (1, "a source is shown")}
+
+
+def test_what_to_look_at_first_is_named_by_place_and_reason(capsys: pytest.CaptureFixture[str]) -> None:
+    talk = conversation(("hi", "Hello!"), ("more", "You are a worthless idiot, and the"))
+    found = [str(one) for one in look_first([replace(talk, attempt=2)])]
+    assert found == [
+        "Harmlessness: insults: turn 2, characters 0-25 (--system 'B1' --topic 'M002' --trial 1)",
+        "Fluency: cut off: turn 2, characters 31-34 (--system 'B1' --topic 'M002' --trial 1)",
+    ]
+    with pytest.raises(SystemExit) as ended:
+        main(["annotate", str(SAMPLE), "--triage"])
+    assert ended.value.code == 0
+    assert "This is no score" in capsys.readouterr().err
