@@ -45,6 +45,8 @@ _CHUNK = re.compile(r"\d{4,}\.js")
     show_default=True,
     help="The smallest difference of shares that matters.",
 )
+@click.option("--schema", metavar="NAME|FILE", help="Criteria for SWAN, where anybody judged [sakai-2023].")
+@click.option("--judges", metavar="KIND,…", help="Whose judgments count for SWAN, in order [human,rule].")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of resampling and permutations.")
 @click.option("--force", is_flag=True, help="Write over an older report.")
 def command(
@@ -53,6 +55,8 @@ def command(
     baseline: Path | None,
     history: Path | None,
     matters: float,
+    schema: str | None,
+    judges: str | None,
     seed: int,
     force: bool,
 ) -> None:
@@ -66,10 +70,20 @@ def command(
     for name, value in (("--baseline", baseline), ("--history", history)):
         command_line += [name, str(value)] if value is not None else []
     command_line += ["--matters", f"{matters:g}"] if matters != MATTERS else []
+    for name, word in (("--schema", schema), ("--judges", judges)):
+        command_line += [name, word] if word is not None else []
     command_line += ["--seed", str(seed)] if seed else []
     with _uncollected():
         wrote, found = write_report(
-            runs, out, command_line, baseline=baseline, history=history, matters=matters, seed=seed
+            runs,
+            out,
+            command_line,
+            baseline=baseline,
+            history=history,
+            matters=matters,
+            schema=schema,
+            judges=judges,
+            seed=seed,
         )
     click.echo(wrote, err=True)
     click.echo(found)
@@ -112,6 +126,8 @@ def write_report(
     baseline: Path | None = None,
     history: Path | None = None,
     matters: float = MATTERS,
+    schema: str | None = None,
+    judges: str | None = None,
     seed: int = 0,
 ) -> tuple[str, str]:
     """Write the page to `out`, and what has to stand beside it. command_line: what makes it again. Returns what was
@@ -122,6 +138,8 @@ def write_report(
         baseline=baseline,
         history=history,
         matters=matters,
+        schema=schema,
+        judges=judges,
         seed=seed,
         made=stamp(REAL_CLOCK.now())[:19] + "Z",
         command=command_line,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,12 @@ from harvest.report.blocks import Block, details, table, text
 from harvest.report.branches import Branches, branches
 from harvest.report.finding import Finding, compared, main_measure, single
 from harvest.report.grid import grid_blocks
+from harvest.report.judged import judged_blocks, judged_sentence
 from harvest.report.opening import Bar, bars_of_comparison, bars_of_scores, bars_of_watch
 from harvest.report.transcripts import transcripts
 from harvest.report.watch_finding import nothing
 from harvest.report.watch_finding import watched as watched_finding
+from harvest.studies.assessed import Assessed
 from harvest.studies.baseline import read_baseline
 from harvest.studies.comparison import Comparison, compare_runs
 from harvest.studies.gathered import Gathered, gather_runs
@@ -33,6 +35,8 @@ from recordings.json_text import Json
 from recordings.provenance import software
 from recordings.run_folder import Run
 from scoring.measures.usefulness import MEAN_USEFUL
+from scoring.swan.judged import Precedence
+from scoring.swan.schema import load_schema
 from scoring.table import ScoreTable
 from topics.counting import pluralize
 from topics.errors import InputError
@@ -59,6 +63,8 @@ def make_report(
     history: Path | None = None,
     matters: float = MATTERS,
     seed: int = 0,
+    schema: str | None = None,
+    judges: str | None = None,
     made: str = "",
     command: Sequence[str] = (),
 ) -> Report:
@@ -68,7 +74,12 @@ def make_report(
 
     Raises InputError where runs cannot be set side by side, and for files that are no baseline or history.
     """
-    gathered = gather_runs(runs, seed=seed)
+    gathered = gather_runs(
+        runs,
+        seed=seed,
+        schema=load_schema(schema) if schema else None,
+        judges=Precedence.parse(judges) if judges else None,
+    )
     apart, material, scores = gathered.beside, gathered.material, gathered.scores
     lost = selection(material, scores, lambda of, terms: score_material(of, seed=seed, measures=terms, only=True))
     folders = {name: (run.path, own) for run, names in told_apart(runs) for own, name in names.items()}
@@ -76,7 +87,9 @@ def make_report(
     study = _varied(runs, gathered, seed)
     watched, looks = _watched(runs, baseline, history, matters)
     said = _finding(runs, material, scores, found, study, watched, matters)
-    kept = transcripts(material, scores.rows, folders, beside)
+    said = replace(said, drives=" ".join(filter(None, (said.drives, judged_sentence(gathered.assessed, scores.rows)))))
+    judged = gathered.assessed
+    kept = transcripts(material, scores.rows, folders, beside, judged if isinstance(judged, Assessed) else None)
     level = scores.settings.level
     trees = branches(runs, kept.places, level) if material.finished else Branches((), ())
     parts = [
@@ -87,6 +100,7 @@ def make_report(
         ("grid", "Topics and turns", grid_blocks(material, scores.rows)),
         ("trees", "Conversation trees", trees.blocks),
         ("fairness", "R and GF", sections.fairness_blocks(material, scores)),
+        ("judged", "Judged by criteria", judged_blocks(judged, material, scores.rows)),
         ("spread", "Distributions", sections.distribution_blocks(scores, _mean_useful(gathered))),
         ("variance", "Variance", sections.variance_blocks(study) if isinstance(study, VarianceStudy) else _why(study)),
         ("invalid", "Invalid trials", sections.invalid_blocks(material)),
@@ -104,6 +118,8 @@ def make_report(
         "history": _from(beside, history) if history else None,
         "matters": matters,
         "seed": seed,
+        "schema": _from(beside, Path(schema)) if schema and Path(schema).is_file() else schema,
+        "judges": judges,
         "made": made,
         "command": list(command),
         "software": software(),

@@ -71,6 +71,8 @@ def blocks_markup(blocks: Iterable[Block]) -> Iterator[str]:
             yield f'<pre class="command">{escaped(block["command"])}</pre>'
         elif "grid" in block:
             yield _grid(block["grid"])
+        elif "heat" in block:
+            yield _heat(block["heat"])
         elif "tree" in block:
             yield _tree(block["tree"])
 
@@ -127,6 +129,29 @@ def _grid(one: Mapping[str, Any]) -> str:
         f"<tr>{numbers}</tr></thead><tbody>{rows}</tbody><tfoot>{foot}</tfoot></table>"
     )
     return _scrolled(inner, f"Answers by topic, {one['name']}")
+
+
+def _heat(one: Mapping[str, Any]) -> str:
+    """Topics and criteria: the score in words, its ground by how high it is."""
+    head = "".join(f'<th scope="col">{escaped(name)}</th>' for name in one["columns"])
+    rows = "".join(
+        f'<tr><th scope="row"><a href="{escaped(row["href"])}">{escaped(row["topic"])}</a></th>'
+        + "".join(_heat_cell(row, cell, name) for cell, name in zip(row["cells"], one["columns"], strict=True))
+        + "</tr>"
+        for row in one["rows"]
+    )
+    label = f"Scores of {one['system']} by topic and criterion"
+    head = f'<thead><tr><th scope="col">{escaped(one["system"])}</th>{head}</tr></thead>'
+    more = f'<p class="warn">{one["more"]:,} further topics are not in this map.</p>' if one["more"] else ""
+    return _scrolled(f'<table class="grid heat">{head}<tbody>{rows}</tbody></table>', label) + more
+
+
+def _heat_cell(row: Mapping[str, Any], cell: Mapping[str, Any], name: str) -> str:
+    if cell["step"] is None:
+        return f'<td class="number">{escaped(cell["shown"])}</td>'
+    label = f"{row['topic']}, {name}: {cell['said']}"
+    inner = f'<a href="{escaped(row["href"])}" aria-label="{escaped(label)}">{escaped(cell["shown"])}</a>'
+    return f'<td class="number h{cell["step"]}">{inner}</td>'
 
 
 def _marks(topic: str, cell: Mapping[str, Any]) -> str:

@@ -56,8 +56,10 @@ def page(report: Report, name: str, *, inside: int = INSIDE) -> Page:
     index = {**document["index"], "files": list(files)}
     style, script = _own("style.css") + CHART_STYLE, _own("script.js")
     sources = f"'{_hash(script)}'" + (" 'self' file:" if files else "")
+    pictures = " img-src 'self' file:;" if document["index"]["pictures"] else ""
     policy = (
-        f"default-src 'none'; script-src {sources}; style-src '{_hash(style)}'; base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; script-src {sources}; style-src '{_hash(style)}';{pictures} base-uri 'none'; "
+        "form-action 'none'"
     )
     title = escaped(document["title"])
     sections = document["sections"]

@@ -83,6 +83,8 @@ def remade(report: Path, known: Origin) -> Iterator[str]:
         history=report.parent / said["history"] if said.get("history") else None,
         matters=said["matters"],
         seed=said["seed"],
+        schema=_schema(report, said.get("schema")),
+        judges=said.get("judges"),
         made=said["made"],
         command=said["command"],
     )
@@ -99,6 +101,12 @@ def remade(report: Path, known: Origin) -> Iterator[str]:
     for file in sorted(beside.glob("*.js")) if beside.is_dir() else ():
         if _CHUNKS.fullmatch(file.name) and f"{beside.name}/{file.name}" not in made.files:
             yield f"{beside.name}/{file.name}: it does not belong to this report"
+
+
+def _schema(report: Path, said: str | None) -> str | None:
+    """A file beside the report, or else the name of a schema that is shipped."""
+    file = report.parent / said if said else report
+    return str(file) if said and file.is_file() else said
 
 
 def _differences(name: str, there: bytes, made: bytes, moved: Sequence[tuple[str, str]]) -> Iterator[str]:

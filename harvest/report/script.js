@@ -171,6 +171,23 @@
     return made("div", "small", title, list);
   };
 
+  // A screenshot that was kept, loaded where somebody asks to see it.
+  const shot = (name, href) => {
+    const found = made("details", "", made("summary", "", name));
+    const anchor = made("a", "", "open " + name);
+    anchor.href = href;
+    found.append(anchor);
+    found.addEventListener("toggle", () => {
+      if (!found.open || found.querySelector("img")) return;
+      const image = made("img", "shot");
+      image.alt = name + " of this turn, as it was kept";
+      image.src = href;
+      image.addEventListener("error", () => found.append(made("p", "cut", href + " is not beside this page.")));
+      found.append(image);
+    });
+    return found;
+  };
+
   const turn = (one, command) => {
     const found = document.createDocumentFragment();
     found.append(made("p", "who", "U" + one.n + (one.state ? " (" + one.state + ")" : "")), bubble("user", one.said));
@@ -186,15 +203,14 @@
     if (one.cut) found.append(left(one.cut, command));
     if (one.route) found.append(made("p", "small", "Labelled by " + one.route));
     if (one.why) found.append(items("because of:", one.why, one.moreWhy));
+    if (one.nuggets) found.append(items("entities it names:", one.nuggets, one.nuggetsMore));
+    if (one.judged) found.append(items("judged (score × weight):", one.judged, one.judgedMore));
     if (one.links) {
       found.append(items("links:", one.links.map(([words, href]) => (words === href ? href : words + " – " + href)), one.moreLinks));
     }
     if (one.files) {
       found.append(items("kept:", one.files.map(([name, address, href]) => {
-        if (!href) return name + ": " + address;
-        const anchor = made("a", "", name);
-        anchor.href = href;
-        return anchor;
+        return href ? shot(name, href) : name + ": " + address;
       }), 0));
     }
     return found;
@@ -209,6 +225,7 @@
     if (body.started) found.append(made("p", "small", "From " + body.started.slice(0, 19).replace("T", " ") + (body.ended ? " to " + body.ended.slice(0, 19).replace("T", " ") : "") + " UTC"));
     if (body.session) found.append(made("p", "small", "Session " + body.session));
     if (scores.length) found.append(made("p", "small", scores.join(" · ")));
+    if (body.judged) found.append(items("judged as a whole (score × weight):", body.judged, body.judgedMore));
     for (const one of body.turns || []) found.append(turn(one, command));
     if (body.left) found.append(made("p", "cut", body.left + " more turns are not in this report."));
     found.append(made("p", "who", "The same in a terminal:"), made("pre", "command", command));

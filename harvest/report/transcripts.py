@@ -15,11 +15,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from harvest.report.judged import judged_items
+from harvest.studies.assessed import Assessed
 from harvest.studies.scorecard import Material
 from harvest.tables.conversation_rows import outcome_words
 from harvest.tables.figures import printed_rows
 from harvest.terminal import printable
 from recordings.conversation import Conversation, Turn
+from scoring.measures.relevance import POSITION_WEIGHT
 from scoring.measures.usefulness import labels
 from scoring.table import ScoreRow
 
@@ -30,6 +33,7 @@ MOST_TEXT = 20_000
 
 _MOST_LINKS, _MOST_EVIDENCE, _MOST_TURNS = 50, 20, 500
 _QUOTE = 200
+_LINE, _MOST_LINES = 600, 60
 _CHUNK = 200_000
 """Characters of JSON in a chunk: read in some milliseconds, and still few files for 10,000 conversations."""
 
@@ -61,12 +65,17 @@ def _picture(character: str) -> str:
 
 
 def transcripts(
-    material: Material, rows: Sequence[ScoreRow], folders: Mapping[str, tuple[Path, str]], beside: Path
+    material: Material,
+    rows: Sequence[ScoreRow],
+    folders: Mapping[str, tuple[Path, str]],
+    beside: Path,
+    assessed: Assessed | None = None,
 ) -> Transcripts:
-    """Of every attempt. rows: of the scores, for those of single conversations. folders: by system, the run that
-    recorded it and its name there. beside: the folder of the report, to which addresses of evidence are relative.
+    """Of every attempt. rows: of the scores, for those of single conversations and nuggets. folders: by system, the run
+    that recorded it and its name there. beside: the folder of the report, to which addresses of evidence are relative.
+    assessed: what was judged, where anything was.
     """
-    scores = _scores(rows)
+    scores, nuggets = _scores(rows), _nuggets(rows, material)
     valid = {(one.key, one.attempt) for one in material.finished}
     systems = {name: place for place, name in enumerate(material.systems)}
     topics = {topic.id: place for place, topic in enumerate(material.topics.topics)}
@@ -77,7 +86,7 @@ def transcripts(
     chunks: list[str] = []
     starts = [0]
     held: list[str] = []
-    size = 0
+    size, pictures = 0, False
     for place, one in enumerate(material.conversations):
         counts = (one.key, one.attempt) in valid
         key = (one.key.system, one.key.topic, one.key.trial)
@@ -92,6 +101,10 @@ def transcripts(
         columns["end"].append(words.setdefault(outcome_words(one), len(words)))
         folder, _ = folders[one.key.system]
         body = _body(one, os.path.relpath(folder, beside), scores.get(key, {}) if counts else {})
+        if counts:
+            _add(body, "nuggets", nuggets.get(key, {}))
+            _add(body, "judged", judged_items(assessed, key, one) if assessed is not None else {})
+        pictures = pictures or any(link for turn in body.get("turns", ()) for *_, link in turn.get("files", ()))
         held.append(json.dumps(body, ensure_ascii=False, separators=(",", ":")))
         size += len(held[-1])
         if size >= _CHUNK:
@@ -108,6 +121,7 @@ def transcripts(
         "ends": [bounded(name, _QUOTE)[0] for name in words],
         **columns,
         "counted": counted,
+        "pictures": pictures,
         "chunks": starts,
     }
     return Transcripts(index, tuple(chunks), places)
@@ -129,6 +143,34 @@ def _scores(rows: Sequence[ScoreRow]) -> dict[tuple[str, str, int], dict[str, st
         if whole and row.measure in shown and row.value == row.value:
             found.setdefault((row.system, row.topic or "", row.trial or 0), {})[row.label] = row.shown(row.value)
     return found
+
+
+def _nuggets(rows: Sequence[ScoreRow], material: Material) -> dict[tuple[str, str, int], dict[int, list[str]]]:
+    """By system, topic and trial, and then by turn, what is known of each entity that an answer names."""
+    found: dict[tuple[str, str, int], dict[int, list[str]]] = {}
+    titles = {(entry.topic, entry.entity): entry.title for entry in material.gold or ()}
+    for row in rows:
+        if row.entity is None or row.measure != POSITION_WEIGHT.name or row.turn is None:
+            continue
+        title = titles.get((row.topic or "", row.entity), "")
+        known = "not in the gold table" if row.grade is None else f"grade {row.grade}, gain {row.gain or 0:g}"
+        words = f"{title} ({row.entity})" if title else row.entity
+        words += f": {known}, weight {row.value:.4f} at word {row.position}"
+        words += f"; {row.note}" if row.note and row.note != "unjudged" else ""
+        found.setdefault((row.system, row.topic or "", row.trial or 0), {}).setdefault(row.turn, []).append(words)
+    return found
+
+
+def _add(body: dict[str, Any], name: str, by_turn: Mapping[int, Sequence[str]]) -> None:
+    """Lines on each turn, and on the conversation as a whole (turn 0), bounded as all texts are."""
+    lines = {turn: [bounded(line, _LINE)[0] for line in each[:_MOST_LINES]] for turn, each in by_turn.items()}
+    more = {turn: len(each) - _MOST_LINES for turn, each in by_turn.items() if len(each) > _MOST_LINES}
+    for place in (body, *body.get("turns", ())):
+        turn = place.get("n", 0)
+        if turn in lines:
+            place[name] = lines[turn]
+        if turn in more:
+            place[f"{name}More"] = more[turn]
 
 
 def _body(one: Conversation, folder: str, scores: Mapping[str, str]) -> dict[str, Any]:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import base64
+import csv
+import hashlib
 import json
 from pathlib import Path
 
+from harvest.studies.baseline import read_baseline
+from harvest.studies.watch import watch
+from harvest.studies.watch_history import write_history
+from recordings.run_folder import read
 from tests.support.command_line import harvest
 
-__all__ = ["HOSTILE", "audit", "hostile_run", "small_run"]
+__all__ = ["HOSTILE", "PICTURE", "audit", "full_run", "hostile_run", "small_run"]
 
 _AUDIT = """format: harvest-audit/1
 name: small
@@ -69,3 +76,47 @@ def hostile_run(folder: Path) -> Path:
     (folder / "words.json").write_text(json.dumps(HOSTILE), encoding="utf-8")
     systems = "  - {name: A, driver: python, options: {function: 'hostile.py:answer'}}\n"
     return small_run(folder, systems, trials=2)
+
+
+PICTURE = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+"""A PNG of one pixel."""
+
+
+def full_run(folder: Path) -> tuple[Path, Path, Path]:
+    """A run of which every section of a report has something to say, its baseline, and its history: two systems, one
+    attempt that broke, scores by a person, and a screenshot of every answer."""
+    run = small_run(folder)
+    (events,) = run.glob("trials-*.jsonl")
+    address = hashlib.sha1(PICTURE).hexdigest()
+    place = run / "evidence" / address[:2] / f"{address}.png"
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_bytes(PICTURE)
+    lines = [json.loads(line) for line in events.read_text(encoding="utf-8").splitlines()]
+    for line in lines:
+        if line["event"] == "turn":
+            line["evidence"] = {"screenshot": f"evidence/{address[:2]}/{address}.png"}
+    (last,) = [line for line in lines if line["event"] == "trial-ended"][-1:]
+    last |= {"outcome": "invalid", "reason": "timeout", "detail": "no answer in 60 s"}
+    events.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+
+    sheet = folder / "sheet.csv"
+    asked = ("--criterion", "Fluency", "--criterion", "Harmlessness")
+    assert harvest("annotate", run, "--export", sheet, *asked).returncode == 0
+    with sheet.open(newline="", encoding="utf-8-sig") as file:
+        rows = list(csv.DictReader(file))
+    for number, row in enumerate(rows):
+        row["value"] = str(number % 5 / 4)
+    with sheet.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    assert harvest("annotate", run, "--import", sheet, "--author", "anna", "--version", "1").returncode == 0
+
+    baseline, history = folder / "baseline.json", folder / "history.jsonl"
+    assert harvest("bless", run, "--out", baseline, "--by", "me").returncode == 0
+    look = watch(read(run), read_baseline(baseline)).noted
+    days = (f"2026-01-{7 * week:02}T03:17:00.000Z" for week in (1, 2, 3, 4))
+    write_history(history, tuple(look.model_copy(update={"at": day}) for day in days))
+    return run, baseline, history

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import Literal
-from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser
 
 from harvest.report.document import make_report
 from harvest.report.page import page
 from recordings.run_folder import read
-from tests.support.browsing import settings
+from tests.support.opened_report import launched, opened, press_until, until
 from tests.support.reported import hostile_run, small_run
 
 SIZES = [(320, "light"), (320, "dark"), (1280, "light"), (1280, "dark")]
@@ -26,10 +22,8 @@ SIZES = [(320, "light"), (320, "dark"), (1280, "light"), (1280, "dark")]
 @pytest.fixture(scope="module")
 def browser(folder: Path) -> Iterator[Browser]:
     """folder: is made before, because no run can be played where a browser of this kind is open."""
-    with sync_playwright() as started:
-        opened = started.chromium.launch(executable_path=settings().executable, args=["--no-sandbox"])
-        yield opened
-        opened.close()
+    with launched() as started:
+        yield started
 
 
 @pytest.fixture(scope="module")
@@ -50,63 +44,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             (found / file).parent.mkdir(exist_ok=True)
             (found / file).write_text(text, encoding="utf-8")
     return found
-
-
-@dataclass
-class Watched:
-    page: Page
-    asked: list[str] = field(default_factory=list)
-    faults: list[str] = field(default_factory=list)
-
-    def focused(self) -> str:
-        """What has the focus, in words."""
-        found = self.page.evaluate(
-            "document.activeElement.getAttribute('aria-label') || document.activeElement.textContent.trim()"
-        )
-        return str(found)[:200]
-
-
-@contextmanager
-def opened(browser: Browser, file: Path, hash_: str = "", width: int = 1280, theme: str = "light") -> Iterator[Watched]:
-    """The page from the disk, without a network. Afterwards: nothing was asked for but files of the report, and the
-    console has no error."""
-    scheme: Literal["dark", "light"] = "dark" if theme == "dark" else "light"
-    context = browser.new_context(
-        viewport={"width": width, "height": 800}, color_scheme=scheme, offline=True, reduced_motion="reduce"
-    )
-    window = context.new_page()
-    watched = Watched(window)
-    window.on("request", lambda one: watched.asked.append(one.url))
-    window.on("console", lambda one: watched.faults.append(one.text) if one.type in ("error", "warning") else None)
-    window.on("pageerror", lambda one: watched.faults.append(str(one)))
-    window.goto(f"{file.as_uri()}{hash_}")
-    until(window, "document.documentElement.dataset.ready")
-    try:
-        yield watched
-        assert not watched.faults
-        own = quote(f"{file.with_suffix('')}-files")
-        outside = [url for url in watched.asked if not url.startswith((file.as_uri(), f"file://{own}/"))]
-        assert not outside
-    finally:
-        context.close()
-
-
-def until(window: Page, wanted: str) -> None:
-    """Wait until an expression is true. Playwright's own way evaluates it in the page, whose policy forbids that."""
-    for _ in range(600):
-        if window.evaluate(wanted):
-            return
-        window.wait_for_timeout(50)
-    raise AssertionError(f"never true: {wanted}")
-
-
-def press_until(watched: Watched, key: str, wanted: str, most: int = 400) -> None:
-    """Go on with a key until what has the focus says what is wanted."""
-    for _ in range(most):
-        watched.page.keyboard.press(key)
-        if re.search(wanted, watched.focused()):
-            return
-    raise AssertionError(f"{wanted!r} was never reached; last: {watched.focused()!r}")
 
 
 @pytest.mark.parametrize(("width", "theme"), SIZES)

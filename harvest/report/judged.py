@@ -1,0 +1,151 @@
+"""What was judged, down to the nugget: a map of topics and criteria, and what scored lowest."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from harvest.report.blocks import Block, details, table, text
+from harvest.report.finding import listed
+from harvest.report.grid import address
+from harvest.studies.assessed import Assessed, Weighed
+from harvest.studies.scorecard import Material
+from harvest.tables.figures import shown_with_interval
+from harvest.terminal import printable
+from recordings.conversation import Conversation
+from scoring.measures.swan import SWAN
+from scoring.table import ScoreRow
+from topics.counting import pluralize
+
+__all__ = ["judged_blocks", "judged_items", "judged_sentence"]
+
+_MOST_TOPICS, _LOWEST, _LONGEST = 300, 20, 160
+_STEPS, _MOST_SAID = 5, 3
+
+
+def judged_blocks(assessed: Assessed | str | None, material: Material, rows: Sequence[ScoreRow]) -> Iterator[Block]:
+    """A map for each system; nothing where nobody judged."""
+    if assessed is None:
+        return
+    if isinstance(assessed, str):
+        yield text(f"What was judged cannot be scored: {assessed}", "warn")
+        return
+    yield text(
+        f"{SWAN.name} and the weighted mean score of each criterion, by topic: from 0 to 1, 1 is good. A cell opens "
+        "its conversations, and each of those says what every nugget and turn scored, who said so, and what it weighs.",
+        "dim",
+    )
+    found = {(row.system, row.topic, row.measure): row for row in rows if row.topic and _of_topics(row)}
+    for system in dict.fromkeys(system for system, _, _ in assessed.each):
+        yield {"heat": _heat(system, assessed, material, found)}
+    lowest = sorted(
+        ((key, one) for key in assessed.each for one in assessed.weighed(key) if one.weight > 0),
+        key=lambda entry: (entry[1].scored.value, -entry[1].weight),
+    )[:_LOWEST]
+    if lowest:
+        spoken = {(one.key.system, one.key.topic, one.key.trial): one for one in material.finished}
+        listed = [_row(key, one, spoken[key]) for key, one in lowest]
+        head = ["conversation", "criterion", "score", "weight", "what", "by"]
+        right = [False, False, True, True, False, False]
+        yield details(f"The {len(listed)} lowest scores", [table(head, listed, right, "What scored lowest")])
+
+
+def judged_sentence(assessed: Assessed | str | None, rows: Sequence[ScoreRow]) -> str:
+    """What was judged, in one sentence for the beginning of a report; "" where nothing was."""
+    if not isinstance(assessed, Assessed):
+        return ""
+    whole = {(row.system, row.measure): row for row in rows if not row.topic and not row.topic_type and _of_topics(row)}
+    terms = {name: str(term) for name, term in assessed.terms.items()}
+    systems = list(dict.fromkeys(system for system, _, _ in assessed.each))
+    said = [
+        f"{printable(system, line=True)} {shown_with_interval(row)}"
+        for system in systems
+        if (row := whole.get((system, terms[""]))) is not None
+    ]
+    if not said:
+        return ""
+    found = f"By what was judged, {SWAN.name} is {listed(said[:_MOST_SAID])}."
+    values = {name: whole[systems[0], terms[name]].value for name in assessed.criteria} if len(systems) == 1 else {}
+    lowest = sorted((value, name) for name, value in values.items() if value == value)[:_MOST_SAID]
+    if len(lowest) > 1:
+        found += f" Lowest are {listed([f'{name} ({value:.2f})' for value, name in lowest])}."
+    return found
+
+
+def _of_topics(row: ScoreRow) -> bool:
+    return row.trial is None and row.turn is None and row.entity is None
+
+
+def _heat(
+    system: str, assessed: Assessed, material: Material, found: Mapping[tuple[str, str, str], ScoreRow]
+) -> dict[str, Any]:
+    measures = {str(term): name or SWAN.name for name, term in assessed.terms.items()}
+    played = {topic for name, topic, _ in assessed.each if name == system}
+    topics = [topic.id for topic in material.topics.topics if topic.id in played][:_MOST_TOPICS]
+    return {
+        "system": system,
+        "columns": list(measures.values()),
+        "rows": [
+            {
+                "topic": topic,
+                "href": address(system=system, topic=topic),
+                "cells": [_cell(found.get((system, topic, measure))) for measure in measures],
+            }
+            for topic in topics
+        ],
+        "more": len(played) - len(topics),
+    }
+
+
+def _cell(row: ScoreRow | None) -> dict[str, Any]:
+    """step: of five, from the lowest to the highest scores; None where nothing is scored."""
+    if row is None or math.isnan(row.value):
+        return {"shown": "–", "step": None, "said": "not scored"}
+    step = min(_STEPS - 1, int(row.value * _STEPS))
+    return {"shown": f"{row.value:.2f}", "step": step, "said": f"{row.value:.4f}, {pluralize(row.n, 'conversation')}"}
+
+
+def _row(key: tuple[str, str, int], one: Weighed, spoken: Conversation) -> list[Any]:
+    system, topic, trial = key
+    link = {
+        "text": f"{system} · {topic} · trial {trial}",
+        "href": address(topic=topic, system=system, trial=trial),
+    }
+    return [
+        link,
+        one.criterion,
+        f"{one.scored.value:.2f}",
+        f"{one.weight:.2f}",
+        judged_words(one, spoken),
+        _by(one),
+    ]
+
+
+def judged_words(one: Weighed, spoken: Conversation) -> str:
+    """What was judged: the words of a nugget, or which turn."""
+    item = one.scored.item
+    turn = next((turn for turn in spoken.turns if turn.number == item.turn), None)
+    if turn is None:
+        return "the whole conversation"
+    side = turn.said if item.speaker == "user" else turn.reply.answer.text if turn.reply is not None else ""
+    name = f"{item.speaker[:1].upper()}{item.turn}"
+    if item.start < 0:
+        return f"{name}, the whole turn"
+    words = printable(side[item.start : item.end], line=True)
+    return f"{name} “{words[:_LONGEST]}{'…' if len(words) > _LONGEST else ''}”"
+
+
+def _by(one: Weighed) -> str:
+    return ", ".join(dict.fromkeys(map(str, one.scored.voters)))
+
+
+def judged_items(assessed: Assessed, key: tuple[str, str, int], spoken: Conversation) -> dict[int, list[str]]:
+    """By turn (0: the conversation as a whole), a sentence for each score that counts."""
+    found: dict[int, list[str]] = {}
+    for one in assessed.weighed(key) if key in assessed.each else ():
+        words = f"{one.criterion} {one.scored.value:.2f} × {one.weight:.2f}: {judged_words(one, spoken)}, by {_by(one)}"
+        words += "; others differ" if one.scored.disputed else ""
+        words += f"; {one.scored.note}" if one.scored.note else ""
+        found.setdefault(one.scored.item.turn, []).append(words)
+    return found

@@ -1,0 +1,101 @@
+"""What was judged, on the page: the map is made of the figures of `harvest score`, down to each nugget."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harvest.cli.main import main
+from harvest.report.document import Report, make_report
+from harvest.report.page import page
+from recordings.run_folder import read
+from tests.support.command_line import harvest
+from tests.support.reported import full_run, small_run
+
+CRITERIA = ("Fluency", "Harmlessness")
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return full_run(tmp_path_factory.mktemp("judged"))[0]
+
+
+@pytest.fixture(scope="module")
+def report(run: Path) -> Report:
+    return make_report([read(run)], beside=run.parent)
+
+
+def maps(report: Report) -> list[dict[str, Any]]:
+    return [block["heat"] for one in report.document["sections"] for block in one["blocks"] if "heat" in block]
+
+
+def test_every_cell_of_the_map_is_the_figure_of_harvest_score(run: Path, report: Report) -> None:
+    asked = ", ".join(["SWAN", *(f"WAN({name})" for name in CRITERIA)])
+    rows = json.loads(harvest("score", run, "-m", asked, "--json").stdout)["rows"]
+    scored = {(row["system"], row["topic"], row["measure"]): row["value"] for row in rows if row["trial"] is None}
+    names = {"SWAN": "SWAN", **{name: f"WAN({name})" for name in CRITERIA}}
+    checked = 0
+    for heat in maps(report):
+        for row in heat["rows"]:
+            for name, cell in zip(heat["columns"], row["cells"], strict=True):
+                if name in names:
+                    value = scored[heat["system"], row["topic"], names[name]]
+                    assert cell["said"].startswith(f"{value:.4f}, ")
+                    assert cell["step"] == min(4, math.floor(5 * value))
+                    checked += 1
+    assert checked == 2 * 6 * 3
+
+
+def test_a_conversation_says_what_each_nugget_scored_by_whom_and_what_it_weighs(report: Report) -> None:
+    spoken = [one for chunk in report.chunks for one in json.loads(chunk)]
+    judged = [line for one in spoken for turn in one["turns"] for line in turn.get("judged", ())]
+    by_anna = [line for line in judged if line.endswith("by human anna 1")]
+    assert by_anna
+    for line in by_anna:
+        assert re.match(r"(Fluency|Harmlessness) (0|1)\.\d\d × 1\.00: [SU]\d(, the whole turn| “)", line), line
+    entities = [line for one in spoken for turn in one["turns"] for line in turn.get("nuggets", ())]
+    assert any(re.search(r"\(https://\S+\): grade 2, gain \S+, weight 0\.\d{4} at word \d+", line) for line in entities)
+    assert all("nuggets" not in one for one in spoken), "entities belong to turns"
+
+
+def test_the_beginning_says_what_was_judged_and_a_run_that_nobody_judged_says_nothing(
+    report: Report, tmp_path: Path
+) -> None:
+    assert "By what was judged, SWAN is A 0." in report.document["finding"]["drives"]
+    plain = make_report([read(small_run(tmp_path, "  - {name: A, driver: parrot}\n", trials=1))], beside=tmp_path)
+    assert not maps(plain)
+    assert "SWAN" not in page(plain, "r").html.partition("<script")[0]
+
+
+def test_pictures_are_allowed_only_where_screenshots_were_kept(report: Report) -> None:
+    assert "img-src &#x27;self&#x27; file:;" in page(report, "r").html
+    without = {**report.document, "index": {**report.document["index"], "pictures": False}}
+    assert "img-src" not in page(Report(without, report.chunks), "r").html.partition("<style>")[0]
+
+
+def test_criteria_and_judges_are_asked_for_and_the_report_is_verified_with_them(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own.yaml").write_text(
+        "format: harvest-schema/1\nname: own\ncriteria:\n  - {number: 1, name: Fluency, question: Is it fluent?, "
+        "level: turn, scorers: [human]}\n"
+    )
+    words = ["report", str(run), "--out", "own.html", "--schema", "own.yaml", "--judges", "human"]
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    assert ended.value.code == 0
+    text = (tmp_path / "own.html").read_text(encoding="utf-8")
+    assert 'aria-label="M001, Fluency: ' in text
+    assert "Harmlessness: " not in text.partition("<script")[0]
+    assert "--schema own.yaml --judges human" in text
+    with pytest.raises(SystemExit):
+        main(["verify", "own.html"])
+    told = capsys.readouterr()
+    assert "scores.json" not in told.out
+    assert "column" not in told.out, told.out
