@@ -7,7 +7,7 @@ from harvest.studies.trial_values import Key
 from scoring.catalogue import understand
 from scoring.library import list_forms, single
 from scoring.measure import Measure
-from scoring.measures.usefulness import MEAN_USEFUL, USEFUL
+from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY, USEFUL
 from scoring.notation import Term, parse
 from scoring.scores import SHIPPED
 from scoring.settings import Settings
@@ -15,6 +15,10 @@ from scoring.swan.schema import load_schema
 from topics.errors import InputError
 
 __all__ = ["planned_measure"]
+
+_TURN = (
+    'for recovery at one turn, give --from RUN --node "U ask → S x → U insist → S o", as harvest compare prints turns'
+)
 
 
 def planned_measure(wanted: Term | None, settings: Settings, audit: Audit) -> tuple[Measure, Key]:
@@ -29,6 +33,7 @@ def planned_measure(wanted: Term | None, settings: Settings, audit: Audit) -> tu
         raise InputError(
             f"{term} is computed over many conversations at once, so no single trial has a value to simulate",
             allowed=list_forms((USEFUL, MEAN_USEFUL, *single())),
+            advice=_TURN if one.declaration is RECOVERY else None,
         )
     if len(found) > 1:
         raise InputError(f"{term} asks for several measures", allowed=", ".join(str(each.base) for each in found))
