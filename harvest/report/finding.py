@@ -255,7 +255,7 @@ def _drivers(one: MeasureComparison, pair: Pair, sign: int) -> str:
     without = f"without {plain(top[0].topic)} it would be {signed(one, sign * top[0].without)}{unit}"
     if sum(driver.share for driver in top) > 0.5:
         return f"Most of the difference comes from {shares}; {without}."
-    return f"No few topics alone: the largest parts of the difference come from {shares}; {without}."
+    return f"Many topics: the largest parts of the difference come from {shares}; {without}."
 
 
 def _pair_next(found: Comparison, one: MeasureComparison, pair: Pair, verdict: str) -> str:

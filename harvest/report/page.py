@@ -178,9 +178,10 @@ def _finding(said: Mapping[str, str], bars: Sequence[Mapping[str, Any]]) -> str:
     if said["scope"]:
         parts.append(f'<p class="dim">{escaped(said["scope"])}</p>')
     if bars:
-        parts.append(
-            f'<table class="bars"><caption>The same as a picture</caption>{"".join(map(bar_markup, bars))}</table>'
-        )
+        rows = "".join(map(bar_markup, bars))
+        parts.append(f'<table class="bars"><caption>The same as a picture</caption>{rows}</table>')
+        if any(bar["band"] is not None for bar in bars):
+            parts.append('<p class="dim">Lines: intervals. Shaded: differences too small to matter.</p>')
     if said["drives"]:
         parts.append(f"<p><b>{_DRIVES.get(verdict, 'What drives it.')}</b> {escaped(said['drives'])}</p>")
     following = escaped(said["next"])

@@ -17,9 +17,11 @@ from xml.etree import ElementTree
 
 import pytest
 
+from harvest.report.transcripts import MOST_TEXT
 from recordings.run_folder import read
 from tests.support.command_line import harvest
 from tests.support.hostile_replies import HOSTILE, LARGE
+from tests.support.opened_report import launched, opened, until
 
 BOT = """\
 import json, pathlib
@@ -175,6 +177,38 @@ SHOWN = [
 @pytest.mark.parametrize("words", SHOWN, ids=lambda words: " ".join(words))
 def test_nothing_that_is_shown_steers_a_terminal(folder: Path, words: tuple[str, ...]) -> None:
     assert steering(written(folder, *words)) == set()
+
+
+def test_a_report_opened_in_a_browser_shows_every_reply_as_text_and_runs_and_asks_for_nothing(folder: Path) -> None:
+    """Each conversation is opened; of each text the code points are the same, but for those that steer."""
+    written(folder, "report", "run", "--out", "report.html")
+    spoken = read(folder / "run").conversations
+    with launched() as browser, opened(browser, folder / "report.html") as watched:
+        window = watched.page
+        window.evaluate("document.addEventListener('securitypolicyviolation', () => { document.title = 'violated'; })")
+        shown = set()
+        for one in spoken:
+            key = one.key
+            address = f"#topic={key.topic}&system={key.system}&trial={key.trial}&attempt={one.attempt}"
+            window.evaluate("address => { location.hash = address; }", address)
+            title = f"{key.system} · {key.topic} · trial {key.trial}"
+            until(window, f"document.getElementById('reader-title').textContent.startsWith({json.dumps(title)})")
+            until(window, "document.querySelector('#text .said') !== null")
+            texts = window.evaluate("[...document.querySelectorAll('#text .said')].map(one => one.textContent)")
+            sides = [side for turn in one.turns for side in (turn.said, turn.reply.answer.text if turn.reply else None)]
+            for text, said in zip(texts, [side for side in sides if side is not None], strict=True):
+                assert steering(text) == set()
+                assert visible(text) == visible(said[:MOST_TEXT])
+                shown.add(said[:200])
+            assert window.evaluate("document.querySelectorAll('#text :is(img, script, svg, iframe, a)').length") == 0
+        assert {text[:200] for text in (*HOSTILE.values(), LARGE)} <= shown
+        assert window.title() == "run – Harvest report"
+
+
+def visible(text: str) -> str:
+    """A text without characters that steer, and without the pictures that are shown of them."""
+    pictures = re.sub(r"<U\+[0-9A-F]{4,6}>|[\u2400-\u2426\ufffd]", "", text)
+    return "".join(sign for sign in pictures if not steering(sign) and sign not in "\u200e\u200f\u061c\x85")
 
 
 def test_what_is_exported_is_what_was_said(folder: Path, large: str, tmp_path: Path) -> None:
