@@ -1,12 +1,17 @@
-"""`harvest export`: write a run's conversations as transcripts or messages."""
+"""`harvest export`: write a run's conversations, or people's scores, in formats that others read."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
+from recordings.answers_export import write_answers
+from recordings.conversation import Conversation
+from recordings.dbdc_export import annotator_counts, write_dialogues
 from recordings.gold_layers import read_gold_layers
+from recordings.judgments import read_layers
 from recordings.lengths import most_turns, with_missing_turns
 from recordings.messages import write_messages
 from recordings.run_folder import read
@@ -16,19 +21,42 @@ from topics.errors import InputError, Place
 
 __all__ = ["command"]
 
+_FORMATS = ("gfrc", "messages", "answers", "dbdc", "validation")
+
 
 @click.command()
 @click.argument("run", type=click.Path(path_type=Path))
-@click.option("--format", "form", type=click.Choice(["gfrc", "messages"]), required=True, help="What to write.")
-@click.option("--out", type=click.Path(path_type=Path), required=True, metavar="FILE", help="The file to write.")
+@click.option("--format", "form", type=click.Choice(_FORMATS), required=True, help="What to write.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), required=True, metavar="FILE", help="The file to write; dbdc: the folder."
+)
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @click.option("--system", metavar="NAME", help="Only this system.")
 @click.option("--all", "every", is_flag=True, help="All attempts, including invalid and interrupted ones.")
-def command(run: Path, form: str, out: Path, force: bool, system: str | None, every: bool) -> None:
-    """Write a run's conversations as transcripts or messages.
+@click.option("--criterion", metavar="NAME", help="validation: whose scores by people are written.")
+@click.option("--schema", metavar="NAME|FILE", help="validation: the criteria [sakai-2023].")
+def command(
+    run: Path,
+    form: str,
+    out: Path,
+    force: bool,
+    system: str | None,
+    every: bool,
+    criterion: str | None,
+    schema: str | None,
+) -> None:
+    """Write a run's conversations, or people's scores, for others.
 
-    `gfrc` writes annotated transcripts as in the GFRC paper, `messages` a JSON object on each line.
+    `gfrc` writes annotated transcripts as in the GFRC paper, `messages` a JSON object on each line, `answers` a record
+    of the TREC RAG tracks on each line, `dbdc` a folder of dialogues as in the Dialogue Breakdown Detection Challenges,
+    `validation` a CSV of what people scored (id, target, split).
     """
+    if form != "validation" and (criterion or schema):
+        raise InputError("--criterion and --schema go with --format validation")
+    if form == "validation" and not criterion:
+        raise InputError("it is not known which scores are wanted", advice="give --criterion NAME")
+    if form == "dbdc" and force:
+        raise InputError("--force has no effect on a folder", advice="take the name of a new folder")
     if out.exists() and not force:
         raise InputError("this file exists already", place=Place(str(out)), advice="take another name, or --force")
     recorded = read(run)
@@ -42,8 +70,16 @@ def command(run: Path, form: str, out: Path, force: bool, system: str | None, ev
     if form == "gfrc":
         gold, topics = read_gold_layers([run]), recorded.header.topic_set()
         write_transcript(chosen, out, gold=gold, topics=topics, most_turns=longest)
-    else:
+    elif form == "messages":
         write_messages(chosen, out, most_turns=longest)
+    elif form == "answers":
+        topics = recorded.header.topic_set()
+        write_answers(chosen, out, {one.id: one.request for one in topics.topics} if topics else None)
+    elif form == "dbdc":
+        write_dialogues(chosen, out, annotator_counts(read_layers(run)))
+    elif criterion:
+        _write_scores(run, chosen, out, criterion, schema or "sakai-2023")
+        return
     for sentence in recorded.damage:
         click.echo(f"damage: {sentence}", err=True)
     lost = {one.key for one in recorded.conversations if system in (None, one.key.system)} - {one.key for one in chosen}
@@ -54,3 +90,14 @@ def command(run: Path, form: str, out: Path, force: bool, system: str | None, ev
             err=True,
         )
     click.echo(f"{pluralize(len(chosen), 'conversation')} written to {out}", err=True)
+
+
+def _write_scores(run: Path, chosen: Sequence[Conversation], out: Path, name: str, schema: str) -> None:
+    from harvest.judging.validation_rows import write_validation  # brings the criteria, which nothing else here needs
+    from scoring.swan.judged import Judgments, Precedence
+    from scoring.swan.schema import load_schema
+
+    criteria = load_schema(schema)
+    judgments = Judgments.of(read_layers(run), criteria, Precedence.asked("human"))
+    rows = write_validation(chosen, judgments, criteria[name].name, out)
+    click.echo(f"{pluralize(rows, 'score')} by people written to {out}", err=True)

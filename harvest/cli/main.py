@@ -92,7 +92,7 @@ _GROUPS: Mapping[str, Mapping[str, _Entry]] = {
     },
     "Exchange": {
         "import": _Entry("harvest.cli.importing", "Make a run from annotated transcripts or messages files."),
-        "export": _Entry("harvest.cli.exporting", "Write a run's conversations as transcripts or messages."),
+        "export": _Entry("harvest.cli.exporting", "Write a run's conversations, or people's scores, for others."),
         "merge": _Entry("harvest.cli.merging", "Merge the runs of several machines into a new one."),
         "verify": _Entry("harvest.cli.verify", "Verify recorded runs and reports, offline."),
     },

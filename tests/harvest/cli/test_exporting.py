@@ -1,15 +1,23 @@
-"""`harvest export` says what it leaves out."""
+"""`harvest export` says what it leaves out, and what it writes for others holds what they need."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from harvest.cli.main import main
+from harvest.judging.validation_rows import split_of
 from recordings.conversation import INVALID, Outcome
+from recordings.dbdc_export import annotator_counts
 from recordings.header import make_header
 from recordings.imports import record
+from recordings.judgments import Judgment, Layer, Target, read_layers, write_layer
+from recordings.run_folder import read
+from tests.support.checkout import DATA
+from tests.support.command_line import harvest
+from tests.support.recorded_run import record as record_echo
 from tests.support.scoring_examples import CHAT, conversation, topic_set
 from topics.topic import Topic
 
@@ -36,3 +44,77 @@ def test_nothing_is_left_out_of_all(tmp_path: Path, capsys: pytest.CaptureFixtur
     said = exported(tmp_path, capsys, "--all")
     assert "left out" not in said
     assert "2 conversations written" in said
+
+
+async def judged(folder: Path) -> Path:
+    """A run of three trials with two turns each, in which anna and ben judged the first words."""
+    await record_echo(folder / "run", ["echo: It opens at nine.", "echo: And closes at five."], trials=3)
+    first = read(folder / "run").finished[0]
+    for person, value in (("anna", 1), ("ben", 0.5)):
+        about = Target(first.trial_id, 1, 1, start=0, end=17).about()
+        write_layer(folder / "run", Layer("human", person, "", "s", "", (Judgment(about, "Correctness", value),)))
+    about = Target(first.trial_id, 1, 2).about()
+    write_layer(folder / "run", Layer("human", "anna", "", "t", "", (Judgment(about, "Fluency", None),)))
+    return folder / "run"
+
+
+async def test_answers_are_records_of_the_rag_tracks(tmp_path: Path) -> None:
+    run = await judged(tmp_path)
+    assert harvest("export", run, "--format", "answers", "--out", tmp_path / "a.jsonl").returncode == 0
+    lines = [json.loads(one) for one in (tmp_path / "a.jsonl").read_text().splitlines()]
+    assert [one["run_id"] for one in lines] == ["echo/1", "echo/2", "echo/3"]
+    assert lines[0] == {
+        "run_id": "echo/1",
+        "topic_id": "M002",
+        "topic": "echo: It opens at nine.",
+        "references": [],
+        "response_length": 8,
+        "answer": [{"text": text, "citations": []} for text in ("It opens at nine.", "And closes at five.")],
+    }
+
+
+async def test_scores_by_people_are_a_validation_set_with_one_split_a_topic(tmp_path: Path) -> None:
+    run = await judged(tmp_path)
+    words = ("export", run, "--format", "validation", "--out")
+    assert harvest(*words, tmp_path / "v.csv", "--criterion", "correctness").returncode == 0
+    name = read(run).finished[0].trial_id
+    heading, row = (tmp_path / "v.csv").read_text().splitlines()
+    assert heading == "id,target,split"
+    assert row == f"{name}:1:0-17,0.75,{split_of('M002')}"
+    none = harvest(*words, tmp_path / "n.csv", "--criterion", "Fluency")
+    assert none.stderr.startswith("0 scores by people")
+    assert "give --criterion NAME" in harvest(*words, tmp_path / "o.csv").stderr
+
+
+def test_about_half_of_the_topics_are_for_testing() -> None:
+    splits = [split_of(f"M{number:03}") for number in range(1, 1001)]
+    assert 420 < splits.count("dev") < 580
+    assert set(splits) == {"dev", "test"}
+
+
+@pytest.mark.parametrize("name", ["tktk", "yi"])
+def test_dialogues_of_dbdc_come_back_with_their_annotations(name: str, tmp_path: Path) -> None:
+    (file,) = [one for one in (DATA / "dbdc3_en").glob("*.json") if name in one.stem.lower()]
+    assert harvest("import", file, "--format", "dbdc", "--out", tmp_path / "one").returncode == 0
+    assert harvest("export", tmp_path / "one", "--format", "dbdc", "--out", tmp_path / "logs").returncode == 0
+    logs = sorted((tmp_path / "logs").rglob("*.log.json"))
+    again = harvest("import", *logs, "--format", "dbdc", "--out", tmp_path / "two")
+    assert again.returncode == 0, again.stderr
+    for run in ("one", "two"):
+        assert harvest("breakdown", "predict", tmp_path / run).returncode == 0
+    first, second = ({talk.session: talk for talk in read(tmp_path / run).finished} for run in ("one", "two"))
+    assert first.keys() == second.keys()
+    for session, talk in first.items():
+        same = second[session]
+        assert [turn.said for turn in same.turns] == [turn.said for turn in talk.turns]
+        assert [turn.label for turn in same.turns] == [turn.label for turn in talk.turns]
+        assert [turn.reply for turn in same.turns] == [turn.reply for turn in talk.turns]
+    counted = []
+    for run, talks in (("one", first), ("two", second)):
+        sessions = {talk.trial_id: talk.session for talk in talks.values()}
+        counts = annotator_counts(read_layers(tmp_path / run))
+        counted.append({(sessions[target.trial], target.turn): dict(value) for target, value in counts.items()})
+    assert counted[0] == counted[1]
+    assert counted[0]
+    refused = harvest("export", tmp_path / "one", "--format", "dbdc", "--out", tmp_path / "logs")
+    assert (refused.returncode, "exists already" in refused.stderr) == (2, True)

@@ -1,0 +1,56 @@
+"""Scores by people as a validation set: CSV with the columns id, target and split, as tools that check judges take it.
+
+    id       TRIAL:TURN, or TRIAL:TURN:START-END of words in a turn, TRIAL of a whole conversation
+    target   the score, from 0 to 1
+    split    dev or test: one of the two for all that is of one topic, so that nothing of a test topic is seen in dev
+
+TRIAL is the trial's identity, as in the `metadata` of `harvest export --format messages`; from the second attempt on
+`#2` follows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from os import PathLike
+
+from recordings.conversation import Conversation
+from recordings.exports import write_export
+from recordings.judgments import Target
+from scoring.swan.judged import Judgments
+from topics.csv_rows import csv_line
+from topics.identity import content_hash
+
+__all__ = ["split_of", "write_validation"]
+
+
+def split_of(topic: str) -> str:
+    """`dev` or `test`, each with the same chance, by the name of the topic alone: the same in every run."""
+    return "dev" if int(content_hash("harvest-split", topic, size=1), 16) < 128 else "test"
+
+
+def write_validation(
+    conversations: Iterable[Conversation], judgments: Judgments, criterion: str, path: str | PathLike[str]
+) -> int:
+    """Write what people scored by `criterion`, and return the number of rows. What does not apply has none.
+
+    judgments: with a precedence of people alone. Raises as `write_export` does.
+    """
+    rows = []
+    for one in conversations:
+        opinions = judgments.opinions.get((one.trial_id, one.attempt), {})
+        for (target, name), opinion in sorted(opinions.items(), key=lambda entry: _order(entry[0][0])):
+            if name == criterion and opinion.value is not None:
+                rows.append(csv_line((_id(target), f"{opinion.value:g}", split_of(one.key.topic))))
+    write_export(path, (csv_line(("id", "target", "split")) + "".join(rows)).encode())
+    return len(rows)
+
+
+def _order(target: Target) -> tuple[int, int, int]:
+    return target.turn, target.start, target.end
+
+
+def _id(target: Target) -> str:
+    found = target.trial if target.attempt == 1 else f"{target.trial}#{target.attempt}"
+    if target.turn:
+        found += f":{target.turn}"
+    return found if target.start < 0 else f"{found}:{target.start}-{target.end}"
