@@ -224,7 +224,7 @@ def pairs_behind(both: BothSides, node: int, branch: int, most: int = 3) -> tupl
     for place in order[:most]:
         first = {}
         for side, name in enumerate(both.names):
-            wanted = [tree.trials[index].key for index in here if (index in taking) == (side == more)]
+            wanted = (tree.trials[index].key for index in here if (index in taking) == (side == more))
             first[side] = next(key.trial for key in wanted if (key.system, key.topic) == (name, both.topics[place]))
         found.append(Pair(both.topics[place], first[0], first[1]))
     return tuple(found)

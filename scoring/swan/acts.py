@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 
 __all__ = ["ACTS", "Found", "act", "plain"]
 
@@ -60,10 +61,15 @@ class Found:
     length: int
 
 
-def _any(*patterns: str) -> re.Pattern[str]:
+def _any(*patterns: str) -> str:
     """One of the patterns; `don't` also as people type it: `dont`, `don t`, `don 't`."""
     joined = "|".join(f"(?:{pattern})" for pattern in patterns)
-    return re.compile(joined.replace("n't", r"n\s?'?\s?t").replace("'m", r"\s?['\s]\s?m"), re.IGNORECASE)
+    return joined.replace("n't", r"n\s?'?\s?t").replace("'m", r"\s?['\s]\s?m")
+
+
+@cache  # not when the module is imported: that takes 50 ms, and few commands look for acts
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE)
 
 
 _LEAD = (
@@ -254,7 +260,7 @@ def act(text: str, *, leads: bool = False, shape: str = "prose", english: bool =
         if not english:
             return Found("OTHER", "question-mark", whole)
         for name, pattern in _QUESTIONS:
-            if pattern.search(text):
+            if _compiled(pattern).search(text):
                 return Found(name, f"question-{name.lower()}", whole)
         return Found("DECLARATIVE-YES-NO-QUESTION", "question-mark", whole)
     if shape == "heading":
@@ -262,12 +268,12 @@ def act(text: str, *, leads: bool = False, shape: str = "prose", english: bool =
     if not english:
         return None
     for name, pattern in _STATED:
-        if pattern.search(text):
+        if _compiled(pattern).search(text):
             return Found(name, f"stated-{name.lower()}", whole)
     if leads:
         return Found("OTHER", "lead-in", whole)
     if shape == "prose":
         for name, pattern in _UNMARKED:
-            if pattern.search(text):
+            if _compiled(pattern).search(text):
                 return Found(name, f"unmarked-{name.lower()}", whole)
     return None
