@@ -21,9 +21,10 @@ from itertools import islice
 from operator import itemgetter, le
 from typing import Any
 
+from recordings.cut_secrets import APART, CutSecrets
 from recordings.escapes import ESCAPING, Span, unescape
 from recordings.searched_text import SearchedText
-from recordings.secret_forms import forms_of
+from recordings.secret_forms import forms_of, passwords_in
 from recordings.secret_patterns import KINDS, PATTERNS, POSSIBLE, cookies
 from recordings.stream_pieces import over_pieces
 from topics.lower_case import to_lower
@@ -46,9 +47,6 @@ _SHORT = 200
 _JOINED = 2000
 _MOST_CLEAN = 2**13
 """Characters from which to look whether a look is worth while costs as much as the look; texts that are remembered."""
-
-_APART = "\x02\n\"'<>[]\n\x02"
-"""No secret goes on over these."""
 
 _STRETCH = 2**19
 _CONTEXT = 2**15
@@ -81,6 +79,7 @@ class Redactor:
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self._forms: list[str] = []
         self._any_case: list[str] = []  # those of them that are looked for in any mix of upper and lower case
+        self._cut = CutSecrets()
         self._raw: list[bytes] = []
         self._known: set[str] = set()
         self._clean: set[str] = set()  # short texts in which there is none of what is looked for
@@ -102,7 +101,10 @@ class Redactor:
                 self.ignored += 1
                 continue
             self._known.add(value)
-            self._forms.extend(form for form in forms_of(value) if form not in _EVERY_MARK)
+            forms = [form for form in forms_of(value) if form not in _EVERY_MARK]
+            self._forms += forms
+            self._cut.add(forms)
+            self.add(*passwords_in(value))
             lower = to_lower(value)
             if len(value) >= _ANY_CASE and lower not in _EVERY_MARK:
                 self._any_case.append(lower)
@@ -117,7 +119,7 @@ class Redactor:
         new = [text for text in texts if text not in self._clean]
         if not new:
             return True
-        joined = _APART.join(new)
+        joined = APART.join(new)
         if (len(joined) >= _JOINED or self._possible(joined)) and self.texts(new) != new:
             return False
         if len(self._clean) > _MOST_CLEAN:
@@ -133,12 +135,14 @@ class Redactor:
 
     def texts(self, texts: Sequence[str]) -> list[str]:
         """Many texts, each as `text` would return it, in one pass."""
-        apart = [part for text in texts for part in (text, _APART)]
+        apart = [part for text in texts for part in (text, APART)]
         return self.pieces(apart)[::2]
 
     def _possible(self, text: str) -> bool:
         """Whether a look is worth while: names, hashes and addresses are most texts of a recording."""
         if not text.isascii() or any(sign in text for sign in ESCAPING) or any(form in text for form in self._forms):
+            return True
+        if any(beginning in text for beginning in self._cut.beginnings):
             return True
         lower = to_lower(text)
         return any(form in lower for form in self._any_case) or POSSIBLE.search(lower) is not None
@@ -191,6 +195,7 @@ class Redactor:
             yield from _occurrences(searched.text, form)
         for form in filter(searched.may_hold, self._any_case):
             yield from _occurrences(searched.lower, form)
+        yield from self._cut.spans(searched)
         text, lower = searched.text, "" if searched.long else searched.lower
         for pattern, literal, lowered in _LITERALS:
             # Most texts hold nothing of most patterns; of a long text the patterns learn that more quickly themselves.

@@ -11,20 +11,20 @@ import html
 import json
 import re
 from collections.abc import Iterator
-from urllib.parse import quote, quote_plus
+from urllib.parse import quote, quote_plus, unquote, urlsplit
 
-__all__ = ["forms_of"]
+__all__ = ["forms_of", "passwords_in"]
 
 
 def forms_of(secret: str) -> Iterator[str]:
     """The texts in which `secret` may stand, itself among them; some come more than once."""
     data = secret.encode("utf-8", "surrogatepass")
-    escaped = json.dumps(secret, ensure_ascii=False)[1:-1]
-    ascii_escaped = json.dumps(secret)[1:-1]
-    plain = {secret, escaped, ascii_escaped, html.escape(secret), html.escape(secret, quote=False)}
+    plain = {secret}
+    for _ in range(3):  # JSON within JSON within JSON, as where an error quotes a reply that quotes a request
+        plain |= {json.dumps(form, ensure_ascii=ascii_only)[1:-1] for form in plain for ascii_only in (True, False)}
+    plain |= {html.escape(secret), html.escape(secret, quote=False)}
     plain |= {form.replace("/", "\\/") for form in plain}
-    plain |= {html.escape(secret).replace("&#x27;", "&#39;"), json.dumps(ascii_escaped)[1:-1]}
-    plain |= {json.dumps(escaped, ensure_ascii=False)[1:-1]}
+    plain |= {html.escape(secret).replace("&#x27;", "&#39;")}
     # What stays unescaped differs: nothing, a path, JavaScript's encodeURIComponent and encodeURI, a form.
     for safe in ("", "/", "!'()*", ";,/?:@&=+$!'()*#"):
         plain.add(quote(data, safe=safe))
@@ -62,3 +62,13 @@ def _base64(data: bytes) -> Iterator[str]:
             first = (0, 2, 3)[offset]  # characters that also hold bits of what stands before
             last = len(coded) - (1 if (len(data) + offset) % 3 else 0)  # … or after
             yield coded[first:last]
+
+
+def passwords_in(secret: str) -> Iterator[str]:
+    """The password of a secret that is a URL (a proxy's, say), which is sent without the rest."""
+    try:
+        password = urlsplit(secret).password
+    except ValueError:
+        return
+    if password:
+        yield from dict.fromkeys((password, unquote(password)))

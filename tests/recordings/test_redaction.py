@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import html
+import itertools
 import json
 import string
 from itertools import chain
@@ -351,3 +352,38 @@ def test_a_secret_in_utf_16_is_found_whatever_the_exhibit_is_called(order: str, 
 
 def test_a_short_secret_is_found_only_as_it_is_written() -> None:
     assert Redactor(["Password"]).text("a password, a Password") == "a password, a [redacted:secret]"
+
+
+@pytest.mark.parametrize("cut", ["…", "...", "", '…\'); it begins: "x"'])
+@pytest.mark.parametrize("left", [12, 15, 22])
+def test_what_a_cut_leaves_of_a_secret_is_found(left: int, cut: str) -> None:
+    secret = "zebra-Quartz-9174-lemon"
+    assert Redactor([secret]).text(f"no such key: {secret[:left]}{cut}") == f"no such key: [redacted:secret]{cut}"
+
+
+@pytest.mark.parametrize("text", ["zebra-Quart…", "zebra-Quartz-9174 is a stone", "zebra-Quartz-9174, …"])
+def test_the_beginning_of_a_secret_that_was_not_cut_there_stays(text: str) -> None:
+    assert Redactor(["zebra-Quartz-9174-lemon"]).text(text) == text
+
+
+def test_what_a_cut_leaves_is_found_in_each_of_many_texts() -> None:
+    secret = "zebra-Quartz-9174-lemon"
+    texts = ["one", f"two {secret[:14]}", "three"]
+    assert Redactor([secret]).texts(texts) == ["one", "two [redacted:secret]", "three"]
+    assert not Redactor([secret]).leaves(texts)
+
+
+def test_the_password_of_a_secret_url_is_a_secret() -> None:
+    redactor = Redactor(["http://ada:le%2Fmon-9174-tree@proxy.example:8080"])
+    assert redactor.text("as le%2Fmon-9174-tree, le/mon-9174-tree") == "as [redacted:secret], [redacted:secret]"
+    coded = base64.b64encode(b"ada:le/mon-9174-tree").decode()
+    assert "bGUvbW9u" not in redactor.text(f"Proxy-Authorization: Basic {coded}")
+
+
+def test_a_secret_in_json_in_json_in_json_is_found_whatever_is_escaped() -> None:
+    secret = CANARIES[1]
+    for first, second, third in itertools.product((True, False), repeat=3):
+        text = json.dumps(secret, ensure_ascii=first)
+        text = json.dumps({"error": text}, ensure_ascii=second)
+        text = json.dumps({"message": text}, ensure_ascii=third)
+        assert "w0rd" not in Redactor([secret]).text(text)
