@@ -4,29 +4,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
 from scoring.swan.nugget import Nugget
+from scoring.swan.rules.comparing import Claims
 from scoring.swan.rules.normal_form import Form, claim_form, content_words
 from scoring.swan.rules.own_words import own_words
 from scoring.swan.rules.rule import Sight, Verdict
 
-__all__ = ["Contradiction", "compare_claims"]
+__all__ = ["Contradiction"]
 
 _REASON = re.compile(r"\b(?:as|because|since)\s+(?=(?:the|it|this|that|there|he|she|they)\b)", re.IGNORECASE)
 _LISTED = re.compile(r"^(?P<of>.{6,120}?)\s+(?:are|were|include)\s+(?P<list>[^.!?]{3,300})[.!?]?$", re.IGNORECASE)
 _BETWEEN = re.compile(r"\s*,\s*(?:and\s+)?|\s+and\s+", re.IGNORECASE)
 _YES_NO = re.compile(r"^\W*(yes|no|yeah|nope)\b", re.IGNORECASE)
-_FRONT = frozenset({"in", "on", "at", "by", "since", "until", "before", "after", "from", "during"})
 _LONGEST = 400  # characters of a claim that is compared
+_LEAST = 3  # words of a predicate
 
 
-@dataclass(frozen=True, slots=True)
-class _Said:
-    nugget: Nugget
-    form: Form
-    listed: tuple[str, frozenset[str]] | None
+_Found = tuple[float, str, Nugget]
+"""A score, why, and the nugget that stands against it or beside it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +44,15 @@ class Contradiction:
 
     def scores(self, sight: Sight) -> Iterator[Verdict]:
         items = {(one.turn, one.start, one.end): one for one in sight.items}
-        earlier: list[_Said] = []
+        earlier = _Earlier(sight)
         given = _answers(sight)
         for nugget in sight.nuggets:
             if nugget.speaker != "system" or nugget.type == "E":
                 continue
-            found = [given[nugget.turn]] if nugget.turn in given and _first(sight, nugget) else []
-            for said in _claims(nugget):
-                found += [one for before in earlier if (one := _against(said, before, earlier, sight)) is not None]
-                earlier.append(said)
+            answered = given.pop(nugget.turn, None)
+            found = [] if answered is None else [answered]
+            for text in _claims(nugget):
+                found += earlier.against(text, nugget)
             item = items.get((nugget.turn, nugget.start, nugget.end))
             if item is None or not found:
                 continue
@@ -65,36 +63,16 @@ class Contradiction:
         return "contradiction"
 
 
-def compare_claims(one: Form, other: Form) -> bool | None:
-    """Whether two claims of the same words agree; None where they cannot be compared: other words, a condition, what
-    somebody else says, or several values that differ, which may be of another time or place."""
-    if one.words != other.words or len(one.words) < 2 or one.shaded or other.shaded:
-        return None
-    apart = [place for place, (a, b) in enumerate(zip(one.values, other.values, strict=True)) if not a.agrees(b)]
-    if one.negated != other.negated:
-        return None if apart else False
-    if len(apart) > 1 or (apart and _fronted(one, apart[0])):
-        return None
-    return not apart
-
-
-def _fronted(form: Form, place: int) -> bool:
-    """Whether the value stands in an opening phrase such as `In 1990`: it says when or where, not what."""
-    spots = [at for at, word in enumerate(form.words) if word.startswith("#")]
-    return spots[place] <= 1 and form.words[0] in _FRONT and len(spots) > 1
-
-
-def _claims(nugget: Nugget) -> Iterator[_Said]:
+def _claims(nugget: Nugget) -> Iterator[str]:
     """The claims in a nugget: itself if it is one, and the reason that an act gives."""
     if nugget.rule == "code" or len(nugget.text) > _LONGEST:
         return
-    text = nugget.text
-    if nugget.type == "O":
-        reason = _REASON.search(text)
-        if reason is None:
-            return
-        text = text[reason.end() :]
-    yield _Said(nugget, claim_form(text), _listed(text))
+    if nugget.type == "F":
+        yield nugget.text
+        return
+    reason = _REASON.search(nugget.text)
+    if reason is not None:
+        yield nugget.text[reason.end() :]
 
 
 def _listed(text: str) -> tuple[str, frozenset[str]] | None:
@@ -105,44 +83,54 @@ def _listed(text: str) -> tuple[str, frozenset[str]] | None:
     return (" ".join(found["of"].lower().split()), things) if len(things) > 1 else None
 
 
-def _against(said: _Said, before: _Said, earlier: list[_Said], sight: Sight) -> tuple[float, str, Nugget] | None:
-    where = f"turn {before.nugget.turn}"
-    if said.listed and before.listed and said.listed[0] == before.listed[0]:
-        ours, theirs = said.listed[1], before.listed[1]
-        if ours == theirs:
-            return 1.0, f"the same list as in {where}", before.nugget
-        if ours <= theirs or theirs <= ours:
-            return None
-        return 0.0, f"another list than in {where}", before.nugget
-    agree = compare_claims(said.form, before.form)
-    if agree is None and said.form.by_pronoun and not before.form.by_pronoun:
-        agree = _by_pronoun(said, before, earlier, sight)
-    if agree is None:
-        return None
-    return (1.0, f"as in {where}", before.nugget) if agree else (0.0, f"otherwise than in {where}", before.nugget)
+@dataclass(slots=True)
+class _Earlier:
+    """What the system has said so far."""
+
+    sight: Sight
+    claims: Claims[Nugget] = field(default_factory=Claims)
+    subjects: dict[tuple[str, ...], dict[tuple[str, ...], int]] = field(default_factory=dict)
+    lists: dict[str, tuple[frozenset[str], Nugget]] = field(default_factory=dict)
+    words: set[str] = field(default_factory=set)
+
+    def against(self, text: str, nugget: Nugget) -> list[_Found]:
+        """The claim against all before it; it is one of them from then on."""
+        form, listed = claim_form(text), _listed(text)
+        found = [_told(agree, before) for agree, before in self.claims.compare(form)]
+        if not found and form.by_pronoun:
+            found = [_told(agree, before) for agree, before in self._by_pronoun(form, nugget.turn)]
+        if listed is not None:
+            found += self._against_list(*listed, nugget)
+        self.claims.add(form, nugget)
+        if not form.by_pronoun:
+            self.subjects.setdefault(form.predicate, {}).setdefault(form.words[: form.subject], nugget.turn)
+        self.words |= content_words(text)
+        return found
+
+    def _against_list(self, of: str, things: frozenset[str], nugget: Nugget) -> list[_Found]:
+        before = self.lists.setdefault(of, (things, nugget))
+        if before[1] is nugget:
+            return []
+        if things == before[0]:
+            return [(1.0, f"the same list as in turn {before[1].turn}", before[1])]
+        if things <= before[0] or before[0] <= things:
+            return []
+        return [(0.0, f"another list than in turn {before[1].turn}", before[1])]
+
+    def _by_pronoun(self, form: Form, turn: int) -> Iterator[tuple[bool, Nugget]]:
+        """With a pronoun for the subject: where the predicate was said of one thing only, and the user names no other
+        since."""
+        subjects = self.subjects.get(form.predicate, {})
+        if len(subjects) != 1 or len(form.predicate) < _LEAST or not form.values:
+            return
+        ((subject, before),) = subjects.items()
+        if subject and not any(content_words(self.sight.said(at)) - self.words for at in range(before + 1, turn + 1)):
+            yield from self.claims.compare(replace(form, words=(*subject, *form.predicate), subject=len(subject)))
 
 
-def _by_pronoun(said: _Said, before: _Said, earlier: list[_Said], sight: Sight) -> bool | None:
-    """With a pronoun for the subject, where the predicate was said of one thing only and the user names no other."""
-    rest = said.form.predicate
-    subjects = {one.form.words[: one.form.subject] for one in earlier if one.form.predicate == rest}
-    subjects = {one for one in subjects if one and not (len(one) == 1 and one == said.form.words[:1])}
-    if before.form.predicate != rest or len(rest) < 3 or len(subjects) != 1 or not said.form.values:
-        return None
-    known = frozenset().union(*(content_words(one.nugget.text) for one in earlier))
-    asked = [sight.said(turn) for turn in range(before.nugget.turn + 1, said.nugget.turn + 1)]
-    if any(content_words(one) - known for one in asked):
-        return None
-    words = (*before.form.words[: before.form.subject], *rest)
-    return compare_claims(
-        Form(words, said.form.values, before.form.subject, said.form.negated, said.form.shaded), before.form
-    )
-
-
-def _first(sight: Sight, nugget: Nugget) -> bool:
-    """Whether it is the first of its turn that may be an item."""
-    own = [one for one in sight.nuggets if one.turn == nugget.turn and one.speaker == "system" and one.type != "E"]
-    return bool(own) and own[0] is nugget
+def _told(agree: bool, before: Nugget) -> _Found:
+    where = f"turn {before.turn}"
+    return (1.0, f"as in {where}", before) if agree else (0.0, f"otherwise than in {where}", before)
 
 
 def _answers(sight: Sight) -> dict[int, tuple[float, str, Nugget]]:

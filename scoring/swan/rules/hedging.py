@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
@@ -90,4 +91,5 @@ class _Sentences:
             text = self._sight.text(replace(item, start=-1, end=-1))
             self._known[item.turn] = text, [(one.start, one.end) for one in sentences(text)]
         text, spans = self._known[item.turn]
-        return next((text[start:end] for start, end in spans if start <= item.start < end), self._sight.text(item))
+        place = bisect_right(spans, (item.start, len(text))) - 1
+        return text[slice(*spans[place])] if place >= 0 else self._sight.text(item)

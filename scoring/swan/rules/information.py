@@ -10,22 +10,21 @@ import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import product
 
 from scoring.swan.nugget import Nugget
-from scoring.swan.rules.contradiction import compare_claims
+from scoring.swan.rules.comparing import Claims
 from scoring.swan.rules.normal_form import Form, Value, claim_form
 from scoring.swan.rules.own_words import own_words
 from scoring.swan.rules.rule import Sight
 
-__all__ = ["Information", "alike", "mean_alike"]
+__all__ = ["Information", "agreement", "alike", "mean_alike"]
 
 _ENDS = frozenset({"REJECT", "HEDGE", "APOLOGY"})
 _COURTESY = frozenset({"CONVENTIONAL-OPENING", "CONVENTIONAL-CLOSING", "THANKING", "ACKNOWLEDGE"})
 _NAME = re.compile(r"(?<![\w'])[A-ZÀ-ÖØ-Þ][\w'’-]*[^\W\d_][\w-]*")
 _NO_NAMES = frozenset({"I", "I'm", "I'd", "I've", "I'll"})
 _GAP = re.compile(r"\s+")
-_MOST = 400  # claims of a conversation that are compared with those of another
+_MOST = 400  # values of a conversation that are compared with those of another
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +42,7 @@ class Information:
     def of(sight: Sight) -> Information:
         """All system turns together: what was asked for may come over several turns."""
         names: set[str] = set()
-        values: list[Value] = []
+        values: dict[Value, None] = {}
         claims: list[Form] = []
         own = [one for one in sight.nuggets if one.speaker == "system" and one.type != "E"]
         names.update(one.entity for one in sight.nuggets if one.type == "E" and one.speaker == "system")
@@ -58,10 +57,10 @@ class Information:
             if form.shaded:
                 continue
             claims.append(form)
-            values.extend(one for one in form.values if not any(one == known for known in values))
+            values.update(dict.fromkeys(form.values))
             names.update(_names(nugget))
         refused = bool(own) and all(one.act in _ENDS for one in own)
-        return Information(frozenset(names), tuple(values), tuple(claims[:_MOST]), refused)
+        return Information(frozenset(names), tuple(values)[:_MOST], tuple(claims), refused)
 
     @property
     def size(self) -> int:
@@ -91,7 +90,7 @@ def alike(one: Information, other: Information) -> float:
     """In [0, 1]: 0 where one contradicts the other or one alone refused; NaN where there is nothing to compare."""
     if one.refused or other.refused:
         return float(one.refused and other.refused) if _says(one) and _says(other) else math.nan
-    told = [said for a, b in product(one.claims, other.claims) if (said := compare_claims(a, b)) is not None]
+    told = agreement(one, other)
     if False in told:
         return 0.0
     if one.size and other.size:
@@ -99,6 +98,14 @@ def alike(one: Information, other: Information) -> float:
         shared += min(_found(one.values, other.values), _found(other.values, one.values))
         return shared / min(one.size, other.size)
     return 1.0 if told else math.nan
+
+
+def agreement(one: Information, other: Information) -> set[bool]:
+    """Whether claims of the one agree with those of the other; empty where none can be compared."""
+    claims = Claims[None]()
+    for form in other.claims:
+        claims.add(form, None)
+    return {agree for form in dict.fromkeys(one.claims) for agree, _ in claims.compare(form)}
 
 
 def _says(one: Information) -> bool:

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from scoring.swan.rules.adapted import Adapted
+from scoring.swan.rules.agreeing_trials import AgreeingTrials
 from scoring.swan.rules.asked_count import AskedCount
 from scoring.swan.rules.asked_length import AskedLength
 from scoring.swan.rules.breakdown import Breakdown
@@ -45,6 +46,7 @@ def _without(make: Callable[[], Rule]) -> tuple[str, _Make]:
 RULES: Mapping[str, tuple[str, _Make]] = MappingProxyType(
     {
         "adapted": _without(Adapted),
+        "agreeing_trials": _without(AgreeingTrials),
         "asked_count": _without(AskedCount),
         "asked_length": _without(AskedLength),
         "breakdown": _without(Breakdown),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -93,7 +94,9 @@ class _Turn:
         self.number = number
         self.plain = own_words(text, addresses=True)
         self.spans = [(one.start, one.end) for one in sentences(text)]
+        sources = list(_SOURCES.finditer(self.plain))
         self.listed = {found[1]: found.span() for found in _LISTED.finditer(self.plain)}
+        self.entries = sorted([start for start, _ in self.listed.values()] + [one.start() for one in sources])
         self.links: list[tuple[int, int]] = []
         self.unknown: list[int] = []
         for url in find_urls(self.plain, www=True):
@@ -102,7 +105,7 @@ class _Turn:
                 self.unknown.append(url.start)
             elif opens and not _PLACEHOLDER.search(self.plain[url.start : url.end]):
                 self.links.append((url.start, url.end))
-        self.overall = next((one for one in map(self._overall, _SOURCES.finditer(self.plain)) if one), None)
+        self.overall = next((one for one in map(self._overall, sources) if one), None)
 
     def _overall(self, found: re.Match[str]) -> tuple[int, int] | None:
         start, end = found.span("what")
@@ -110,15 +113,16 @@ class _Turn:
 
     def is_source(self, at: int) -> bool:
         """Whether what stands there is an entry of a list of sources."""
-        entries = [*(span for span in self.listed.values()), *(one.span() for one in _SOURCES.finditer(self.plain))]
         line = self.plain.rfind("\n", 0, at) + 1
-        return any(start <= at < end or line <= start <= at for start, end in entries)
+        place = bisect_right(self.entries, at) - 1
+        return place >= 0 and self.entries[place] >= line
 
     def source(self, at: int) -> tuple[Span | None, bool]:
         """The source of the claim that begins there; and whether one was found that nobody can tell of."""
-        start, end = next(((a, b) for a, b in self.spans if a <= at < b), (at, at + 1))
+        place = bisect_right(self.spans, (at, len(self.plain))) - 1
+        start, end = self.spans[place] if place >= 0 else (at, at + 1)
         found = self._within(start, self._with_link(end)) or self.overall
-        unknown = any(start <= place < end for place in self.unknown)
+        unknown = bisect_right(self.unknown, end - 1) > bisect_right(self.unknown, start - 1)
         return (None, unknown) if found is None else ((self.number, "system", *found), False)
 
     def _with_link(self, end: int) -> int:
@@ -128,9 +132,9 @@ class _Turn:
         return end + len(rest) if re.fullmatch(r"\s*[(\[]?(?:https?://\S+|\d{1,3}\])[)\].]?\s*", rest) else end
 
     def _within(self, start: int, end: int) -> tuple[int, int] | None:
-        for first, last in self.links:
-            if start <= first < end:
-                return first, last
+        place = bisect_right(self.links, (start - 1, len(self.plain)))
+        if place < len(self.links) and self.links[place][0] < end:
+            return self.links[place]
         for mark in _MARK.finditer(self.plain, start, end):
             if mark[1] in self.listed and self.listed[mark[1]][0] != mark.start():
                 return mark.span()

@@ -6,12 +6,18 @@ import math
 from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from recordings.conversation import Turn
 from scoring.swan.assessment import PageText, assess
-from scoring.swan.item import Scored, nugget_items
-from scoring.swan.rules.asked_count import asked_for, given
+from scoring.swan.item import Scored, nugget_items, turn_items
+from scoring.swan.rules.asked_count import asked_for
+from scoring.swan.rules.asked_count import given as things_given
 from scoring.swan.rules.asked_length import asked_limit
 from scoring.swan.rules.own_words import own_words
+from scoring.swan.rules.registry import RULES, parse_rule
+from scoring.swan.rules.rule import SetRule, SetSight
 from scoring.swan.rules.sourced import Sourced
 from scoring.swan.schema import load_schema
 from scoring.swan.wan import wan
@@ -64,7 +70,7 @@ def test_of_a_range_the_lower_end_is_asked_for_and_a_bound_is_no_request() -> No
     [("", 0), ("- a\n  - b\n- c", 2), ("a, b and c", 3), ("| n |\n|---|\n| 1 |", 1), ("One thing.", 1)],
 )
 def test_things_given(text: str, count: int) -> None:
-    assert given(text) == count
+    assert things_given(text) == count
 
 
 def test_a_text_of_so_many_words_may_be_a_fifth_longer() -> None:
@@ -94,3 +100,49 @@ def test_a_link_is_opened_only_by_a_fetcher_that_is_handed_in() -> None:
     assert opened == []
     assert [one.value for one in Sourced(fetch).scores(sight)] == [1, 0], "nobody can tell of the third"
     assert opened == ["https://a.test/1", "https://b.test/2", "https://c.test/3"]
+
+
+_SAID = st.text(max_size=80) | st.lists(
+    st.sampled_from(
+        [
+            "Name three.",
+            "Are you sure?",
+            "It is 5 km.",
+            "- a\n",
+            "```",
+            '"',
+            "„",
+            "Yes.",
+            "[1]",
+            "\n",
+            "My name is X",
+            "|",
+            "http://",
+        ]
+    ),
+    max_size=8,
+).map(" ".join)
+
+
+@settings(max_examples=60)
+@given(st.lists(st.tuples(_SAID, _SAID), min_size=1, max_size=3))
+def test_no_text_breaks_a_rule_and_every_score_is_from_0_to_1_with_its_words_in_the_text(
+    turns: list[tuple[str, str]],
+) -> None:
+    talk = conversation(*turns, system="A [x]")
+    sides = {(turn.number, side): text for turn in talk.turns for side, text in _sides(turn)}
+    sight = PageText().sight(talk, None, None)
+    levels = {"nugget": nugget_items(talk, sight.nuggets), "turn": turn_items(talk, sight.nuggets)}
+    for rule in map(parse_rule, RULES):
+        if isinstance(rule, SetRule):
+            found = rule.score(SetSight("A [x]", "M002", (sight,), {"x": (sight, sight), "y": (sight,)}))
+            assert found is None or (0 <= found.value <= 1 and found.because)
+            continue
+        for one in rule.scores(replace(sight, items=levels[rule.level])):
+            assert 0 <= one.value <= 1
+            for turn, speaker, start, end in one.spans:
+                assert 0 <= start < end <= len(sides[turn, speaker])
+
+
+def _sides(turn: Turn) -> list[tuple[str, str]]:
+    return [("user", turn.said), ("system", turn.reply.answer.text if turn.reply else "")]

@@ -1,0 +1,55 @@
+"""Claims laid beside claims on one normal form: which agree, and which cannot both be true."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from scoring.swan.rules.normal_form import Form
+
+__all__ = ["Claims", "compare_claims"]
+
+_T = TypeVar("_T")
+_FRONT = frozenset({"in", "on", "at", "by", "since", "until", "before", "after", "from", "during"})
+_LEAST = 3  # words of a claim: "Room 1" and "Room 2" say nothing of each other
+_MOST = 50  # claims of the same words that are kept
+
+
+def compare_claims(one: Form, other: Form) -> bool | None:
+    """Whether two claims of the same words agree; None where they cannot be compared: other words, fewer than three, a
+    condition, what somebody else says, or several values that differ, which may be of another time or place."""
+    if one.words != other.words or len(one.words) < _LEAST or one.shaded or other.shaded:
+        return None
+    apart = [place for place, (a, b) in enumerate(zip(one.values, other.values, strict=True)) if not a.agrees(b)]
+    if one.negated != other.negated:
+        return None if apart else False
+    if len(apart) > 1 or (apart and _fronted(one, apart[0])):
+        return None
+    return not apart
+
+
+def _fronted(form: Form, place: int) -> bool:
+    """Whether the value stands in an opening phrase such as `In 1990`: it says when or where, not what."""
+    spots = [at for at, word in enumerate(form.words) if word.startswith("#")]
+    return spots[place] <= 1 and form.words[0] in _FRONT and len(spots) > 1
+
+
+@dataclass(slots=True)
+class Claims(Generic[_T]):
+    """Claims with what they belong to, by their words; of those that say the same, the first, and at most 50 of the
+    same words, so that long texts take linear time."""
+
+    known: dict[tuple[str, ...], dict[Form, _T]] = field(default_factory=dict)
+
+    def add(self, form: Form, of: _T) -> None:
+        same = self.known.setdefault(form.words, {})
+        if len(same) < _MOST:
+            same.setdefault(form, of)
+
+    def compare(self, form: Form) -> Iterator[tuple[bool, _T]]:
+        """Whether the claim agrees with each that it can be compared with."""
+        for other, of in self.known.get(form.words, {}).items():
+            agree = compare_claims(form, other)
+            if agree is not None:
+                yield agree, of
