@@ -12,15 +12,19 @@ from pathlib import Path
 from recordings.errors import RunError, StoreError
 from topics.errors import Place
 
-__all__ = ["Lock"]
+__all__ = ["Lock", "Locked"]
 
 _HOLDER = re.compile(rb"[0-9]{0,20}\n?")
+
+
+class Locked(RunError):
+    """Another process of this machine is writing the run."""
 
 
 class Lock:
     """Held from its making until `release`, or until the process ends, however it ends.
 
-    Raises RunError where another process holds it, naming that process, or where `lock` is not a file of ours;
+    Raises Locked where another process holds it, naming that process; RunError where `lock` is not a file of ours;
     StoreError where the folder cannot be written.
     """
 
@@ -49,7 +53,7 @@ class Lock:
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise RunError(
+            raise Locked(
                 f"this run is being written by another process (pid {holder.decode().strip() or 'unknown'})",
                 place=Place(str(run)),
                 advice="wait for it to end, or stop it; then give the same command again",

@@ -16,6 +16,7 @@ from harvest.audits.audit import Audit, load_audit, place_errors
 from harvest.cli.interruption import Interrupted
 from harvest.cli.notifying import Channels, notice_options
 from harvest.cli.playing import NOTHING_YET, introduce, play_to_folder
+from harvest.cluster.assignment import Assignment
 from harvest.playing.plan import make_plan
 from harvest.systems.timing import REAL_CLOCK
 from harvest.terminal import Lasting
@@ -55,6 +56,7 @@ def _shard(context: click.Context, parameter: click.Parameter, value: str | None
     "--worker", default="", metavar="NAME", help="This machine's name, if runs of several machines will be merged."
 )
 @click.option("--shard", callback=_shard, metavar="I/N", help="Play only part I of N: one on each of N machines.")
+@click.option("--dask", metavar="ADDRESS", help="Play on the workers of the Dask cluster with this scheduler.")
 @click.option("--strict", is_flag=True, help="End with 3 where a threshold cannot be told.")
 @click.option("--json", "as_json", is_flag=True, help="The scores as one JSON document on standard output.")
 @notice_options
@@ -66,6 +68,7 @@ def command(
     topics: tuple[str, ...] | None,
     worker: str,
     shard: Shard | None,
+    dask: str | None,
     strict: bool,
     as_json: bool,
     channels: Channels,
@@ -81,6 +84,8 @@ def command(
         raise InputError("a shard alone is not scored, so --json has nothing to print", advice="leave --json out")
     if shard is not None and channels.any:
         raise InputError("a shard alone is not scored, so there is nothing to tell machines", advice="merge them first")
+    if dask is not None and (shard is not None or worker):
+        raise InputError("--dask deals out shards and names workers itself", advice="leave --shard and --worker out")
     try:
         resolved = load_audit(audit, trials=trials, seed=seed, only=topics, shard=shard)
         with place_errors(resolved.document, ("scoring",)):  # what cannot be scored is refused before it is played
@@ -95,8 +100,13 @@ def command(
     folder = named.absolute()  # a system in this process may change the folder
     console = Console(file=cast(TextIO, Lasting(sys.stderr)), highlight=False)
     introduce(console, resolved)
-    own = f"shard{shard.index}" if shard else ""
-    journal, left = play_to_folder(resolved, folder, worker or own, console)
+    journal, left = None, set[str]()
+    if dask is not None:
+        file = str(Path(audit).absolute()) if Path(audit).is_file() else audit
+        left = _spread(Assignment(file, trials, seed, topics), resolved, dask, folder, console)
+    else:
+        own = f"shard{shard.index}" if shard else ""
+        journal, left = play_to_folder(resolved, folder, worker or own, console)
 
     run = read(folder)
     if shard is not None:
@@ -114,6 +124,24 @@ def command(
         look=look_around,
         channels=channels,
     )
+
+
+def _spread(assignment: Assignment, resolved: Audit, dask: str, folder: Path, console: Console) -> set[str]:
+    """Play on a cluster; the systems that were left alone."""
+    from harvest.cluster.spreading import spread  # late: no other run needs it
+
+    def tell(sentence: str) -> None:
+        console.print(escape(sentence), soft_wrap=True)
+
+    try:
+        merged, left = spread(resolved, assignment, dask, folder, tell)
+    except KeyboardInterrupt:
+        raise Interrupted("interrupted; every finished turn is saved, and the same command resumes the run") from None
+    for system, reason in left.items():
+        tell(f"{system} was left alone: {reason}")
+    for sentence in (*merged.conflicts, *merged.damage):
+        tell(f"note: {sentence}")
+    return set(left)
 
 
 def _scored(

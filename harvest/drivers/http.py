@@ -200,6 +200,7 @@ class HttpDriver:
 
     async def open(self, opening: Opening) -> _Session:
         """Starts a session at the system if the options say how. Raises DriverError where that fails."""
+        self.wire.ready()
         session, jar = self.options.first_session, Jar()
         if self.options.session == "client":
             session = str(uuid.uuid4())

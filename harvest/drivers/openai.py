@@ -89,6 +89,7 @@ class OpenAIDriver:
         return Capabilities(stateful=False, editable_history=True, streaming=self._options.stream)
 
     async def open(self, opening: Opening) -> _Session:
+        self._wire.ready()
         messages: list[dict[str, str]] = []
         if self._options.system_prompt is not None:
             messages.append({"role": "system", "content": self._options.system_prompt})

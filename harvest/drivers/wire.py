@@ -142,6 +142,10 @@ class Wire:
         self._held_open = False
         self._opened: httpx.AsyncBaseTransport | None = None
 
+    def ready(self) -> None:
+        """Make what the first request needs: that takes a while, and must not take from the gap to the next turn."""
+        _ = self._transport
+
     async def close(self) -> None:
         if self._opened is not None:
             await self._opened.aclose()

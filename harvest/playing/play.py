@@ -13,6 +13,7 @@ from harvest.audits.audit import Audit, load_audit
 from harvest.playing.attempt import Player
 from harvest.playing.plan import Plan, Work, make_plan
 from harvest.playing.runner import Runner, Watcher
+from harvest.systems.limits import Gates, own_gate
 from recordings.continuation import extend_header, refuse_differences
 from recordings.conversation import Outcome
 from recordings.gold_layers import keep_gold
@@ -59,11 +60,12 @@ async def play_audit(
     *,
     worker: str = "",
     watching: Watching = lambda plan, damage: nullcontext(Silent()),
+    gates: Gates = own_gate,
 ) -> Path | None:
     """Play what is still to be played of an audit into `folder`, which a system in this process must not move.
 
-    worker: this machine's name, where several write runs that will be merged. Returns the file that the events stand
-    in, None where nothing was to be played. Errors come as a group: see `first_of`.
+    worker: this machine's name, where several write runs that will be merged. gates: the pace of each system. Returns
+    the file that the events stand in, None where nothing was to be played. Errors come as a group: see `first_of`.
     """
     header = audit.header()
     # How finished trials ended says what is left; what was said in them is needed where a session goes on.
@@ -95,7 +97,7 @@ async def play_audit(
         )
         with watching(plan, damage) as watcher:
             async with audit.endpoints:
-                await Runner(player, audit.played, audit.drivers, watcher).play(plan)
+                await Runner(player, audit.played, audit.drivers, watcher, gates).play(plan)
         return folder / f"trials-{writer.worker}.jsonl"
 
 

@@ -22,7 +22,7 @@ from harvest.playing.attempt import Lease, Played, Player
 from harvest.playing.plan import Plan, Sitting, Work, queue_sittings
 from harvest.playing.steps import Steps
 from harvest.systems.driver import Driver, Opening
-from harvest.systems.limits import Gate, Openings
+from harvest.systems.limits import Gate, Gates, Openings, own_gate
 from protocols.answer import Exchange
 from recordings.conversation import Outcome, TrialKey
 from topics.counting import pluralize
@@ -68,13 +68,14 @@ class _Desk:
 @dataclass(frozen=True, slots=True)
 class Runner:
     """player: plays attempts into the store. systems: as the recording knows them. drivers: by the name of the system
-    that is asked; closed when `play` ends.
+    that is asked; closed when `play` ends. gates: the pace of each.
     """
 
     player: Player
     systems: tuple[System, ...]
     drivers: Mapping[str, Driver]
     watcher: Watcher
+    gates: Gates = own_gate
 
     async def play(self, plan: Plan) -> None:
         """Play every sitting of the plan. Raises StoreError if a turn cannot be made safe."""
@@ -86,7 +87,7 @@ class Runner:
                 driver, limits = self.drivers[asked], systems[0].limits
                 stack.push_async_callback(_closed, driver)
                 queue = queues[asked] = deque(queue_sittings(plan, systems, self.player.seed))
-                gate = Gate(limits.spacing, self.player.clock)
+                gate = self.gates(asked, limits.spacing, self.player.clock)
                 openings = Openings(limits.retry_wait, limits.retries, self.player.clock)
                 desk = _Desk(systems[0], driver, gate, openings, queue, steps)
                 for _ in range(min(limits.concurrency, len(desk.queue))):

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from harvest.systems.driver import Denied
 from harvest.systems.timing import REAL_CLOCK, Clock
 
-__all__ = ["LONGEST_WAIT", "Gate", "Limits", "Openings"]
+__all__ = ["LONGEST_WAIT", "Gate", "Gates", "Limits", "Openings", "own_gate"]
 
 LONGEST_WAIT = 120.0
 """Seconds: no wait before another try is longer. A Retry-After beyond it is not waited for; the attempt is invalid
@@ -62,6 +63,15 @@ class Gate:
                 await self.clock.sleep(wait)
             # Counted from the passing itself: a late wake-up must not let two turns out together.
             self._free_at = self.clock.monotonic() + self._spacing
+
+
+Gates: TypeAlias = Callable[[str, float, Clock], Gate]
+"""Gives the gate of a system by its name, the seconds between turns, and the clock that times them."""
+
+
+def own_gate(system: str, spacing: float, clock: Clock) -> Gate:
+    """A gate of this process alone."""
+    return Gate(spacing, clock)
 
 
 class Openings:

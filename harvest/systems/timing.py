@@ -9,11 +9,12 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 from recordings.times import Now, seconds, stamp, utc_now
 
-__all__ = ["MOST_PIECES", "REAL_CLOCK", "Clock", "Stopwatch"]
+__all__ = ["MOST_PIECES", "REAL_CLOCK", "SENDING", "Clock", "Stopwatch"]
 
 MOST_PIECES = 256
 """A stream of any length keeps at most this many time stamps; see `Stopwatch.pieces`."""
@@ -33,6 +34,13 @@ class Clock:
 REAL_CLOCK = Clock()
 
 
+def _told_nobody(at: float) -> None: ...
+
+
+SENDING: ContextVar[Callable[[float], None]] = ContextVar("sending", default=_told_nobody)
+"""Is told when the user turn of this task goes out, by its clock; where it is told again, the last time counts."""
+
+
 class Stopwatch:
     """Times one system turn by `clock`, from the moment the user turn goes out. Seconds are rounded to microseconds."""
 
@@ -50,6 +58,7 @@ class Stopwatch:
         time)."""
         self.asked_at = stamp(self.clock.now())
         self._begin = self.clock.monotonic()
+        SENDING.get()(self._begin)
 
     def mark(self) -> None:
         """A part of the reply has come: the first call sets `first_seconds`, every call sets `seconds`."""

@@ -1,0 +1,214 @@
+"""One audit on two workers of a real cluster: whatever is killed, every trial is finished once, at one pace."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from recordings.run_folder import Run, read
+from recordings.shard import planned_trials
+from recordings.store import read_header
+from recordings.times import moment
+
+pytest.importorskip("distributed", reason="of the extra `cluster`")
+
+from tests.support.cluster import CountingApi, cluster, counting_api
+
+SPACING = 0.1
+LATE = 0.02  # seconds that a thread of the server may take to look at its clock
+AUDIT = """\
+format: harvest-audit/1
+name: spread
+topics: fairweb-45
+only: [M002, M007, R001, Y001]
+protocol: fairweb-two-round
+trials: {trials}
+systems:
+  - name: counting
+    driver: openai
+    rate: 10/s
+    concurrency: 2
+    options: {{base_url: "{url}", model: m, seed: trial}}
+"""
+
+
+@pytest.fixture
+def api(tmp_path: Path) -> Iterator[CountingApi]:
+    with counting_api() as found:
+        yield found
+
+
+def command(folder: Path, out: str, *options: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "harvest", "run", "audit.yaml", "--out", out, *options],
+        cwd=folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def played(folder: Path, out: str, *options: str) -> str:
+    """What a command that plays the whole audit says."""
+    _, said = (process := command(folder, out, *options)).communicate(timeout=300)
+    assert process.returncode == 0, said
+    return said
+
+
+def content(run: Run) -> bytes:
+    """Every finished conversation as it was recorded, less when it was, how long it took, who recorded it, and at
+    which attempt."""
+    left_out = {"at", "asked_at", "first_seconds", "seconds", "worker", "attempt", "goes_on_from", "session"}
+    finished = {(one.trial_id, one.attempt) for one in run.finished}
+    rows = [
+        {key: value for key, value in row.items() if key not in left_out}
+        for one in run.attempts
+        if (one.started.trial_id, one.started.attempt) in finished
+        for row in one.rows
+    ]
+    return "".join(sorted(json.dumps(row, sort_keys=True) + "\n" for row in rows)).encode()
+
+
+def smallest_gap(run: Run) -> float:
+    """Seconds between two turns that went out, whoever sent them; those that were cut off are in no reply."""
+    replies = [turn.reply for one in run.conversations for turn in one.turns if turn.reply is not None]
+    sent = sorted({moment(reply.asked_at) for reply in replies})
+    return min(later - earlier for earlier, later in pairwise(sent))
+
+
+def check(folder: Path, api: CountingApi, trials: int, *, twice: int) -> None:
+    """The merged run is that of one process; twice: turns at most that were asked a second time."""
+    asked, seen = Counter(api.asked), api.smallest_gap
+    merged = read(folder / "merged", keep_rows=True)
+    keys = Counter(one.key for one in merged.conversations if one.outcome is not None)
+    assert len(keys) == 4 * trials
+    assert set(keys.values()) == {1}, "a trial was finished twice"
+    turns = sum(len(one.turns) for one in merged.finished)
+    assert turns <= asked.total() <= turns + twice
+    assert max(asked.values()) <= 2
+    assert smallest_gap(merged) >= SPACING
+    assert seen >= SPACING - LATE
+    played(folder, "whole")
+    assert content(merged) == content(read(folder / "whole", keep_rows=True))
+
+
+def holder(shard: Path) -> int:
+    """The process that writes a shard."""
+    with suppress(OSError, ValueError):
+        return int((shard / "lock").read_text())
+    return 0
+
+
+def ended(shard: Path) -> int:
+    """How many trials of a shard have ended."""
+    return sum(file.read_text().count('"event":"trial-ended"') for file in shard.glob("trials-*.jsonl"))
+
+
+class Killer:
+    """Kills one process once a condition gives it. killed: its number, 0 before."""
+
+    def __init__(self, condition: Callable[[], int]) -> None:
+        self.killed = 0
+        self._condition = condition
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread.start()
+
+    def _watch(self) -> None:
+        deadline = time.monotonic() + 120
+        while not self.killed and time.monotonic() < deadline:
+            process = self._condition()
+            if process:
+                os.kill(process, signal.SIGKILL)
+                self.killed = process
+            time.sleep(0.002)
+
+
+def inside_a_turn(folder: Path, api: CountingApi) -> int:
+    return next((process for number, process in list(api.busy.items()) if number > 4), 0)
+
+
+def between_conversations(folder: Path, api: CountingApi) -> int:
+    for shard in (folder / "merged.shards").glob("*-of-*"):
+        process = holder(shard)
+        if process and ended(shard) and process not in api.busy.values():
+            return process
+    return 0
+
+
+def before_the_task_returns(folder: Path, api: CountingApi) -> int:
+    """A worker that has finished its shard holds the pace until the next turn may be sent, and then returns."""
+    for shard in (folder / "merged.shards").glob("*-of-*"):
+        if (shard / "run.json").exists() and 0 < len(list(planned_trials(read_header(shard)))) == ended(shard):
+            return holder(shard)
+    return 0
+
+
+def test_two_workers_play_what_one_process_plays_and_one_of_them_may_die_inside_a_turn(
+    tmp_path: Path, api: CountingApi
+) -> None:
+    (tmp_path / "audit.yaml").write_text(AUDIT.format(url=api.url, trials=2))
+    with cluster(tmp_path) as dask:
+        killer = Killer(lambda: inside_a_turn(tmp_path, api))
+        api.hook = lambda number, _: time.sleep(0.05 if killer.killed else 0.2)
+        said = played(tmp_path, "merged", "--dask", dask.address)
+    assert killer.killed
+    assert "8 shards, 2 at a time, on 2 threads" in said
+    check(tmp_path, api, 2, twice=1)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("when", [inside_a_turn, between_conversations, before_the_task_returns])
+def test_a_worker_may_die_at_any_moment(
+    tmp_path: Path, api: CountingApi, when: Callable[[Path, CountingApi], int]
+) -> None:
+    (tmp_path / "audit.yaml").write_text(AUDIT.format(url=api.url, trials=10))
+    with cluster(tmp_path) as dask:
+        killer = Killer(lambda: when(tmp_path, api))
+        played(tmp_path, "merged", "--dask", dask.address)
+    assert killer.killed
+    check(tmp_path, api, 10, twice=1)
+
+
+@pytest.mark.soak
+def test_after_the_scheduler_died_the_same_command_plays_what_is_missing(tmp_path: Path, api: CountingApi) -> None:
+    (tmp_path / "audit.yaml").write_text(AUDIT.format(url=api.url, trials=10))
+    with cluster(tmp_path) as dask:
+        process = command(tmp_path, "merged", "--dask", dask.address)
+        while len(api.times) < 20:
+            time.sleep(0.01)
+        dask.scheduler.kill()
+        _, said = process.communicate(timeout=120)
+        assert process.returncode == 2
+        assert "gone" in said
+        assert "the same command" in said
+    with cluster(tmp_path) as dask:
+        played(tmp_path, "merged", "--dask", dask.address)
+    check(tmp_path, api, 10, twice=2)
+
+
+def test_what_cannot_be_played_on_a_cluster_is_said_before_anything_is_sent(tmp_path: Path, api: CountingApi) -> None:
+    (tmp_path / "audit.yaml").write_text(AUDIT.format(url=api.url, trials=1))
+    (tmp_path / "there").mkdir()
+    for words, told in (
+        (("--dask", "tcp://127.0.0.1:9", "--shard", "1/2"), "--dask deals out shards"),
+        (("--dask", "tcp://127.0.0.1:9", "--worker", "w"), "leave --shard and --worker out"),
+    ):
+        _, said = (process := command(tmp_path, "new", *words)).communicate(timeout=60)
+        assert (process.returncode, told in said) == (2, True), said
+    _, said = (process := command(tmp_path, "there", "--dask", "nowhere")).communicate(timeout=60)
+    assert (process.returncode, "a cluster plays into a new run" in said) == (2, True), said
+    _, said = (process := command(tmp_path, "new", "--dask", "nowhere")).communicate(timeout=60)
+    assert (process.returncode, "there is no scheduler of Dask at nowhere" in said) == (2, True), said
+    assert not api.times

@@ -1,0 +1,157 @@
+"""A Dask cluster of real processes on this machine, and a chat API that counts what it is asked and by whom."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import cache
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import psutil
+from distributed import Client
+
+__all__ = ["Cluster", "CountingApi", "cluster", "counting_api"]
+
+_LEASE = {
+    "DASK_DISTRIBUTED__SCHEDULER__LOCKS__LEASE_TIMEOUT": "2s",
+    "DASK_DISTRIBUTED__SCHEDULER__LOCKS__LEASE_VALIDATION_INTERVAL": "500ms",
+}
+
+
+@dataclass
+class CountingApi:
+    """url: base_url of the driver `openai`, with `seed: trial`, which says what trial a request is of.
+
+    asked: how often each turn was asked, by seed and number of messages. times: when requests came, by the monotonic
+    clock. busy: the process that each request in flight comes from. hook: called with the number of a request and the
+    process it comes from, before it is answered.
+    """
+
+    url: str = ""
+    asked: Counter[tuple[int, int]] = field(default_factory=Counter)
+    times: list[float] = field(default_factory=list)
+    busy: dict[int, int] = field(default_factory=dict)
+    hook: Callable[[int, int], None] = lambda number, process: None
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def smallest_gap(self) -> float:
+        times = sorted(self.times)
+        return min(later - earlier for earlier, later in pairwise(times))
+
+
+@cache
+def _asking(port: int) -> int:
+    """The process at the other end of a connection from this machine; 0 where it is gone."""
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            if any(one.laddr.port == port for one in process.net_connections("tcp") if one.laddr):
+                return int(process.pid)
+    return 0
+
+
+@contextmanager
+def counting_api() -> Iterator[CountingApi]:
+    """Answers depend on what was said alone: every second trial is given no link first."""
+    api = CountingApi()
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            now = time.monotonic()
+            asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            seed, messages = asked["seed"], asked["messages"]
+            process = _asking(self.client_address[1])  # a while, and only once for each connection
+            with api.lock:
+                api.times.append(now)
+                api.asked[seed, len(messages)] += 1
+                number = sum(api.asked.values())
+                api.busy[number] = process
+            api.hook(number, process)
+            useful = seed % 2 or len(messages) > 1
+            text = f"One of them is https://www.imdb.com/title/tt{seed:010}/" if useful else "Let me think about it."
+            choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
+            body = json.dumps({"model": "counting", "choices": [choice]}).encode()
+            with suppress(OSError):  # it may have been killed
+                self.send_response_only(200)  # without a date, so that evidence is the same in every run
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+            with api.lock:
+                del api.busy[number]
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        server.daemon_threads = True
+        server.handle_error = lambda *_: None  # type: ignore[method-assign]
+        api.url = f"http://127.0.0.1:{server.server_address[1]}/v1"
+        thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+        thread.start()
+        try:
+            yield api
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """address: of the scheduler. scheduler: its process."""
+
+    address: str
+    scheduler: subprocess.Popen[bytes]
+
+
+@contextmanager
+def cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
+    """A scheduler and workers with a thread each, every one a process of its own that may be killed; a worker is
+    started again by its nanny."""
+    file = folder / f"scheduler-{len(list(folder.glob('scheduler-*')))}.json"
+    quiet: dict[str, Any] = {
+        "env": {**os.environ, **_LEASE},
+        "stdout": subprocess.DEVNULL,
+        "stderr": subprocess.DEVNULL,
+    }
+    with ExitStack() as stack:
+        started = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--no-show", "--scheduler-file", str(file)]
+        scheduler = subprocess.Popen([sys.executable, "-m", "distributed.cli.dask_scheduler", *started], **quiet)
+        stack.callback(_ended, scheduler)
+        while not file.exists() or not file.read_text():
+            assert scheduler.poll() is None
+            time.sleep(0.05)
+        address = str(json.loads(file.read_text())["address"])
+        for _ in range(workers):
+            own = ["--nthreads", "1", "--no-dashboard", "--local-directory", str(folder / "dask")]
+            command = [sys.executable, "-m", "distributed.cli.dask_worker", address, *own]
+            stack.callback(_ended, subprocess.Popen(command, **quiet))
+        with Client(address, set_as_default=False) as client:
+            client.wait_for_workers(workers, timeout=60)
+        yield Cluster(address, scheduler)
+
+
+def _ended(process: subprocess.Popen[bytes]) -> None:
+    """It and all that it started."""
+    below: list[psutil.Process] = []
+    with suppress(psutil.Error):
+        below = psutil.Process(process.pid).children(recursive=True)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    for one in below:
+        with suppress(psutil.Error):
+            one.kill()
