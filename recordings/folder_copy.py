@@ -82,7 +82,8 @@ def carry(run: Run, building: Path) -> list[str]:
             write_layer(building, layer)
             continue
         put_layer(building, read_inside(run.path, Path(layer.path).relative_to(run.path)), layer.kind, layer.author)
-    for file in (*entries(run.path, "extraction", "*", "*.jsonl"), *entries(run.path, DAMAGED, "*")):
+    replies = [file for name in ("extraction", "judge") for file in entries(run.path, name, "*", "*.jsonl")]
+    for file in (*replies, *entries(run.path, DAMAGED, "*")):
         to = file.relative_to(run.path)
         try:
             data = read_inside(run.path, to)

@@ -59,13 +59,22 @@ does not apply, which is null."""
 class Judgment:
     """One judgment. about: what is judged, by name: `topic` and `entity` for a nugget wherever it appears;
     `trial` (identity), `attempt` and `turn` for a turn. criterion: what it is judged for. value: JSON.
-    note: in the judge's own words.
+    note: in the judge's own words. samples: what a model said each time it was asked, where it was asked several times.
     """
 
     about: Mapping[str, str | int]
     criterion: str
     value: Json
     note: str = ""
+    samples: tuple[Json, ...] = ()
+
+    @property
+    def unjudged(self) -> str:
+        """Why a model that was asked gave no judgment; "" where there is one."""
+        match self.value:
+            case {"unjudged": str(why)}:
+                return why
+        return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +159,9 @@ def write_layer(run: str | PathLike[str], layer: Layer, redactor: Redactor | Non
     rows: list[Json] = [opening]
     for judgment in layer.judgments:
         row = {"about": dict(judgment.about), "criterion": judgment.criterion, "value": judgment.value}
-        rows.append({**row, "note": judgment.note} if judgment.note else row)
+        if judgment.note:
+            row["note"] = judgment.note
+        rows.append({**row, "samples": list(judgment.samples)} if judgment.samples else row)
     return put_layer(Path(run), b"".join(line(cleaner.value(row)) for row in rows), layer.kind, layer.author)
 
 
@@ -255,13 +266,15 @@ def read_layer(path: Path) -> Layer:
 
 
 def _judgment(row: Mapping[str, Any], place: Place) -> Judgment:
-    about, criterion, note = row.get("about"), row.get("criterion"), row.get("note")
+    about, criterion, note, samples = (row.get(key) for key in ("about", "criterion", "note", "samples"))
     if not isinstance(about, dict) or not isinstance(criterion, str) or not criterion or "value" not in row:
         raise RunError("a judgment holds 'about' (an object), 'criterion' (text) and 'value'", place=place)
     if not all(isinstance(item, (str, int)) and not isinstance(item, bool) for item in about.values()):
         raise RunError("'about' holds something that is neither text nor a whole number", place=place)
     if not isinstance(note, (str, type(None))):
         raise RunError("'note' is not text", place=place, allowed="text")
+    if not isinstance(samples, (list, type(None))):
+        raise RunError("'samples' is not a list", place=place, allowed="a list of values")
     # What is about no turn, for a slip in one of these, would be in no score and be missed by nobody.
     for key, (allowed, is_right) in _ABOUT.items():
         if key in about and not is_right(about[key]):
@@ -270,7 +283,7 @@ def _judgment(row: Mapping[str, Any], place: Place) -> Judgment:
         raise RunError(
             "a span in 'about' is malformed", place=place, allowed="'start' and 'end', the end not before it"
         )
-    return Judgment(about, criterion, row["value"], note or "")
+    return Judgment(about, criterion, row["value"], note or "", tuple(samples or ()))
 
 
 _ABOUT: Mapping[str, tuple[str, Callable[[object], bool]]] = {

@@ -93,6 +93,13 @@ class Asked:
             (orphans, "about words that are no nugget or turn here"),
         )
         found = [f"{pluralize(n, 'judgment')} in no score: {why}." for n, why in unscored if n]
+        for author in dict.fromkeys(author for author, _ in judgments.unjudged):
+            reasons = {why: n for (who, why), n in judgments.unjudged.items() if who == author}
+            listed = ", ".join(f"{why} {n}" for why, n in sorted(reasons.items()))
+            found.append(
+                f"{pluralize(sum(reasons.values()), 'thing')} that {author} was asked about and did not judge, in no"
+                f" score: {listed}."
+            )
         if unknown:
             found.append(f"Judgments on {unknown} are in no score: the schema {schema.name!r} has no such criterion.")
         notes = nugget_notes(self.assessments, judgments)

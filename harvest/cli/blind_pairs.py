@@ -21,7 +21,7 @@ from recordings.run_folder import Run, read
 from topics.counting import pluralize
 from topics.errors import InputError, Place
 
-__all__ = ["serve_blind_pairs", "write_blind_pairs"]
+__all__ = ["drawn_pairs", "serve_blind_pairs", "write_blind_pairs"]
 
 _SHORT = 2
 """A name of so many characters is an ordinary word of some language."""
@@ -53,8 +53,28 @@ def serve_blind_pairs(
     from harvest.judging.serving.blind_pairs import judged_folder, pair_questions
     from harvest.judging.serving.choices import PAIR_CHOICES
 
+    folder, kept = judged_folder(sheet), key_file(sheet)
+    drawn = _drawn_once(runs, sheet, systems, topics, most, seed)
+    folder.mkdir(exist_ok=True)
+    sets = [one.header.topic_set() for one in drawn.recorded]
+    known = {topic.id: topic for one in sets if one for topic in one.topics}
+    serve_questions(folder, pair_questions(drawn.blind), people, PAIR_CHOICES, known, told="", port=port, seed=seed)
+    click.echo(f"then: harvest preferences {folder} --key {kept}", err=True)
+
+
+def drawn_pairs(
+    runs: Sequence[Path], sheet: Path, systems: str | None, topics: Sequence[str], most: int | None, seed: int
+) -> list[BlindPair]:
+    """The pairs of a sheet. The sheet and its key are written where they are not there; otherwise they must be of these
+    very pairs."""
+    return _drawn_once(runs, sheet, systems, topics, most, seed).blind
+
+
+def _drawn_once(
+    runs: Sequence[Path], sheet: Path, systems: str | None, topics: Sequence[str], most: int | None, seed: int
+) -> _Drawn:
     sheet_ending(sheet)
-    drawn, folder, kept = _draw(runs, systems, topics, most, seed), judged_folder(sheet), key_file(sheet)
+    drawn, kept = _draw(runs, systems, topics, most, seed), key_file(sheet)
     if kept.exists():
         if read_key(kept).pairs != _key(sheet, drawn, seed).pairs:
             raise InputError(
@@ -65,11 +85,7 @@ def serve_blind_pairs(
     else:
         _refuse_existing(sheet)
         _write(sheet, drawn, seed)
-    folder.mkdir(exist_ok=True)
-    sets = [one.header.topic_set() for one in drawn.recorded]
-    known = {topic.id: topic for one in sets if one for topic in one.topics}
-    serve_questions(folder, pair_questions(drawn.blind), people, PAIR_CHOICES, known, told="", port=port, seed=seed)
-    click.echo(f"then: harvest preferences {folder} --key {kept}", err=True)
+    return drawn
 
 
 def _refuse_existing(*paths: Path) -> None:

@@ -88,6 +88,7 @@ _GROUPS: Mapping[str, Mapping[str, _Entry]] = {
             "Extract nuggets, score them by rules, and let people judge them.",
         ),
         "pool": _Entry("harvest.cli.pool", "List what there is to judge in RUNs, each thing once."),
+        "judge": _Entry("harvest.cli.judge", "Let a model judge nuggets, turns, conversations or blind pairs."),
         "preferences": _Entry("harvest.cli.preferences", "Say which systems people prefer."),
     },
     "Exchange": {

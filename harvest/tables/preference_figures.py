@@ -11,6 +11,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from harvest.judging.sheets.pair_sheet import UNCHECKED
 from harvest.studies.preferences import PreferenceStudy, Preferred, Side
 from harvest.tables.comparison_words import p_text
 from harvest.tables.long_rows import LongRow
@@ -49,6 +50,14 @@ def preference_tables(found: PreferenceStudy) -> Iterator[RenderableType]:
         f"{pluralize(found.handed_out, 'pair')} judged; unsure {pluralize(unsure, 'time')}, which is in no figure",
         style="dim",
     )
+    models = [name for name in found.people if name.endswith(UNCHECKED)]
+    if models:
+        named = ", ".join(printable(name, line=True) for name in models)
+        yield Text(
+            f"not of people: {named}. What a model prefers is checked by what people prefer of the same pairs: give"
+            " their sheets too, and read the agreement",
+            style="yellow",
+        )
 
 
 def _pair(one: Preferred) -> str:

@@ -21,6 +21,7 @@ from pydantic import AfterValidator, Field
 from harvest.drivers.openai import OpenAIDriver
 from harvest.drivers.openai import Options as ModelOptions
 from harvest.drivers.options import Url, VariableName, WireOptions
+from harvest.drivers.received import error_code
 from harvest.systems.delivery import deliver
 from harvest.systems.driver import DriverError, Exhibit, Reply, Surroundings, Unanswered
 from harvest.systems.limits import Gate, Limits
@@ -31,7 +32,12 @@ from simulators.reasons import ENDPOINT_FAILED
 from topics.document import refusal
 from topics.errors import InputError
 
-__all__ = ["Endpoint", "EndpointFailed", "EndpointOptions"]
+__all__ = ["OVERFLOW", "REFUSED", "Endpoint", "EndpointFailed", "EndpointOptions"]
+
+REFUSED = "refusal"
+"""The finish of words that stand where the API puts a refusal."""
+OVERFLOW = "context_length_exceeded"
+"""What the API calls an error where the question is too long for the model."""
 
 _OURS = ("model", "messages", "n", "seed", "stream", "stream_options", "temperature", "top_p", "max_tokens")
 
@@ -144,9 +150,20 @@ class Endpoint:
         return {name: value for name, value in fields.items() if value is not None or name in options.extra}
 
     def _failed(self, fault: DriverError) -> EndpointFailed:
-        detail = f"the endpoint {self.name!r}, which {self._does}: {fault}"
+        code = _code(fault)
+        named = f" ({code})" if code and code not in str(fault).lower() else ""
+        detail = f"the endpoint {self.name!r}, which {self._does}: {fault}{named}"
         exhibits = tuple(Exhibit(f"endpoint-{one.name}", one.media_type, one.data) for one in fault.exhibits)
         return EndpointFailed(ENDPOINT_FAILED, detail, exhibits=exhibits)
+
+
+def _code(fault: DriverError) -> str:
+    """What the API calls the error; "" where it has no name for it."""
+    body = next((exhibit.data for exhibit in fault.exhibits if exhibit.name == "response"), b"")
+    try:
+        return error_code(json.loads(body))
+    except ValueError:
+        return ""
 
 
 def _misfit(reply: Reply) -> str:
@@ -157,9 +174,12 @@ def _misfit(reply: Reply) -> str:
     body = next((exhibit.data for exhibit in reply.exhibits if exhibit.name == "response"), b"")
     try:
         choice = json.loads(body)["choices"][0]
-        role, finish = choice["message"].get("role", "assistant"), choice.get("finish_reason", "")
+        message, finish = choice["message"], choice.get("finish_reason", "")
+        role = message.get("role", "assistant")
     except (ValueError, LookupError, TypeError, AttributeError):  # a stream, or words that stand elsewhere
         return ""
+    if message.get("refusal") and not message.get("content"):
+        return REFUSED
     return UNFINISHED if finish is None else "" if role in ("assistant", None) else OTHER_ROLE
 
 

@@ -12,6 +12,7 @@ precedence names others, and those of a model only if it does.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
@@ -115,6 +116,7 @@ class Judgments:
     refused: int = 0
     unknown: tuple[str, ...] = ()
     unplaced: int = 0
+    unjudged: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
     @staticmethod
     def of(layers: Iterable[Layer], schema: Schema, precedence: Precedence | None = None) -> Judgments:
@@ -129,7 +131,7 @@ class Judgments:
         opinions: dict[tuple[str, int], dict[Key, _ByAuthor]] = {}
         sets: dict[SetKey, _ByAuthor] = {}
         nuggets = _nuggets(layers, chosen)
-        refused, unplaced, unknown = 0, 0, set[str]()
+        refused, unplaced, unknown, unjudged = 0, 0, set[str](), Counter[tuple[str, str]]()
         for rank, layer in _ranked(layers, chosen):
             by = Source(layer.kind, layer.author, layer.version)
             for judgment, place in _placed(layer):
@@ -144,8 +146,10 @@ class Judgments:
                     refused += 1
                     continue
                 target = Target.of_dialogue(judgment) if criterion.level == "dialogue" else Target.of(judgment)
-                value = None if judgment.value == UNSURE else _score(judgment, place)
-                given = None if judgment.value == UNSURE else Given(value, by, rank, place, layer.adjudicates)
+                silent = judgment.value == UNSURE or judgment.unjudged
+                given = None if silent else Given(_score(judgment, place), by, rank, place, layer.adjudicates)
+                if judgment.unjudged:
+                    unjudged[layer.author, judgment.unjudged] += 1
                 if target is not None and criterion.level != "set":
                     here = opinions.setdefault((target.trial, target.attempt), {})
                     _give(here, (target, judgment.criterion), by, given)
@@ -156,7 +160,7 @@ class Judgments:
                         unplaced += target is None or criterion.level == "set"
         counted = {trial: _folded(here, chosen.folding) for trial, here in opinions.items()}
         of_sets = _folded(sets, chosen.folding)
-        return Judgments(chosen, counted, of_sets, nuggets, refused, tuple(sorted(unknown)), unplaced)
+        return Judgments(chosen, counted, of_sets, nuggets, refused, tuple(sorted(unknown)), unplaced, dict(unjudged))
 
     def lacks(self, trial: str, attempt: int, exchanged: Iterable[Passage]) -> bool:
         """Whether the precedence names nuggets, and no layer has them for these words: then nothing of the conversation

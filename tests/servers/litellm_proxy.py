@@ -26,6 +26,7 @@ LEASH = Path(__file__).with_name("leash.py")
 KEY = "sk-a-key-for-tests"
 TEXT = "1. Back to the Future: https://www.imdb.com/title/tt0088763/ — café ☕ 東京"
 NUGGETS = '{"nuggets": [{"quote": "Do you like it?", "type": "O", "act": "YES-NO-QUESTION"}]}'
+VERDICT = '{"reason": "It reads well.", "score": 1}'
 CONFIG = f"""
 model_list:
   - model_name: mock
@@ -36,6 +37,10 @@ model_list:
     litellm_params: {{model: openai/mock, api_key: none, mock_response: "litellm.RateLimitError"}}
   - model_name: broken
     litellm_params: {{model: openai/mock, api_key: none, mock_response: "litellm.InternalServerError"}}
+  - model_name: judge
+    litellm_params: {{model: openai/mock, api_key: none, mock_response: '{VERDICT}'}}
+  - model_name: long
+    litellm_params: {{model: openai/mock, api_key: none, mock_response: "litellm.ContextWindowExceededError"}}
   - model_name: nuggets
     litellm_params: {{model: openai/mock, api_key: none, mock_response: '{NUGGETS}'}}
 general_settings: {{master_key: {KEY}}}

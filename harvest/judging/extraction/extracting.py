@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from harvest.judging.extraction.asking import Answers, Question, ask_all, questions
-from harvest.judging.extraction.kept import KeptReplies
 from harvest.judging.extraction.layer import Extraction, extraction
 from harvest.judging.extraction.prompting import version_of
+from harvest.judging.extraction.questions import Question, questions
+from harvest.judging.extraction.reply import Reading, read_reply
+from harvest.judging.replies.asking import Answers, Asking, ask_all
+from harvest.judging.replies.kept import EXTRACTION_REPLIES, KeptReplies
 from harvest.voices.endpoint import Endpoint
 from recordings.conversation import Conversation
 from recordings.judgments import Judgment, read_layers, write_layer
@@ -18,6 +20,7 @@ from recordings.redaction import Redactor
 from recordings.times import stamp, utc_now
 from scoring.swan.judged import EXTRACTION, NUGGET, words_hash
 from scoring.words import passages
+from simulators.outside import Sample
 from topics.counting import pluralize
 
 __all__ = ["Extracted", "account", "extract"]
@@ -74,7 +77,7 @@ async def extract(
     cleaner = Redactor(secrets)
     done = _done(run, author, version)
     pairs = [(one, questions(one)) for one in conversations if _named(one) not in done]
-    answers = Answers({}, {}, 0)
+    answers: Answers[Reading] = Answers({}, {}, 0)
     try:
         if pairs:
             every = [question for _, own in pairs for question in own]
@@ -91,19 +94,17 @@ async def extract(
 
 async def _answers(
     run: Path, every: Sequence[Question], endpoint: Endpoint, cleaner: Redactor, tries: int, watch: Watch
-) -> Answers:
+) -> Answers[Reading]:
     author, version = author_and_version(endpoint)
-    async with KeptReplies(run, author, version, cleaner) as kept:
-        return await ask_all(
-            every,
-            endpoint,
-            kept,
-            name=endpoint.name,
-            version=version,
-            tries=tries,
-            concurrency=endpoint.concurrency,
-            tell=watch(len({question.key for question in every})),
-        )
+    how: Asking[Question, Reading] = Asking(
+        endpoint.name, "extract", "nuggets", version, tries, endpoint.concurrency, _read
+    )
+    async with KeptReplies(run, EXTRACTION_REPLIES, author, version, cleaner) as kept:
+        return await ask_all(every, endpoint, kept, how, watch(len({question.key for question in every})))
+
+
+def _read(sample: Sample, question: Question) -> Reading:
+    return read_reply(sample, question.passage)
 
 
 def _named(conversation: Conversation) -> tuple[str, int, str]:

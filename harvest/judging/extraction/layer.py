@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from harvest.judging.extraction.asking import Answers, Question
+from harvest.judging.extraction.questions import Question
 from harvest.judging.extraction.reply import Reading
+from harvest.judging.replies.asking import Answers
 from recordings.conversation import Conversation
 from recordings.judgments import Judgment, Layer, Target
 from scoring.swan.extraction import extract_nuggets
@@ -48,7 +49,7 @@ class Extraction:
 
 def extraction(
     asked: Sequence[tuple[Conversation, Sequence[Question]]],
-    answers: Answers,
+    answers: Answers[Reading],
     *,
     author: str,
     version: str,
@@ -96,7 +97,7 @@ def nugget_judgments(conversation: Conversation, nuggets: Iterable[Nugget]) -> l
     return found
 
 
-def _fault(question: Question, answers: Answers) -> str:
+def _fault(question: Question, answers: Answers[Reading]) -> str:
     """Why a passage has no nuggets that could be kept; "" where it has, or has none."""
     where = f"turn {question.passage.turn}, {question.passage.speaker}"
     failure = answers.failures.get(question.key)

@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 
 from harvest.judging.serving.questions import Question
-from harvest.judging.sheets.pair_sheet import CHOICES, BlindPair, Filled, Preference, text_hash, transcript
+from harvest.judging.sheets.pair_sheet import CHOICES, UNCHECKED, BlindPair, Filled, Preference, text_hash, transcript
 from recordings.decisions import FOLDER
 from recordings.errors import RunError
 from recordings.judgments import read_layers
@@ -48,15 +48,18 @@ def read_chosen(folder: str | PathLike[str], texts: Mapping[int, str]) -> Filled
 
     Raises InputError where nothing was, or for a pair that was not handed out or had other texts.
     """
-    if not (Path(folder) / FOLDER).is_dir():
+    if not any((Path(folder) / name).is_dir() for name in (FOLDER, "judgments")):
         raise InputError(
             "this folder holds no decisions on pairs",
             place=Place.of(folder),
-            allowed="a folder that harvest annotate RUN --pairs FILE --serve has made, or a sheet",
+            allowed="a folder that harvest annotate RUN --pairs FILE --serve or harvest judge has made, or a sheet",
         )
     found: dict[tuple[int, str], str] = {}
     for layer in read_layers(folder):
+        author = layer.author if layer.kind == "human" else f"{layer.author} {UNCHECKED}"
         for judgment in layer.judgments:
+            if judgment.unjudged:
+                continue
             match judgment.about:
                 case {"pair": int(number), "text": str(text)} if texts.get(number) == text:
                     pass
@@ -68,7 +71,7 @@ def read_chosen(folder: str | PathLike[str], texts: Mapping[int, str]) -> Filled
                     )
             if judgment.criterion != _CRITERION or judgment.value not in CHOICES:
                 raise RunError(f"{str(judgment.value)[:40]!r} is not a choice", place=Place.of(folder))
-            found[number, layer.author] = str(judgment.value)
+            found[number, author] = str(judgment.value)
     if not found:
         raise InputError("nothing is decided here yet", place=Place.of(folder))
     return Filled(tuple(Preference(number, who, choice) for (number, who), choice in found.items()), 0)

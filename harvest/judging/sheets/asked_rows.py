@@ -56,13 +56,18 @@ def sight_of(run: str | PathLike[str], recorded: Run) -> Callable[[Conversation]
     return sight
 
 
-def rows_by_criterion(assessed: Sequence[Assessed], schema: Schema) -> dict[str, int]:
-    """How many rows there are for each criterion that people may score."""
-    return counts(assessed, (one for one in schema if one.may_score("human")))
+def rows_by_criterion(assessed: Sequence[Assessed], schema: Schema, kind: str = "human") -> dict[str, int]:
+    """How many rows there are for each criterion that people (or `model`s) may score."""
+    return counts(assessed, (one for one in schema if one.may_score(kind)))
 
 
 def chosen_rows(
-    assessed: Sequence[Assessed], schema: Schema, names: Sequence[str], sample: int | None, seed: int
+    assessed: Sequence[Assessed],
+    schema: Schema,
+    names: Sequence[str],
+    sample: int | None,
+    seed: int,
+    kind: str = "human",
 ) -> tuple[list[Row], int]:
     """The rows of these criteria in an order drawn with `seed`, and how many there would be without `sample`.
 
@@ -70,12 +75,13 @@ def chosen_rows(
     Raises InputError for a criterion that the schema does not have or that people may not score, and where there is
     nothing to score.
     """
-    there = rows_by_criterion(assessed, schema)
+    there = rows_by_criterion(assessed, schema, kind)
     everything = [name.casefold() for name in names] == ["all"]
     chosen = [schema[name] for name in there] if everything else [schema[name] for name in names]
-    barred = [one.name for one in chosen if not one.may_score("human")]
+    barred = [one.name for one in chosen if not one.may_score(kind)]
     if barred:
-        raise InputError(f"{', '.join(barred)}: not for people to score in the schema {schema.name!r}")
+        who = "people" if kind == "human" else "models"
+        raise InputError(f"{', '.join(barred)}: not for {who} to score in the schema {schema.name!r}")
     chosen = list(dict.fromkeys(chosen))
     total = sum(there[one.name] for one in chosen)
     if not total:

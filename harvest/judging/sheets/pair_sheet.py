@@ -16,13 +16,26 @@ from harvest.judging.sheets.sheet_file import LONGEST_CELL, Given, Row, read_row
 from recordings.conversation import Conversation
 from topics.errors import InputError, Place
 
-__all__ = ["CHOICES", "BlindPair", "Filled", "Preference", "read_preferences", "text_hash", "transcript", "write_pairs"]
+__all__ = [
+    "CHOICES",
+    "UNCHECKED",
+    "BlindPair",
+    "Filled",
+    "Preference",
+    "read_preferences",
+    "text_hash",
+    "transcript",
+    "write_pairs",
+]
 
 COLUMNS = ("pair", "topic", "left", "right", "preference", "note", "annotator")
 _NEEDED = ("pair", "left", "right", "preference")
 
 CHOICES = ("left", "right", "tie", "unsure")
 """tie: neither is better. unsure: the person cannot judge; it is no tie, and in no figure."""
+
+UNCHECKED = "(model, unchecked)"
+"""How the name of one who chose ends that is not a person."""
 
 _COMPARED = LONGEST_CELL // 2
 """Characters of a conversation that are compared: no spreadsheet has cut these off."""

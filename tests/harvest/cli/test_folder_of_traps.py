@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from harvest.cli import main
-from harvest.judging.extraction.kept import KeptReplies
+from harvest.judging.replies.kept import EXTRACTION_REPLIES, KeptReplies
 from recordings.decisions import DecisionBook
 from recordings.errors import RunError
 from recordings.evidence import keep_exhibit, read_exhibit
@@ -265,7 +265,7 @@ def test_a_trap_among_the_replies_of_a_model_is_one_message(trap: str, run: Path
     (run / "extraction" / "none-1").mkdir(parents=True)
     lay(run / "extraction" / "none-1" / "000001.jsonl")
     with pytest.raises(RunError, match=words) as caught:
-        KeptReplies(run, "none", "1", Redactor())
+        KeptReplies(run, EXTRACTION_REPLIES, "none", "1", Redactor())
     assert str(caught.value).count("000001.jsonl") == 1
 
 

@@ -1,8 +1,8 @@
-"""The replies of a model in a run's `extraction/` folder: what was asked and answered once is never asked again.
+"""The replies of a model in a folder of a run: what was asked and answered once is never asked again.
 
-`extraction/<model>-<version>/000001.jsonl`, …: each command that asks writes a file of its own, one reply a line, on
-disk before the next passage is asked for. A line that a killed command left half-written stays the last of its file and
-counts as not asked. Nothing is ever changed. Nuggets are read from these replies anew; what is scored is the layer.
+`extraction/<model>-<version>/000001.jsonl`, …, or `judge/…`: each command that asks writes a file of its own, one reply
+a line, on disk before the next question is asked. A line that a killed command left half-written stays the last of its
+file and counts as not asked. Nothing is ever changed. Replies are read anew each time; what is scored is the layer.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -24,28 +25,39 @@ from recordings.redaction import Redactor
 from simulators.outside import Sample
 from topics.errors import Place
 
-__all__ = ["KeptReplies"]
+__all__ = ["EXTRACTION_REPLIES", "JUDGE_REPLIES", "KeptReplies", "Kind"]
 
-FORMAT = "harvest-extraction/1"
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """folder: of the run. format: of its files."""
+
+    folder: str
+    format: str
+
+
+EXTRACTION_REPLIES = Kind("extraction", "harvest-extraction/1")
+JUDGE_REPLIES = Kind("judge", "harvest-judge-replies/1")
 
 _NUMBER = re.compile(r"(\d{6,})\.jsonl")
 
 
 class KeptReplies:
-    """The replies of one extractor in one run; `async with` it. Replies are by the key of what was asked and the number
-    of the sample, from 0.
+    """The replies of one model under one version in one run; `async with` it. Replies are by the key of what was asked
+    and the number of the sample, from 0.
     """
 
-    def __init__(self, run: Path, author: str, version: str, redactor: Redactor) -> None:
+    def __init__(self, run: Path, kind: Kind, author: str, version: str, redactor: Redactor) -> None:
         """Raises RunError, with file and line, for a file that is not ours, and where another process is asking;
         StoreError where the folder cannot be written.
         """
         slug = re.sub(r"[^a-z0-9]+", "-", author.lower()).strip("-")[:40] or "unknown"
-        self._folder = run / "extraction" / f"{slug}-{version}"
+        self._kind = kind
+        self._folder = run / kind.folder / f"{slug}-{version}"
         self._author, self._version, self._redactor = author, version, redactor
         self._journal: Journal | None = None
         self._kept: dict[tuple[str, int], Sample] = {}
-        for part in (run / "extraction", self._folder):
+        for part in (run / kind.folder, self._folder):
             if os.path.lexists(part) and (part.is_symlink() or not part.is_dir()):
                 raise RunError("this is not a folder, so no replies can be in it", place=Place(str(part)))
             try:
@@ -76,6 +88,10 @@ class KeptReplies:
         self._kept[key, number] = sample
         return sample
 
+    def release(self) -> None:
+        """Leave the folder to others, where nothing was kept."""
+        self._lock.release()
+
     async def __aenter__(self) -> KeptReplies:
         return self
 
@@ -95,14 +111,14 @@ class KeptReplies:
             self._journal = Journal.create(path)
         except OSError as fault:
             raise StoreError(path, fault) from fault
-        self._journal.write(line({"format": FORMAT, "author": self._author, "version": self._version}))
+        self._journal.write(line({"format": self._kind.format, "author": self._author, "version": self._version}))
         return self._journal
 
     def _read(self, file: Path) -> None:
         rows, _ = read_lines(file, file.parent)
         for i, (place, row) in enumerate(rows):
             if i == 0:
-                check_format(row.get("format"), FORMAT, place)
+                check_format(row.get("format"), self._kind.format, place)
                 if (row.get("author"), row.get("version")) != (self._author, self._version):
                     raise RunError(
                         f"these are replies of {row.get('author')}/{row.get('version')}, in the place of those of "

@@ -1,0 +1,177 @@
+"""`harvest judge`: a model scores nuggets, turns and conversations, or prefers one of two."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from rich.console import Console
+from rich.progress import Progress
+
+from harvest.cli.blind_pairs import drawn_pairs
+from harvest.cli.interruption import run_until_stopped
+from harvest.judging.serving.blind_pairs import judged_folder
+from harvest.judging.sheets.asked_rows import assess_run, chosen_rows, rows_by_criterion
+from recordings.run_folder import read
+from scoring.swan.schema import Schema, load_schema
+from topics.counting import pluralize
+from topics.errors import InputError
+
+if TYPE_CHECKING:
+    from harvest.judging.models.judge_file import Judge
+    from harvest.judging.models.questions import Thing
+
+__all__ = ["command"]
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path(path_type=Path))
+@click.option(
+    "--with",
+    "file",
+    required=True,
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="The judge: its endpoint, criteria, scale and samples.",
+)
+@click.option(
+    "--criterion", "names", multiple=True, metavar="NAME", help="Instead of the file's; may be repeated, or `all`."
+)
+@click.option("--schema", default="sakai-2023", show_default=True, metavar="NAME|FILE", help="The criteria.")
+@click.option("--nuggets", metavar="NAME", help="Whose nuggets are judged [rules].")
+@click.option("--pairs", type=click.Path(path_type=Path), metavar="FILE", help="Blind pairs instead, in both orders.")
+@click.option("--systems", metavar="A,B,...", help="With --pairs: of these [all that were played].")
+@click.option("--topic", "only", multiple=True, metavar="ID", help="Only this topic; may be repeated.")
+@click.option(
+    "--sample",
+    type=click.IntRange(1),
+    metavar="N",
+    help="N random rows of each criterion, as --sample of annotate draws them. With --pairs: at most N of each two"
+    " systems.",
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="The same seed draws the same.")
+@click.option("--concurrency", type=click.IntRange(1, 1000), help="Requests at the same time [8].")
+@click.option(
+    "--tries",
+    type=click.IntRange(1, 20),
+    default=2,
+    show_default=True,
+    metavar="N",
+    help="Requests per question while replies cannot be read.",
+)
+@click.option("--dry-run", is_flag=True, help="Print what it would take, and send nothing.")
+def command(
+    runs: tuple[Path, ...],
+    file: Path,
+    names: tuple[str, ...],
+    schema: str,
+    nuggets: str | None,
+    pairs: Path | None,
+    systems: str | None,
+    only: tuple[str, ...],
+    sample: int | None,
+    seed: int,
+    concurrency: int | None,
+    tries: int,
+    dry_run: bool,
+) -> int:
+    """Let a model judge nuggets, turns, conversations or blind pairs.
+
+    What it says becomes a layer of judgments of kind `model`; `harvest score RUN --judges model -m 'WAN(NAME)'` uses
+    it. Where people judged two things of each topic or more, such a figure is corrected by theirs; otherwise it is
+    marked as unchecked. What the model could not judge stays unjudged, with its reason. The same command resumes, and
+    asks nothing twice.
+    """
+    from harvest.judging.models.judge_file import read_judge  # brings httpx
+    from harvest.judging.models.judging import account, estimate, judge_things
+
+    secrets: set[str] = set()
+    judge, endpoint = read_judge(file, secrets, concurrency=concurrency)
+    if pairs is not None:
+        if names or nuggets:
+            raise InputError("--criterion and --nuggets do not go with --pairs")
+        folder, things = judged_folder(pairs), _pairs(runs, pairs, systems, only, sample, seed, judge)
+    else:
+        if systems is not None:
+            raise InputError("--systems goes with --pairs")
+        if len(runs) > 1:
+            raise InputError(f"{len(runs)} runs were given; only --pairs takes several", advice="judge one at a time")
+        folder = runs[0]
+        things = _items(folder, load_schema(schema), names or judge.criteria, nuggets or "", only, sample, seed, judge)
+    click.echo(str(estimate(folder, things, judge, endpoint)), err=True)
+    if dry_run:
+        return 0
+    folder.mkdir(exist_ok=True)
+    total = len({one.key for thing in things for one in thing.asked})
+    with Progress(console=Console(stderr=True), transient=True) as shown:
+        task = shown.add_task("judged", total=total)
+        # Where it is stopped, what was answered is on disk.
+        done = run_until_stopped(
+            judge_things(folder, things, judge, endpoint, secrets, tries=tries, tell=lambda: shown.advance(task))
+        )
+    for sentence in account(done):
+        click.echo(sentence, err=True)
+    if pairs is not None:
+        click.echo(f"then: harvest preferences {folder} --key {pairs.with_suffix('.key.json')}", err=True)
+    return 3 if done.unjudged else 0
+
+
+def _items(
+    run: Path,
+    schema: Schema,
+    names: Sequence[str],
+    nuggets: str,
+    only: Sequence[str],
+    sample: int | None,
+    seed: int,
+    judge: Judge,
+) -> Sequence[Thing]:
+    from harvest.judging.models.questions import of_items
+    from harvest.judging.serving.questions import questions
+
+    recorded = read(run)
+    for sentence in recorded.damage:
+        click.echo(f"damage: {sentence}", err=True)
+    _refuse_unknown({one.key.topic for one in recorded.finished}, only)
+    assessed = assess_run(run, recorded, schema, nuggets=nuggets)
+    assessed = [one for one in assessed if not only or one.conversation.key.topic in only]
+    there = {name: n for name, n in rows_by_criterion(assessed, schema, "model").items() if schema[name].level != "set"}
+    if not names:
+        raise InputError(
+            "no criterion was given for the judge",
+            allowed=", ".join(f"{name} ({pluralize(count, 'row')})" for name, count in there.items()),
+            advice="give --criterion NAME, or `criteria` in the file",
+        )
+    chosen = list(there) if [name.casefold() for name in names] == ["all"] else list(names)
+    sets = [name for name in chosen if schema[name].level == "set"]
+    if sets:
+        raise InputError(f"{', '.join(sets)}: of sets of conversations, which people judge", allowed=", ".join(there))
+    strange = sorted(set(judge.guideline) - {one.name for one in schema})
+    if strange:
+        raise InputError(f"the guideline is on {', '.join(strange)}, which the schema {schema.name!r} has not")
+    rows, _ = chosen_rows(assessed, schema, chosen, sample, seed, "model")
+    topics = recorded.header.topic_set()
+    return of_items(questions(rows, assessed), judge, {one.id: one for one in topics.topics} if topics else {})
+
+
+def _pairs(
+    runs: Sequence[Path],
+    sheet: Path,
+    systems: str | None,
+    only: Sequence[str],
+    most: int | None,
+    seed: int,
+    judge: Judge,
+) -> Sequence[Thing]:
+    from harvest.judging.models.questions import of_pairs
+
+    return of_pairs(drawn_pairs(runs, sheet, systems, only, most, seed), judge)
+
+
+def _refuse_unknown(topics: set[str], only: Sequence[str]) -> None:
+    for topic in only:
+        if topic not in topics:
+            what = f"no finished conversation here is on the topic {topic!r}"
+            raise InputError(what, allowed=", ".join(sorted(topics)))

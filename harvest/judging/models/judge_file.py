@@ -1,0 +1,88 @@
+"""A model as judge, as a file describes it.
+
+format: harvest-judge/1
+endpoint: {base_url: "http://127.0.0.1:8000/v1", model: llama, api_key_env: JUDGE_KEY, temperature: 0.7}
+criteria: [Correctness, Fluency]
+samples: 3
+scale: [0, 0.5, 1]
+guideline: {Correctness: "Take the date of the conversation for today."}
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field
+
+from harvest.systems.driver import Surroundings
+from harvest.voices.endpoint import Endpoint, EndpointOptions
+from topics.document import StrictModel, read_document, refusal
+from topics.errors import InputError
+
+__all__ = ["Judge", "Prices", "read_judge"]
+
+
+class JudgeEndpoint(EndpointOptions):
+    """A model that judges: the options of an audit's endpoints, with other defaults for what it samples."""
+
+    temperature: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = Field(
+        0.0, description="sent if not null; above 0 for several samples"
+    )
+    max_tokens: int | None = Field(1024, ge=1, description="of one reply; null: not sent")
+
+
+class Prices(StrictModel):
+    """Of a million tokens, in any currency."""
+
+    input: float = Field(ge=0)
+    output: float = Field(ge=0)
+
+
+def _rising(scale: tuple[float, ...]) -> tuple[float, ...]:
+    if not 2 <= len(scale) <= 9 or list(scale) != sorted(set(scale)) or scale[0] < 0 or scale[-1] > 1:
+        raise refusal("a scale has 2 to 9 numbers from 0 to 1 in rising order, as in [0, 0.5, 1]")
+    return scale
+
+
+class Judge(StrictModel):
+    """What is asked of which model. vendor: who made it, for the bias card; "": the part of the model's name before its
+    first slash or hyphen. guideline: further words on a criterion, by its name.
+    """
+
+    format: Literal["harvest-judge/1"]
+    endpoint: JudgeEndpoint
+    criteria: tuple[str, ...] = ()
+    samples: int = Field(1, ge=1, le=50)
+    scale: Annotated[tuple[float, ...], AfterValidator(_rising)] = (0.0, 0.5, 1.0)
+    guideline: dict[str, str] = Field({})
+    vendor: str = ""
+    prices: Prices | None = None
+
+    @property
+    def author(self) -> str:
+        return self.endpoint.model
+
+
+def read_judge(path: Path, secrets: set[str], *, concurrency: int | None = None) -> tuple[Judge, Endpoint]:
+    """The judge and its endpoint. secrets: gets the key. concurrency: instead of the file's. Nothing is sent yet.
+
+    Raises InputError, with file, line and column, for whatever is wrong with the file, and where the key is not set.
+    """
+    document = read_document(path)
+    judge = document.validated(Judge)
+    if judge.samples > 1 and not judge.endpoint.temperature:
+        raise InputError(
+            f"{judge.samples} samples at temperature 0 would all say the same",
+            place=document.place(("samples",)),
+            advice="give the endpoint a temperature above 0, as in 0.7, or take one sample",
+        )
+    options = judge.endpoint
+    if concurrency is not None:
+        options = options.model_copy(update={"concurrency": concurrency})
+    around = Surroundings("", Path(document.path).resolve().parent, secrets=secrets)
+    try:
+        return judge, Endpoint("judge", options, around, does="judges")
+    except InputError as fault:
+        place = fault.place or document.place(("endpoint",))
+        raise InputError(fault.what, place=place, allowed=fault.allowed, advice=fault.advice) from None

@@ -1,0 +1,163 @@
+"""A run or pairs judged by a model, from the endpoint to the layer; whatever is kept is not asked again."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from harvest.judging.models.judge_file import Judge
+from harvest.judging.models.prompting import version_of
+from harvest.judging.models.questions import Asked, Thing, folded
+from harvest.judging.models.verdict import Verdict, failure_of, read_better, read_score
+from harvest.judging.replies.asking import Answers, Asking, ask_all
+from harvest.judging.replies.kept import JUDGE_REPLIES, KeptReplies
+from harvest.voices.endpoint import Endpoint
+from recordings.judgments import Judgment, Layer, keep_layer, read_layers
+from recordings.redaction import Redactor
+from recordings.times import Now, stamp, utc_now
+from simulators.outside import Sample
+from topics.counting import pluralize
+
+__all__ = ["Estimate", "Judged", "account", "estimate", "judge_things", "version"]
+
+_SOURCE = "harvest judge"
+_CHARACTERS = 4
+"""Of a token of English text, by rule of thumb."""
+_MILLION = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What judging will take. things: to be judged. requests: not kept yet, each at least once. read: tokens of them,
+    about. write: tokens of the replies, at most; None where nothing bounds them. cost: at most; None without prices.
+    """
+
+    things: int
+    requests: int
+    read: int
+    write: int | None
+    cost: float | None
+
+    def __str__(self) -> str:
+        what = f"{pluralize(self.things, 'thing')} to judge, {pluralize(self.requests, 'request')} to send"
+        if not self.requests:
+            return f"{what}: all is kept"
+        write = "replies of any length" if self.write is None else f"at most {self.write:,} to write"
+        cost = "" if self.cost is None else f", at most {self.cost:.2f} by the prices given"
+        return f"{what}: about {self.read:,} tokens to read, {write}{cost}"
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What one command did. layer: of all that was asked, with what is unjudged. requests: sent and answered. failures:
+    of the endpoint, by its words. path: of the layer, None where it says what the newest one said.
+    """
+
+    layer: Layer
+    requests: int
+    failures: Mapping[str, int]
+    path: Path | None
+
+    @property
+    def unjudged(self) -> Counter[str]:
+        return Counter(one.unjudged for one in self.layer.judgments if one.unjudged)
+
+
+def version(judge: Judge, endpoint: Endpoint) -> str:
+    """Of the prompt, its sampling, the scale and the guideline. Where the server stands is no part of it."""
+    sampling = {key: value for key, value in endpoint.definition().items() if key != "base_url"}
+    return version_of(sampling, judge.scale, judge.guideline)
+
+
+def estimate(folder: Path, things: Sequence[Thing], judge: Judge, endpoint: Endpoint) -> Estimate:
+    """folder: of the run, or of the pairs. Raises RunError for kept replies that are not ours."""
+    asked = {one.key: one for thing in things for one in thing.asked}
+    left = list(asked.values())
+    if (folder / JUDGE_REPLIES.folder).exists():  # to look leaves nothing behind
+        kept = KeptReplies(folder, JUDGE_REPLIES, judge.author, version(judge, endpoint), Redactor())
+        left = [one for one in left if kept.get(one.key, 0) is None]
+        kept.release()
+    read = sum(len(message.text) for one in left for message in one.messages) // _CHARACTERS
+    most = judge.endpoint.max_tokens
+    write = None if most is None else most * len(left)
+    cost = None
+    if judge.prices is not None and write is not None:
+        cost = (read * judge.prices.input + write * judge.prices.output) / _MILLION
+    return Estimate(sum(len(thing.about) for thing in things), len(left), read, write, cost)
+
+
+async def judge_things(
+    folder: Path,
+    things: Sequence[Thing],
+    judge: Judge,
+    endpoint: Endpoint,
+    secrets: set[str],
+    *,
+    tries: int,
+    tell: Callable[[], None] = lambda: None,
+    clock: Now = utc_now,
+) -> Judged:
+    """Ask whatever is not kept, and write a layer. The endpoint is closed.
+
+    What a layer of this version holds of other things stays a part of the new one. Raises HarvestError where the folder
+    cannot be read or written; failures of the endpoint leave things unjudged.
+    """
+    cleaner, own = Redactor(secrets), version(judge, endpoint)
+    paired = {one.key for thing in things if thing.paired for one in thing.asked}
+
+    def read(sample: Sample, question: Asked) -> Verdict:
+        return read_better(sample) if question.key in paired else read_score(sample, judge.scale)
+
+    how: Asking[Asked, Verdict] = Asking(
+        endpoint.name,
+        "judge",
+        "judge",
+        own,
+        tries,
+        endpoint.concurrency,
+        read,
+        lambda why: failure_of(why) != "failed",
+    )
+    try:
+        async with KeptReplies(folder, JUDGE_REPLIES, judge.author, own, cleaner) as kept:
+            every = (one for thing in things for one in thing.asked)
+            answers = await ask_all(every, endpoint, kept, how, tell)
+    finally:
+        await endpoint.close()
+    judgments = [one for thing in things for one in folded(thing, [_verdict(answers, one) for one in thing.asked])]
+    layer = Layer("model", judge.author, own, _SOURCE, stamp(clock()), _with_earlier(folder, judge, own, judgments))
+    path = keep_layer(folder, layer)
+    return Judged(layer, answers.requests, Counter(map(cleaner.text, answers.failures.values())), path)
+
+
+def _verdict(answers: Answers[Verdict], question: Asked) -> Verdict:
+    why = answers.failures.get(question.key)
+    return answers.readings[question.key] if why is None else Verdict(fault=failure_of(why))
+
+
+def _with_earlier(folder: Path, judge: Judge, own: str, judgments: Sequence[Judgment]) -> tuple[Judgment, ...]:
+    said = {(one.criterion, frozenset(one.about.items())): one for one in judgments}
+    found = dict[tuple[str, frozenset[tuple[str, str | int]]], Judgment]()
+    for layer in read_layers(folder):
+        if (layer.kind, layer.author, layer.version, layer.source) == ("model", judge.author, own, _SOURCE):
+            found.update({(one.criterion, frozenset(one.about.items())): one for one in layer.judgments})
+    return tuple({**found, **said}.values())
+
+
+def account(done: Judged) -> Iterator[str]:
+    """What a person is told, a sentence a line."""
+    layer = done.layer
+    criteria = Counter(one.criterion for one in layer.judgments if not one.unjudged)
+    listed = ", ".join(f"{name} {count}" for name, count in criteria.items())
+    yield (
+        f"{layer.author}/{layer.version}: {pluralize(criteria.total(), 'judgment')} ({listed or 'none'}), "
+        f"{pluralize(done.requests, 'request')} answered"
+    )
+    if done.unjudged:
+        reasons = ", ".join(f"{why} {count}" for why, count in done.unjudged.most_common())
+        yield f"{pluralize(done.unjudged.total(), 'thing')} unjudged, in no figure: {reasons}; the same command goes on"
+    for why, count in Counter(done.failures).most_common(3):
+        yield f"  {count} x {why}"
+    yield f"written to judgments/{done.path.name}" if done.path else "nothing new to write"

@@ -1,0 +1,128 @@
+"""Each thing to be judged as questions to a model: one for each sample, and of a pair one for each order."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from harvest.judging.models.judge_file import Judge
+from harvest.judging.models.prompting import item_messages, pair_messages
+from harvest.judging.models.verdict import Verdict
+from harvest.judging.serving.questions import Question
+from harvest.judging.sheets.pair_sheet import BlindPair, text_hash, transcript
+from recordings.json_text import Json
+from recordings.judgments import UNSURE, Judgment
+from simulators.outside import Message
+from topics.identity import content_hash
+from topics.topic import Topic
+
+__all__ = ["PREFERENCE", "Asked", "Thing", "folded", "of_items", "of_pairs"]
+
+PREFERENCE = "preference"
+
+_SIDES = {"first": ("left", "right"), "second": ("right", "left"), "tie": ("tie", "tie"), UNSURE: (UNSURE, UNSURE)}
+"""What a verdict says of a pair shown as it stands, and shown the other way round."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One question. key: of the words that are sent and the number of the sample. swapped: the right one was shown
+    first.
+    """
+
+    key: str
+    messages: tuple[Message, ...]
+    about: Mapping[str, str | int]
+    swapped: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Thing:
+    """What is judged, as the `about` of each thing that said the same words, and the questions asked of it."""
+
+    criterion: str
+    about: tuple[Mapping[str, str | int], ...]
+    asked: tuple[Asked, ...]
+
+    @property
+    def paired(self) -> bool:
+        return self.criterion == PREFERENCE
+
+
+def of_items(questions: Iterable[Question], judge: Judge, topics: Mapping[str, Topic]) -> tuple[Thing, ...]:
+    """topics: by id, for the needs of users."""
+    found = []
+    for one in questions:
+        topic = topics.get(one.topic)
+        messages = item_messages(
+            one,
+            judge.scale,
+            wanted=topic.request if topic else "",
+            guideline=judge.guideline.get(one.criterion, ""),
+        )
+        asked = tuple(_asked(messages, number, one.about[0]) for number in range(judge.samples))
+        found.append(Thing(one.criterion, one.about, asked))
+    return tuple(found)
+
+
+def of_pairs(pairs: Iterable[BlindPair], judge: Judge) -> tuple[Thing, ...]:
+    """In both orders, each as often as there are samples."""
+    found = []
+    for one in pairs:
+        left, right = transcript(one.left), transcript(one.right)
+        about: dict[str, str | int] = {"pair": one.number, "text": text_hash(left, right)}
+        asked = tuple(
+            _asked(pair_messages(*texts), number, about, swapped=swapped)
+            for number in range(judge.samples)
+            for swapped, texts in ((False, (left, right)), (True, (right, left)))
+        )
+        found.append(Thing(PREFERENCE, (about,), asked))
+    return tuple(found)
+
+
+def _asked(
+    messages: tuple[Message, ...], number: int, about: Mapping[str, str | int], *, swapped: bool = False
+) -> Asked:
+    key = content_hash("harvest-judged", [number, *([one.role, one.text] for one in messages)])
+    return Asked(key, messages, about, swapped)
+
+
+def folded(thing: Thing, verdicts: Sequence[Verdict]) -> tuple[Judgment, ...]:
+    """The judgment of each thing. verdicts: of its questions, in their order.
+
+    Of samples with a score the mean counts; null or `unsure` where none has one. A pair is decided where the verdicts
+    of both orders, each by most of its samples, name the same conversation; where the order decided, it is a tie. A
+    thing is unjudged where no sample could be read, and a pair also where one order has none.
+    """
+    read = [one for one in verdicts if not one.fault]
+    value: Json
+    if thing.paired:
+        sides = {swapped: _most(thing, verdicts, swapped) for swapped in (False, True)}
+        if not all(sides.values()):
+            read = []
+        samples: tuple[Json, ...] = tuple(
+            None if one.fault else _SIDES[str(one.value)][asked.swapped]
+            for asked, one in zip(thing.asked, verdicts, strict=True)
+        )
+        value = sides[False] if sides[False] == sides[True] else UNSURE if UNSURE in sides.values() else "tie"
+    else:
+        scores = [one.value for one in read if isinstance(one.value, float)]
+        samples = tuple(one.value for one in read)
+        value = sum(scores) / len(scores) if scores else None if None in samples else UNSURE
+    if not read:
+        why = Counter(one.fault for one in verdicts if one.fault).most_common(1)[0][0]
+        return tuple(Judgment(about, thing.criterion, {"unjudged": why}) for about in thing.about)
+    kept = samples if len(samples) > 1 else ()
+    return tuple(Judgment(about, thing.criterion, value, read[0].reason, kept) for about in thing.about)
+
+
+def _most(thing: Thing, verdicts: Sequence[Verdict], swapped: bool) -> str:
+    """What most samples of one order say; a tie where several say as much, "" without a verdict."""
+    counts = Counter(
+        _SIDES[str(one.value)][swapped]
+        for asked, one in zip(thing.asked, verdicts, strict=True)
+        if asked.swapped == swapped and not one.fault
+    )
+    most = [side for side, count in counts.items() if count == max(counts.values())]
+    return most[0] if len(most) == 1 else "tie" if most else ""

@@ -1,0 +1,101 @@
+"""Reading what a judge replied: `finish_reason` first, then strictly, so that no fault becomes a verdict.
+
+Nothing is mended. What is no verdict leaves the thing unjudged, with its reason.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from harvest.voices.endpoint import OVERFLOW, REFUSED
+from recordings.json_text import Json
+from recordings.judgments import UNSURE
+from simulators.llm.acceptance import SECRET, UNFINISHED
+from simulators.outside import Sample
+
+__all__ = ["BETTER", "FAULTS", "Verdict", "failure_of", "read_better", "read_score"]
+
+BETTER = ("first", "second", "tie", UNSURE)
+
+FAULTS = MappingProxyType(
+    {
+        "failed": "The endpoint gave no whole reply: an error, a time-out, an end that is none.",
+        "refused": "The endpoint says that the model refused, or that a filter stopped it.",
+        "overflowed": "The question was too long for the model, or the reply was cut off at its limit.",
+        "nonsense": "The reply is anything but one JSON value: words or a code fence around it, a key twice, nothing.",
+        "out of schema": "It is JSON, and not the two keys that were asked for with a score of the scale.",
+    }
+)
+"""Why a thing is unjudged, by name."""
+
+_WHOLE = ("", "stop", "end_turn", "eos", "eos_token", "stop_sequence")
+_CUT = ("length", "max_tokens", "model_length", "model_context_window_exceeded", UNFINISHED)
+_REFUSED = ("content_filter", "safety", "recitation", "blocklist", "prohibited_content", REFUSED)
+_TOO_LONG = (OVERFLOW, "contextwindowexceeded")
+_FILTERED = ("content_filter", "content_policy_violation")
+"""Errors by which APIs say that a question is too long, and that they will not take, or not give, such words."""
+_MOST = 4000
+"""Characters of a reason that are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """value: a score, null, or `unsure`; of a pair one of `BETTER`. fault: one of `FAULTS`, "" where it was read."""
+
+    value: Json = None
+    reason: str = ""
+    fault: str = ""
+
+
+def read_score(sample: Sample, scale: Collection[float]) -> Verdict:
+    """A score by a criterion."""
+    verdict = _read(sample, "score")
+    value = verdict.value
+    if verdict.fault or value is None or value == UNSURE:
+        return verdict
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or value not in scale:
+        return Verdict(fault="out of schema")
+    return Verdict(float(value), verdict.reason)
+
+
+def read_better(sample: Sample) -> Verdict:
+    """Which of two conversations is better."""
+    verdict = _read(sample, "better")
+    return verdict if verdict.fault or verdict.value in BETTER else Verdict(fault="out of schema")
+
+
+def failure_of(why: str) -> str:
+    """Which of `FAULTS` a failure of the endpoint is, by the names that APIs give to errors."""
+    text = why.lower()
+    if any(name in text for name in _TOO_LONG):
+        return "overflowed"
+    return "refused" if any(name in text for name in _FILTERED) else "failed"
+
+
+def _read(sample: Sample, key: str) -> Verdict:
+    finish = sample.finish.lower()
+    if finish not in _WHOLE and finish != SECRET:
+        return Verdict(fault="overflowed" if finish in _CUT else "refused" if finish in _REFUSED else "failed")
+    try:
+        value = json.loads(sample.text, object_pairs_hook=_once, parse_constant=_no_number)
+    except (ValueError, RecursionError):
+        return Verdict(fault="nonsense")
+    match value:
+        case {"reason": str(reason), **rest} if rest.keys() == {key}:
+            return Verdict(rest[key], reason.strip()[:_MOST])
+    return Verdict(fault="out of schema")
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key appears twice")
+    return found
+
+
+def _no_number(name: str) -> float:
+    raise ValueError(f"{name} is not a number in JSON")

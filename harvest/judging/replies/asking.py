@@ -1,0 +1,128 @@
+"""Asking a model many questions: each once, some at a time, and no longer than it answers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+from harvest.judging.replies.kept import KeptReplies
+from harvest.systems.driver import DriverError
+from simulators.outside import Message, Prompt, Sample, WordingSource
+from topics.errors import HarvestError
+from topics.identity import derived_seed
+
+__all__ = ["Answers", "Asking", "ask_all"]
+
+_SEEDS = 2**31
+_GIVE_UP = 10
+"""Failures in a row after which nothing more is asked."""
+
+
+class Question(Protocol):
+    """key: of the words that are sent. about: where it stands first."""
+
+    @property
+    def key(self) -> str: ...
+
+    @property
+    def messages(self) -> tuple[Message, ...]: ...
+
+    @property
+    def about(self) -> Mapping[str, str | int]: ...
+
+
+class Reading(Protocol):
+    """fault: why the reply could not be read, "" where it could."""
+
+    @property
+    def fault(self) -> str: ...
+
+
+Q = TypeVar("Q", bound=Question)
+R = TypeVar("R", bound=Reading)
+
+
+@dataclass(frozen=True, slots=True)
+class Asking(Generic[Q, R]):
+    """How questions are asked. name: of the endpoint. act: what it is to do, as a word for its prompts. stream: of the
+    seeds, which come from it, the version and the question. version: of the prompt and its sampling. tries: samples of
+    one question while they cannot be read, each with a seed of its own. read: a reply. of_question: whether a failure
+    is one of the question, and says nothing of how the endpoint will take the next.
+    """
+
+    name: str
+    act: str
+    stream: str
+    version: str
+    tries: int
+    concurrency: int
+    read: Callable[[Sample, Q], R]
+    of_question: Callable[[str], bool] = lambda _: False
+
+
+@dataclass(frozen=True, slots=True)
+class Answers(Generic[R]):
+    """What came, by the key of the question. readings: also those that could not be read, after the last sample.
+    failures: where nothing came, why. requests: how many were sent and answered.
+    """
+
+    readings: Mapping[str, R]
+    failures: Mapping[str, str]
+    requests: int
+
+
+async def ask_all(
+    wanted: Iterable[Q],
+    source: WordingSource,
+    kept: KeptReplies,
+    how: Asking[Q, R],
+    tell: Callable[[], None] = lambda: None,
+) -> Answers[R]:
+    """Ask every question once, unless its reply is kept. tell: called after each question.
+
+    Failures of the endpoint become `failures`; after ten in a row nothing more is asked. Raises StoreError.
+    """
+    once = {one.key: one for one in wanted}
+    left = iter(once.values())
+    readings: dict[str, R] = {}
+    failures: dict[str, str] = {}
+    requests = in_a_row = 0
+    last = ""
+
+    async def answer(question: Q) -> R:
+        nonlocal requests, in_a_row
+        for number in range(how.tries):
+            sample = kept.get(question.key, number)
+            if sample is None:
+                seed = derived_seed(0, how.stream, how.version, question.key, number) % _SEEDS
+                prompt = Prompt(how.name, how.act, question.messages, (question.key, number), seed)
+                sample = await source.sample(prompt)
+                requests, in_a_row = requests + 1, 0
+                sample = await kept.keep(question.key, number, sample, {**question.about, "seed": seed})
+            reading = how.read(sample, question)
+            if not reading.fault:
+                break
+        return reading
+
+    async def work() -> None:
+        nonlocal in_a_row, last
+        for question in left:
+            if in_a_row >= _GIVE_UP and kept.get(question.key, 0) is None:
+                failures[question.key] = f"not asked, after {_GIVE_UP} failures in a row; the last was: {last}"
+            else:
+                try:
+                    readings[question.key] = await answer(question)
+                except DriverError as fault:
+                    failures[question.key] = last = str(fault)
+                    in_a_row = 0 if how.of_question(last) else in_a_row + 1
+            tell()
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(min(how.concurrency, len(once))):
+                group.create_task(work())
+    except* HarvestError as faults:
+        raise faults.exceptions[0] from None  # the others are its echo
+    return Answers(readings, failures, requests)

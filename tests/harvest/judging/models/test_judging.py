@@ -1,0 +1,261 @@
+"""A model as judge, from a run and an endpoint over real HTTP to a layer that is scored."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import signal
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harvest.cli.main import main
+from recordings.judgments import Layer, read_layers
+from tests.servers.local_http import Asked, response, serving
+from tests.support.command_line import harvest
+from tests.support.judge_model import by_length, judge_file, prefers_first, prefers_longer, scoring, shown_to
+from tests.support.nugget_model import Handler, completion, replying
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of three topics with two systems."""
+    folder = tmp_path_factory.mktemp("played") / "run"
+    done = harvest("run", "demo", "--trials", "1", "--topics", "M002,R001,Y001", "--out", str(folder))
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.fixture
+def run(played: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(played, tmp_path / "run"))
+
+
+def command(*words: object) -> list[str]:
+    return [sys.executable, "-m", "harvest", "judge", *map(str, words)]
+
+
+async def judged(handler: Handler, run: Path, *more: object, **options: Any) -> tuple[int, str, list[Asked]]:
+    """Exit code, what was told, and what was asked."""
+    async with serving(handler) as server, asyncio.timeout(120):
+        file = judge_file(run.parent, server.url, **options)
+        done = await asyncio.create_subprocess_exec(
+            *command(run, "--with", file, *more), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+        )
+        out, told = await done.communicate()
+    assert out == b""
+    assert done.returncode is not None
+    return done.returncode, told.decode(), server.asked
+
+
+def contents(run: Path) -> dict[str, bytes]:
+    return {str(file): file.read_bytes() for file in run.rglob("*") if file.suffix}
+
+
+def models(run: Path) -> list[Layer]:
+    return [layer for layer in read_layers(run) if layer.kind == "model"]
+
+
+def scores(run: Path, capfd: pytest.CaptureFixture[str], *more: str) -> dict[str, Any]:
+    with pytest.raises(SystemExit) as done:
+        main(["score", str(run), "--json", *more])
+    out, told = capfd.readouterr()
+    assert done.value.code == 0, told
+    found: dict[str, Any] = json.loads(out)
+    return found
+
+
+async def test_nuggets_and_turns_become_a_layer_that_counts_only_where_it_is_named(
+    run: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    options = {"criteria": ["Fluency", "Correctness"], "guideline": {"Fluency": "Typing errors do not count."}}
+    code, told, asked = await judged(replying(by_length), run, **options)
+    assert code == 0, told
+    (layer,) = models(run)
+    assert (layer.author, len(layer.version), layer.source) == ("m1", 16, "harvest judge")
+    assert {one.criterion for one in layer.judgments} == {"Fluency", "Correctness"}
+    assert all(one.value in (0.0, 1.0) and one.note == "by its length" for one in layer.judgments)
+    assert f"{len(asked)} requests to send: about" in told
+    prompts = {one.body for one in asked}
+    assert len(prompts) == len(asked), "the same words were asked twice"
+    assert any(b"Typing errors do not count." in body for body in prompts)
+    for one in asked:
+        shown = shown_to(one)
+        assert shown["conversation"][-1]["speaker"] == "system"
+        assert shown["judge"]["text"] in shown["conversation"][-1]["text"]
+        assert '"A"' not in one.json["messages"][-1]["content"], "whose words they are"
+    measure = ("-m", "WAN(Fluency)")
+    assert all(row["value"] is None for row in scores(run, capfd, *measure)["rows"])
+    table = scores(run, capfd, *measure, "--judges", "model")
+    assert any(row["value"] is not None for row in table["rows"])
+    assert any("model m1" in note for note in table["notes"])
+    before = contents(run)
+    code, told, asked = await judged(replying(by_length), run, **options)
+    assert (code, asked) == (0, [])
+    assert "all is kept" in told
+    assert "nothing new to write" in told
+    assert contents(run) == before
+
+
+async def test_samples_are_kept_as_a_distribution(run: Path) -> None:
+    every = iter([1, 0.5, None, 1, 1, "unsure"] * 50)
+
+    def reply(asked: Asked) -> str:
+        return json.dumps({"reason": "so", "score": next(every)})
+
+    code, told, asked = await judged(
+        replying(reply), run, "--concurrency", "1", "--sample", "4", criteria=["Fluency"], samples=3,
+        endpoint={"temperature": 0.7},
+    )  # fmt: skip
+    assert code == 0, told
+    (layer,) = models(run)
+    first, second = layer.judgments[0], next(one for one in layer.judgments if one.samples[0] == 1 == one.samples[1])
+    assert (first.samples, first.value) == ((1.0, 0.5, None), 0.75)
+    assert (second.samples, second.value) == ((1.0, 1.0, "unsure"), 1.0)
+    assert len({one.json["seed"] for one in asked}) == len(asked)
+    assert all(one.json["temperature"] == 0.7 for one in asked)
+
+
+BROKEN: dict[str, tuple[Any, str]] = {
+    "an error": (response("500 Internal Server Error", "{}"), "failed"),
+    "no JSON": ("I would say it is fine.", "nonsense"),
+    "nothing": ("", "nonsense"),
+    "out of schema": ('{"reason": "so", "score": 2}', "out of schema"),
+    "cut off": (completion('{"reason": "so", "score": 1}', "length"), "overflowed"),
+    "filtered": (completion('{"reason": "so", "score": 1}', "content_filter"), "refused"),
+    "a tool": (completion('{"reason": "so", "score": 1}', "tool_calls"), "failed"),
+    "a refusal": (
+        response(
+            "200 OK",
+            json.dumps({"choices": [{"message": {"content": None, "refusal": "No."}, "finish_reason": "stop"}]}),
+        ),
+        "refused",
+    ),
+    "too long": (
+        response("400 Bad Request", json.dumps({"error": {"message": "too long", "code": "context_length_exceeded"}})),
+        "overflowed",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+async def test_what_is_no_verdict_leaves_the_thing_unjudged_visibly(
+    run: Path, capfd: pytest.CaptureFixture[str], case: str
+) -> None:
+    reply, why = BROKEN[case]
+
+    def answer(asked: Asked) -> str | bytes:
+        text = str(shown_to(asked)["judge"]["text"])
+        return reply if len(text) % 2 else scoring(1)(asked)
+
+    code, told, _ = await judged(replying(answer), run, "--tries", "1", criteria=["Fluency"])
+    (layer,) = models(run)
+    faults = [one.unjudged for one in layer.judgments if one.unjudged]
+    assert set(faults) == {why}, told
+    assert 0 < len(faults) < len(layer.judgments)
+    assert (code, f"unjudged, in no figure: {why} {len(faults)}" in told) == (3, True), told
+    table = scores(run, capfd, "-m", "pooled(WAN(Fluency))", "--judges", "model")
+    assert {row["value"] for row in table["rows"] if row["n"]} == {1.0}, "a fault was scored"
+    note = next(note for note in table["notes"] if "did not judge" in note)
+    assert "that m1 was asked about and did not judge, in no score" in note
+    code, told, _ = await judged(replying(scoring(1)), run, "--tries", "2", criteria=["Fluency"])
+    assert code == 0, told
+    assert not any(one.unjudged for one in models(run)[-1].judgments)
+
+
+async def test_an_endpoint_that_is_gone_is_left_alone_after_ten_failures(run: Path) -> None:
+    code, told, asked = await judged(
+        replying(lambda asked: response("503 Service Unavailable", "{}")), run, criteria=["Correctness"],
+        endpoint={"concurrency": 1},
+    )  # fmt: skip
+    assert (code, len(asked)) == (3, 10)
+    assert "503" in told
+
+
+async def test_a_command_that_is_killed_goes_on_where_it_was_and_asks_nothing_twice(run: Path) -> None:
+    held, going, freed = asyncio.Event(), asyncio.Event(), asyncio.Event()
+    seen = Counter[bytes]()
+
+    async def slow(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        seen[asked.body] += 1
+        if len(seen) == 5 and not freed.is_set():
+            going.set()
+            await held.wait()
+        writer.write(completion(by_length(asked)))
+
+    async with serving(slow) as server, asyncio.timeout(120):
+        file = judge_file(run.parent, server.url, criteria=["Correctness"], endpoint={"concurrency": 1, "timeout": 60})
+        process = await asyncio.create_subprocess_exec(*command(run, "--with", file), stderr=asyncio.subprocess.PIPE)
+        await going.wait()  # four are answered, the fifth is under way
+        process.send_signal(signal.SIGKILL)
+        await process.communicate()
+        assert models(run) == []
+        freed.set()
+        process = await asyncio.create_subprocess_exec(*command(run, "--with", file), stderr=asyncio.subprocess.PIPE)
+        _, told = await process.communicate()
+    assert process.returncode == 0, told
+    assert sorted(seen.values())[-2:] == [1, 2]  # the one that was under way is asked again
+    assert len(models(run)) == 1
+
+
+async def test_pairs_are_asked_in_both_orders_and_a_judge_of_places_prefers_nobody(
+    run: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for name, reply in (("places", prefers_first), ("length", prefers_longer)):
+        sheet = tmp_path / f"{name}.csv"
+        code, told, asked = await judged(replying(reply), run, "--pairs", sheet)
+        assert code == 0, told
+        shown = {(shown_to(one)["first"], shown_to(one)["second"]) for one in asked}
+        assert shown == {(second, first) for first, second in shown}
+        (layer,) = models(sheet.with_suffix(".judged"))
+        values = Counter(str(one.value) for one in layer.judgments)
+        assert all(len(one.samples) == 2 for one in layer.judgments)
+        if name == "places":
+            assert set(values) == {"tie"}
+        else:
+            assert values["left"] + values["right"] > 0
+        with pytest.raises(SystemExit) as done:
+            main(["preferences", str(sheet.with_suffix(".judged")), "--key", str(sheet.with_suffix(".key.json"))])
+        out, told = capfd.readouterr()
+        assert done.value.code == 0, told
+        assert "not of people: m1 (model, unchecked)" in " ".join(out.split())
+
+
+async def test_a_dry_run_says_what_it_would_take_and_sends_nothing(run: Path) -> None:
+    prices = {"input": 1.0, "output": 2.0}
+    before = contents(run)
+    code, told, asked = await judged(replying(by_length), run, "--dry-run", criteria=["Fluency"], prices=prices)
+    assert (code, asked) == (0, [])
+    assert "tokens to read, at most" in told
+    assert "by the prices given" in told
+    assert contents(run) == before
+
+
+@pytest.mark.parametrize(
+    ("options", "more", "what"),
+    [
+        ({"samples": 3}, ("--criterion", "Fluency"), "would all say the same"),
+        ({"scale": [1, 0]}, (), "in rising order"),
+        ({"colour": 1}, (), "unknown key"),
+        ({}, (), "no criterion was given for the judge"),
+        ({"criteria": ["Beauty"]}, (), "Beauty"),
+        ({"criteria": ["Fair exposure"]}, (), "not for models to score"),
+        ({"criteria": ["Adaptability"]}, (), "which people judge"),
+        ({"criteria": ["Fluency"], "guideline": {"Beauty": "x"}}, (), "the guideline is on Beauty"),
+        ({"criteria": ["Fluency"]}, ("--topic", "X9"), "'X9'"),
+        ({"criteria": ["Fluency"]}, ("--systems", "A,B"), "--systems goes with --pairs"),
+        ({"endpoint": {"api_key_env": "NOT_SET_ANYWHERE"}}, (), "NOT_SET_ANYWHERE"),
+    ],
+)
+def test_what_is_wrong_is_said_before_anything_is_sent(
+    run: Path, capfd: pytest.CaptureFixture[str], options: dict[str, Any], more: tuple[str, ...], what: str
+) -> None:
+    file = judge_file(run.parent, "http://127.0.0.1:9/v1", **options)
+    with pytest.raises(SystemExit) as done:
+        main(["judge", str(run), "--with", str(file), *more])
+    told = " ".join(capfd.readouterr().err.split())
+    assert (done.value.code, what in told) == (2, True), told
