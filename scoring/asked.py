@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 
@@ -12,9 +12,10 @@ from scoring.forms.readings import POOLED
 from scoring.material import Judged, Material
 from scoring.measure import Figure, Measure
 from scoring.measures.swan import SWAN, swan_of
-from scoring.measures.wan import WAN, criterion_of
+from scoring.measures.wan import WAN, criterion_of, weighted_schema
 from scoring.swan.assessment import Assessment, nugget_notes
-from scoring.swan.scorers import SCORERS, Scorers
+from scoring.swan.checking import check
+from scoring.swan.scorers import CORRECTED, SCORERS, UNCHECKED, Scorers
 from scoring.swan.unsettled import refuse_unsettled
 from scoring.swan.wan import Swan
 from scoring.table import ScoreRow
@@ -55,6 +56,7 @@ class Asked:
 
     judged: called only where such a one is asked for. covered: by system, what entered the SWANs of its conversations
     seen so far. scorers: who scored that, and the WANs asked for. seen: trial and attempt of those that were assessed.
+    checked: what is to be said of figures of models, once their rows are made.
     """
 
     measures: Sequence[Measure]
@@ -63,6 +65,7 @@ class Asked:
     covered: dict[str, _Covered] = field(default_factory=dict)
     scorers: Scorers = field(default_factory=Scorers)
     seen: set[tuple[str, int]] = field(default_factory=set)
+    checked: list[str] = field(default_factory=list)
 
     @property
     def _of_judgments(self) -> list[Measure]:
@@ -129,7 +132,47 @@ class Asked:
                         pooled.add("", system, topic, types[topic], None, [opinion.by.kind])
                         pooled.add(criterion_name, system, topic, types[topic], None, [opinion.by.kind])
             scorers = pooled if pooled is not None and in_pool else self.scorers
-            yield replace(row, scorers=scorers.named(criterion, (row.system, row.topic, row.topic_type, row.trial)))
+            named = scorers.named(criterion, (row.system, row.topic, row.topic_type, row.trial))
+            yield self._checked(replace(row, scorers=named), types)
+
+    def _checked(self, row: ScoreRow, types: Mapping[str, str]) -> ScoreRow:
+        """The row, corrected by people where it is a WAN of a system that models scored, and people enough of it."""
+        measure = next(
+            (one for one in self.measures if one.declaration is WAN and one.form is None and one.name == row.measure),
+            None,
+        )
+        if measure is None or UNCHECKED not in (row.scorers or "") or row.topic is not None or row.trial is not None:
+            return row
+        schema, own = weighted_schema(self.judged().schema, measure.base), self._criterion(measure)
+        level = measure.settings.level
+        found = check(
+            (
+                one
+                for one in self.assessments
+                if one.key.system == row.system and row.topic_type in (None, types.get(one.key.topic))
+            ),
+            own,
+            schema[own].weighting,
+            level=level,
+        )
+        if found is None:
+            return row
+        if row.topic_type is None:
+            self.checked.append(found.sentence(f"{row.measure} of {row.system}"))
+        if found.found is None:
+            return row
+        ends = found.found.interval
+        return replace(
+            row,
+            value=found.found.value,
+            low=ends.low,
+            high=ends.high,
+            level=level if ends.method else None,
+            interval=ends.method or None,
+            resampled=ends.resampled or None,
+            note="; ".join(filter(None, (f"corrected by {found.found.checked} judgments of people", ends.note))),
+            scorers=(row.scorers or "").replace(UNCHECKED, CORRECTED),
+        )
 
     def _criterion(self, measure: Measure) -> str:
         """Of a WAN, as the schema names it; "" for SWAN."""
@@ -160,7 +203,7 @@ class Asked:
 
     def coverage(self) -> tuple[str, ...]:
         """What SWAN and WAN are made of: criteria that do not compare, and judges that are mixed."""
-        return (*self._covered(), *self._mixed())
+        return (*self.checked, *self._covered(), *self._mixed())
 
     def _mixed(self) -> Iterator[str]:
         """The criteria of each system that sources of several kinds scored, each some of the items."""

@@ -136,8 +136,8 @@ def score(
         table.extend(form_rows(asked.measures, pool))
     asked.refuse_unsettled()
     missing = len(set(planned) - found.keys() - set(lost))
-    notes = (*_notes(gold, unlabelled, unjudged, len(lost), missing, not_asked), *asked.notes())
     rows = tuple(asked.with_scorers(table, topics.topics))
+    notes = (*_notes(gold, unlabelled, unjudged, len(lost), missing, not_asked), *asked.notes())
     whole = ScoreTable(rows, settings, notes, asked.coverage())
     _refuse_late_turns(wanted.values(), whole)
     return whole.only(wanted) if only else whole

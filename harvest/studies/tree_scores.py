@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from scoring.stochastic.decomposition import Contributions, Spread, contribution
 from scoring.stochastic.prefixes import sum_below
 from scoring.swan.judged import Precedence
 from scoring.swan.schema import load_schema
+from scoring.swan.scorers import CORRECTED, UNCHECKED
 from topics.counting import pluralize
 from topics.errors import InputError
 from topics.gold import GoldTable
@@ -227,9 +228,10 @@ def trial_scores(
             + ("; it has no gold table" if material.gold is None and gold is None else ""),
             advice=f"harvest score RUN --measure '{measure}' shows what it is computed from",
         )
-    named = dict.fromkeys(
-        f"{row.system}: {row.label}" for row in table.rows if row.scorers and row.topic is None and row.trial is None
-    )
+    of_systems = (row for row in table.rows if row.scorers and row.topic is None and row.trial is None)
+    # What stands on branches is each trial's own, which nothing corrects.
+    raw = (replace(row, scorers=str(row.scorers).replace(CORRECTED, UNCHECKED)) for row in of_systems)
+    named = dict.fromkeys(f"{row.system}: {row.label}" for row in raw)
     return TrialScores(values, (*named, *table.coverage))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from scoring.measure import Asking, Declaration, Figure, Measure, Parameter
 from scoring.notation import Term, number_text, parse
 from scoring.swan.schema import PLACELESS, Schema
-from scoring.swan.scorers import SCORERS
+from scoring.swan.scorers import CORRECTED, SCORERS, UNCHECKED
 from scoring.swan.weighting import Weighting, parse_weighting
 from scoring.understanding import refuse_arguments, refuse_parameters
 from topics.errors import InputError
@@ -46,7 +46,7 @@ def with_weights(declaration: Declaration, term: Term, asking: Asking) -> tuple[
 
 def without_scorers(term: Term, own: int) -> Term:
     """The term as it is asked for: tables print who scored it, which is found out. own: what it is taken of."""
-    if all(str(value) in SCORERS.values() for value in term.arguments[own:]):
+    if all(str(value) in (*SCORERS.values(), CORRECTED, UNCHECKED) for value in term.arguments[own:]):
         return Term(term.name, term.arguments[:own], term.parameters)
     return term
 

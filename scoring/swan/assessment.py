@@ -29,7 +29,7 @@ from topics.counting import pluralize
 from topics.gold import GoldTable
 from topics.topic import Topic
 
-__all__ = ["Assessment", "PageText", "assess", "nugget_notes", "of_system"]
+__all__ = ["Assessment", "Check", "PageText", "assess", "nugget_notes", "of_system"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,18 @@ class PageText:
 
 
 @dataclass(frozen=True, slots=True)
+class Check:
+    """judge: a score that no person gave, None where there is none. by_model: a model was heard. people: what they say,
+    None where nobody does.
+    """
+
+    item: Item
+    judge: float | None
+    by_model: bool
+    people: Opinion | None
+
+
+@dataclass(frozen=True, slots=True)
 class Assessment:
     """One conversation under one schema. items, scored: by criterion, not those of sets; `scored` in the
     order of reading. nuggets: of both sides. orphans: judgments of this conversation, on criteria of the schema, whose
@@ -62,7 +74,8 @@ class Assessment:
     not completely extracted here, so nothing is scored and all is undefined. refused: nuggets that their extractor
     proposed and that were not accepted. unsettled: by criterion, opinions that scores here rest on although other
     opinions of the same precedence differ. extractors: the authors of the nuggets, where there are several and none
-    counts before the others.
+    counts before the others. checks: by criterion, where models are used, every item with the score that no person gave
+    and what people said of it.
     """
 
     key: TrialKey
@@ -75,6 +88,7 @@ class Assessment:
     refused: int = 0
     unsettled: Mapping[str, tuple[Opinion, ...]] = field(default_factory=lambda: MappingProxyType({}))
     extractors: tuple[str, ...] = ()
+    checks: Mapping[str, tuple[Check, ...]] = field(default_factory=lambda: MappingProxyType({}))
 
     def wans(self, schema: Schema) -> dict[str, Wan]:
         """WAN^c by criterion, for those that one conversation can have: not those of sets of conversations."""
@@ -127,6 +141,7 @@ def assess(
     scored: dict[str, tuple[Scored, ...]] = {}
     values: dict[str, dict[Item, float]] = {}
     unsettled: dict[str, tuple[Opinion, ...]] = {}
+    checks: dict[str, tuple[Check, ...]] = {}
     used = 0
     for one in sorted(schema, key=lambda criterion: any(rule.needs for rule in criterion.rules)):
         if one.level == "set":
@@ -144,6 +159,8 @@ def assess(
             opinion for item, opinion in kept.items() if opinion.equals and _counts(opinion, ruled.get(item))
         )
         scored[one.name] = _scores(items[one.name], kept, ruled)
+        if judgments.beside:
+            checks[one.name] = _checks(conversation, one, items[one.name], judgments, ruled)
         told = {entry.item for entry in scored[one.name]}
         absent = {item for item, opinion in kept.items() if opinion.value is None} - told  # does not apply
         items[one.name] = tuple(item for item in items[one.name] if item not in absent)
@@ -160,6 +177,7 @@ def assess(
         refused=layer.refused if layer else 0,
         unsettled={name: opinions for name, opinions in unsettled.items() if opinions},
         extractors=tuple(sorted((layer.layer.author, *layer.equals))) if layer and layer.equals else (),
+        checks=checks,
     )
 
 
@@ -199,6 +217,20 @@ def _ruled(
         for verdict in rule.scores(seen):
             ruled.setdefault(verdict.item, (verdict, Source("rule", str(rule), rule.version), rank))
     return ruled
+
+
+def _checks(
+    conversation: Conversation, criterion: Criterion, items: tuple[Item, ...], judgments: Judgments, ruled: _Ruled
+) -> tuple[Check, ...]:
+    where = (conversation.trial_id, conversation.attempt)
+    people, models = (judgments.beside[kind].get(where, {}) for kind in ("human", "model"))
+    found = []
+    for item in items:
+        key = Target(*where, item.turn, item.speaker, item.start, item.end), criterion.name
+        own, now = models.get(key), ruled.get(item)
+        judge = own.value if own is not None else now[0].value if now is not None else None
+        found.append(Check(item, judge, own is not None, people.get(key)))
+    return tuple(found)
 
 
 def _counts(opinion: Opinion, now: tuple[Verdict, Source, int] | None) -> bool:

@@ -105,8 +105,10 @@ class Judgments:
     (trial, attempt), the one layer whose nuggets are used there. refused: judgments on criteria of the schema by a
     source that the schema does not let score them (a model, or a rule it does not name), which are left out. unknown:
     names of criteria, sorted, that judgments are on and the schema has not. unplaced: judgments that are not about what
-    their criterion scores: a turn or its words, or a system on a topic. Scores of the schema's own rules are not read
-    from layers: the rules are asked anew, with today's settings and gold.
+    their criterion scores: a turn or its words, or a system on a topic. unjudged: things that a model was asked about
+    and did not judge, by author and reason. beside: where models are used, what people and what models say, by kind
+    (`human`, `model`), whoever comes first. Scores of the schema's own rules are not read from layers: the rules are
+    asked anew, with today's settings and gold.
     """
 
     precedence: Precedence = field(default_factory=Precedence)
@@ -117,6 +119,7 @@ class Judgments:
     unknown: tuple[str, ...] = ()
     unplaced: int = 0
     unjudged: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    beside: Mapping[str, Mapping[tuple[str, int], Mapping[Key, Opinion]]] = field(default_factory=dict)
 
     @staticmethod
     def of(layers: Iterable[Layer], schema: Schema, precedence: Precedence | None = None) -> Judgments:
@@ -132,18 +135,19 @@ class Judgments:
         sets: dict[SetKey, _ByAuthor] = {}
         nuggets = _nuggets(layers, chosen)
         refused, unplaced, unknown, unjudged = 0, 0, set[str](), Counter[tuple[str, str]]()
-        for rank, layer in _ranked(layers, chosen):
-            by = Source(layer.kind, layer.author, layer.version)
+        entries = (*chosen.entries, ("human", "")) if chosen.uses("model") else chosen.entries
+        for rank, layer in _ranked(layers, replace(chosen, entries=entries)):
+            by, counts = Source(layer.kind, layer.author, layer.version), rank < len(chosen.entries)
             for judgment, place in _placed(layer):
                 criterion = criteria.get(judgment.criterion)
                 if criterion is None:
                     if judgment.criterion not in (NUGGET, EXTRACTION, "gold"):
-                        unknown.add(judgment.criterion)
+                        unknown.update([judgment.criterion] if counts else [])
                     continue
                 if layer.kind == "rule" and layer.author in map(str, (*criterion.rules, *criterion.set_rules)):
                     continue
                 if not criterion.may_score(layer.kind) or layer.kind == "rule":
-                    refused += 1
+                    refused += counts
                     continue
                 target = Target.of_dialogue(judgment) if criterion.level == "dialogue" else Target.of(judgment)
                 silent = judgment.value == UNSURE or judgment.unjudged
@@ -157,10 +161,22 @@ class Judgments:
                     case {"system": str(system), "topic": str(topic)} if criterion.level == "set":
                         _give(sets, (system, topic, judgment.criterion), by, given)
                     case _:
-                        unplaced += target is None or criterion.level == "set"
-        counted = {trial: _folded(here, chosen.folding) for trial, here in opinions.items()}
-        of_sets = _folded(sets, chosen.folding)
-        return Judgments(chosen, counted, of_sets, nuggets, refused, tuple(sorted(unknown)), unplaced, dict(unjudged))
+                        unplaced += counts and (target is None or criterion.level == "set")
+        beside = {
+            kind: {trial: _of_kind(here, kind, chosen.folding) for trial, here in opinions.items()}
+            for kind in (("human", "model") if chosen.uses("model") else ())
+        }
+        return Judgments(
+            chosen,
+            {trial: _counted(here, chosen) for trial, here in opinions.items()},
+            _counted(sets, chosen),
+            nuggets,
+            refused,
+            tuple(sorted(unknown)),
+            unplaced,
+            dict(unjudged),
+            beside,
+        )
 
     def lacks(self, trial: str, attempt: int, exchanged: Iterable[Passage]) -> bool:
         """Whether the precedence names nuggets, and no layer has them for these words: then nothing of the conversation
@@ -357,6 +373,22 @@ def _give(known: dict[_About, _ByAuthor], about: _About, by: Source, given: Give
         del known[about]
 
 
-def _folded(known: Mapping[_About, _ByAuthor], folding: str) -> dict[_About, Opinion]:
-    found = {about: fold(given.values(), folding) for about, given in known.items()}
+def _counted(known: Mapping[_About, _ByAuthor], chosen: Precedence) -> dict[_About, Opinion]:
+    """The opinions of those whom the precedence names."""
+    named = {about: [one for one in given.values() if one.rank < len(chosen.entries)] for about, given in known.items()}
+    found = {about: fold(given, chosen.folding) for about, given in named.items()}
     return {about: opinion for about, opinion in found.items() if opinion is not None}
+
+
+def _of_kind(known: Mapping[_About, _ByAuthor], kind: str, folding: str) -> dict[_About, Opinion]:
+    """What sources of one kind say, whatever the precedence: a model is checked by all people. A folding that takes
+    none of them, or leaves them unsettled, gives way to the usual one."""
+    found: dict[_About, Opinion] = {}
+    for about, given in known.items():
+        own = [one for by, one in given.items() if by[0] == kind]
+        opinion = fold(own, folding)
+        if opinion is None or opinion.equals:
+            opinion = fold(own, USUAL)
+        if opinion is not None:
+            found[about] = opinion
+    return found

@@ -8,7 +8,12 @@ from dataclasses import dataclass, field
 from itertools import product
 from types import MappingProxyType
 
-__all__ = ["SCORERS", "Scorers"]
+__all__ = ["CORRECTED", "SCORERS", "UNCHECKED", "Scorers"]
+
+UNCHECKED = "unchecked"
+CORRECTED = "corrected"
+"""What stands behind `models` in a measure's name: no figure of a model stands alone. Corrected by people's judgments
+of some of the same things, or not (`scoring.swan.checking`)."""
 
 SCORERS: Mapping[str, str] = MappingProxyType({"human": "people", "model": "models", "rule": "rules"})
 """What each kind of source is called in a measure's name, in the order in which they are written."""
@@ -34,6 +39,7 @@ class Scorers:
             self.kinds.setdefault((criterion, (system, *part)), set()).update(found)
 
     def named(self, criterion: str, part: Part) -> str | None:
-        """For example `people, rules`; None where nothing of that part was scored."""
+        """For example `people, rules` or `models, unchecked`; None where nothing of that part was scored."""
         kinds = self.kinds.get((criterion, part), set())
-        return ", ".join(name for kind, name in SCORERS.items() if kind in kinds) or None
+        names = [name for kind, name in SCORERS.items() if kind in kinds]
+        return ", ".join([*names, UNCHECKED] if "model" in kinds else names) or None

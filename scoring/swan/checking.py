@@ -1,0 +1,106 @@
+"""A model's WAN beside what people say of the same things: no figure of a model stands alone.
+
+Where people judged two things of each topic or more, the WAN of a system is the mean that people would give, estimated
+from the model's score of everything and people's of some (`scoring.statistics.prediction_powered`). Where they did not,
+it stays as the model gives it, and is marked. Things are weighted as in the mean over sessions: in a conversation by
+their position, conversations of a topic alike, topics alike.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from scoring.statistics.bootstrap import Interval
+from scoring.statistics.prediction_powered import FEWEST_OF_PEOPLE, Compared, Corrected, corrected_mean
+from scoring.swan.assessment import Assessment, Check
+from scoring.swan.weighting import Weighting
+from topics.counting import pluralize
+
+__all__ = ["Checked", "check"]
+
+_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """found: None where people judged too little. missing: the topics with fewer than two things of theirs. declined:
+    things of which people say that the criterion does not apply.
+    """
+
+    found: Corrected | None
+    missing: tuple[str, ...]
+    declined: int
+
+    def sentence(self, name: str) -> str:
+        """What is to be said of the figure `name`."""
+        if self.found is None:
+            listed = ", ".join(self.missing[:_NAMED])
+            more = f" and {len(self.missing) - _NAMED} more" if len(self.missing) > _NAMED else ""
+            return (
+                f"{name} is a model's figure, unchecked: people judged fewer than {FEWEST_OF_PEOPLE} things of "
+                f"{pluralize(len(self.missing), 'topic')} ({listed}{more})."
+            )
+        one = self.found
+        alone = f"people's {one.checked} alone give {_figure(one.people, one.people_interval)}"
+        model = f"models alone {one.judge:.4f}"
+        only = (
+            f" People say of {pluralize(self.declined, 'thing')} that it does not apply, so that theirs alone count."
+            if self.declined
+            else ""
+        )
+        return (
+            f"{name} is corrected by people: {_figure(one.value, one.interval)} over "
+            f"{pluralize(one.items, 'thing')} (power {one.power:.2f}); {alone}, {model}.{only}"
+        )
+
+
+def check(assessments: Iterable[Assessment], criterion: str, weighting: Weighting, *, level: float) -> Checked | None:
+    """The check of one criterion over conversations of one system; None where no model scored anything."""
+    topics: dict[str, list[tuple[Check, ...]]] = {}
+    for one in assessments:
+        checks = one.checks.get(criterion, ())
+        if checks:
+            topics.setdefault(one.key.topic, []).append(checks)
+    every = [one for talks in topics.values() for checks in talks for one in checks]
+    if not any(one.by_model for one in every):
+        return None
+    declined = sum(one.people is not None and (one.people.value is None or one.people.share < 1) for one in every)
+    compared = {topic: _compared(talks, weighting) for topic, talks in topics.items()}
+    compared = {topic: one for topic, one in compared.items() if one.weights.any()}
+    missing = _missing(compared)
+    if missing or not compared:
+        return Checked(None, missing, declined)
+    return Checked(corrected_mean(list(compared.values()), level=level, tuned=not declined), (), declined)
+
+
+def _missing(compared: Mapping[str, Compared]) -> tuple[str, ...]:
+    return tuple(topic for topic, one in compared.items() if one.checked < FEWEST_OF_PEOPLE)
+
+
+def _compared(talks: Sequence[tuple[Check, ...]], weighting: Weighting) -> Compared:
+    judge: list[float] = []
+    people: list[float] = []
+    weights: list[float] = []
+    for checks in talks:
+        own = weighting.weights([one.item for one in checks])
+        whole = float(own.sum())
+        for one, weight in zip(checks, own.tolist(), strict=True):
+            share = 1.0 if one.people is None else one.people.share
+            judge.append(_number(one.judge))
+            people.append(_number(one.people.value if one.people is not None else None))
+            weights.append(share * weight / whole if whole > 0 else 0.0)
+    return Compared(np.array(judge), np.array(people), np.array(weights))
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else value
+
+
+def _figure(value: float, ends: Interval) -> str:
+    if math.isnan(ends.low):
+        return f"{value:.4f} (no interval: {ends.note})"
+    return f"{value:.4f} [{ends.low:.4f}, {ends.high:.4f}] (width {ends.high - ends.low:.4f})"

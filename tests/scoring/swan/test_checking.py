@@ -1,0 +1,148 @@
+"""A model's WAN: corrected by people where they judged enough, marked as unchecked where not."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from recordings.judgments import Judgment, Layer, Target
+from scoring.asked import Judged
+from scoring.notation import parse_all
+from scoring.scores import score
+from scoring.settings import Settings
+from scoring.statistics.prediction_powered import Compared, corrected_mean
+from scoring.swan.judged import Judgments, Precedence
+from scoring.table import ScoreTable
+from tests.scoring.swan.test_judged import SCHEMA
+from tests.support.scoring_examples import conversation, grid_topics
+
+TOPICS, TRIALS = 6, 4
+TALKS = [
+    conversation(("a", "It is old."), ("b", "It is new."), system="A", topic=f"T{topic:02d}", trial=trial)
+    for topic in range(1, TOPICS + 1)
+    for trial in range(1, TRIALS + 1)
+]
+TURNS = [(talk.key.topic, Target(talk.trial_id, 1, turn)) for talk in TALKS for turn in (1, 2)]
+RNG = np.random.default_rng(11)
+TRUTH = {target: float(RNG.random() < 0.6) for _, target in TURNS}
+SAYS = {target: value if RNG.random() < 0.8 else 1 - value for target, value in TRUTH.items()}
+
+
+def given(kind: str, author: str, values: dict[Target, object], criterion: str = "Fluency") -> Layer:
+    rows = tuple(Judgment(target.about(), criterion, value) for target, value in values.items())
+    return Layer(kind, author, "1", judgments=rows)
+
+
+def drawn(each: int, without: Sequence[str] = ()) -> dict[Target, object]:
+    """The first turns of the first trials of each topic."""
+    found: dict[Target, object] = {}
+    for topic in dict.fromkeys(topic for topic, _ in TURNS):
+        own = [target for name, target in TURNS if name == topic]
+        found |= {target: TRUTH[target] for target in own[: 0 if topic in without else each]}
+    return found
+
+
+MODEL = given("model", "m1", dict(SAYS))
+
+
+def scored(
+    layers: Sequence[Layer], judges: str, measures: str = "WAN(Fluency)", folding: str | None = None
+) -> ScoreTable:
+    judged = Judged(SCHEMA, Judgments.of(layers, SCHEMA, Precedence.asked(judges, None, folding)))
+    rng = np.random.default_rng(0)
+    topics = grid_topics(TOPICS)
+    return score(TALKS, topics, None, Settings(), rng, measures=parse_all(measures), only=True, judged=judged)
+
+
+def expected(people: dict[Target, object]) -> tuple[float, float, float]:
+    compared = []
+    for topic in dict.fromkeys(topic for topic, _ in TURNS):
+        own = [target for name, target in TURNS if name == topic]
+        compared.append(
+            Compared(
+                np.array([SAYS[target] for target in own]),
+                np.array([float(people.get(target, math.nan)) for target in own]),  # type: ignore[arg-type]
+                np.ones(len(own)),
+            )
+        )
+    found = corrected_mean(compared, level=0.95)
+    return found.value, found.interval.low, found.interval.high
+
+
+@pytest.mark.parametrize("judges", ["model", "human,model", "model,human", "human:anna,model,rule"])
+def test_the_figure_of_a_system_is_the_corrected_one_however_the_judges_are_ranked(judges: str) -> None:
+    people = drawn(3)
+    table = scored([MODEL, given("human", "anna", people)], judges)
+    (row,) = table.select(topic=None, topic_type=None, trial=None)
+    assert (row.value, row.low, row.high) == pytest.approx(expected(people))
+    assert row.interval == "t over topics, prediction-powered"
+    assert "corrected" in (row.scorers or "")
+    assert row.label.endswith("models, corrected)")
+    (sentence,) = (one for one in table.coverage if "is corrected by people" in one)
+    assert f"over {len(TURNS)} things" in sentence
+    assert f"people's {len(people)} alone give" in sentence
+    assert sentence.count("(width ") == 2
+    for other in table.rows:
+        if other.topic is not None or other.trial is not None:
+            assert "corrected" not in (other.scorers or "")
+
+
+@pytest.mark.parametrize(
+    ("each", "without"), [(1, ()), (3, ("T02",)), (0, ())], ids=["one thing", "a topic without", "nobody"]
+)
+def test_with_fewer_than_two_things_of_a_topic_it_is_the_models_own_and_unchecked(
+    each: int, without: Sequence[str]
+) -> None:
+    layers = [MODEL, given("human", "anna", drawn(each, without))] if each else [MODEL]
+    table = scored(layers, "model")
+    (row,) = table.select(topic=None, topic_type=None, trial=None)
+    assert row.value == pytest.approx(np.mean(list(SAYS.values())))
+    assert row.label == "WAN(Fluency, models, unchecked)"
+    (sentence,) = (one for one in table.coverage if "unchecked" in one)
+    assert "people judged fewer than 2 things of" in sentence
+    assert all("unchecked" in row.label for row in table.rows), "no figure of a model stands alone"
+
+
+@pytest.mark.parametrize("measure", ["SWAN", "pooled(WAN(Fluency))", "CVaR(WAN(Fluency), beta=0.5)", "pooled(SWAN)"])
+def test_what_is_not_corrected_is_marked(measure: str) -> None:
+    table = scored([MODEL, given("human", "anna", drawn(3))], "model", measure)
+    assert table.rows
+    assert all("models, unchecked" in row.label for row in table.rows)
+    (name,) = {row.label for row in table.rows}
+    assert {row.label for row in scored([MODEL], "model", name).rows} == {name}, "what a table prints can be asked for"
+
+
+def test_figures_of_people_and_rules_are_as_they_were() -> None:
+    people = given("human", "anna", dict(TRUTH))
+    without, beside = scored([people], "human,rule"), scored([people, MODEL], "human,rule")
+    assert [row.as_json() for row in without.rows] == [row.as_json() for row in beside.rows]
+    assert without.notes == beside.notes
+
+
+def test_where_people_say_that_it_does_not_apply_theirs_alone_count() -> None:
+    people = drawn(4)
+    first = next(iter(people))
+    table = scored([MODEL, given("human", "anna", {**people, first: None})], "model")
+    (row,) = table.select(topic=None, topic_type=None, trial=None)
+    means = [
+        np.mean([TRUTH[target] for name, target in TURNS if name == topic and target in people and target != first])
+        for topic in dict.fromkeys(topic for topic, _ in TURNS)
+    ]
+    assert row.value == pytest.approx(np.mean(means))
+    assert any("People say of 1 thing that it does not apply" in one for one in table.coverage)
+
+
+def test_two_people_check_a_model_by_their_folded_votes_and_unjudged_things_are_no_no() -> None:
+    people = drawn(3)
+    ben = {target: 1 - TRUTH[target] for target in people}
+    silent: dict[Target, object] = {**SAYS, TURNS[-1][1]: {"unjudged": "refused"}}
+    layers = [given("model", "m1", silent), given("human", "anna", people), given("human", "ben", dict(ben))]
+    table = scored(layers, "model")
+    (sentence,) = (one for one in table.coverage if "is corrected by people" in one)
+    assert f"people's {len(people)} alone give 0.5000" in sentence
+    assert any("m1 was asked about and did not judge, in no score: refused 1." in one for one in table.notes)
+    assert any("is corrected" in one for one in scored(layers, "human,model", folding="m1").coverage)
+    assert not any("is corrected" in one for one in scored(layers, "human,model", folding="anna").coverage)
