@@ -23,7 +23,7 @@ BETTER = ("first", "second", "tie", UNSURE)
 
 FAULTS = MappingProxyType(
     {
-        "failed": "The endpoint gave no whole reply: an error, a time-out, an end that is none.",
+        "failed": "The endpoint gave no whole reply: an error, a time-out, or another end than a reply has.",
         "refused": "The endpoint says that the model refused, or that a filter stopped it.",
         "overflowed": "The question was too long for the model, or the reply was cut off at its limit.",
         "nonsense": "The reply is anything but one JSON value: words or a code fence around it, a key twice, nothing.",

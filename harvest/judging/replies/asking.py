@@ -40,12 +40,12 @@ class Reading(Protocol):
     def fault(self) -> str: ...
 
 
-Q = TypeVar("Q", bound=Question)
-R = TypeVar("R", bound=Reading)
+AskedT = TypeVar("AskedT", bound=Question)
+ReadT = TypeVar("ReadT", bound=Reading)
 
 
 @dataclass(frozen=True, slots=True)
-class Asking(Generic[Q, R]):
+class Asking(Generic[AskedT, ReadT]):
     """How questions are asked. name: of the endpoint. act: what it is to do, as a word for its prompts. stream: of the
     seeds, which come from it, the version and the question. version: of the prompt and its sampling. tries: samples of
     one question while they cannot be read, each with a seed of its own. read: a reply. of_question: whether a failure
@@ -58,40 +58,40 @@ class Asking(Generic[Q, R]):
     version: str
     tries: int
     concurrency: int
-    read: Callable[[Sample, Q], R]
+    read: Callable[[Sample, AskedT], ReadT]
     of_question: Callable[[str], bool] = lambda _: False
 
 
 @dataclass(frozen=True, slots=True)
-class Answers(Generic[R]):
+class Answers(Generic[ReadT]):
     """What came, by the key of the question. readings: also those that could not be read, after the last sample.
     failures: where nothing came, why. requests: how many were sent and answered.
     """
 
-    readings: Mapping[str, R]
+    readings: Mapping[str, ReadT]
     failures: Mapping[str, str]
     requests: int
 
 
 async def ask_all(
-    wanted: Iterable[Q],
+    wanted: Iterable[AskedT],
     source: WordingSource,
     kept: KeptReplies,
-    how: Asking[Q, R],
+    how: Asking[AskedT, ReadT],
     tell: Callable[[], None] = lambda: None,
-) -> Answers[R]:
+) -> Answers[ReadT]:
     """Ask every question once, unless its reply is kept. tell: called after each question.
 
     Failures of the endpoint become `failures`; after ten in a row nothing more is asked. Raises StoreError.
     """
     once = {one.key: one for one in wanted}
     left = iter(once.values())
-    readings: dict[str, R] = {}
+    readings: dict[str, ReadT] = {}
     failures: dict[str, str] = {}
     requests = in_a_row = 0
     last = ""
 
-    async def answer(question: Q) -> R:
+    async def answer(question: AskedT) -> ReadT:
         nonlocal requests, in_a_row
         for number in range(how.tries):
             sample = kept.get(question.key, number)
