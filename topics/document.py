@@ -241,7 +241,11 @@ def read_json_document(path: str | PathLike[str], model: type[_MODEL], what: str
     value = read_json_value(path)
     if not value.has("format"):
         raise InputError(f"is not {what}", place=Place.of(path), advice=f"write one with `{made_by}`")
-    return Document(Place.of(path).path, _tuples(value.value), {}, {}).validated(model)
+    plain = _tuples(value.value)
+    try:
+        return model.model_validate(plain)
+    except ValidationError:  # only now are places worth reading the text again for
+        return Document(Place.of(path).path, plain, *value.marks()).validated(model)
 
 
 def _tuples(value: Any) -> Any:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import math
+import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from json import JSONDecoder
@@ -61,6 +63,17 @@ class JsonValue:
                 break
         place = place_in(source.text, source.path, at)
         return Place(source.path, place.line + source.line - 1, place.column)
+
+    def marks(self) -> tuple[dict[_Loc, tuple[int, int]], dict[_Loc, tuple[int, int]]]:
+        """(line, column) of each value of the text, and of each key, by the path to it. Reads the text again."""
+        source = self._source
+        begins = [0, *(found.end() for found in re.finditer("\n", source.text))]
+        values: dict[_Loc, tuple[int, int]] = {}
+        keys: dict[_Loc, tuple[int, int]] = {}
+        for loc, key, start in _walk(source.text):
+            row = bisect_right(begins, start) - 1
+            (keys if key else values)[loc] = (source.line + row, start - begins[row] + 1)
+        return values, keys
 
     def error(self, what: str, *, allowed: str | None = None, advice: str | None = None) -> InputError:
         """A fault of this value, ready to raise, with its place in the file."""

@@ -29,6 +29,10 @@ def command(history: Path, systems: tuple[str, ...], figures: tuple[str, ...], a
 
     HISTORY is the file that `harvest reaudit` keeps beside its baseline: AUDIT.history.jsonl.
     """
+    if not history.exists():
+        raise InputError(
+            "no such file", place=Place(str(history)), advice="check the path; harvest reaudit AUDIT writes a history"
+        )
     looks = read_history(history)
     if not looks:
         raise InputError("there is no look in it", place=Place(str(history)), advice="harvest reaudit AUDIT")

@@ -29,7 +29,7 @@ from scoring.notation import Term
 from scoring.settings import Settings, scoring_settings
 from scoring.statistics.drift import Baseline
 from topics.document import StrictModel, read_json_document
-from topics.errors import InputError
+from topics.errors import InputError, Place
 from topics.identity import content_hash
 
 __all__ = [
@@ -57,7 +57,10 @@ Ways = dict[str, dict[tuple[Turn, ...], int]]
 """By topic, how many trials took each way."""
 
 _Unit = Annotated[float, Field(ge=0, le=1)]
-_Count = Annotated[int, Field(ge=1)]
+_MOST = 999_999_999
+"""Trials: more are a slip of the pen, and too many for the arithmetic of tests."""
+
+_Count = Annotated[int, Field(ge=1, le=_MOST)]
 
 
 class FigureBaseline(StrictModel):
@@ -82,7 +85,7 @@ class SystemBaseline(StrictModel):
     models that answered. ways: by topic, each way through the protocol as its turns, and how many trials took it."""
 
     identity: str
-    planned: Annotated[int, Field(ge=0)]
+    planned: Annotated[int, Field(ge=0, le=_MOST)]
     valid: _Count
     figures: dict[str, FigureBaseline]
     ways: dict[str, tuple[tuple[tuple[Turn, ...], _Count], ...]]
@@ -125,8 +128,8 @@ def bless(runs: Sequence[Run], *, measures: Sequence[Term], by: str, at: str) ->
     """The baseline of `runs`: audits of the same systems over the same topics, of which somebody says that they are as
     they should be. measures: that may raise an alarm. by, at: who says so, and when.
 
-    Raises InputError for runs of different protocols, topics or scoring, for more than `GATED` measures, and for a
-    measure that has no value of single trials in [0, 1].
+    Raises InputError for runs of different protocols, topics or scoring, for a run in which a system has no valid
+    trial, for more than `GATED` measures, and for a measure that has no value of single trials in [0, 1].
     """
     refuse_twice(runs)
     named = [identities(run) for run in runs]
@@ -146,6 +149,8 @@ def bless(runs: Sequence[Run], *, measures: Sequence[Term], by: str, at: str) ->
             advice="name the most important with --measure; the others are shown all the same",
         )
     each = [gather_material([run]) for run in runs]
+    for run, material in zip(runs, each, strict=True):
+        _refuse_silence(run, material)
     every = list({one.name: one for one in (*gated, *figures_of((), settings, first, gated=False))}.values())
     return BaselineFile(
         format="harvest-baseline/1",
@@ -157,12 +162,20 @@ def bless(runs: Sequence[Run], *, measures: Sequence[Term], by: str, at: str) ->
         protocol=str(named[0]["protocol"]),
         topics=dict(named[0]["topics"]),  # type: ignore[call-overload]
         scoring=settings.as_json(),
-        systems={
-            system: _system(system, runs, each, every, settings)
-            for system in first.systems
-            if any(one.key.system == system for one in first.finished)
-        },
+        systems={system: _system(system, runs, each, every, settings) for system in first.systems},
     )
+
+
+def _refuse_silence(run: Run, material: Material) -> None:
+    """A system that never answered would be missing from the baseline, and nobody would watch it."""
+    answered = {one.key.system for one in material.finished}
+    silent = [system for system in material.systems if system not in answered]
+    if silent:
+        raise InputError(
+            f"no trial of {' and '.join(silent)} is valid, so there is nothing to hold later audits against",
+            place=Place(str(run.path)),
+            advice="harvest show RUN --all lists what went wrong; bless runs in which every system answered",
+        )
 
 
 def _system(

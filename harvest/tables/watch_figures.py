@@ -94,7 +94,15 @@ def _more(trials: int, chance: float) -> str:
 
 
 def _figures(system: WatchedSystem) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    valid = f"{system.name}, {pluralize(system.valid, 'valid trial')} of {system.planned}"
+    table = Table(
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+        title=Text(printable(valid, line=True)),
+        title_justify="left",
+        title_style="bold",
+    )
     table.add_column("figure", overflow="fold", min_width=12)
     for heading in ("baseline", "now", "difference [low, high]", "n", "alarm", "verdict"):
         table.add_column(heading, justify="right", no_wrap=True)

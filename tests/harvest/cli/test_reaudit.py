@@ -183,6 +183,19 @@ def test_what_cannot_be_watched_is_said_in_one_message(folder: Path) -> None:
     assert (four.returncode, "at most 3" in four.stderr) == (2, True)
     wrong = harvest("bless", "runs/base-0", "--out", "o.json", "-m", "CVaR(R)", cwd=folder)
     assert wrong.returncode == 2
+    gone = harvest("history", "gone.jsonl", cwd=folder)
+    assert (gone.returncode, "gone.jsonl: no such file" in gone.stderr) == (2, True)
+    for nonsense in ("1" + "0" * 30, "-5"):  # a count that no test can take, and one that is none
+        text = (folder / "audit.baseline.json").read_text().replace('"planned": 48', f'"planned": {nonsense}')
+        (folder / "odd.json").write_text(text)
+        odd = harvest("reaudit", "audit.yaml", "--run", "runs/base-0", "--baseline", "odd.json", cwd=folder)
+        line = 1 + text[: text.index(nonsense)].count("\n")
+        assert (odd.returncode, f"odd.json:{line}:15: planned: must be at" in odd.stderr) == (2, True), odd.stderr
+    becomes(folder, down=True)
+    assert harvest("run", "audit.yaml", "--out", "runs/down", cwd=folder).returncode in (0, 3)
+    down = harvest("bless", "runs/base-0", "runs/down", "--out", "o.json", cwd=folder)
+    assert (down.returncode, "runs/down: no trial of bot is valid" in down.stderr) == (2, True), down.stderr
+    becomes(folder)
     extended = harvest("reaudit", "audit.yaml", "--extend", "1", cwd=folder)
     assert (extended.returncode, "no last run" in extended.stderr) == (2, True)
     (folder / "audit.history.jsonl").write_text('{"format": "harvest-history/1"}\n')
