@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from harvest.cli.number import NumberRange
 from harvest.judging.serving.blind_pairs import read_chosen
 from harvest.judging.sheets.pair_sheet import read_preferences
 from harvest.studies.preferences import preferences, read_key
@@ -24,7 +25,7 @@ __all__ = ["command"]
 @click.option("--key", "kept", required=True, metavar="FILE", type=click.Path(path_type=Path), help="Written with it.")
 @click.option(
     "--level",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=NumberRange(0, 1, min_open=True, max_open=True),
     default=0.95,
     show_default=True,
     help="Confidence level of the intervals; a p of at most 1 - level tells systems apart.",

@@ -15,6 +15,7 @@ from rich.text import Text
 from harvest.audits.audit import load_audit
 from harvest.audits.placebo import check_placebo
 from harvest.cli.notifying import Channels, notice_options
+from harvest.cli.number import NumberRange
 from harvest.cli.placebo import play_placebo
 from harvest.cli.playing import introduce, play_to_folder
 from harvest.notices.verdicts import watch_bulletin
@@ -41,7 +42,7 @@ __all__ = ["baseline_beside", "command", "history_beside"]
 @click.option("--extend", type=click.IntRange(1), metavar="N", help="Play N more trials in the last run.")
 @click.option(
     "--matters",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=NumberRange(0, 1, min_open=True, max_open=True),
     default=MATTERS,
     show_default=True,
     help="The smallest difference that matters.",
@@ -55,7 +56,7 @@ __all__ = ["baseline_beside", "command", "history_beside"]
 )
 @click.option(
     "--confirm-after",
-    type=click.FloatRange(0),
+    type=NumberRange(0),
     default=APART,
     show_default=True,
     help="Seconds before an audit confirms.",

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from harvest.cli.number import NumberRange
 from harvest.report.document import make_report
 from harvest.report.page import page
 from harvest.studies.watch import MATTERS
@@ -40,7 +41,7 @@ _CHUNK = re.compile(r"\d{4,}\.js")
 @click.option("--history", type=click.Path(path_type=Path), metavar="FILE", help="Show the looks of `harvest reaudit`.")
 @click.option(
     "--matters",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=NumberRange(0, 1, min_open=True, max_open=True),
     default=MATTERS,
     show_default=True,
     help="The smallest difference of shares that matters.",

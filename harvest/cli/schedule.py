@@ -30,22 +30,31 @@ _FLOCK = "/usr/bin/flock"
 @click.command(context_settings={"ignore_unknown_options": True})
 @click.argument("audit", type=click.Path())
 @click.argument("further", nargs=-1, metavar="[OPTION OF REAUDIT]...", type=click.UNPROCESSED)
-@click.option("--cron", "form", flag_value="cron", help="A line for crontab.")
-@click.option("--systemd", "form", flag_value="systemd", help="A script that installs a service and a timer.")
-@click.option("--github", "form", flag_value="github", help="A workflow for GitHub Actions.")
+@click.option("--cron", is_flag=True, help="A line for crontab.")
+@click.option("--systemd", "as_units", is_flag=True, help="A script that installs a service and a timer.")
+@click.option("--github", is_flag=True, help="A workflow for GitHub Actions.")
 @click.option("--every", type=click.Choice(EVERY), default="week", show_default=True, help="How often.")
 @click.option(
     "--install", metavar="REQUIREMENT", help=f"What pip installs on GitHub's runner [{DISTRIBUTION}, this version]."
 )
-def command(audit: str, further: tuple[str, ...], form: str | None, every: Every, install: str | None) -> None:
+def command(
+    audit: str,
+    further: tuple[str, ...],
+    cron: bool,
+    as_units: bool,
+    github: bool,
+    every: Every,
+    install: str | None,
+) -> None:
     """Print a schedule for cron, systemd or GitHub Actions.
 
     It plays the audit again with `harvest reaudit`, from the folder where this command is given. Every option of
     `harvest reaudit` can be given here, too, and is passed on: --strict, --prometheus FILE, …
     """
-    if form is None:
-        raise InputError("nothing says whose schedule it is", allowed="--cron, --systemd or --github")
-    if install is not None and form != "github":
+    if cron + as_units + github != 1:
+        what = "these are several schedules" if cron + as_units + github else "nothing says whose schedule it is"
+        raise InputError(what, allowed="one of --cron, --systemd and --github")
+    if install is not None and not github:
         raise InputError("--install is for --github: here, the Harvest of this machine is used")
     options = _checked(audit, further)
     document, file = read_audit(audit)
@@ -64,7 +73,7 @@ def command(audit: str, further: tuple[str, ...], form: str | None, every: Every
         environment=beside.with_suffix(".env"),
         variables=variables,
     )
-    if form == "github":
+    if github:
         if job.confirms:
             raise InputError(
                 "two workflows would each have a history of their own",
@@ -84,7 +93,7 @@ def command(audit: str, further: tuple[str, ...], form: str | None, every: Every
         flock = shutil.which("flock")
         if flock is None:
             _say("flock(1), which keeps audits from overlapping, is not on this machine: install util-linux")
-        text = (crontab if form == "cron" else systemd)(job, flock or _FLOCK)
+        text = (crontab if cron else systemd)(job, flock or _FLOCK)
     click.echo(text, nl=False)
 
 

@@ -55,7 +55,7 @@ class Job:
     """name: of the audit. words: the command, beginning with the absolute path of `harvest`. folder: where it is given.
     lock, log: files. environment: a file of `NAME=value` lines that is read before, where `variables` are needed.
 
-    Raises InputError for a path or an option that no file of a scheduler can hold.
+    Raises InputError for a path, an option or the name of a variable that no file of a scheduler can hold.
     """
 
     name: str
@@ -71,6 +71,12 @@ class Job:
         for word in (*self.words, *map(str, (self.folder, self.lock, self.log, self.environment))):
             if not word.isprintable() or "${{" in word:
                 raise InputError(f"{word!r} cannot stand in a schedule", allowed="printable characters, without ${{")
+        for name in self.variables:
+            if not _VARIABLE.fullmatch(name):
+                raise InputError(
+                    f"{name!r} cannot be the name of an environment variable",
+                    allowed="letters (a to z), digits and _, not beginning with a digit",
+                )
 
     @property
     def confirms(self) -> bool:

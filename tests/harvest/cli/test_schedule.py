@@ -197,6 +197,9 @@ def test_the_workflow_begins_in_the_folder_of_the_repository(folder: Path) -> No
     ("options", "said"),
     [
         ((), "nothing says whose schedule it is"),
+        (("--cron", "--systemd"), "these are several schedules"),
+        (("--cron", "--matters", "nan"), "'nan' is not a number"),
+        (("--cron", "--webhook-env", "A B"), "'A B' cannot be the name of an environment variable"),
         (("--cron", "--stritc"), "No such option '--stritc'"),
         (("--cron", "--matters", "7"), "'--matters'"),
         (("--cron", "--run", "runs/x"), "--run is for a run that is there"),
