@@ -143,7 +143,9 @@ def _check_file(
     found.faults += _broken(name, linked(b"", first), whole, hashes)
     found.chained += min(len(whole), len(hashes))
     if len(hashes) > len(whole):
-        what = f"{len(hashes) - len(whole)} lines that were written are gone from its end"
+        lost = len(hashes) - len(whole)
+        lines_were = "line that was written is" if lost == 1 else "lines that were written are"
+        what = f"{lost} {lines_were} gone from its end"
         found.faults.append(Fault(name, len(whole) + 1, what))
     if closing and not _is_own(closing, hashes, linked(b"", first)):
         found.faults.append(Fault(chain_file(file).name, len(hashes) + 2, "its last line is not what was written"))

@@ -202,7 +202,7 @@ def _counts(option: str, text: str | None, least: int) -> tuple[int, ...]:
     parts = [part.strip() for part in text.split(",")]
     if not all(part.isascii() and part.isdigit() and len(part) < 7 and int(part) >= least for part in parts):
         raise InputError(
-            f"{option}: {text!r} is not a list of numbers",
-            allowed=f"whole numbers from {least} with commas between them, for example {option} 15,45,90",
+            f"{option}: {text!r} is not a list of such numbers",
+            allowed=f"whole numbers from {least} to 999999 with commas between them, for example {option} 15,45,90",
         )
     return tuple(map(int, parts))

@@ -164,6 +164,13 @@ def _chosen(material: Material, systems: Sequence[str]) -> tuple[str, ...]:
             why = "has no valid conversation" if name in material.systems else "is not a system of these runs"
             raise InputError(f"{name!r} {why}", allowed=", ".join(known) or "none")
     chosen = tuple(dict.fromkeys(systems)) or tuple(known)
+    silent = [name for name in material.systems if name not in played]
+    if len(chosen) < 2 and silent and not systems:
+        raise InputError(
+            f"a comparison takes two systems with valid conversations, and {' and '.join(silent)} "
+            f"{'has' if len(silent) == 1 else 'have'} none",
+            advice="`harvest show RUN --all` lists what went wrong",
+        )
     if len(chosen) < 2:
         raise InputError(
             f"a comparison takes two systems, and here is {pluralize(len(chosen), 'system')} with valid conversations",

@@ -18,6 +18,7 @@ from scoring.measures.usefulness import MEAN_USEFUL, USEFUL
 from scoring.settings import Settings
 from scoring.statistics.components import across_systems, within_system
 from scoring.statistics.outcomes import Components, Shape
+from scoring.table import is_percentage
 from topics.errors import InputError
 
 __all__ = ["ICC", "INTERACTION", "MEAN", "Pilot", "assumed_components", "pilot_cells", "read_pilot"]
@@ -110,6 +111,10 @@ def _named(key: Key) -> str:
     return f"{key[0]} S{key[1]}" if key[1] else key[0]
 
 
+def _figure(value: float, key: Key) -> str:
+    return f"{100 * value:g}%" if is_percentage(key[0]) else f"{value:g}"
+
+
 def _refuse_unsplit(trial: float, why: str, where: str) -> None:
     if math.isnan(trial):
         raise InputError(
@@ -149,7 +154,8 @@ def assumed_components(
     sources["mean"] = _source("mean" in stated, pilot)
     if not low < mean < high:
         raise InputError(
-            f"{_named(key)}: the mean {mean:g} is not inside the range from {low:g} to {high:g}",
+            f"{_named(key)}: the mean {_figure(mean, key)} is not inside the range, so nothing could vary",
+            allowed=f"more than {_figure(low, key)} and less than {_figure(high, key)}",
             advice="state another --mean, or give a pilot that varies",
         )
     room = (mean - low) * (high - mean) if shape != "unbounded" else math.nan

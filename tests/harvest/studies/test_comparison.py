@@ -238,6 +238,13 @@ def test_what_cannot_be_compared_is_refused(tmp_path: Path, measures: list[str],
         compare_runs([run], measures=[parse(text) for text in measures], systems=systems)
 
 
+def test_systems_without_a_valid_conversation_are_named(tmp_path: Path) -> None:
+    run = recorded(tmp_path / "run", {"A": {"M0": ["oo"]}, "B": {"M0": ["!"]}})
+    with pytest.raises(InputError, match="two systems with valid conversations, and B has none") as refused:
+        compare_runs([read(run)])
+    assert "show RUN --all" in str(refused.value)
+
+
 def test_a_name_that_is_left_empty_is_refused(tmp_path: Path) -> None:
     run = recorded(tmp_path / "run", drawn(1, 4, 2, A=0.5, B=0.5))
     for words, said in ((("--systems", "A,"), "--systems has an empty name"), (("-m", " "), "--measure is empty")):
