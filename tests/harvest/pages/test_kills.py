@@ -18,6 +18,7 @@ import yaml
 
 from recordings.run_folder import Run, read
 from tests.harvest.pages.conftest import SharedInterface
+from tests.support.fault_page import Row, code, hold
 from tests.support.interfaces import NAMES, Interface, Truth, interface
 from tests.support.processes import below, browsers_of, gone
 from topics.library import load_topics
@@ -109,6 +110,8 @@ def _killed_and_compared(folder: Path, page: Interface, topics: int, trials: int
     invalid = Counter(one.outcome.reason for one in run.conversations if one.outcome and not one.outcome.valid)
     assert invalid.keys() <= KILLED, invalid
     assert invalid, "no kill hit a conversation: the test shows nothing"
+    for reason in invalid:
+        assert f"page: an attempt failed: {reason}: " in " ".join(messages.decode().split())
     return run
 
 
@@ -139,6 +142,10 @@ def test_after_a_kill_of_the_browser_six_conversations_are_whole(
     tmp_path: Path, shared_interface: SharedInterface
 ) -> None:
     _killed_and_compared(tmp_path, shared_interface("deep-chat"), topics=3, trials=2, kills=1, longest=2.0)
+    test = "`test_after_a_kill_of_the_browser_six_conversations_are_whole`"
+    recorded = f"invalid, {', '.join(map(code, sorted(KILLED)))}, by when it was; every turn before it"
+    seen = f"{code('an attempt failed: browser-gone: …')}, or with the other reason"
+    hold(Row("the browser is killed", recorded, "no", seen, test), "Processes and clocks")
 
 
 @pytest.mark.soak
