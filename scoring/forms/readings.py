@@ -148,6 +148,8 @@ def _of_nuggets(measure: Measure, pool: Pool) -> Iterator[Reading]:
             if schema[name].level == "set":
                 wans = _of_sets(name, names, scores.trials, scores.system, judgments)
                 note = note.replace("items", "topics")
+            if not n:
+                note = "; ".join((note, *schema[name].silences))
             units, above, below = _units(names, scores.trials, *_sums(names, scores.trials, wans))
             interval = resampler.ratio(units, above, below, unit="trial" if len(names) == 1 else "topic")
         note = "; ".join(filter(None, (note, interval.note)))

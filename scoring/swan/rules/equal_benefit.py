@@ -37,6 +37,8 @@ class EqualBenefit:
             return None
         worst, best = min(shares, key=shares.__getitem__), max(shares, key=shares.__getitem__)
         because = f"useful {shares[best]:.2f} for {best}, {shares[worst]:.2f} for {worst}"
+        if shares[best] == shares[worst]:
+            because = f"useful {shares[best]:.2f} for all {len(shares)} groups"
         return SetVerdict(1 - (shares[best] - shares[worst]), because)
 
     def __str__(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -41,3 +42,20 @@ def test_what_to_look_at_first_is_named_by_place_and_reason(capsys: pytest.Captu
         main(["annotate", str(SAMPLE), "--triage"])
     assert ended.value.code == 0
     assert "This is no score" in capsys.readouterr().err
+
+
+def test_a_recorded_run_is_scored_by_the_schema_of_rules_and_says_why_a_criterion_is_undefined(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    wanted = "SWAN, WAN(Groundedness), WAN(Sincerity), pooled(WAN(Adaptability))"
+    with pytest.raises(SystemExit) as ended:
+        main(["score", str(SAMPLE), "--schema", "sakai-2023-rules", "-m", wanted, "--json"])
+    assert ended.value.code == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    values = {name: {row["value"] for row in rows if row["measure"] == name} for name in wanted.split(", ")}
+    assert values["SWAN"] != {None}
+    assert values["WAN(Groundedness)"] != {None}
+    assert values["WAN(Sincerity)"] == values["pooled(WAN(Adaptability))"] == {None}
+    notes = {(row["measure"], part) for row in rows for part in row["note"].split("; ")}
+    for name, reason in (("WAN(Sincerity)", "gave_way"), ("pooled(WAN(Adaptability))", "up_to_date")):
+        assert any(of == name and part.startswith(f"{reason}: ") for of, part in notes)
