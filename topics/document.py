@@ -16,14 +16,23 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 
 from topics.counting import pluralize
 from topics.errors import InputError, Place
-from topics.json_file import read_json_value
+from topics.json_file import JsonValue, read_json_value
 from topics.scalars import number_advice, plain_number
 from topics.suggestions import nearest
 from topics.text_file import read_text
 from topics.written_form import MISWRITTEN
 from topics.yaml_values import Loc, Marks, read_yaml
 
-__all__ = ["Document", "Loc", "StrictModel", "parse_document", "read_document", "read_json_document", "refusal"]
+__all__ = [
+    "Document",
+    "Loc",
+    "StrictModel",
+    "parse_document",
+    "read_document",
+    "read_json_document",
+    "refusal",
+    "validated_json",
+]
 
 _MODEL = TypeVar("_MODEL", bound=BaseModel)
 _QUOTED = re.compile("'([^']*)'")
@@ -241,11 +250,16 @@ def read_json_document(path: str | PathLike[str], model: type[_MODEL], what: str
     value = read_json_value(path)
     if not value.has("format"):
         raise InputError(f"is not {what}", place=Place.of(path), advice=f"write one with `{made_by}`")
+    return validated_json(value, model)
+
+
+def validated_json(value: JsonValue, model: type[_MODEL]) -> _MODEL:
+    """A value of one of our JSON files as its model. Raises InputError, with its place, for the first fault."""
     plain = _tuples(value.value)
     try:
         return model.model_validate(plain)
     except ValidationError:  # only now are places worth reading the text again for
-        return Document(Place.of(path).path, plain, *value.marks()).validated(model)
+        return Document(value.path, plain, *value.marks()).validated(model)
 
 
 def _tuples(value: Any) -> Any:

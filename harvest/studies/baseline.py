@@ -129,7 +129,8 @@ def bless(runs: Sequence[Run], *, measures: Sequence[Term], by: str, at: str) ->
     they should be. measures: that may raise an alarm. by, at: who says so, and when.
 
     Raises InputError for runs of different protocols, topics or scoring, for a run in which a system has no valid
-    trial, for more than `GATED` measures, and for a measure that has no value of single trials in [0, 1].
+    trial, for more than `GATED` measures, and for a measure that has no value of single trials in [0, 1] or, of some
+    system, no value in one of the runs.
     """
     refuse_twice(runs)
     named = [identities(run) for run in runs]
@@ -152,6 +153,8 @@ def bless(runs: Sequence[Run], *, measures: Sequence[Term], by: str, at: str) ->
     for run, material in zip(runs, each, strict=True):
         _refuse_silence(run, material)
     every = list({one.name: one for one in (*gated, *figures_of((), settings, first, gated=False))}.values())
+    systems = {system: _system(system, runs, each, every, settings) for system in first.systems}
+    _refuse_unwatched(systems, gated)
     return BaselineFile(
         format="harvest-baseline/1",
         audit=str(recorded_audit(runs[0]).get("name", "")),
@@ -162,8 +165,19 @@ def bless(runs: Sequence[Run], *, measures: Sequence[Term], by: str, at: str) ->
         protocol=str(named[0]["protocol"]),
         topics=dict(named[0]["topics"]),  # type: ignore[call-overload]
         scoring=settings.as_json(),
-        systems={system: _system(system, runs, each, every, settings) for system in first.systems},
+        systems=systems,
     )
+
+
+def _refuse_unwatched(systems: Mapping[str, SystemBaseline], gated: Sequence[Figure]) -> None:
+    """A figure without a value in the baseline could never raise the alarm that it was named for."""
+    for name, system in systems.items():
+        for figure in gated:
+            if figure.name not in system.figures:
+                raise InputError(
+                    f"{figure.name} of {name} has no value in every one of these runs, so it could raise no alarm",
+                    advice="name another measure with --measure, or bless runs of more trials",
+                )
 
 
 def _refuse_silence(run: Run, material: Material) -> None:

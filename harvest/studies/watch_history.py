@@ -16,8 +16,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from recordings.evidence import write_safely
-from topics.document import Document, StrictModel
-from topics.errors import InputError, Place
+from topics.document import StrictModel, validated_json
 from topics.json_file import json_lines
 from topics.text_file import read_text
 
@@ -26,16 +25,19 @@ __all__ = ["Look", "LookFigure", "LookSystem", "alarm_waits", "read_history", "w
 FORMAT = "harvest-history/1"
 
 
+_Finite = Annotated[float, Field(allow_inf_nan=False)]
+
+
 class LookFigure(StrictModel):
     """A figure of one audit. value: for these topics. n: trials. low, high: interval of its difference from the
     baseline. evidence: (2, λ) logarithms against no drop and no rise; null where it is not gated. alarm: the evidence
     so far raised one, or had."""
 
-    value: float
+    value: _Finite
     n: Annotated[int, Field(ge=0)]
-    low: float
-    high: float
-    evidence: tuple[tuple[float, ...], tuple[float, ...]] | None = None
+    low: _Finite
+    high: _Finite
+    evidence: tuple[tuple[_Finite, ...], tuple[_Finite, ...]] | None = None
     verdict: Literal["changed", "same", "cannot tell"]
     alarm: bool = False
 
@@ -72,16 +74,13 @@ def alarm_waits(looks: Sequence[Look]) -> bool:
 def read_history(path: str | PathLike[str], baseline: str = "") -> tuple[Look, ...]:
     """The looks in the file, in its order; () where there is no file. baseline: only those against it, "" for all.
 
-    Raises InputError, with its line, for a line that is no look.
+    Raises InputError, with its place, for a line that is no look.
     """
     if not Path(path).exists():
         return ()
     found: list[Look] = []
     for value in json_lines(read_text(Path(path), "JSON lines"), str(path)):
-        try:
-            found.append(Document(str(path), _tuples(value.value), {}, {}).validated(Look))
-        except InputError as fault:
-            raise InputError(fault.what, place=Place.of(path, value.line), allowed=fault.allowed) from None
+        found.append(validated_json(value, Look))
     return tuple(one for one in found if not baseline or one.baseline == baseline)
 
 
@@ -90,9 +89,3 @@ def write_history(path: Path, looks: Mapping[str, Look] | tuple[Look, ...]) -> N
     values = looks.values() if isinstance(looks, Mapping) else looks
     lines = [json.dumps(one.model_dump(mode="json"), ensure_ascii=False, separators=(",", ":")) for one in values]
     write_safely(path, "".join(f"{one}\n" for one in lines).encode())
-
-
-def _tuples(value: object) -> object:
-    if isinstance(value, dict):
-        return {key: _tuples(one) for key, one in value.items()}
-    return tuple(map(_tuples, value)) if isinstance(value, list) else value

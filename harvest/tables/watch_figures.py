@@ -71,7 +71,10 @@ def system_sentence(system: WatchedSystem, found: Watched) -> str:
         return f"{system.name}: cannot tell: {system.incomparable}"
     if not system.valid:
         return f"{system.name}: could not be measured: none of {pluralize(system.planned, 'trial')} has a valid attempt"
-    return f"{system.name}: " + "; ".join(figure_sentence(one, found) for one in system.figures if one.gated)
+    shown = {one.name for one in system.figures}
+    said = [figure_sentence(one, found) for one in system.figures if one.gated]
+    said += [f"{name} has no value, so nothing is said of it" for name in found.baseline.gated if name not in shown]
+    return f"{system.name}: " + "; ".join(said)
 
 
 def figure_sentence(one: WatchedFigure, found: Watched) -> str:

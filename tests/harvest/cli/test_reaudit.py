@@ -191,6 +191,10 @@ def test_what_cannot_be_watched_is_said_in_one_message(folder: Path) -> None:
         odd = harvest("reaudit", "audit.yaml", "--run", "runs/base-0", "--baseline", "odd.json", cwd=folder)
         line = 1 + text[: text.index(nonsense)].count("\n")
         assert (odd.returncode, f"odd.json:{line}:15: planned: must be at" in odd.stderr) == (2, True), odd.stderr
+    becomes(folder, useful=100)
+    assert harvest("run", "audit.yaml", "--out", "runs/flawless", cwd=folder).returncode == 0
+    never = harvest("bless", "runs/flawless", "--out", "o.json", "-m", "%recovery", cwd=folder)
+    assert (never.returncode, "%recovery of bot has no value" in never.stderr) == (2, True), never.stderr
     becomes(folder, down=True)
     assert harvest("run", "audit.yaml", "--out", "runs/down", cwd=folder).returncode in (0, 3)
     down = harvest("bless", "runs/base-0", "runs/down", "--out", "o.json", cwd=folder)
@@ -201,6 +205,11 @@ def test_what_cannot_be_watched_is_said_in_one_message(folder: Path) -> None:
     (folder / "audit.history.jsonl").write_text('{"format": "harvest-history/1"}\n')
     broken = harvest("reaudit", "audit.yaml", cwd=folder)
     assert (broken.returncode, "audit.history.jsonl:1" in broken.stderr) == (2, True)
+    look = '{"format": "harvest-history/1", "at": "2026-01-01T00:00:00Z", "run": "r", "baseline": "b", "systems": {%s}}'
+    figure = '"bot": {"planned": 1, "valid": 1, "figures": {"R": {"value": 1e999, "n": 1, "low": 0, "high": 1, '
+    (folder / "odd.jsonl").write_text(look % "" + "\n" + look % (figure + '"verdict": "same"}}}'))
+    endless = harvest("history", "odd.jsonl", cwd=folder)
+    assert (endless.returncode, "odd.jsonl:2:" in endless.stderr and "value: " in endless.stderr) == (2, True)
 
 
 def test_a_harness_that_reads_its_placebo_wrongly_says_nothing_of_the_system(
