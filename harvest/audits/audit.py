@@ -47,7 +47,8 @@ class System:
 
     options: as written in the audit, never with a secret in it. loc: its place in the audit file. group: of the users
     that it meets here, "" where the audit names none; arm: in which it is played, likewise. of: the system that is
-    actually asked; all its groups and arms share it, with its limits and its driver.
+    actually asked; all its groups and arms share it, with its limits and its driver. vantage: the region or network
+    from which it is asked, "" where the audit names none.
     """
 
     name: str
@@ -59,6 +60,7 @@ class System:
     group: str = ""
     arm: Arm | None = None
     of: str = ""
+    vantage: str = ""
 
     @property
     def asked(self) -> str:
@@ -76,6 +78,8 @@ class System:
     def definition(self) -> dict[str, Any]:
         """What identifies the system: if this changes, another thing is under audit. Limits are not part of it."""
         own = {"name": self.name, "driver": self.driver, "options": self.options, "session": self.session}
+        if self.vantage:
+            own["vantage"] = self.vantage
         if self.arm is not None:
             return {**own, "system": self.of, "arm": self.arm.name, "changes": dict(self.arm.definition)}
         return {**own, "system": self.of, "group": self.group} if self.group else own
@@ -340,7 +344,8 @@ def _systems(document: Document, file: AuditFile) -> tuple[System, ...]:
             attempts=entry.attempts,
             give_up_after=entry.give_up_after,
         )
-        systems.append(System(entry.name, entry.driver, entry.options, entry.session, limits, loc))
+        vantage = entry.vantage or ""
+        systems.append(System(entry.name, entry.driver, entry.options, entry.session, limits, loc, vantage=vantage))
     return tuple(systems)
 
 

@@ -49,6 +49,7 @@ class SystemEntry(StrictModel):
     driver: str
     options: dict[str, Any] = Field(default_factory=dict)
     session: Literal["fresh", "continued"] = "fresh"
+    vantage: Name | None = None
     concurrency: Positive = 1
     rate: str | None = None
     delay: Seconds | None = None

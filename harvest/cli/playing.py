@@ -36,7 +36,8 @@ def introduce(console: Console, audit: Audit) -> None:
         console.print(escape(audit.about.strip()))
     for system in audit.systems:
         options = ", ".join(f"{key} {value}" for key, value in system.options.items() if isinstance(value, str | int))
-        console.print(escape(f"  {system.name}: {system.driver}" + (f" ({options})" if options else "")))
+        place = f", from {system.vantage}" if system.vantage else ""
+        console.print(escape(f"  {system.name}: {system.driver}" + (f" ({options})" if options else "") + place))
     if audit.groups:
         console.print(escape(f"  each meets users of {len(audit.groups)} groups: {', '.join(audit.groups)}"))
     if audit.arms:
