@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,10 @@ from rich.progress import Progress
 from harvest.cli.blind_pairs import drawn_pairs
 from harvest.cli.interruption import run_until_stopped
 from harvest.judging.serving.blind_pairs import judged_folder
+from harvest.judging.sheets.annotators import key_of, people_means
 from harvest.judging.sheets.asked_rows import assess_run, chosen_rows, rows_by_criterion
+from recordings.conversation import Conversation
+from recordings.judgments import Judgment, Layer, Target, read_layers
 from recordings.run_folder import read
 from scoring.swan.schema import Schema, load_schema
 from topics.counting import pluralize
@@ -84,6 +87,7 @@ def command(
     marked as unchecked. What the model could not judge stays unjudged, with its reason. The same command resumes, and
     asks nothing twice.
     """
+    from harvest.judging.models.bias_card import order_sentence
     from harvest.judging.models.judge_file import read_judge  # brings httpx
     from harvest.judging.models.judging import account, estimate, judge_things
 
@@ -113,9 +117,43 @@ def command(
         )
     for sentence in account(done):
         click.echo(sentence, err=True)
+    for sentence in order_sentence(done.layer.judgments) if pairs is not None else _card(folder, done.layer, judge):
+        click.echo(f"  {sentence}", err=True)
     if pairs is not None:
         click.echo(f"then: harvest preferences {folder} --key {pairs.with_suffix('.key.json')}", err=True)
     return 3 if done.unjudged else 0
+
+
+def _card(run: Path, layer: Layer, judge: Judge) -> Iterator[str]:
+    """What the judge is led by."""
+    from harvest.judging.models.bias_card import Item, card, vendor_of
+
+    recorded = read(run)
+    talks = {(one.trial_id, one.attempt): one for one in recorded.finished}
+    said = people_means(read_layers(run))
+    items = []
+    for one in layer.judgments:
+        talk = talks.get((str(one.about.get("trial")), int(one.about.get("attempt", 0))))
+        if talk is not None and not one.unjudged:
+            items.append(Item(one, talk.key.topic, talk.key.system, _words(talk, one), said.get(key_of(one))))
+    answered: dict[str, set[str]] = {}
+    for talk in recorded.finished:
+        models = {turn.reply.model for turn in talk.turns if turn.reply is not None and turn.reply.model}
+        answered.setdefault(talk.key.system, set()).update(models)
+    yield from card(items, judge.vendor.lower() or vendor_of(judge.author), answered)
+
+
+def _words(talk: Conversation, judgment: Judgment) -> int:
+    """Of what was judged."""
+    target = Target.of(judgment)
+    texts = [
+        turn.reply.answer.text
+        for turn in talk.turns
+        if turn.reply is not None and (target is None or turn.number == target.turn)
+    ]
+    if target is not None and target.start >= 0:
+        texts = [text[target.start : target.end] for text in texts]
+    return sum(len(text.split()) for text in texts)
 
 
 def _items(

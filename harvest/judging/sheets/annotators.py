@@ -9,7 +9,7 @@ from itertools import combinations
 from recordings.judgments import Judgment, Layer
 from scoring.annotations.agreement import Agreement, agreement
 
-__all__ = ["Among", "Key", "agreements", "compare_with_earlier", "key_of", "newest_judgments"]
+__all__ = ["Among", "Key", "agreements", "compare_with_earlier", "key_of", "newest_judgments", "people_means"]
 
 Key = tuple[object, ...]
 
@@ -22,6 +22,18 @@ def key_of(judgment: Judgment) -> Key:
 def newest_judgments(layers: Iterable[Layer]) -> dict[Key, Judgment]:
     """The newest judgment on each thing by each criterion. layers: of one person, the oldest first."""
     return {key_of(judgment): judgment for layer in layers for judgment in layer.judgments}
+
+
+def people_means(layers: Iterable[Layer]) -> dict[Key, float]:
+    """What people say of each thing, the mean of their scores; those who adjudicate have no vote. layers: the oldest
+    first."""
+    said: dict[Key, dict[str, object]] = {}
+    for layer in layers:
+        if layer.kind == "human" and not layer.adjudicates:
+            for judgment in layer.judgments:
+                said.setdefault(key_of(judgment), {})[layer.author] = judgment.value
+    scores = {key: [value for value in own.values() if isinstance(value, (int, float))] for key, own in said.items()}
+    return {key: sum(own) / len(own) for key, own in scores.items() if own}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,103 @@
+"""What a judge is led by, as far as its own judgments and people's of the same things show it: a few sentences.
+
+Topics are halved into *dev* and *test* by a hash of their names, so that a prompt can be improved on people's judgments
+of one half and believed by those of the other. The halves are the same in every run and for every judge.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from harvest.judging.models.questions import PREFERENCE
+from recordings.judgments import Judgment
+from scoring.simulation.reliability import kendall_tau
+from topics.counting import pluralize
+from topics.identity import content_hash
+
+__all__ = ["Item", "card", "half_of", "order_sentence", "vendor_of"]
+
+_FEWEST = 10
+"""Things that a correlation is told of."""
+_MOST = 1000
+"""Things that it is taken over: of more, so many at equal distances."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A thing that was judged. words: how many it has. people: the mean of their scores, None where nobody judged."""
+
+    judgment: Judgment
+    topic: str
+    system: str
+    words: int
+    people: float | None = None
+
+
+def half_of(topic: str) -> str:
+    """`dev` or `test`."""
+    return "dev" if int(content_hash("harvest-half", topic, size=8), 16) % 2 else "test"
+
+
+def vendor_of(model: str) -> str:
+    """The part of a model's name before its first slash, hyphen, colon or digit, in lower case."""
+    name = model.lower()
+    end = next((place for place, letter in enumerate(name) if letter in "/-:. " or letter.isdigit()), len(name))
+    return name[:end]
+
+
+def card(items: Sequence[Item], vendor: str, answered: Mapping[str, Iterable[str]]) -> Iterator[str]:
+    """A sentence for each way of being led, by criterion. vendor: of the judge. answered: by system, the models that
+    it says it is."""
+    for criterion in dict.fromkeys(one.judgment.criterion for one in items):
+        own = [one for one in items if one.judgment.criterion == criterion]
+        yield from (f"{criterion}: {sentence}" for sentence in _of_criterion(own))
+    same = sorted(system for system, models in answered.items() if vendor and vendor in map(vendor_of, models))
+    if same:
+        yield f"own maker: {', '.join(same)} answered as a model of the judge's maker ({vendor})"
+
+
+def order_sentence(judgments: Iterable[Judgment]) -> Iterator[str]:
+    """Of pairs: how often both orders name the same conversation, and how often the one that was shown first won."""
+    pairs = [one for one in judgments if one.criterion == PREFERENCE and not one.unjudged and len(one.samples) > 1]
+    straight = [(one.samples[::2], one.samples[1::2]) for one in pairs]
+    both = [(a, b) for firsts, seconds in straight for a, b in zip(firsts, seconds, strict=True) if a and b]
+    if both:
+        alike = sum(a == b for a, b in both)
+        # Shown as it stands the left one is first; the other way round the right one is.
+        first = sum((a == "left") + (b == "right") for a, b in both)
+        decided = sum((a in ("left", "right")) + (b in ("left", "right")) for a, b in both)
+        won = f"; the one shown first won {100 * first / decided:.0f}% of {decided}" if decided else ""
+        yield f"order: {100 * alike / len(both):.0f}% of {pluralize(len(both), 'pair')} said alike in both orders{won}"
+
+
+def _of_criterion(items: Sequence[Item]) -> Iterator[str]:
+    scored = [(one, float(one.judgment.value)) for one in items if isinstance(one.judgment.value, (int, float))]
+    repeats = [first == second for one in items for first, second in combinations(one.judgment.samples, 2)]
+    if repeats:
+        yield f"repeat: {100 * sum(repeats) / len(repeats):.0f}% of two samples of one thing say the same"
+    if len(scored) >= _FEWEST:
+        found = _correlation([(float(one.words), value) for one, value in scored])
+        shared = [(float(one.words), one.people) for one, _ in scored if one.people is not None]
+        beside = ""
+        if len(shared) >= _FEWEST:
+            theirs = _correlation(shared)
+            beside = f"; people's {_told(theirs)} (n={len(shared)})"
+        yield f"length: its scores go with the number of words by {_told(found)} (n={len(scored)}){beside}"
+    for half in ("dev", "test"):
+        pairs = [(value, one.people) for one, value in scored if one.people is not None and half_of(one.topic) == half]
+        if pairs:
+            gap = math.fsum(value - theirs for value, theirs in pairs) / len(pairs)
+            equal = sum(value == theirs for value, theirs in pairs) / len(pairs)
+            yield f"{half} topics: {gap:+.2f} from people, {100 * equal:.0f}% equal (n={len(pairs)})"
+
+
+def _correlation(pairs: Sequence[tuple[float, float]]) -> float:
+    some = pairs[:: -(-len(pairs) // _MOST)]
+    return kendall_tau([first for first, _ in some], [second for _, second in some])
+
+
+def _told(value: float) -> str:
+    return "n/a" if math.isnan(value) else f"{value:+.2f}"
