@@ -24,15 +24,30 @@ def told(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
     return capsys.readouterr().err
 
 
+def audit(folder: Path) -> Path:
+    """With a threshold, whose measure is looked up before anything is played."""
+    path = folder / "audit.yaml"
+    path.write_text(
+        "format: harvest-audit/1\nname: bounded\ntopics: fairweb-45\nonly: [M001]\nprotocol: fairweb-two-round\n"
+        "trials: 1\nsystems: [{name: A, driver: parrot, options: {profile: steady}}]\n"
+        'thresholds: [{measure: "%useful S1", at_least: 0.1}]\n'
+    )
+    return path
+
+
 @pytest.mark.parametrize(
     ("name", "fault"),
-    [("run.load_audit", interrupted), ("run.check_bounds", interrupted), ("playing.play_audit", interrupted_at_play)],
+    [
+        ("cli.run.load_audit", interrupted),
+        ("studies.bounds.check_bounds", interrupted),
+        ("cli.playing.play_audit", interrupted_at_play),
+    ],
 )
 def test_a_run_that_recorded_nothing_says_so(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, name: str, fault: object
 ) -> None:
-    monkeypatch.setattr(f"harvest.cli.{name}", fault)
-    said = told(capsys, "run", "demo", "--out", tmp_path / "run")
+    monkeypatch.setattr(f"harvest.{name}", fault)
+    said = told(capsys, "run", audit(tmp_path), "--out", tmp_path / "run")
     assert said.endswith("interrupted; nothing was recorded, and the same command starts again\n")
 
 
