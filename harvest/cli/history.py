@@ -9,7 +9,9 @@ import click
 from rich.console import Console
 from rich.text import Text
 
+from harvest.cli.study_output import check_output, figure_option, write_figures
 from harvest.studies.watch_history import read_history
+from harvest.tables.history_chart import history_chart
 from harvest.tables.watch_figures import history_tables
 from harvest.terminal import printable
 from topics.errors import InputError, Place
@@ -21,14 +23,19 @@ __all__ = ["command"]
 @click.argument("history", type=click.Path(path_type=Path), metavar="HISTORY")
 @click.option("--system", "systems", multiple=True, metavar="NAME", help="Only these systems [all].")
 @click.option(
-    "--measure", "-m", "figures", multiple=True, metavar="FIGURE", help="Only these [those that raise alarms]."
+    "--measure", "-m", "measures", multiple=True, metavar="FIGURE", help="Only these [those that raise alarms]."
 )
+@figure_option
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
-def command(history: Path, systems: tuple[str, ...], figures: tuple[str, ...], as_json: bool) -> None:
+def command(
+    history: Path, systems: tuple[str, ...], measures: tuple[str, ...], figures: tuple[Path, ...], as_json: bool
+) -> None:
     """Show how the figures of a watched audit went.
 
-    HISTORY is the file that `harvest reaudit` keeps beside its baseline: AUDIT.history.jsonl.
+    HISTORY is the file that `harvest reaudit` keeps beside its baseline: AUDIT.history.jsonl. Of eight audits or more
+    it also says where a figure moved to another level.
     """
+    check_output(figures, as_json)
     if not history.exists():
         raise InputError(
             "no such file", place=Place(str(history)), advice="check the path; harvest reaudit AUDIT writes a history"
@@ -42,10 +49,11 @@ def command(history: Path, systems: tuple[str, ...], figures: tuple[str, ...], a
     people = Console(highlight=False)
     known = list(dict.fromkeys(name for look in looks for name in look.systems))
     every = dict.fromkeys(name for look in looks for one in look.systems.values() for name in one.figures)
-    for figure in figures:
+    for figure in measures:
         if figure not in every:
             place = Place(str(history))
             raise InputError(f"no figure is called {figure!r}", place=place, allowed=", ".join(every) or "none yet")
+    series: list[tuple[str, str]] = []
     for system in systems or known:
         if system not in known:
             raise InputError(f"no system is called {system!r}", place=Place(str(history)), allowed=", ".join(known))
@@ -53,9 +61,12 @@ def command(history: Path, systems: tuple[str, ...], figures: tuple[str, ...], a
             name
             for look in looks
             for name, one in (look.systems[system].figures if system in look.systems else {}).items()
-            if name in figures or (not figures and one.evidence is not None)
+            if name in measures or (not measures and one.evidence is not None)
         )
-        for own in there:
-            people.print(Text(printable(f"{system}, {own}", line=True), style="bold"))
-            for part in history_tables(looks, system, own):
-                people.print(part)
+        series += [(system, own) for own in there]
+    for system, own in series:
+        people.print(Text(printable(f"{system}, {own}", line=True), style="bold"))
+        for part in history_tables(looks, system, own):
+            people.print(part)
+    if series:
+        write_figures(figures, lambda: history_chart(looks, series))

@@ -6,14 +6,12 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 
-from harvest.studies.watch_history import Look
-from harvest.tables.drawing.curve_chart import Curve, CurvePanel, curve_key, curve_panels
 from harvest.tables.drawing.histogram_chart import HistogramRow, histogram_panel
 from harvest.tables.drawing.scatter_chart import ScatterSeries, scatter_panel
 from harvest.tables.drawing.svg import MARGIN, page
 from scoring.table import is_percentage
 
-__all__ = ["distributions_chart", "embedded", "history_chart", "points_chart"]
+__all__ = ["distributions_chart", "embedded", "points_chart"]
 
 _WIDTH = 760.0
 _BINS = 20
@@ -79,19 +77,3 @@ def _quantile(ordered: Sequence[float], share: float) -> float:
     below = math.floor(place)
     above = min(below + 1, len(ordered) - 1)
     return ordered[below] + (place - below) * (ordered[above] - ordered[below])
-
-
-def history_chart(looks: Sequence[Look], system: str, figure: str) -> str:
-    """The value of a figure, look by look."""
-    scale = 100.0 if is_percentage(figure) else 1.0
-    points = [
-        (float(place), scale * look.systems[system].figures[figure].value)
-        for place, look in enumerate(looks, 1)
-        if system in look.systems and figure in look.systems[system].figures
-    ]
-    unit = "percent" if scale > 1 else figure
-    panel = CurvePanel(f"{system}, {figure}", "look", unit, [Curve(figure, points)], (0.0, scale))
-    elements, down = curve_panels([panel], _WIDTH - 2 * MARGIN, MARGIN - 12)
-    key, down = curve_key([figure], _WIDTH - 2 * MARGIN, down - 8)
-    said = ", ".join(f"{place:.0f}: {value:.3g}" for place, value in points)
-    return page(panel.title, f"Look by look: {said}", [*elements, *key], _WIDTH, down + 4)

@@ -8,7 +8,7 @@ from typing import Any
 
 from harvest.report.blocks import WIDE, Block, as_blocks, details, picture, table, text
 from harvest.report.grid import address
-from harvest.report.pictures import distributions_chart, history_chart, points_chart
+from harvest.report.pictures import distributions_chart, points_chart
 from harvest.studies.comparison import Comparison
 from harvest.studies.scorecard import Material
 from harvest.studies.selection import Selection
@@ -20,6 +20,7 @@ from harvest.tables.comparison_chart import comparison_chart
 from harvest.tables.comparison_figures import comparison_tables
 from harvest.tables.figures import figures, ordered_rows, printed_rows
 from harvest.tables.grid import last_turn_asked
+from harvest.tables.history_chart import history_chart
 from harvest.tables.selection_figures import selection_figures
 from harvest.tables.variance_chart import variance_chart
 from harvest.tables.variance_figures import variance_legend, variance_tables
@@ -169,7 +170,7 @@ def history_blocks(looks: Sequence[Look]) -> Iterator[Block]:
     )
     for system, name in gated:
         yield text(f"{system}, {name}", "strong")
-        yield picture(history_chart(looks, system, name))
+        yield picture(history_chart(looks, [(system, name)]))
         yield from as_blocks(history_tables(looks, system, name), f"{name} of {system}, look by look")
 
 

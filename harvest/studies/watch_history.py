@@ -8,6 +8,7 @@ interval), so an old run may be deleted.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -16,11 +17,13 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from recordings.evidence import write_safely
+from scoring.statistics.change_points import ChangePoint, change_points
 from topics.document import StrictModel, validated_json
+from topics.identity import generator
 from topics.json_file import json_lines
 from topics.text_file import read_text
 
-__all__ = ["Look", "LookFigure", "LookSystem", "alarm_waits", "read_history", "write_history"]
+__all__ = ["Look", "LookFigure", "LookSystem", "alarm_waits", "moves", "read_history", "write_history"]
 
 FORMAT = "harvest-history/1"
 
@@ -82,6 +85,21 @@ def read_history(path: str | PathLike[str], baseline: str = "") -> tuple[Look, .
     for value in json_lines(read_text(Path(path), "JSON lines"), str(path)):
         found.append(validated_json(value, Look))
     return tuple(one for one in found if not baseline or one.baseline == baseline)
+
+
+def moves(looks: Sequence[Look], system: str, figure: str, seed: int = 0) -> dict[int, ChangePoint]:
+    """Where a figure moved to another level, in looking back, by the place of the first look at that level; looks that
+    could not measure it are passed over. {} for fewer than `change_points.FEWEST` that did."""
+    places = [
+        place
+        for place, look in enumerate(looks)
+        if system in look.systems
+        and figure in look.systems[system].figures
+        and math.isfinite(look.systems[system].figures[figure].value)
+    ]
+    values = [looks[place].systems[system].figures[figure].value for place in places]
+    found = change_points(values, generator(seed, "change points", system, figure))
+    return {places[one.at]: one for one in found}
 
 
 def write_history(path: Path, looks: Mapping[str, Look] | tuple[Look, ...]) -> None:

@@ -13,9 +13,10 @@ from rich.text import Text
 
 from harvest.studies.watch import Watched, WatchedFigure, WatchedSystem
 from harvest.studies.watch_changes import ChangedTopic, ChangedTurn
-from harvest.studies.watch_history import Look
+from harvest.studies.watch_history import Look, moves
 from harvest.tables.comparison_words import p_text
 from harvest.terminal import printable
+from scoring.statistics.change_points import FEWEST, ChangePoint
 from scoring.table import is_percentage
 from topics.counting import pluralize
 
@@ -168,14 +169,15 @@ def _turn(one: ChangedTurn) -> str:
 
 
 def history_tables(looks: Sequence[Look], system: str, figure: str) -> Iterator[RenderableType]:
-    """The series of one figure, and where it began to move."""
+    """The series of one figure, and where it moved to another level."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for heading in ("audit", "valid"):
         table.add_column(heading, no_wrap=True)
     for heading in (figure, "difference [low, high]"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
-    for look in looks:
+    found = moves(looks, system, figure)
+    for place, look in enumerate(looks):
         one = look.systems.get(system)
         if one is None:
             continue
@@ -189,8 +191,24 @@ def history_tables(looks: Sequence[Look], system: str, figure: str) -> Iterator[
                 Text(own.verdict, style=_STYLES[own.verdict]),
             )
         )
+        if place in found:
+            table.add_section()
         table.add_row(look.at[:16].replace("T", " "), f"{one.valid} of {one.planned}", *told)
     yield table
+    for place, moved in found.items():
+        yield Text(_moved(looks[place], moved, figure))
+    known = sum(figure in look.systems[system].figures for look in looks if system in look.systems)
+    if known < FEWEST:
+        yield Text(f"change points are looked for among {FEWEST} audits or more, and here are {known}", style="dim")
+    else:
+        why = "found in looking back (permutation test at 5%), which raises no alarm"
+        yield Text(why if found else f"no change point is {why}", style="dim")
+
+
+def _moved(look: Look, one: ChangePoint, figure: str) -> str:
+    moment = look.at[:16].replace("T", " ")
+    before, after = _value(one.before, figure), _value(one.after, figure)
+    return f"moved from {before} to {after} with the audit of {moment} (p {p_text(one.p)})"
 
 
 def watch_document(found: Watched) -> dict[str, Any]:

@@ -1,0 +1,84 @@
+"""Where a series of figures moved from one level to another, found in looking back over all of it.
+
+Binary segmentation (L. Y. Vostrikova, Detecting "disorder" in multidimensional random processes, Soviet Mathematics
+Doklady 24 (1981), 55-59) with a permutation test of the largest CUSUM (J. Antoch and M. Hušková, Permutation tests in
+change point analysis, Statistics & Probability Letters 53 (2001), 37-46). Under no change all orders are equally
+likely, so a series without one gets a change point in at most 1 - `level` of the cases, whatever its distribution. For
+the picture of a history: an alarm must not look back as often as it likes (`scoring.statistics.drift`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["FEWEST", "ChangePoint", "change_points"]
+
+Floats = npt.NDArray[np.float64]
+
+FEWEST = 8
+"""Values of which some order can be so unlikely that a change counts as found at 95%."""
+
+_EVEN = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class ChangePoint:
+    """at: the place, from 0, of the first value on the new level. before, after: the means of the stretches to both
+    sides, up to the next change points. p: of the permutation test by which it was found."""
+
+    at: int
+    before: float
+    after: float
+    p: float
+
+
+def change_points(
+    values: Sequence[float], rng: np.random.Generator, *, level: float = 0.95, draws: int = 999
+) -> tuple[ChangePoint, ...]:
+    """values: (n,) in order of time, finite. level: of each test. draws: of orders, from `rng`.
+
+    () where there are fewer than `FEWEST` values. Raises ValueError for a value that is not finite.
+    """
+    series = np.asarray(values, dtype=np.float64)
+    if not np.isfinite(series).all():
+        raise ValueError("a series has finite values: leave out what could not be measured")
+    found = sorted(_found(series, 0, rng, 1 - level, draws))
+    if not found:
+        return ()
+    ends = [0, *(at for at, _ in found), len(series)]
+    means = [float(series[start:end].mean()) for start, end in pairwise(ends)]
+    return tuple(
+        ChangePoint(at, before, after, p) for (at, p), before, after in zip(found, means, means[1:], strict=False)
+    )
+
+
+def _found(
+    series: Floats, start: int, rng: np.random.Generator, alpha: float, draws: int
+) -> Iterator[tuple[int, float]]:
+    """(place, p) of each change point of a stretch that begins at `start`, the largest first."""
+    if len(series) < FEWEST or np.ptp(series) < _EVEN:
+        return
+    usual = (series - series.mean()) / series.std()
+    sums = np.round(_cusum(usual[None, :])[0], 9)  # so that of two places as good, rounding does not choose
+    place = int(sums.argmax())
+    orders = _cusum(rng.permuted(np.tile(usual, (draws, 1)), axis=1)).max(axis=1)
+    p = (1 + int((orders >= sums[place] - _EVEN).sum())) / (1 + draws)
+    if p > alpha:
+        return
+    yield start + place + 1, p
+    yield from _found(series[: place + 1], start, rng, alpha, draws)
+    yield from _found(series[place + 1 :], start + place + 1, rng, alpha, draws)
+
+
+def _cusum(rows: Floats) -> Floats:
+    """(rows, n - 1) how far the mean up to each place lies from the mean after it, in units of its spread."""
+    n = rows.shape[1]
+    sizes = np.arange(1, n)
+    sums = np.cumsum(rows - rows.mean(axis=1, keepdims=True), axis=1)[:, :-1]
+    scaled: Floats = np.abs(sums) / np.sqrt(sizes * (n - sizes) / n)
+    return scaled

@@ -1,0 +1,69 @@
+"""The history of a watched audit, in words and as a picture: where a figure moved is said in both."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from rich.text import Text
+
+from harvest.studies.watch_history import Look, LookFigure, LookSystem, moves, write_history
+from harvest.tables.history_chart import history_chart
+from harvest.tables.watch_figures import history_tables
+from tests.support.command_line import harvest
+
+NAME = "ave%useful"
+
+
+def look(week: int, value: float | None) -> Look:
+    figure = LookFigure(
+        value=value or 0.0, n=30, low=-0.05, high=0.05, evidence=((0.0,), (0.0,)), verdict="cannot tell"
+    )
+    system = LookSystem(planned=30, valid=30 if value else 0, figures={NAME: figure} if value else {})
+    day = f"2026-{1 + week // 4:02}-{1 + 7 * (week % 4):02}T03:17:00.000Z"
+    return Look(at=day, run=f"run-{week}", baseline="b", systems={"bot": system})
+
+
+@pytest.fixture
+def dropped() -> tuple[Look, ...]:
+    """Eight good audits, one that could not be measured, and five bad ones."""
+    values = [0.90, 0.91, 0.89, 0.9, 0.92, 0.9, 0.88, 0.91, None, 0.61, 0.6, 0.62, 0.59, 0.6]
+    return tuple(look(week, value) for week, value in enumerate(values))
+
+
+def test_a_drop_is_placed_at_the_first_audit_that_shows_it_past_one_that_could_not_be_measured(
+    dropped: tuple[Look, ...],
+) -> None:
+    ((place, one),) = moves(dropped, "bot", NAME).items()
+    assert place == 9
+    assert (one.before, one.after) == (pytest.approx(0.90125), pytest.approx(0.604))
+    words = [part.plain for part in history_tables(dropped, "bot", NAME) if isinstance(part, Text)]
+    assert words[0].startswith("moved from 90.1% to 60.4% with the audit of 2026-03-08 03:17 (p ")
+    assert "raises no alarm" in words[1]
+
+
+def test_where_nothing_moved_or_too_little_was_seen_that_is_said(dropped: tuple[Look, ...]) -> None:
+    (few,) = [part.plain for part in history_tables(dropped[:5], "bot", NAME) if isinstance(part, Text)]
+    assert few == "change points are looked for among 8 audits or more, and here are 5"
+    (none,) = [part.plain for part in history_tables(dropped[:8], "bot", NAME) if isinstance(part, Text)]
+    assert none.startswith("no change point is found")
+
+
+def test_the_picture_has_the_series_the_levels_and_both_in_words(dropped: tuple[Look, ...]) -> None:
+    root = ElementTree.fromstring(history_chart(dropped, [("bot", NAME)]))
+    words = [text for part in root.iter() for text in [part.text or ""] if text.strip()]
+    assert "mean between change points" in words
+    assert any("moved at look 10" in text for text in words)
+    two = ElementTree.fromstring(history_chart(dropped[:5], [("bot", NAME), ("bot", NAME)]))
+    assert float(two.attrib["height"]) > float(root.attrib["height"])
+
+
+def test_the_command_says_it_and_draws_it(dropped: tuple[Look, ...], tmp_path: Path) -> None:
+    write_history(tmp_path / "history.jsonl", dropped)
+    done = harvest("history", "history.jsonl", "--figure", "history.svg", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "moved from 90.1% to 60.4%" in done.stdout
+    assert ElementTree.parse(tmp_path / "history.svg").getroot().tag.endswith("svg")
+    again = harvest("history", "history.jsonl", "--figure", "history.svg", cwd=tmp_path)
+    assert (again.returncode, "exists already" in again.stderr) == (2, True)
