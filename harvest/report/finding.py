@@ -324,12 +324,12 @@ def _several(found: Comparison, one: MeasureComparison, material: Material, runs
         said += f" and {len(beaten) - 6} more" if len(beaten) > 6 else ""
         said += f", and cannot be told from {listed(alike[:6])}" if alike else ""
     pairs = [pair for pair in one.pairs if best in (pair.first, pair.second) and pair.value == pair.value]
-    drives = f"{'Useful turns' if one.measure == MEAN_USEFUL.name else one.label}: {each}."
+    drives = f"{'Useful turns' if one.measure == MEAN_USEFUL.name else one.label}, the highest first: {each}."
     if not pairs:
         return Finding(verdict, f"{said}.", scope, drives)
     closest = min(pairs, key=lambda pair: abs(pair.value))
     following = (
-        f"{plain(closest.first)} and {plain(closest.second)}: {_settles(found, one, closest)}"
+        f"To tell {plain(closest.first)} from {plain(closest.second)}: {_settles(found, one, closest)}"
         if not closest.found
         else "Read the conversations where they part."
     )

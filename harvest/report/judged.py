@@ -59,7 +59,7 @@ def judged_sentence(assessed: Assessed | str | None, rows: Sequence[ScoreRow]) -
     terms = {name: str(term) for name, term in assessed.terms.items()}
     systems = list(dict.fromkeys(system for system, _, _ in assessed.each))
     said = [
-        f"{printable(system, line=True)} {shown_with_interval(row)}"
+        f"{printable(system, line=True)} {shown_with_interval(row)}" if len(systems) > 1 else shown_with_interval(row)
         for system in systems
         if (row := whole.get((system, terms[""]))) is not None
     ]

@@ -97,4 +97,4 @@ def bars_of_watch(found: Watched) -> Iterator[Bar]:
     yield Bar("baseline", figure_text(one.before, one.name), one.before / end)
     yield Bar("now", figure_text(one.value, one.name), one.value / end)
     between = one.difference
-    yield _around_zero("difference", moved(one), between.value, between.low, between.high, found.matters)
+    yield _around_zero("change", moved(one), between.value, between.low, between.high, found.matters)

@@ -125,6 +125,7 @@ _SHELL = """<section id="conversations" aria-labelledby="conversations-title">
 <label>Topic <select name="topic"><option value="">all</option></select></label>
 <label>Answers <select name="labels"><option value="">all</option></select></label>
 <label>End <select name="end"><option value="">all</option></select></label>
+<label>Words in a text <input type="search" name="words" maxlength="200"></label>
 <button type="reset">Show all</button>
 </form>
 <p id="shown" role="status">{count} attempts; they are listed here by a script.</p>

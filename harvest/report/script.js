@@ -63,9 +63,30 @@
       const test = inTree(wanted);
       if (test) tests.push(test);
     }
+    if (wanted.has("words")) tests.push((place) => (held.get(fold(wanted.get("words"))) || counted)[place] === 1);
     const found = [];
     for (let place = 0; place < count; place++) if (tests.every((test) => test(place))) found.push(place);
     return found;
+  };
+
+  const fold = (text) => text.toLowerCase();
+
+  // By words, in which conversations they stand; texts are read one chunk after the other, and only when asked for.
+  const held = new Map();
+
+  const search = async (words) => {
+    const places = new Uint8Array(count);
+    for (let number = 0; number < index.chunks.length; number++) {
+      if (state().get("words") === undefined || fold(state().get("words")) !== words) return false;
+      at("shown").textContent = "Searching: " + (number + 1) + " of " + index.chunks.length + " parts …";
+      const bodies = await chunk(number);
+      bodies.forEach((body, place) => {
+        const has = (text) => text !== undefined && fold(text).includes(words);
+        if ((body.turns || []).some((one) => has(one.said) || has(one.text))) places[index.chunks[number] + place] = 1;
+      });
+    }
+    held.set(words, places);
+    return true;
   };
 
   // The conversation that an address names, whether it is listed or not; the attempt that counts, if it names none.
@@ -114,6 +135,7 @@
     for (const [name, word] of [["system", "of "], ["topic", "on "], ["labels", "with answers "], ["outcome", "that ended: "]]) {
       if (wanted.has(name)) parts.push(word + wanted.get(name));
     }
+    if (wanted.has("words")) parts.push("with “" + wanted.get("words") + "”");
     const number = rows.length.toLocaleString("en") + (rows.length === 1 ? " attempt" : " attempts");
     return number + (parts.length ? " " + parts.join(", ") : "") + (rows.length < count ? ", of " + count.toLocaleString("en") : "");
   };
@@ -285,17 +307,25 @@
     }
   };
 
-  const CHOICES = { system: "system", topic: "topic", labels: "labels", end: "outcome" };
+  const CHOICES = { system: "system", topic: "topic", labels: "labels", end: "outcome", words: "words" };
 
   let listed = null;
 
   const list = (wanted) => {
     listed = link(wanted);
-    rows = chosen(wanted);
+    const words = fold(wanted.get("words") || "");
+    const known = !words || held.has(words);
+    rows = known ? chosen(wanted) : [];
     drawn = 0;
     at("list").replaceChildren();
     draw(STEP);
-    at("shown").textContent = said(wanted) + ".";
+    at("shown").textContent = known ? said(wanted) + "." : "Searching …";
+    if (!known) {
+      search(words).then(
+        (done) => { if (done && listed === link(wanted)) list(wanted); },
+        () => { at("shown").textContent = "Not all texts are beside this page, so they cannot be searched."; },
+      );
+    }
     for (const [name, key] of Object.entries(CHOICES)) at("filters").elements[name].value = wanted.get(key) || "";
   };
 
@@ -336,6 +366,7 @@
       list(new Map());
     } else location.hash = link(entries);
   });
+  at("filters").addEventListener("submit", (event) => event.preventDefault());  // Enter has already changed the words
   at("filters").addEventListener("reset", () => {
     history.replaceState(null, "", location.pathname + location.search);
     setTimeout(() => list(new Map()), 0);

@@ -129,6 +129,26 @@ def test_filters_choose_and_stand_in_the_address(browser: Browser, folder: Path)
         window.go_back()
 
 
+@pytest.mark.parametrize("name", ["whole", "apart"])
+def test_words_are_searched_in_all_texts_when_somebody_asks(browser: Browser, folder: Path, name: str) -> None:
+    with opened(browser, folder / f"{name}.html") as watched:
+        window = watched.page
+        window.locator("[name=words]").fill("IMDB URL")  # of the user's words on movies, in any case
+        window.keyboard.press("Enter")
+        until(window, "document.querySelectorAll('#list a').length === 18")
+        assert window.evaluate("location.hash") == "#words=IMDB%20URL"
+        assert window.locator("#shown").inner_text() == "18 attempts with “IMDB URL”, of 36."
+        window.select_option("[name=system]", "B")
+        until(window, "document.querySelectorAll('#list a').length === 9")
+        window.locator("#list a").first.click()
+        window.wait_for_selector("#text .said.system")
+        window.locator("[name=words]").evaluate("one => { location.hash = '#words=no such words'; }")
+        until(window, "document.getElementById('shown').textContent.startsWith('0 attempts')")
+    with opened(browser, folder / f"{name}.html", "#words=imdb%20url&system=A") as watched:
+        until(watched.page, "document.querySelectorAll('#list a').length === 9")
+        assert watched.page.locator("[name=words]").input_value() == "imdb url"
+
+
 def test_a_link_that_was_sent_opens_the_conversation_and_one_to_nothing_says_so(browser: Browser, folder: Path) -> None:
     with opened(browser, folder / "whole.html", "#topic=M001&system=A&trial=2") as watched:
         watched.page.wait_for_selector("#text .said.user")

@@ -100,7 +100,7 @@ def test_a_model_that_answers_now_and_did_not_before_is_named(story: Story) -> N
 def test_the_bars_are_the_baseline_the_audit_and_the_difference_around_zero(story: Story) -> None:
     found, *_ = story
     before, now, between = bars_of_watch(found)
-    assert (before.label, now.label, between.label) == ("baseline", "now", "difference")
+    assert (before.label, now.label, between.label) == ("baseline", "now", "change")
     assert before.said == now.said, "the run is its own baseline"
     assert between.value == pytest.approx(between.zero) == pytest.approx(0.5)
     assert 0 < between.low < between.value < between.high < 1

@@ -37,7 +37,7 @@ def test_a_drop_is_placed_at_the_first_audit_that_shows_it_past_one_that_could_n
 ) -> None:
     ((place, one),) = moves(dropped, "bot", NAME).items()
     assert place == 9
-    assert (one.before, one.after) == (pytest.approx(0.90125), pytest.approx(0.604))
+    assert [one.before, one.after] == pytest.approx([0.90125, 0.604])
     words = [part.plain for part in history_tables(dropped, "bot", NAME) if isinstance(part, Text)]
     assert words[0].startswith("moved from 90.1% to 60.4% with the audit of 2026-03-08 03:17 (p ")
     assert "raises no alarm" in words[1]
