@@ -47,6 +47,8 @@ def every_form(*secrets: str) -> str:
 
 
 EVERYTHING = every_form(*KEYS)
+CALM = ("answer", "links", "fields", "stream", "body", "form", "proxy", "program")
+"""Systems that always answer: only such a run can be a baseline. They are given every secret that is echoed."""
 LEFT = 12
 """Characters that no cut may leave of a secret."""
 PAD = "The request was refused because of its key, which is not one of ours; see the pages about keys. " * 4
@@ -170,7 +172,7 @@ states:
 
 def write_audit(folder: Path, url: str) -> None:
     systems: list[dict[str, Any]] = []
-    for name in ECHOES.keys() - set(ELSEWHERE):
+    for name in (name for name in ECHOES if name not in ELSEWHERE):
         options = {"base_url": f"{url}/{name}", "model": "m", "api_key_env": "CANARY_KEY", "timeout": 20.0}
         systems.append({"name": name, "driver": "openai", "options": {**options, "stream": "stream" in name}})
     asked = {
@@ -201,7 +203,7 @@ def write_audit(folder: Path, url: str) -> None:
         },
         {"name": "function", "driver": "python", "options": {"function": "bot.py:answer"}},
     ]
-    audit = {
+    audit: dict[str, Any] = {
         "format": "harvest-audit/1",
         "name": "canaries",
         "topics": "fairweb-45",
@@ -214,6 +216,8 @@ def write_audit(folder: Path, url: str) -> None:
         "thresholds": [{"measure": "%useful S1", "at_least": 0.0}],
     }
     (folder / "audit.yaml").write_text(json.dumps(audit))
+    calm = {**audit, "name": "calm", "systems": [one for one in audit["systems"] if one["name"] in CALM]}
+    (folder / "calm.yaml").write_text(json.dumps(calm))
     (folder / "program.py").write_text(PROGRAM)
     (folder / "bot.py").write_text(BOT)
     (folder / "worded.yaml").write_text(WORDED)
@@ -254,8 +258,9 @@ export run --format gfrc --out transcripts --all
 annotate run --export sheet.csv --criterion Fluency
 annotate run --extract nuggets.yaml
 replay-routes run --json
-bless run --out baseline.json -m ave%useful
-reaudit audit.yaml --baseline baseline.json --run run --json
+run calm.yaml --out calm
+bless calm --out baseline.json -m ave%useful
+reaudit calm.yaml --baseline baseline.json --run calm --json
 history baseline.history.jsonl
 merge run --out merged
 verify run --json
