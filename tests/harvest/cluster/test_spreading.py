@@ -21,9 +21,6 @@ from recordings.run_folder import Run, read
 from recordings.shard import planned_trials
 from recordings.store import read_header
 from recordings.times import moment
-
-pytest.importorskip("distributed", reason="of the extra `cluster`")
-
 from tests.support.cluster import CountingApi, cluster, counting_api
 
 SPACING = 0.1

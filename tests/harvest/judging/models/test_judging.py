@@ -142,6 +142,24 @@ BROKEN: dict[str, tuple[Any, str]] = {
 }
 
 
+async def test_every_kind_of_no_verdict_is_counted_by_its_reason(run: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    number: dict[str, int] = {}
+
+    def answer(asked: Asked) -> str | bytes:
+        place = number.setdefault(str(shown_to(asked)), len(number)) % (len(BROKEN) + 3)
+        return list(BROKEN.values())[place][0] if place < len(BROKEN) else scoring(1)(asked)
+
+    code, told, _ = await judged(replying(answer), run, "--tries", "1", criteria=["Fluency"])
+    assert code == 3
+    (layer,) = models(run)
+    assert {one.unjudged for one in layer.judgments} == {"", *(why for _, why in BROKEN.values())}
+    for why, count in Counter(one.unjudged for one in layer.judgments if one.unjudged).items():
+        assert f"{why} {count}" in told
+    table = scores(run, capfd, "-m", "pooled(WAN(Fluency))", "--judges", "model")
+    assert {row["value"] for row in table["rows"] if row["n"]} == {1.0}, "a fault was scored"
+
+
+@pytest.mark.soak
 @pytest.mark.parametrize("case", BROKEN)
 async def test_what_is_no_verdict_leaves_the_thing_unjudged_visibly(
     run: Path, capfd: pytest.CaptureFixture[str], case: str
