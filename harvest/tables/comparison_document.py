@@ -145,6 +145,10 @@ def _pair_rows(found: Comparison, one: MeasureComparison, pair: Pair, drivers: b
     yield LongRow(**common, figure="effect size", unit="ratio", estimate=pair.effect)
     for figure, count in (("topics won", pair.wins), ("topics tied", pair.ties), ("topics lost", pair.losses)):
         yield LongRow(**common, figure=figure, unit="count", estimate=float(count))
+    needed = {"topics": pair.needed.topics, "trials of each topic": pair.needed.trials}
+    for what, number in needed.items():
+        if math.isfinite(number):
+            yield LongRow(**common, figure=f"{what} that would settle it", unit="count", estimate=float(number))
     for driver in pair.drivers if drivers else ():
         part = driver.share * pair.value
         yield LongRow(**common, figure="part in the difference", unit=unit, topic=driver.topic, estimate=part)
@@ -158,15 +162,17 @@ def _parted_rows(found: Comparison, one: PartedSystems) -> Iterator[LongRow]:
         "other": one.second,
         "estimand": "these",
         "topics": one.topics,
-        "trials": sum(one.n),
     }
+    conversations = f"over {sum(one.n)} conversations"
     yield LongRow(
         **common,
         figure="divergence of trees",
         unit="bits",
         estimate=one.divergence,
         p=one.p,
-        note=f"by chance alone: {one.by_chance:.6g}" if one.by_chance == one.by_chance else one.refused,
+        note=f"{conversations}; by chance alone: {one.by_chance:.6g}"
+        if one.by_chance == one.by_chance
+        else f"{conversations}; {one.refused}",
     )
     for turn in one.turns:
         way = " → ".join((*turn.turns, turn.branch))
@@ -176,8 +182,9 @@ def _parted_rows(found: Comparison, one: PartedSystems) -> Iterator[LongRow]:
         )
     if one.texts.topics:
         yield LongRow(
-            **{**common, "topics": one.texts.topics, "trials": one.texts.n},
+            **{**common, "topics": one.texts.topics},
             figure="first answers of one system",
             unit="value",
             p=one.texts.p,
+            note=f"over {one.texts.n} texts; a test without an estimate",
         )

@@ -33,7 +33,8 @@ class LongRow:
     it is of; of a difference, the first minus the other. node: the way to a turn of a tree. estimand: `like-these` or
     `these`, of which topics estimate, interval and p speak; "" for what is only counted. estimate, low, high, p: NaN
     where undefined. p: by itself. p_corrected: over all pairs of the measure, or all turns tested. interval: its
-    method. topics, trials: it is over, or planned. note: what else a reader must know.
+    method. topics, trials: topics, and trials of each, that it is over or that are planned. note: what else a reader
+    must know.
     """
 
     study: str
@@ -139,8 +140,9 @@ def _estimate(row: LongRow) -> str:
     value = _number(row, row.estimate)
     if not value:
         return "n/a"
-    # Of a percentage a difference is in points, without a sign of its own.
-    return value + (r"\%" if row.unit == "share" and not row.other else "")
+    if row.unit != "share":
+        return value
+    return f"{value} points" if row.other else rf"{value}\%"
 
 
 def _interval(row: LongRow) -> str:

@@ -90,6 +90,22 @@ def test_the_long_form_of_a_comparison_has_its_figures_and_parts_that_add_up(
         assert found[name] == known[name]
     assert (found["estimate"], found["p_corrected"]) == (known["value"], known["p_corrected"])
     assert (found["system"], found["other"], found["estimand"], found["topics"]) == ("A_1", "B", "like-these", 6)
+    wanted = {
+        "topics that would settle it": "topics_needed",
+        "trials of each topic that would settle it": "trials_needed",
+    }
+    settled = [
+        (row["measure"], row["turn"], row["topic_type"], row["figure"], row["estimate"])
+        for row in table
+        if row["figure"] in wanted
+    ]
+    assert settled == [
+        (row["measure"], row["turn"], row["topic_type"], figure, row[name])
+        for row in document["rows"]
+        for figure, name in wanted.items()
+        if row[name] is not None
+    ]
+    assert settled
     parts = [
         row["estimate"] for row in table if (row["measure"], row["figure"]) == ("ave%useful", "part in the difference")
     ]
@@ -184,8 +200,8 @@ def test_numbers_of_latex_are_as_people_read_them() -> None:
     said = [[cell.strip() for cell in line.rstrip("\\").split("&")][-3:] for line in lines[4:10]]
     assert said == [
         [r"12.5\%", "", ""],
-        ["$-12.5$", "[$-20.0$, 0.0]", "$<$.001"],
-        ["0.0", "", ".012"],
+        ["$-12.5$ points", "[$-20.0$, 0.0]", "$<$.001"],
+        ["0.0 points", "", ".012"],
         ["0.0123", "", ""],
         ["3", "", ""],
         ["n/a", "", ""],
