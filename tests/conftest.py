@@ -15,6 +15,7 @@ from xdist.scheduler.loadfile import LoadFileScheduling
 from xdist.scheduler.protocol import Scheduling
 
 from tests.servers.litellm_proxy import shared_proxy
+from tests.support.command_line import harvest
 
 # Thousands of tests are collected, and none of them is garbage: looking through them again and again takes a third of
 # the time to collect, and a tenth of the time to run.
@@ -28,10 +29,17 @@ settings.register_profile("fast", settings.get_profile("harvest"), max_examples=
 settings.load_profile("harvest")
 
 SHARING = {
-    f"tests/harvest/pages/{name}"
-    for name in ("chats/test_probe.py", "test_audit.py", "test_fairweb.py", "test_kills.py", "test_replies.py")
+    "shared_interface": {
+        f"tests/harvest/pages/{name}"
+        for name in ("chats/test_probe.py", "test_audit.py", "test_fairweb.py", "test_kills.py", "test_replies.py")
+    },
+    "demo": {
+        *(f"tests/docs/test_{page}.py" for page in ("comparing", "planning", "report", "trees", "variance")),
+        "tests/harvest/tables/test_demo_picture.py",
+    },
 }
-"""Files with tests of `shared_interface`: one process runs them all, so that each interface is started once."""
+"""Files with tests of a fixture that takes long to make: one process runs them all, so that each interface is started
+once, and the demo played once."""
 
 LONGEST = (
     "harvest/pages/test_pages.py",
@@ -77,7 +85,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    gc.collect()
     gc.freeze()
     gc.enable()
 
@@ -105,12 +112,20 @@ def litellm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield address
 
 
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The run of `harvest run demo`, with its report; to be read only."""
+    run = tmp_path_factory.mktemp("demo") / "run"
+    assert harvest("run", "demo", "--out", run).returncode == 0
+    return run
+
+
 class _ByFile(LoadFileScheduling):  # type: ignore[misc]  # xdist has no types
-    """The tests of a file in one process, and those of all files in SHARING."""
+    """The tests of a file in one process, and those of all files of one entry of SHARING."""
 
     def _split_scope(self, nodeid: str) -> str:
         file = super()._split_scope(nodeid)
-        return "sharing" if file in SHARING else file
+        return next((fixture for fixture, files in SHARING.items() if file in files), file)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Scheduling:

@@ -114,7 +114,11 @@ def test_the_comparison_is_welchs_of_unpaired_dialogues(page: str) -> None:
 
 @pytest.mark.parametrize(
     ("row", "counts", "failures"),
-    [("as above", "workshop", {2}), ("`--breakdown PB+B`", "workshop", {1, 2}), ("`--counts revised`", "revised", {2})],
+    [
+        ("as above", "workshop", {2}),
+        pytest.param("`--breakdown PB+B`", "workshop", {1, 2}, marks=pytest.mark.soak),
+        pytest.param("`--counts revised`", "revised", {2}, marks=pytest.mark.soak),
+    ],
 )
 def test_the_table_of_other_labels_is_what_they_give(page: str, row: str, counts: Counts, failures: set[int]) -> None:
     told = re.search(rf"^\| {re.escape(row)} \| (.*) \|$", page, re.MULTILINE)

@@ -29,10 +29,7 @@ def printed(*arguments: str) -> str:
     return "".join(f"{line.rstrip()}\n" for line in out.getvalue().splitlines())
 
 
-def renewed(page: str, folder: Path) -> str:
-    run = str(folder / "run")
-    printed("run", "demo", "--out", run)
-
+def renewed(page: str, run: str) -> str:
     def example(block: re.Match[str]) -> str:
         words = re.findall(r'"([^"]*)"|(\S+)', block[3])
         return block[1] + printed("variance", run, *(quoted or plain for quoted, plain in words)) + block[2]
@@ -40,11 +37,11 @@ def renewed(page: str, folder: Path) -> str:
     return BLOCK.sub(example, page)
 
 
-def test_the_example_is_what_the_program_prints_of_the_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_example_is_what_the_program_prints_of_the_demo(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "100")
     page = PAGE.read_text(encoding="utf-8")
     assert len(BLOCK.findall(page)) == 1
-    assert page == renewed(page, tmp_path), "renew the example with: python -m tests.docs.test_variance"
+    assert page == renewed(page, str(demo)), "renew the example with: python -m tests.docs.test_variance"
 
 
 def test_the_figures_in_the_words_are_those_of_the_example() -> None:
@@ -61,4 +58,5 @@ def test_the_figures_in_the_words_are_those_of_the_example() -> None:
 if __name__ == "__main__":
     os.environ["COLUMNS"] = "100"
     with tempfile.TemporaryDirectory() as folder:
-        PAGE.write_text(renewed(PAGE.read_text(encoding="utf-8"), Path(folder)), encoding="utf-8")
+        printed("run", "demo", "--out", f"{folder}/run")
+        PAGE.write_text(renewed(PAGE.read_text(encoding="utf-8"), f"{folder}/run"), encoding="utf-8")

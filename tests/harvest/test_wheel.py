@@ -60,7 +60,7 @@ def test_the_demo_runs_from_the_wheel_in_an_empty_environment_and_another_direct
     wheel: Path, tmp_path: Path, trials: int
 ) -> None:
     environment = tmp_path / "environment"
-    _run(sys.executable, "-m", "venv", environment, cwd=tmp_path)
+    _run(sys.executable, "-m", "uv", "venv", "-q", environment, cwd=tmp_path)
     python = environment / "bin" / "python"
     installer: list[str | Path] = [sys.executable, "-m", "uv", "pip", "install", "-q", "--python", python]
     _run(*installer, "--require-hashes", "-r", ROOT / "requirements" / "run.txt", cwd=tmp_path)
