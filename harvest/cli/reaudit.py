@@ -21,13 +21,21 @@ from harvest.cli.playing import introduce, play_to_folder
 from harvest.notices.verdicts import watch_bulletin
 from harvest.studies.baseline import read_baseline
 from harvest.studies.recorded_audit import recorded_audit
-from harvest.studies.watch import APART, LOOKS, MATTERS, watch
-from harvest.studies.watch_history import alarm_waits, read_history, write_history
+from harvest.studies.watch import watch
+from harvest.studies.watch_history import (
+    APART,
+    LOOKS,
+    MATTERS,
+    WatchRules,
+    alarm_waits,
+    read_history,
+    write_history,
+)
 from harvest.systems.timing import REAL_CLOCK
 from harvest.tables.watch_figures import watch_document, watch_tables
 from harvest.terminal import Lasting, printable
 from recordings.run_folder import is_run, read
-from recordings.times import stamp
+from recordings.times import moment, stamp
 from topics.errors import InputError, Place
 
 __all__ = ["baseline_beside", "command", "history_beside"]
@@ -126,12 +134,11 @@ def command(
     run = read(folder)
     # A run that is judged again, with more trials or other options, is the same look: its evidence counts once.
     past = tuple(one for one in past if (one.baseline, one.at) != (blessed.identity, run.header.created_at))
-    found = watch(
-        run, blessed, past, matters=matters, looks=looks, apart=confirm_after, enforce=enforce, name=folder.name
-    )
+    rules = WatchRules(matters=matters, looks=looks, apart=confirm_after, enforce=enforce)
+    found = watch(run, blessed, past, rules=rules, name=folder.name)
     sound = harness is None or harness.sound
     if sound:  # what a faulty harness read is no evidence of the system
-        write_history(log, (*past, found.noted))
+        write_history(log, tuple(sorted((*past, found.noted), key=lambda one: moment(one.at))))
     people = console if as_json else Console(highlight=False)
     for sentence in () if harness is None else harness.sentences():
         people.print(Text(printable(f"harness: {sentence}", line=True), style="bold red"))

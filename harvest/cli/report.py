@@ -13,7 +13,7 @@ import click
 from harvest.cli.number import NumberRange
 from harvest.report.document import make_report
 from harvest.report.page import page
-from harvest.studies.watch import MATTERS
+from harvest.studies.watch_history import MATTERS
 from harvest.systems.timing import REAL_CLOCK
 from harvest.terminal import printable
 from recordings.evidence import write_safely
@@ -42,9 +42,7 @@ _CHUNK = re.compile(r"\d{4,}\.js")
 @click.option(
     "--matters",
     type=NumberRange(0, 1, min_open=True, max_open=True),
-    default=MATTERS,
-    show_default=True,
-    help="The smallest difference of shares that matters.",
+    help=f"The smallest difference of shares that matters [as reaudit was told, else {MATTERS:g}].",
 )
 @click.option("--schema", metavar="NAME|FILE", help="Criteria for SWAN, where anybody judged [sakai-2023].")
 @click.option("--judges", metavar="KIND,…", help="Whose judgments count for SWAN, in order [human,rule].")
@@ -55,7 +53,7 @@ def command(
     out: Path,
     baseline: Path | None,
     history: Path | None,
-    matters: float,
+    matters: float | None,
     schema: str | None,
     judges: str | None,
     seed: int,
@@ -70,7 +68,7 @@ def command(
     command_line = ["harvest", "report", *map(str, runs), "--out", str(out)]
     for name, value in (("--baseline", baseline), ("--history", history)):
         command_line += [name, str(value)] if value is not None else []
-    command_line += ["--matters", f"{matters:g}"] if matters != MATTERS else []
+    command_line += ["--matters", f"{matters:g}"] if matters is not None else []
     for name, word in (("--schema", schema), ("--judges", judges)):
         command_line += [name, word] if word is not None else []
     command_line += ["--seed", str(seed)] if seed else []
@@ -126,7 +124,7 @@ def write_report(
     *,
     baseline: Path | None = None,
     history: Path | None = None,
-    matters: float = MATTERS,
+    matters: float | None = None,
     schema: str | None = None,
     judges: str | None = None,
     seed: int = 0,

@@ -28,8 +28,8 @@ from harvest.studies.scorecard import Material, score_material, told_apart
 from harvest.studies.selection import selection
 from harvest.studies.sources import sources
 from harvest.studies.variance import VarianceStudy, study_variance
-from harvest.studies.watch import MATTERS, Watched, watch
-from harvest.studies.watch_history import Look, read_history
+from harvest.studies.watch import Watched, watch
+from harvest.studies.watch_history import MATTERS, Look, looks_before, read_history, rules_of
 from recordings.chain_check import recording_hash
 from recordings.json_text import Json
 from recordings.provenance import software
@@ -61,7 +61,7 @@ def make_report(
     beside: Path,
     baseline: Path | None = None,
     history: Path | None = None,
-    matters: float = MATTERS,
+    matters: float | None = None,
     seed: int = 0,
     schema: str | None = None,
     judges: str | None = None,
@@ -69,7 +69,8 @@ def make_report(
     command: Sequence[str] = (),
 ) -> Report:
     """Everything there is to say of `runs`. beside: the folder that the report will stand in. baseline, history: of a
-    watched audit. matters: the smallest difference of shares that matters. seed: of resampling and permutations.
+    watched audit, which is judged by the rules that the history has for it. matters: the smallest difference of shares
+    that matters; None takes that of these rules. seed: of resampling and permutations.
     made: when the report is made. command: what makes it again.
 
     Raises InputError where runs cannot be set side by side, and for files that are no baseline or history.
@@ -86,6 +87,7 @@ def make_report(
     found = _compared(runs, gathered, seed)
     study = _varied(runs, gathered, seed)
     watched, looks = _watched(runs, baseline, history, matters)
+    matters = (watched.matters if watched is not None else MATTERS) if matters is None else matters
     said = _finding(runs, material, scores, found, study, watched, matters)
     said = replace(said, drives=" ".join(filter(None, (said.drives, judged_sentence(gathered.assessed, scores.rows)))))
     judged = gathered.assessed
@@ -173,18 +175,20 @@ def _why(refused: str) -> Iterator[Block]:
 
 
 def _watched(
-    runs: Sequence[Run], baseline: Path | None, history: Path | None, matters: float
+    runs: Sequence[Run], baseline: Path | None, history: Path | None, matters: float | None
 ) -> tuple[Watched | None, Sequence[Look]]:
+    """What `harvest reaudit` said, and the looks up to it."""
+    past = read_history(history) if history is not None else ()
     if baseline is None:
-        return None, (read_history(history) if history is not None else ())
+        return None, past
     if len(runs) != 1:
         raise InputError("--baseline is for one run, and several were given", advice="report each of them by itself")
-    blessed = read_baseline(baseline)
-    past = read_history(history) if history is not None else ()
-    # The run may stand in the history: its evidence counts once.
-    others = tuple(one for one in past if (one.baseline, one.at) != (blessed.identity, runs[0].header.created_at))
-    found = watch(runs[0], blessed, others, matters=matters, name=runs[0].path.resolve().name)
-    return found, (*others, found.noted)
+    blessed, at = read_baseline(baseline), runs[0].header.created_at
+    rules = rules_of(past, blessed.identity, at)
+    if matters is not None:
+        rules = rules.model_copy(update={"matters": matters})
+    found = watch(runs[0], blessed, past, rules=rules, name=runs[0].path.resolve().name)
+    return found, (*looks_before(past, blessed.identity, at), found.noted)
 
 
 def _finding(

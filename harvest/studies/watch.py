@@ -20,7 +20,7 @@ from harvest.studies.baseline import BaselineFile, SystemBaseline, identities, m
 from harvest.studies.scorecard import Material, gather_material
 from harvest.studies.trial_figures import Figure, figure_values, figures_of
 from harvest.studies.watch_changes import ChangedTopic, ChangedTurn, changed_topics, changed_turns
-from harvest.studies.watch_history import Look, LookFigure, LookSystem
+from harvest.studies.watch_history import Look, LookFigure, LookSystem, WatchRules, looks_before
 from recordings.run_folder import Run
 from recordings.times import moment
 from scoring.notation import parse_all
@@ -37,7 +37,6 @@ from scoring.statistics.drift import (
 )
 from scoring.statistics.exchange import false_discovery
 from scoring.statistics.stratified import compare_within
-from topics.errors import InputError
 
 __all__ = ["Verdict", "Watched", "WatchedFigure", "WatchedSystem", "watch"]
 
@@ -47,15 +46,6 @@ Verdict = Literal["changed", "same", "cannot tell"]
 
 SHADOW = 4
 """Runs that a baseline needs before its alarms count: fewer say too little of how much audits differ by themselves."""
-
-LOOKS = 52
-"""Audits over which the chance of a false alarm is held: a year of weekly ones."""
-
-MATTERS = 0.03
-"""The smallest difference that matters, unless told otherwise."""
-
-APART = 3600.0
-"""Seconds after an alarm before another audit can confirm it: another hour, since a bad one passes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,16 +123,21 @@ class WatchedSystem:
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """shadow: alarms do not count yet. look: the number of this audit since the baseline. run_spread: by system and
-    gated figure, the standard deviation between audits. noted: the line for the history."""
+    """shadow: alarms do not count yet. look: the number of this audit since the baseline. rules: by which it is judged.
+    noted: the line for the history."""
 
     baseline: BaselineFile
     shadow: bool
     look: int
-    matters: float
+    rules: WatchRules
     level: float
     systems: tuple[WatchedSystem, ...]
     noted: Look
+
+    @property
+    def matters(self) -> float:
+        """The smallest difference that matters."""
+        return self.rules.matters
 
     @property
     def measured(self) -> bool:
@@ -167,33 +162,27 @@ def watch(
     baseline: BaselineFile,
     history: Sequence[Look] = (),
     *,
-    matters: float = MATTERS,
-    looks: int = LOOKS,
-    apart: float = APART,
-    enforce: bool = False,
+    rules: WatchRules | None = None,
     name: str = "",
     seed: int = 0,
 ) -> Watched:
     """Hold `run` against the baseline.
 
-    history: earlier looks against it, in order of time. matters: the smallest difference that matters. looks: over how
-    many audits the chance of a false alarm is held. apart: seconds after an alarm before an audit can confirm it.
-    enforce: count alarms although the baseline has fewer than four runs. name: of the run, for the history.
-
-    Raises InputError for a difference that is no share.
+    history: of looks; those at this baseline before this run count. rules: None takes those that hold unless told
+    otherwise. name: of the run, for the history.
     """
-    if not 0 < matters < 1:
-        raise InputError("the smallest difference that matters is a share", allowed="above 0 and below 1, such as 0.03")
+    rules = rules or WatchRules()
     material = gather_material([run])
     settings = scoring_settings(material.scoring, material.topics, material.gold)
-    past = tuple(one for one in history if one.baseline == baseline.identity)
-    audit = _Audit(run, baseline, material, settings, past, matters, looks, apart, seed)
+    at = run.header.created_at
+    past = looks_before(history, baseline.identity, at)
+    audit = _Audit(run, baseline, material, settings, past, rules, seed)
     found = {system: audit.system(system, before) for system, before in baseline.systems.items()}
     noted = {system: look for system, (_, look) in found.items()}
-    line = Look(at=run.header.created_at, run=name or run.path.name, baseline=baseline.identity, systems=noted)
-    shadow = not enforce and len(baseline.runs) < SHADOW
+    line = Look(at=at, run=name or run.path.name, baseline=baseline.identity, systems=noted, rules=rules)
+    shadow = not rules.enforce and len(baseline.runs) < SHADOW
     systems = tuple(one for one, _ in found.values())
-    return Watched(baseline, shadow, len(past) + 1, matters, settings.level, systems, line)
+    return Watched(baseline, shadow, len(past) + 1, rules, settings.level, systems, line)
 
 
 @dataclass(frozen=True)
@@ -205,9 +194,7 @@ class _Audit:
     material: Material
     settings: Settings
     past: tuple[Look, ...]
-    matters: float
-    looks: int
-    apart: float
+    rules: WatchRules
     seed: int
 
     @cached_property
@@ -282,13 +269,13 @@ class _Audit:
         self, system: str, figure: Figure, known: Baseline, cells: Sequence[Sequence[float]], *, gated: bool
     ) -> WatchedFigure:
         level = self.settings.level
-        found = difference(known, cells, matters=self.matters, level=level)
-        mine = evidence(known, cells, matters=self.matters) if gated else None
+        found = difference(known, cells, matters=self.rules.matters, level=level)
+        mine = evidence(known, cells, matters=self.rules.matters) if gated else None
         reached, changed = (math.nan, math.nan), False
         if mine is not None:
             earlier = list(self._evidence(system, figure.name))
             share = 1 / sum(gated for _, gated in self.figures)
-            each = levels([*(one for _, one in earlier), mine], looks=self.looks, share=share)
+            each = levels([*(one for _, one in earlier), mine], looks=self.rules.looks, share=share)
             reached = (float(each[-1, 0]), float(each[-1, 1]))
             changed = any(
                 self._confirmed(known, cells, side, [at for at, _ in earlier], each[:, side]) for side in (0, 1)
@@ -297,7 +284,7 @@ class _Audit:
         verdict: Verdict = "changed" if changed else "same" if found.same and not alarm else "cannot tell"
         n = sum(map(len, cells))
         settles = (
-            trials_to_settle(known, found, each=n / len(cells), matters=self.matters)
+            trials_to_settle(known, found, each=n / len(cells), matters=self.rules.matters)
             if verdict == "cannot tell"
             else (0, math.nan)
         )
@@ -328,9 +315,9 @@ class _Audit:
     ) -> bool:
         """Whether an earlier audit raised an alarm, long enough ago, and this one says so by itself."""
         raised = [at for at, one in zip(times, each, strict=False) if one >= 1]
-        if not raised or _seconds(raised[0], self.run.header.created_at) < self.apart:
+        if not raised or _seconds(raised[0], self.run.header.created_at) < self.rules.apart:
             return False
-        return confirms(known, cells, side, matters=self.matters)
+        return confirms(known, cells, side, matters=self.rules.matters)
 
 
 def _seconds(earlier: str, later: str) -> float:

@@ -17,15 +17,39 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from recordings.evidence import write_safely
+from recordings.times import moment
 from scoring.statistics.change_points import ChangePoint, change_points
 from topics.document import StrictModel, validated_json
 from topics.identity import generator
 from topics.json_file import json_lines
 from topics.text_file import read_text
 
-__all__ = ["Look", "LookFigure", "LookSystem", "alarm_waits", "moves", "read_history", "write_history"]
+__all__ = [
+    "APART",
+    "LOOKS",
+    "MATTERS",
+    "Look",
+    "LookFigure",
+    "LookSystem",
+    "WatchRules",
+    "alarm_waits",
+    "looks_before",
+    "moves",
+    "read_history",
+    "rules_of",
+    "write_history",
+]
 
 FORMAT = "harvest-history/1"
+
+MATTERS = 0.03
+"""The smallest difference that matters, unless told otherwise."""
+
+LOOKS = 52
+"""Audits over which the chance of a false alarm is held: a year of weekly ones."""
+
+APART = 3600.0
+"""Seconds after an alarm before another audit can confirm it: another hour, since a bad one passes."""
 
 
 _Finite = Annotated[float, Field(allow_inf_nan=False)]
@@ -53,14 +77,27 @@ class LookSystem(StrictModel):
     figures: dict[str, LookFigure] = Field(default_factory=dict)
 
 
+class WatchRules(StrictModel):
+    """How an audit is judged. matters: the smallest difference that matters. looks: over how many audits the chance of
+    a false alarm is held. apart: seconds after an alarm before an audit can confirm it. enforce: alarms count although
+    the baseline has fewer than four runs."""
+
+    matters: Annotated[_Finite, Field(gt=0, lt=1)] = MATTERS
+    looks: Annotated[int, Field(ge=1)] = LOOKS
+    apart: Annotated[_Finite, Field(ge=0)] = APART
+    enforce: bool = False
+
+
 class Look(StrictModel):
-    """One audit. at: when it was begun, UTC. run: its folder's name. baseline: its identity."""
+    """One audit. at: when it was begun, UTC. run: its folder's name. baseline: its identity. rules: by which it was
+    judged; None of one that was noted before rules were."""
 
     format: Literal["harvest-history/1"] = "harvest-history/1"
     at: str
     run: str
     baseline: str
     systems: dict[str, LookSystem]
+    rules: WatchRules | None = None
 
     @property
     def figures(self) -> tuple[LookFigure, ...]:
@@ -85,6 +122,20 @@ def read_history(path: str | PathLike[str], baseline: str = "") -> tuple[Look, .
     for value in json_lines(read_text(Path(path), "JSON lines"), str(path)):
         found.append(validated_json(value, Look))
     return tuple(one for one in found if not baseline or one.baseline == baseline)
+
+
+def looks_before(looks: Sequence[Look], baseline: str, at: str) -> tuple[Look, ...]:
+    """Those against this baseline that were begun before `at`, in order of time."""
+    before = (one for one in looks if one.baseline == baseline and moment(one.at) < moment(at))
+    return tuple(sorted(before, key=lambda one: moment(one.at)))
+
+
+def rules_of(looks: Sequence[Look], baseline: str, at: str) -> WatchRules:
+    """By which rules the audit that was begun at `at` was judged; of one that is not among the looks, those of the last
+    audit before it."""
+    own = [one for one in looks if (one.baseline, one.at) == (baseline, at)]
+    known = (one.rules for one in (*own, *reversed(looks_before(looks, baseline, at))))
+    return next((one for one in known if one is not None), WatchRules())
 
 
 def moves(looks: Sequence[Look], system: str, figure: str, seed: int = 0) -> dict[int, ChangePoint]:

@@ -17,6 +17,7 @@ from harvest.studies.watch_history import Look, moves
 from harvest.tables.comparison_words import p_text
 from harvest.terminal import printable
 from scoring.statistics.change_points import FEWEST, ChangePoint
+from scoring.statistics.drift import BUDGET
 from scoring.table import is_percentage
 from topics.counting import pluralize
 
@@ -58,12 +59,20 @@ def watch_tables(found: Watched) -> Iterator[RenderableType]:
             style="yellow",
         )
     yield Text(
-        f"changed: an alarm over all looks that another audit confirmed; same: the {100 * (2 * found.level - 1):g}% "
+        f"changed: an alarm over all looks (the chance of a false one in {pluralize(found.rules.looks, 'audit')} is at "
+        f"most {100 * BUDGET:g}%) that another audit confirmed{_later(found.rules.apart)}; "
+        f"same: the {100 * (2 * found.level - 1):g}% "
         f"interval lies within ±{100 * found.matters:g} points; alarm: evidence as a share of what raises one; "
         "*: shown only, raises no alarm; q: among all figures that are only shown and have a q as small, the expected "
         f"share that did not differ (none is printed above {_DISCOVERY:g})",
         style="dim",
     )
+
+
+def _later(seconds: float) -> str:
+    if seconds < 60:
+        return ""
+    return f", at least {seconds / 3600:.3g} h later" if seconds >= 3600 else f", at least {seconds / 60:.0f} min later"
 
 
 def system_sentence(system: WatchedSystem, found: Watched) -> str:

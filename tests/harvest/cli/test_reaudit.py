@@ -11,6 +11,8 @@ import pytest
 from harvest.cli.main import main
 from harvest.drivers.completions import Completion
 from harvest.parrot.placebo import placebo_server
+from harvest.report.document import make_report
+from harvest.studies.watch_history import WatchRules, read_history
 from recordings.run_folder import read
 from tests.support.command_line import harvest
 
@@ -76,10 +78,11 @@ def test_the_story_of_a_watched_assistant(folder: Path, monkeypatch: pytest.Monk
     assert (code, found["verdict"] != "changed") == (0, True), said
 
     becomes(folder, useful=10)
-    verdicts = []
+    verdicts, states = [], []
     for _ in range(4):
         code, found, said = reaudit(folder)
         verdicts.append((code, found["verdict"]))
+        states.append(verdict_of(found))
     assert verdicts[-1] == (1, "changed"), said
     assert verdicts[0][0] == 0, "one audit alone is never enough"
     (system,) = found["systems"]
@@ -100,6 +103,26 @@ def test_the_story_of_a_watched_assistant(folder: Path, monkeypatch: pytest.Monk
     assert shown.returncode == 0
     assert shown.stdout.count("could not be measured") == 1
     assert len(json.loads(harvest("history", "audit.history.jsonl", "--json", cwd=folder).stdout)) == 7
+
+    looks = read_history(folder / "audit.history.jsonl")
+    assert {one.rules for one in looks} == {WatchRules(apart=0)}
+    reports = [reported(folder, look.run) for look in looks]
+    assert reports[1:] == [*states, "nothing", verdict_of(found)]
+    assert reports[4] == "changed", "without the history's own rules, no audit within the hour confirms"
+
+
+def verdict_of(found: dict[str, Any]) -> str:
+    """What `harvest reaudit` printed of its one system, as a report calls it."""
+    (system,) = found["systems"]
+    (gated,) = [one for one in system["figures"] if one["gated"]]
+    return "alarm" if gated["alarm"] and gated["verdict"] != "changed" else str(gated["verdict"])
+
+
+def reported(folder: Path, run: str) -> str:
+    """The verdict of a report of a dated run."""
+    baseline, history = folder / "audit.baseline.json", folder / "audit.history.jsonl"
+    made = make_report([read(folder / "runs" / "watched" / run)], beside=folder, baseline=baseline, history=history)
+    return str(made.document["finding"]["verdict"])
 
 
 def test_a_shadow_changes_no_exit_code_and_more_trials_extend_the_last_run(folder: Path) -> None:

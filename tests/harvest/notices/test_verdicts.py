@@ -17,7 +17,7 @@ from harvest.studies.bounds import Checked
 from harvest.studies.bounds import Verdict as BoundVerdict
 from harvest.studies.harness import Harness
 from harvest.studies.watch import Verdict, Watched, WatchedFigure, WatchedSystem
-from harvest.studies.watch_history import Look
+from harvest.studies.watch_history import Look, WatchRules
 from scoring.statistics.drift import Difference
 from scoring.table import ScoreRow
 
@@ -49,7 +49,7 @@ def system(*figures: WatchedFigure, name: str = "mine", **other: Any) -> Watched
 
 def watched(*systems: WatchedSystem, shadow: bool = False) -> Watched:
     look = Look(at="2026-02-01T00:00:00Z", run="r", baseline="", systems={})
-    return Watched(BASELINE, shadow, 1, 0.03, 0.95, systems, look)
+    return Watched(BASELINE, shadow, 1, WatchRules(), 0.95, systems, look)
 
 
 def told(found: Watched, code: int, *, harness: Harness | None = None, strict: bool = False) -> Bulletin:
